@@ -8,12 +8,22 @@ import pytest
 from msgspec import structs
 
 from carrel.access import SpaceScope
-from carrel.board import BoardQuery, board_search
+from carrel.board import BoardQuery, LogFilter, board_search, found_entry, list_entries
 from carrel.journal import ContextMarks, NewEntry, append_entry
 from carrel.kernel import Access, Provenance, SessionKey, ToolVisibility
 from carrel.storage import Tx
 from carrel.topics import NewTopic, TopicChange, change_topic, put_topic, remove_topic
-from carrel.work import NewTask, TaskChange, assign_task, change_task, create_task, open_chat, reopen_task
+from carrel.work import (
+    NewTask,
+    TaskChange,
+    TaskFilter,
+    assign_task,
+    change_task,
+    create_task,
+    list_tasks,
+    open_chat,
+    reopen_task,
+)
 from tests.board.worlds import LANES, WORDS, Rule, World, open_worlds
 from tests.requirements.mark import requirement
 
@@ -121,6 +131,44 @@ async def test_the_lane_of_a_reopened_task_finds_only_what_came_after(world: Wor
     assert await found(world, "gasket", lane, task_id="pump") == [fresh]
     assert len(await found(world, "gasket", lane)) == 2, "one from elsewhere, one from after the reopening"
     assert len(await found(world, "gasket", person)) == 3, "people find everything"
+
+
+@requirement("S4.search.scope")
+async def test_an_agent_finds_what_it_works_on_outside_of_its_spaces_like_everywhere_else(world: World) -> None:
+    db, rules = world.engine.db, world.engine.rules
+    await db.write(lambda tx: change_topic(tx, world.access, "house", TopicChange(space_id="space-b")))
+    other = NewTask(id="roof", title="Repair the roof", topic_id="house")
+    await db.write(lambda tx: create_task(tx, world.access, other, rules))
+    said = [await say(world, f"a gasket {kind}", task_id="pump", type=kind) for kind in ("conversation", "note")]
+    for elsewhere in ({"task_id": "roof"}, {"topic_id": "house"}):
+        await say(world, "another gasket", **elsewhere)
+    agent = structs.replace(agent_at(world, LANES[0]), space_ids=("space-a",))
+
+    async def seen(**scope: Any) -> tuple[list[str], list[str], list[str]]:
+        """What is found, what the log lists, and the tasks that are listed."""
+        spaces = SpaceScope(**scope)
+        listed = await db.read(lambda tx: list_entries(tx, agent, LogFilter(spaces=spaces.allowed), limit=9))
+        tasks = await db.read(lambda tx: list_tasks(tx, agent, TaskFilter(spaces=spaces.allowed), before=None, limit=9))
+        logs = [entry.id for entry in listed if entry.task_view is None]
+        return sorted(await found(world, "gasket", agent, scope=spaces)), sorted(logs), [task.id for task in tasks]
+
+    assert await seen() == ([], [], [])
+    await db.write(lambda tx: assign_task(tx, world.access, "pump", rules, agent_ids=("main",)))
+    assert await seen() == (sorted(said), sorted(said), ["pump"])
+    assert (await db.read(lambda tx: found_entry(tx, agent, said[0]))).id == said[0]
+    assert await found(world, "gasket", agent, scope=SpaceScope(allowed=("space-a",))) != [], "all that it may see"
+    assert await seen(source="space-a", allowed=("space-a",)) == ([], [], [])
+    there = SpaceScope(source="space-b", allowed=())
+    assert await found(world, "gasket", agent, scope=there, task_id="pump") != []
+    lane = structs.replace(agent_at(world, "agent:main:task:pump"), space_ids=("space-a",))
+    assert sorted(await found(world, "gasket", lane, scope=there)) == sorted(said)
+    outside = structs.replace(lane, agent_id="other", actor_id="other")
+    asked: dict[str, Any]
+    for asked in ({}, {"scope": there}, {"scope": there, "task_id": "pump"}):
+        assert await found(world, "gasket", outside, **asked) == [], "naming a task opens it to nobody"
+    nobody = TaskChange(assigned_agent_ids=())
+    await db.write(lambda tx: change_task(tx, world.access, "pump", nobody, rules))
+    assert await seen() == ([], [], [])
 
 
 async def test_entries_that_wait_to_be_sorted_are_left_out_on_request_without_leaving_a_gap(world: World) -> None:

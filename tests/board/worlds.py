@@ -92,7 +92,8 @@ class World:
 
     def _task(self, tx: Tx) -> None:
         new = NewTask(id=self._name("task"), title=self._text(), topic_id=self._known("topic"),
-                      space_id=self.chance.choice((None, *self.spaces)))  # fmt: skip
+                      space_id=self.chance.choice((None, *self.spaces)),
+                      assigned_agent_ids=self.chance.choice(((), (), ("main",), ("other",))))  # fmt: skip
         self.ids["task"].append(create_task(tx, self.access, new, self.engine.rules).id)
 
     def _entry(self, tx: Tx) -> None:
@@ -187,6 +188,8 @@ class Rule:
             return {row[0]: dict(zip(columns.split(", "), row, strict=True)) for row in found}
 
         self.topics, self.tasks, self.entries = rows("topics"), rows("tasks"), rows("entries")
+        sql = "SELECT task_id, party_id FROM task_parties WHERE account_id = :account AND assigned_at IS NOT NULL"
+        self.assigned = {(row[0], row[1]) for row in tx.all(sql, access)}
 
     def topic_spaces(self, topic_id: str | None) -> set[str]:
         topic = self.topics.get(topic_id or "")
@@ -204,19 +207,25 @@ class Rule:
         return others | ({entry["space_id"]} if entry["space_id"] else set() if others else {DEFAULT_SPACE})
 
     def allowed(self, caller: Caller, spaces: tuple[str, ...] | None) -> dict[tuple[str, str], str]:
-        """Return what a caller may find in spaces, with its text."""
+        """Return what a caller may find in spaces, with its text; an agent without any also what it works on."""
         mine = set(caller.access.space_ids)
+        everywhere = spaces is None or spaces == caller.access.space_ids
 
-        def within(own: set[str]) -> bool:
+        def within(own: set[str], task_id: str | None = None) -> bool:
+            if everywhere and (task_id, caller.access.agent_id) in self.assigned:
+                return True
             seen = own if "*" in mine else own & mine
             return bool(seen if spaces is None else seen & set(spaces))
 
         found: dict[tuple[str, str], str] = {}
         found |= {("topic", name): one["name"] for name, one in self.topics.items() if within(self.topic_spaces(name))}
-        found |= {("task", name): one["title"] for name, one in self.tasks.items() if within(self.task_spaces(name))}
+        found |= {
+            ("task", name): one["title"] for name, one in self.tasks.items() if within(self.task_spaces(name), name)
+        }
         for entry in self.entries.values():
             kind = "note" if entry["type"] == "note" else "log"
-            if entry["task_view"] is None and within(self.entry_spaces(entry)) and self._is_told(caller, entry, kind):
+            is_seen = entry["task_view"] is None and within(self.entry_spaces(entry), entry["task_id"])
+            if is_seen and self._is_told(caller, entry, kind):
                 found[kind, entry["id"]] = entry["content"]
         return found
 

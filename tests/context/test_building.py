@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from carrel.board import BoardQuery, LogSource, board_search
 from carrel.context import ContextLimits
@@ -19,7 +20,7 @@ from carrel.context.model import (
     WORKING_TASKS,
     WORKING_TOPICS,
 )
-from carrel.kernel import MS_PER_DAY, Code, Refusal, SessionKey
+from carrel.kernel import MS_PER_DAY, Code, Refusal, SessionKey, ToolVisibility
 from carrel.kernel.settings import ContextSettings, Settings
 from carrel.sessions import close_generation
 from tests.context.whiteboard import Whiteboard, contexts_with, open_whiteboard, section
@@ -243,6 +244,28 @@ async def test_the_lane_of_a_task_sees_nothing_of_another_task_unless_that_is_wi
     assert "stranger" not in block
     block, _ = await shown("space")
     assert "stranger" in block
+
+
+@requirement("S4.context.scoped")
+async def test_an_agent_is_told_of_the_task_that_it_works_on_outside_of_its_spaces(small_board: Whiteboard) -> None:
+    board, lane = small_board, "agent:main:task:hidden-task"
+    home, secret = await board.space("Home"), await board.space("Secret")
+    await board.task("Hidden task", space_id=secret, assigned_agent_ids=("main",), pinned=True)
+    await board.task("Another task", space_id=secret, pinned=True)
+    await board.log("the lantern is green", "a", task_id="hidden-task")
+    await board.log("the lantern is blue", "b", task_id="another-task")
+    view = ToolVisibility(mode="agent", key=SessionKey.stored(lane), rule="")
+    agent = structs.replace(board.access, kind="agent", actor_id="main", agent_id="main", view=view, space_ids=(home,))
+    question = "which lantern is it for the hidden task?"
+    for session in (lane, MAIN):
+        block = (await board.build(session, question, agent, mode="full")).block
+        assert "Hidden task" in block
+        assert "green" in block
+        assert "blue" not in block
+        assert "Another task" not in block
+    block = (await board.build(MAIN, question, agent, mode="full", space_id=home)).block
+    assert "Hidden task" not in block
+    assert "green" not in block
 
 
 @requirement("S4.search.busy.context", "S4.flow.besteffort")

@@ -26,7 +26,7 @@ from carrel.topics import (
     spaces_of_topic,
     topics_by_id,
 )
-from carrel.work import Task
+from carrel.work import Task, visible_changes
 from tests.requirements.mark import requirement
 from tests.work.desk import Desk, open_desk
 
@@ -173,6 +173,23 @@ async def test_what_is_under_a_topic_moves_with_it(desk: Desk) -> None:
     events = await desk.read(lambda tx: events_after(tx, desk.access, 0, limit=1_000))
     moved = [event for event in events if event.name == "task.updated"]
     assert [(event.task_id, event.topic_id, event.space_id) for event in moved] == [(task.id, topic.id, "space-home")]
+
+
+async def test_one_event_tells_of_a_moved_topic_and_the_changes_of_every_entry_under_it(desk: Desk) -> None:
+    topic = await put(desk, "Launch", tags=("Work",))
+    task = await desk.create(topic_id=topic.id)
+    said = [await say(desk, "about it", topic_id=topic.id), await say(desk, "on the task", task_id=task.id)]
+    before = (await desk.read(lambda tx: visible_changes(tx, desk.access, 0, limit=100))).page.seq
+    await change(desk, topic, tags=("Home",))
+    events = await desk.read(lambda tx: events_after(tx, desk.access, before, limit=100))
+    told = sorted((event.name, event.space_id) for event in events if event.name != "space.created")
+    assert told == [("task.updated", "space-home"), ("topic.updated", "space-home")]
+    changes = await desk.read(lambda tx: visible_changes(tx, desk.access, before, limit=100))
+    assert {entry.id for entry in changes.page.entries} >= set(said)
+    assert {entry.space_id for entry in changes.page.entries} == {"space-home"}
+    left = await desk.read(lambda tx: visible_changes(tx, only(desk, "space-work"), before, limit=100))
+    assert set(left.left_entries) >= set(said)
+    assert (left.left_topics, left.left_tasks) == ([topic.id], [task.id])
 
 
 async def test_a_removed_topic_leaves_its_tasks_and_entries_behind(desk: Desk) -> None:

@@ -53,6 +53,10 @@ class SpaceScope(Struct, frozen=True, kw_only=True):
     resolved_from: ResolvedFrom | None = None
     allowed: tuple[str, ...] | None = None
 
+    def narrowed_for(self, access: Access) -> tuple[str, ...] | None:
+        """Return the spaces, where the read looks from one or names some; None for all that the caller may see."""
+        return None if self.source is None and self.allowed == access.space_ids else self.allowed
+
 
 class SpaceRemoved(Struct, frozen=True):
     """A space is about to be removed; what belongs to it must move to the default space in this transaction."""

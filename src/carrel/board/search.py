@@ -14,13 +14,14 @@ from carrel.board.document_store import FoundTask, FoundTopic, found_tasks, foun
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import readable_entry
 from carrel.board.places import lane_meant
-from carrel.board.routing import infer_space
+from carrel.board.routing import infer_space, named_by
 from carrel.journal import Entry, clean, entries_by_id
 from carrel.kernel import Access, SessionKey, elapsed_seconds, not_found
-from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX
+from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX, SEARCH_OWN_TASKS_MAX
 from carrel.search import Found, Hit, Search, SearchQuery, Subject
 from carrel.sessions import may_see
 from carrel.storage import Database, Tx
+from carrel.topics import tasks_worked_on
 
 T = TypeVar("T")
 _MS = 1_000
@@ -89,13 +90,11 @@ async def board_search(db: Database, search: Search, access: Access, query: Boar
     nothing is left once injected context is removed. A caller that goes away leaves nothing running.
     """
     begun = elapsed_seconds()
-    asked = _search_query(access, query)
-    asked.check()
+    _search_query(access, query).check()
     text = clean(query.text).strip()
     if not text:
         return BoardFound(dense=search.mode == "hybrid")
-    names = await db.read(lambda tx: tuple(agent.id for agent in every_agent(tx, access)))
-    asked = structs.replace(asked, text=text, names=names)
+    asked = await db.read(lambda tx: _asked(tx, access, structs.replace(query, text=text)))
     found = await search.find(access, asked)
     seen = await db.long_read(lambda tx: _seen(tx, access, query, asked, found), urgent=query.quick)
     return structs.replace(seen, duration_ms=round((elapsed_seconds() - begun) * _MS))
@@ -104,7 +103,8 @@ async def board_search(db: Database, search: Search, access: Access, query: Boar
 def found_entry(tx: Tx, access: Access, entry_id: str) -> Entry:
     """Return an entry that the caller may find, or may see otherwise; any other is refused as if it did not exist."""
     entries = entries_by_id(tx, access, [entry_id])
-    asked, rule = _search_query(access, BoardQuery(text="")), _entry_rule(tx, access, BoardQuery(text=""))
+    anything = BoardQuery(text="")
+    asked, rule = _asked(tx, access, anything), _entry_rule(tx, access, anything)
     documents = BoardDocuments().documents(tx, access, [("entry", entry_id)], tool_calls=True)
     if entries and rule(entries[0]) and any(asked.finds(access.account_id, one) for one in documents):
         return entries[0]
@@ -114,8 +114,30 @@ def found_entry(tx: Tx, access: Access, entry_id: str) -> Entry:
     return entry
 
 
+def _asked(tx: Tx, access: Access, query: BoardQuery) -> SearchQuery:
+    """What is asked of the index: with the names of agents, and the tasks that the caller works on."""
+    names = tuple(agent.id for agent in every_agent(tx, access))
+    return structs.replace(_search_query(access, query), names=names, own_tasks=_own_tasks(tx, access, query))
+
+
+def _own_tasks(tx: Tx, access: Access, query: BoardQuery) -> tuple[str, ...]:
+    """The tasks that an agent finds although they are out of its spaces, because it works on them.
+
+    A search that looks from a space or names some covers those alone, but for the task that it looks into or from.
+    """
+    if "*" in access.space_ids:
+        return ()
+    if query.scope.narrowed_for(access) is None:
+        return tasks_worked_on(tx, access, limit=SEARCH_OWN_TASKS_MAX)
+    task_id = query.task_id or named_by(_session(access, query) or "")[1]
+    return () if task_id is None else tasks_worked_on(tx, access, task_id, limit=1)
+
+
+def _session(access: Access, query: BoardQuery) -> str | None:
+    return query.session_key or (None if access.current is None else str(access.current))
+
+
 def _search_query(access: Access, query: BoardQuery) -> SearchQuery:
-    own = None if access.current is None else str(access.current)
     # Whatever the scope says, nobody looks further than they may.
     allowed = access.narrowed(query.scope.allowed)
     # What is left out of entries at the second look must not leave gaps.
@@ -125,7 +147,7 @@ def _search_query(access: Access, query: BoardQuery) -> SearchQuery:
         spaces=None if "*" in allowed else allowed,
         viewer="owner" if access.kind in ("owner", "system") else "user" if access.kind == "user" else "agent",
         user_id=access.actor_id,
-        session_key=query.session_key or own,
+        session_key=_session(access, query),
         topic_id=query.topic_id,
         task_id=query.task_id,
         quick=query.quick,

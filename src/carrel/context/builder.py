@@ -91,10 +91,13 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
     )
     seen = access if scope.allowed is None else structs.replace(access, space_ids=scope.allowed)
     here = None if name is None else read_here(tx, seen, request.key, request.reference or name, request.session_id)
-    return Board(here=here, scope=scope, seen=seen, lines=tuple(_lines(tx, seen, here, request, settings)))
+    spaces = scope.narrowed_for(access)
+    return Board(here=here, scope=scope, seen=seen, lines=tuple(_lines(tx, seen, spaces, here, request, settings)))
 
 
-def _lines(tx: Tx, seen: Access, here: Here | None, request: ContextRequest, settings: Settings) -> list[Line]:
+def _lines(
+    tx: Tx, seen: Access, spaces: tuple[str, ...] | None, here: Here | None, request: ContextRequest, settings: Settings
+) -> list[Line]:
     """The lines of layer A. In the lane of a task nothing of another task is read, unless the settings widen it."""
     limits, reach = request.limits, settings.context.task_lane
     said = [] if here is None or here.is_fresh else _said(tx, seen, here, request)
@@ -105,7 +108,7 @@ def _lines(tx: Tx, seen: Access, here: Here | None, request: ContextRequest, set
     if here is not None and here.is_of_task and reach != "space":
         own = here.task.topic_id if here.task is not None else None
         routes = [route for route in routes if here.task is not None and route.task_id == here.task.id]
-        tasks = task_lines(tx, seen, own, limit=limits.working_set) if reach == "topic" and own else []
+        tasks = task_lines(tx, seen, spaces, own, limit=limits.working_set) if reach == "topic" and own else []
         return [*lines, *routing_lines(routes), *tasks]
     routed = [route.topic_id for route in reversed(routes)]
     named = [one.topic_id for one in said if one.topic_id is not None]
@@ -113,7 +116,7 @@ def _lines(tx: Tx, seen: Access, here: Here | None, request: ContextRequest, set
         *lines,
         *routing_lines(routes),
         *topic_lines(tx, seen, routed, named, limit=limits.working_set),
-        *task_lines(tx, seen, None, limit=limits.working_set),
+        *task_lines(tx, seen, spaces, None, limit=limits.working_set),
     ]
 
 

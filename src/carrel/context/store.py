@@ -10,7 +10,7 @@ from msgspec import Struct
 from carrel.kernel import Access
 from carrel.kernel.limits import CONTEXT_TIMELINE_ROWS_MAX
 from carrel.storage import FLAG, Table, Tx
-from carrel.topics import seen_entries, seen_topics
+from carrel.topics import seen_entries, seen_tasks, seen_topics
 
 
 class Said(Struct, frozen=True, kw_only=True):
@@ -154,12 +154,14 @@ def topics_named(tx: Tx, access: Access, topic_ids: Iterable[str], *, also_aslee
     return [found[str(name)] for name in names.values() if name in found]
 
 
-def working_tasks(tx: Tx, access: Access, *, topic_id: str | None, soon: int, limit: int) -> list[TaskRow]:
+def working_tasks(
+    tx: Tx, access: Access, *, spaces: tuple[str, ...] | None, topic_id: str | None, soon: int, limit: int
+) -> list[TaskRow]:  # fmt: skip
     """Return the tasks that are worked on, urgent or due soon and that the caller may see, the most pressing first.
 
-    With a topic, only those of it. Tasks of a topic that is put away are put away with it.
+    With spaces or a topic, only those of them. Tasks of a topic that is put away are put away with it.
     """
-    seen, values = _seen_tasks(tx, access)
+    seen, values = seen_tasks(tx, access, spaces)
     sql = (
         f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account AND is_chat = 0 AND {seen} "
         "AND status NOT IN ('done', 'archived') AND COALESCE(snoozed_until, 0) <= :now "
@@ -179,19 +181,10 @@ def tasks_named(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[TaskRow
     names: dict[str, object] = {f"id_{at}": name for at, name in enumerate(dict.fromkeys(task_ids))}
     if not names:
         return []
-    seen, values = _seen_tasks(tx, access)
+    seen, values = seen_tasks(tx, access)
     sql = (
         f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account AND is_chat = 0 "
         f"AND id IN ({', '.join(f':{name}' for name in names)}) AND {seen}"
     )
     found = {row.id: row for row in _TASKS.rows(tx.all(sql, access, **names, **values))}
     return [found[str(name)] for name in names.values() if name in found]
-
-
-def _seen_tasks(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
-    """The condition for tasks in the caller's spaces, or in a topic that is."""
-    by_topic, values = seen_topics(tx, access, column="tasks.topic_id")
-    if not values:
-        return by_topic, {}
-    named = ", ".join(f":{name}" for name in values)
-    return f"(tasks.space_id IN ({named}) OR {by_topic})", values

@@ -172,7 +172,8 @@ def _read(tx: LongTx, access: Access, view: View, at: Positions, *, before: bool
 
 
 def _is_visible(document: Stored, marks: tuple[str, ...], places: tuple[str, ...]) -> bool:
-    return not set(marks).isdisjoint(document.reach.split()) and set(places) <= set(document.places.split())
+    own = document.places.split()
+    return not set(marks).isdisjoint((*document.reach.split(), *own)) and set(places) <= set(own)
 
 
 def _similar(vector: Floats, model: str, read: Iterable[Stored]) -> dict[int, float]:

@@ -72,6 +72,8 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     session_key: str | None = None
     topic_id: str | None = None
     task_id: str | None = None
+    # Tasks that are searched in whatever spaces they are.
+    own_tasks: tuple[str, ...] = ()
     # Names of those who speak there: a name in the text says whose words are meant.
     names: tuple[str, ...] = ()
     # For whoever cannot wait: what is looked at is bounded, however many documents there are, the newest first.
@@ -82,11 +84,12 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     notes_max: int = SEARCH_FOUND_DEFAULT["note"]
 
     def marks(self, account_id: str) -> tuple[str, ...]:
-        """Return the marks of which a document must have one."""
+        """Return the marks of which a document must have one, be it of who may find it or of where it belongs."""
         own = [] if self.session_key is None else [f"session {self.session_key}"]
         viewers = {"owner": ["owner"], "user": ["all", "users", f"user {self.user_id}"], "agent": ["all", *own]}
         spaces = (None,) if self.spaces is None else tuple(dict.fromkeys(self.spaces))
-        return tuple(_mark("v", account_id, viewer, space) for viewer in viewers[self.viewer] for space in spaces)
+        reach = (_mark("v", account_id, viewer, space) for viewer in viewers[self.viewer] for space in spaces)
+        return (*reach, *(place_mark(account_id, "task", task_id) for task_id in self.own_tasks))
 
     def places(self, account_id: str) -> tuple[str, ...]:
         """Return the marks of the topic and the task, all of which a document must have."""
@@ -94,8 +97,9 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
     def finds(self, account_id: str, document: Document) -> bool:
         """Return whether a document is among those that are searched."""
-        is_in_reach = not set(self.marks(account_id)).isdisjoint(document.reach(account_id))
-        return is_in_reach and set(self.places(account_id)) <= set(document.places(account_id))
+        places = document.places(account_id)
+        is_in_reach = not set(self.marks(account_id)).isdisjoint((*document.reach(account_id), *places))
+        return is_in_reach and set(self.places(account_id)) <= set(places)
 
     def limits(self) -> dict[DocumentKind, int]:
         """Return how many of each kind are wanted at most."""

@@ -261,7 +261,9 @@ class Shelf:
 
     def _view(self, marks: tuple[str, ...], places: tuple[str, ...]) -> View:
         rows = self._rows
-        in_scope = rows["alive"] & self._reach.having(*marks)[rows["reach"]]
+        # What belongs to a task has one mark of it, whoever may find it.
+        marked = self._reach.having(*marks)[rows["reach"]] | self._places.having(*marks)[rows["places"]]
+        in_scope = rows["alive"] & marked
         for place in places:
             in_scope &= self._places.having(place)[rows["places"]]
         members = np.flatnonzero(in_scope).astype(np.int32)

@@ -88,22 +88,14 @@ def save_task(tx: Tx, access: Access, task: Task) -> Task:
 
 
 def tasks_newest_first(
-    tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None, limit: int,
-    worker: tuple[str, str | None] | None = None,
+    tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None, limit: int
 ) -> list[Task]:  # fmt: skip
-    """Return tasks of the caller's spaces, newest first, below the (time of creation, id) of another.
-
-    With an agent and the task of its run as `worker` also what it works on elsewhere, unless some spaces are wanted.
-    """
+    """Return tasks that the caller sees, newest first, below the (time of creation, id) of another."""
     rules, values = _conditions(wanted)
     if before is not None:
         rules.append("(created_at < :before OR (created_at = :before AND id < :before_id))")
         values |= {"before": before[0], "before_id": before[1]}
     seen, named = seen_tasks(tx, access, wanted.spaces)
-    if worker is not None and wanted.spaces is None:
-        assigned = "account_id = :account AND kind = 'agent' AND party_id = :worker AND assigned_at IS NOT NULL"
-        seen = f"({seen} OR id = :its_task OR id IN (SELECT task_id FROM task_parties WHERE {assigned}))"
-        named |= {"worker": worker[0], "its_task": worker[1] or ""}
     where = " AND ".join(["is_chat = 0", seen, *rules])
     sql = f"{_SELECT} AND {where} ORDER BY created_at DESC, id DESC LIMIT :limit"
     return TASK_TABLE.rows(tx.all(sql, access, limit=limit, **values, **named))

@@ -259,8 +259,7 @@ def list_tasks(
     if wanted.assignee_id is not None:
         wanted = structs.replace(wanted, assignee_id=Directory(tx, access).party_id(wanted.assignee_id))
     own = structs.replace(access, space_ids=("*",) if actor.is_orchestrator else actor.spaces)
-    worker = (actor.id, actor.task_id) if actor.kind == "agent" else None
-    return store.tasks_newest_first(tx, own, wanted, before=before, limit=limit, worker=worker)
+    return store.tasks_newest_first(tx, own, wanted, before=before, limit=limit)
 
 
 def reorder_tasks(

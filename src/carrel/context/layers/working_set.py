@@ -22,10 +22,12 @@ def topic_lines(tx: Tx, seen: Access, routed: list[str], said: list[str], *, lim
     return lines[:limit]
 
 
-def task_lines(tx: Tx, seen: Access, topic_id: str | None, *, limit: int) -> list[Line]:
-    """Return the tasks that are worked on, the most pressing first; with a topic, only those of it."""
+def task_lines(
+    tx: Tx, seen: Access, spaces: tuple[str, ...] | None, topic_id: str | None, *, limit: int
+) -> list[Line]:  # fmt: skip
+    """Return the tasks that are worked on, the most pressing first; with spaces or a topic, only those of them."""
     soon = tx.now + _SOON_DAYS * MS_PER_DAY
-    found = store.working_tasks(tx, seen, topic_id=topic_id, soon=soon, limit=limit) if limit else []
+    found = store.working_tasks(tx, seen, spaces=spaces, topic_id=topic_id, soon=soon, limit=limit) if limit else []
     return [task_line(task, WORKING_TASKS, _reason(task, soon)) for task in found]
 
 

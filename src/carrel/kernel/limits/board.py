@@ -121,6 +121,8 @@ MEMORY_STATED_CHARS_MAX = 500
 SEARCH_QUERY_CHARS_MAX = 500
 SEARCH_QUERY_WORDS_MAX = 24
 SEARCH_SPACES_MAX = 500
+# Of the tasks that an agent works on out of its spaces, so many are searched, the newest first.
+SEARCH_OWN_TASKS_MAX = 200
 # Of one document: the different words it is found by, and characters of each.
 SEARCH_WORDS_MAX = 4_000
 SEARCH_WORD_CHARS_MAX = 40

@@ -220,7 +220,7 @@ def _filter(tx: Tx, access: Access, query: NotesQuery, kind: str | None) -> LogF
         related_ids=related,
         type=kind,
         classification=query.classification_status,
-        spaces=scope.allowed,
+        spaces=scope.narrowed_for(access),
     )
 
 
