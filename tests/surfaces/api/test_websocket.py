@@ -2,79 +2,28 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import httpx
 import pytest
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
 
 from carrel.delivery import Spoken
 from carrel.surfaces.api import websocket
 from carrel.surfaces.api.silent_text import SilentTextFilter
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
+from tests.surfaces.api.chat_line import Line, open_line
 from tests.surfaces.api_calls import session_of, settled, start, texts
 
 pytestmark = pytest.mark.anyio
 
-WAIT_SECONDS_MAX = 15.0
-Json = dict[str, Any]
 
-
-class Line:
-    """One client's connection."""
-
-    def __init__(self, connection: ClientConnection) -> None:
-        self.connection = connection
-
-    async def send(self, kind: str, **frame: Any) -> None:
-        await self.connection.send(json.dumps({"type": kind, **frame}))
-
-    async def hear(self) -> Json:
-        """The next frame."""
-        async with asyncio.timeout(WAIT_SECONDS_MAX):
-            frame: Json = json.loads(await self.connection.recv())
-        assert "sessionId" in frame
-        return frame
-
-    async def until(self, kind: str, event_type: str | None = None) -> list[Json]:
-        """Every frame up to the first of a kind."""
-        heard = [await self.hear()]
-        while (heard[-1]["type"], heard[-1].get("eventType")) != (kind, event_type):
-            heard.append(await self.hear())
-        return heard
-
-    async def bind(self, **where: str) -> str:
-        """Bind a session and give its id."""
-        await self.send("bind", **where)
-        bound = await self.hear()
-        assert (bound["type"], bound["eventType"], bound["payload"]) == (
-            "system_event",
-            "runtime_event",
-            {"bound": True},
-        )
-        return str(bound["sessionId"])
-
-    async def closed(self) -> int | None:
-        """The code the server closed with, once it has."""
-        with suppress(ConnectionClosed):
-            async with asyncio.timeout(WAIT_SECONDS_MAX):
-                async for _ in self.connection:
-                    continue
-        return self.connection.close_code
-
-
-@asynccontextmanager
-async def line(server: HttpServer, token: str | None = "", **options: Any) -> AsyncIterator[Line]:
-    """A connection with a token as subprotocol; None for one without."""
-    offered: Any = None if token is None else [f"bearer.{token or server.owner}"]
-    url = server.url.replace("http", "ws", 1) + "/ws/chat"
-    async with connect(url, subprotocols=offered, proxy=None, **options) as connection:
-        assert connection.subprotocol == (offered[0] if offered else None)
-        yield Line(connection)
+def line(server: HttpServer, token: str | None = "", **options: Any) -> AbstractAsyncContextManager[Line]:
+    """A connection with a token, the owner's by default; None for one without."""
+    return open_line(server.url, None if token is None else token or server.owner, **options)
 
 
 async def test_a_line_is_answered_in_pieces_and_done_once(server: HttpServer) -> None:
