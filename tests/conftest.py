@@ -155,8 +155,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Fail a skipped test where everything is required, and let a failed one say what it was to prove."""
     report = yield
-    is_required = REQUIRE_ALL and item.get_closest_marker("optional") is None
-    if is_required and report.skipped and not hasattr(report, "wasxfail"):
+    if REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped although everything is required: {report.longrepr}"
     names = [name for mark in item.iter_markers("requirement") for name in mark.args]
