@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import NOT_SLOW, SLOW_PATHS
 from tests.house.source import ROOT
 from tests.requirements.manifest import explain
+from tests.requirements.mark import requirement
 
 SKIPPED_TEST = "import pytest\n\ndef test_it():\n    pytest.skip('no browser')\n"
 SKIPPED_FILE = "import pytest\n\npytest.importorskip('no_such_package_at_all')\n\ndef test_it(): ...\n"
@@ -53,6 +54,7 @@ def run(folder: Path, text: str, *options: str, required: bool = False) -> subpr
     )
 
 
+@requirement("S3.verify")
 @pytest.mark.parametrize("text", [SKIPPED_TEST, SKIPPED_FILE], ids=["one test", "a whole file"])
 def test_what_is_skipped_elsewhere_fails_where_everything_is_required(tmp_path: Path, text: str) -> None:
     assert "1 skipped" in run(tmp_path, text).stdout

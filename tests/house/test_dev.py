@@ -6,11 +6,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from tests.house.source import ROOT
+from tests.requirements.mark import requirement
 
 PROJECT = '[project]\nname = "carrel"\nversion = "1"\n'
 PYTHON = """\
@@ -19,6 +21,7 @@ case "$*" in
   *"-m pip install"*) echo "$*" >> "$(dirname "$0")/../installs"; exit "${PIP_STATUS:-0}" ;;
   *"-m pip"*) exit 0 ;;
   *"-m pytest"*) echo "pytest $* required=$CARREL_REQUIRE_ALL" ;;
+  *"-m ruff"* | *"-m mypy"* | *importlinter*) echo "check $*"; exit "${CHECK_STATUS:-0}" ;;
   *) exec {python} "$@" ;;
 esac
 """
@@ -52,6 +55,7 @@ def checkout(tmp_path: Path) -> Path:
         write_program(folder / "python", PYTHON.replace("{python}", sys.executable))
         write_program(folder / "carrel", CARREL)
     write_program(tmp_path / "programs" / "chromium", "#!/bin/sh\n")
+    write_program(tmp_path / "programs" / "python3", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     return tmp_path
 
 
@@ -61,13 +65,13 @@ def write_program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def run(checkout: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(checkout: Path, *arguments: str, program: str = "dev", **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the checkout's ./dev in a bare environment; a browser is there, so that none is installed."""
     bare = {"PATH": f"{checkout / 'programs'}:/usr/bin:/bin", "HOME": str(checkout / "nowhere")}
-    command = [sys.executable, str(checkout / "dev"), *arguments]
     return subprocess.run(
-        command, cwd=checkout, env=bare | environment, capture_output=True, text=True, timeout=60, check=False
-    )
+        [checkout / program, *arguments], cwd=checkout, env=bare | environment, capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
 
 
 def installs(checkout: Path) -> list[str]:
@@ -125,6 +129,43 @@ def test_pip_is_tried_where_uv_does_not_get_through(checkout: Path) -> None:
 @pytest.mark.parametrize(("value", "required"), [("true", "1"), ("1", "1"), ("false", ""), ("", "")])
 def test_nothing_may_be_skipped_where_ci_is_set(checkout: Path, value: str, required: str) -> None:
     assert run(checkout, "test", "tests/a.py", CI=value).stdout == f"pytest -m pytest tests/a.py required={required}\n"
+
+
+@requirement("S3.verify")
+def test_continuous_integration_is_one_command_that_checks_everything_and_lets_no_test_be_skipped(
+    checkout: Path,
+) -> None:
+    (checkout / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", checkout / ".ci" / "run")
+    done = run(checkout, program=".ci/run")
+    *checks, tests = done.stdout.splitlines()
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[2:4] for line in checks if "-m" in line] == [
+        ["ruff", "check"], ["ruff", "format"], ["mypy"], ["mypy", "--scripts-are-modules"],
+    ]  # fmt: skip
+    assert "lint_imports_command()" in checks[-1]
+    assert tests.startswith("pytest -m pytest --")
+    assert "not slow" not in tests
+    assert tests.endswith("required=1")
+    failed = run(checkout, program=".ci/run", CHECK_STATUS="1")
+    assert failed.returncode != 0
+    assert "pytest" not in failed.stdout
+    assert failed.stderr.splitlines()[-1] == (
+        "dev: check failed: linter, formatting, types, types of ./dev, import contracts"
+    )
+
+
+@requirement("S3.verify")
+def test_the_checks_are_strict_and_cover_the_tests_too() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    assert tools["mypy"]["strict"] is True
+    assert {"carrel", "tests", "bench"} <= set(tools["mypy"]["packages"])
+    assert not [name for name in tools["mypy"] if name in ("overrides", "exclude", "disable_error_code")]
+    assert not [name for name in tools["ruff"] if name.endswith("exclude")]
+    assert len(tools["importlinter"]["contracts"]) >= 10
+    pytest_options = tools["pytest"]["ini_options"]
+    assert pytest_options["xfail_strict"] is True
+    assert pytest_options["testpaths"] == ["tests"]
 
 
 def test_fast_leaves_out_what_is_slow_and_needs_no_browser(checkout: Path) -> None:
