@@ -78,6 +78,8 @@ async def test_a_late_reply_from_before_a_reopening_is_for_people_and_not_for_ag
     gate.open()
     assert (await server.settled(writing)).reply == OLD
     await _ends_handled(server)
+    # It can be found by now, and is not recalled.
+    await server.indexed()
     for run_id in await _post(server, access, f"@checker {NEW}"):
         await server.settled(run_id)
 

@@ -13,6 +13,7 @@ from carrel.kernel import Provenance
 from carrel.kernel.settings import SearchSettings
 from carrel.search import Indexing, Rebuilds, is_rebuilding, observe_entries, request_rebuild
 from carrel.storage import Tx
+from carrel.topics import NewTopic, put_topic
 from carrel.work import NewTask, TaskChange, change_task, create_task
 from tests.harness.engine import MAIN, SECONDS_MAX, lane_key, open_engine
 from tests.requirements.mark import requirement
@@ -128,6 +129,19 @@ async def test_a_task_is_found_by_its_title_and_text_but_not_by_its_tags(board: 
     await board.engine.db.write(lambda tx: change_task(tx, board.access, "t7", change, board.engine.rules))
     await follow(board)
     assert ([hit.id for hit in (await board.find("valve")).tasks], (await board.find("gasket")).tasks) == (["t7"], ())
+
+
+async def test_what_is_said_on_a_task_is_found_in_the_topic_of_the_task_too(board: Board) -> None:
+    def furnish(tx: Tx) -> None:
+        for name in ("house", "garden"):
+            put_topic(tx, board.access, NewTopic(id=name, name=name))
+        create_task(tx, board.access, NewTask(id="pump", title="Repair", topic_id="house"), board.engine.rules)
+
+    await board.engine.db.write(furnish)
+    name = await say(board, "the gasket leaks", task_id="pump", topic_id="garden")
+    await follow(board)
+    for topic in ("house", "garden"):
+        assert await board.logs("gasket", viewer="owner", topic_id=topic) == [name]
 
 
 @requirement("S4.search.index")

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from carrel.search import Document, Found
+from carrel.search import Document, Found, SearchQuery, store
+from carrel.storage import Tx
 from tests.requirements.mark import requirement
 from tests.search.board import Board, MeaningsOf, open_board
 
@@ -101,6 +102,20 @@ async def test_accounts_find_nothing_of_one_another(board: Board) -> None:
     await other.put("e2", "alpha")
     assert (await board.logs("alpha"), await other.logs("alpha")) == (["e1"], ["e2"])
     assert (await board.logs("aleph"), await other.logs("aleph")) == (["e1"], ["e2"])
+
+
+async def test_documents_of_another_account_use_up_none_of_the_matches_of_a_word(board: Board) -> None:
+    other = Board(board.engine, board.embedder, await board.engine.another_account("other"))
+    await board.put("e1", "alpha")
+    await other.put("e2", "alpha")
+    account, query = board.access.account_id, SearchQuery(text="alpha", topic_id="t1")
+    scope = store.scope_text(query.marks(account), query.places(account))
+
+    def newest(tx: Tx) -> list[str]:
+        numbers = store.matching(tx, board.access, scope, "alpha", limit=1)
+        return [one.id for one in store.documents_numbered(tx, board.access, numbers)]
+
+    assert await board.engine.read(newest) == ["e1"]
 
 
 @requirement("S4.search.scope")
