@@ -1,5 +1,6 @@
 """Fixtures that any test may use: stores, a scripted gateway, a browser; and what a failed test reports."""
 
+import gc
 import os
 import shutil
 from collections.abc import Generator, Iterator
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.blank_stores import BlankDatabases, blank_sqlite
 from tests.harness.process import Start, servers_in
 from tests.postgres import PostgresMissing, PostgresServer, postgres_server
 from tests.requirements.manifest import explain
@@ -14,6 +16,7 @@ from tests.scripted_gateway import ScriptedGateway
 
 TESTS = Path(__file__).parent
 NOT_SLOW = "not slow"
+GARBAGE = (10_000, 20, 20)
 REQUIRE_ALL = os.environ.get("CARREL_REQUIRE_ALL") == "1"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # What `./dev test --fast` leaves out, besides Hypothesis searches and tests that carry the mark `slow` themselves.
@@ -85,23 +88,29 @@ def postgres() -> Iterator[PostgresServer]:
         pytest.skip(f"no PostgreSQL: {missing}")
 
 
+@pytest.fixture(scope="session")
+def blank_databases(postgres: PostgresServer) -> BlankDatabases:
+    """Blank databases of the PostgreSQL server."""
+    return BlankDatabases(postgres)
+
+
 @pytest.fixture
-def postgres_url(postgres: PostgresServer) -> Iterator[str]:
-    """The URL of an empty PostgreSQL database that is this test's own."""
-    url = postgres.create_database()
+def postgres_url(blank_databases: BlankDatabases) -> Iterator[str]:
+    """The URL of a blank PostgreSQL database that is this test's own."""
+    url = blank_databases.take()
     yield url
-    postgres.drop_database(url)
+    blank_databases.give_back(url)
 
 
 @pytest.fixture
 def sqlite_url(tmp_path: Path) -> str:
-    """The URL of an SQLite file that does not exist yet."""
-    return f"sqlite:///{tmp_path / 'carrel.db'}"
+    """The URL of a blank SQLite file."""
+    return blank_sqlite(tmp_path)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store_url(request: pytest.FixtureRequest) -> str:
-    """The URL of an empty store: the test runs once on SQLite and once on PostgreSQL."""
+    """The URL of a blank store: the test runs once on SQLite and once on PostgreSQL."""
     # Asked for by name, so that the SQLite half of a run starts no PostgreSQL.
     url: str = request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
     return url
@@ -149,6 +158,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         searches = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
         if on_postgres or searches or SLOW_FIXTURES & set(fixtures) or is_slow(item.path):
             item.add_marker("slow")
+
+
+def pytest_collection_finish() -> None:
+    """Exempt modules and tests from garbage collection, and let it run less often: it took a fifth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GARBAGE)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -58,12 +58,3 @@ def test_a_killed_starter_leaves_no_server_and_the_next_start_removes_its_direct
         pass
     assert not Path(directory).exists()
     assert directory.startswith(str(Path(tempfile.gettempdir()) / DIRECTORY_PREFIX))
-
-
-def test_store_url_names_an_empty_store_of_either_kind(store_url: str) -> None:
-    scheme, _, place = store_url.partition("://")
-    if scheme == "sqlite":
-        assert not Path(place).exists()
-    else:
-        with psycopg.connect(store_url) as connection:
-            assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)

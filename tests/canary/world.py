@@ -37,6 +37,7 @@ from tests.canary.checks import Evidence
 from tests.canary.evidence import is_settled, read_evidence
 from tests.canary.marks import Mark
 from tests.canary.model import RepeatingModel
+from tests.harness.blank_stores import blank_sqlite
 from tests.harness.engine import SECONDS_MAX
 from tests.harness.server import NoDelay, Server
 from tests.harness.watched_database import WatchedDatabase
@@ -254,9 +255,9 @@ class World:
 
 @asynccontextmanager
 async def open_world(seed: int, url: str | None = None) -> AsyncIterator[World]:
-    """A world on a store of its own, or on the empty store at `url`; its server works until the block ends."""
+    """A world on a store of its own, or on the blank store at `url`; its server works until the block ends."""
     with tempfile.TemporaryDirectory(prefix="carrel-canary-") as folder:
-        at = url or f"sqlite:///{Path(folder) / 'carrel.db'}"
+        at = url or blank_sqlite(Path(folder))
         db, wire, model = (
             WatchedDatabase(open_store(at, durability="normal", chance=NoDelay())),
             Wire(),

@@ -5,6 +5,7 @@ import random
 import tempfile
 from collections.abc import Coroutine
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from carrel.runs.model import Cancelled
 from carrel.runs.pruner import prune
 from carrel.sessions import close_generation
 from carrel.storage import Database
+from tests.harness.blank_stores import blank_sqlite
 from tests.harness.engine import DONE, Engine, FakeClock, end_and_claim, engine_on, lane_key, words
 
 T = TypeVar("T")
@@ -49,9 +51,9 @@ class Lanes(RuleBasedStateMachine):
         self.said = 0
 
     def store_url(self) -> str:
-        """The URL of an empty store."""
+        """The URL of a blank store."""
         self._folder = tempfile.TemporaryDirectory()
-        return f"sqlite:///{self._folder.name}/carrel.db"
+        return blank_sqlite(Path(self._folder.name))
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run(work)

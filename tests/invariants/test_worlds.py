@@ -4,10 +4,10 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.harness.blank_stores import BlankDatabases
 from tests.invariants.engines import on_postgresql
 from tests.invariants.test_lanes_and_generations import QUIET
 from tests.invariants.worlds import Worlds
-from tests.postgres import PostgresServer
 from tests.requirements.mark import requirement
 
 
@@ -21,8 +21,10 @@ def test_no_sequence_of_events_lets_a_session_change_or_read_another() -> None:
 
 
 @pytest.mark.timeout(300)
-def test_no_sequence_of_events_lets_a_session_change_or_read_another_on_postgresql(postgres: PostgresServer) -> None:
+def test_no_sequence_of_events_lets_a_session_change_or_read_another_on_postgresql(
+    blank_databases: BlankDatabases,
+) -> None:
     run_state_machine_as_test(
-        on_postgresql(Worlds, postgres),
+        on_postgresql(Worlds, blank_databases),
         settings=settings(max_examples=3, stateful_step_count=15, deadline=None, suppress_health_check=QUIET),
     )

@@ -9,6 +9,7 @@ import random
 import tempfile
 from collections.abc import Callable, Coroutine
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from hypothesis import strategies as st
@@ -35,6 +36,7 @@ from carrel.runs import Rules, remove_lane
 from carrel.sessions import lane_of, make_lane
 from carrel.storage import Database, Tx
 from carrel.tools import reader_of
+from tests.harness.blank_stores import blank_sqlite
 from tests.harness.engine import DONE, Engine, FakeClock, engine_on
 from tests.harness.tasks import ensure_task
 
@@ -78,9 +80,9 @@ class Worlds(RuleBasedStateMachine):
         self.said = 0
 
     def store_url(self) -> str:
-        """The URL of an empty store."""
+        """The URL of a blank store."""
         self._folder = tempfile.TemporaryDirectory()
-        return f"sqlite:///{self._folder.name}/carrel.db"
+        return blank_sqlite(Path(self._folder.name))
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run(work)

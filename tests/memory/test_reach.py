@@ -4,6 +4,7 @@ import asyncio
 import random
 import tempfile
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -16,10 +17,10 @@ from carrel.kernel.settings import RunsSettings
 from carrel.main.assembly import open_store
 from carrel.memory import Memory, Reader
 from carrel.runs import Rules
+from tests.harness.blank_stores import BlankDatabases, blank_sqlite
 from tests.harness.engine import Engine, FakeClock, engine_on
 from tests.invariants.engines import on_postgresql
 from tests.memory.places import Notebook, reader
-from tests.postgres import PostgresServer
 from tests.requirements.mark import requirement
 
 T = TypeVar("T")
@@ -46,9 +47,9 @@ class Memories(RuleBasedStateMachine):
         self.kept: dict[tuple[int, str], tuple[Memory, Place]] = {}
 
     def store_url(self) -> str:
-        """The URL of an empty store."""
+        """The URL of a blank store."""
         self._folder = tempfile.TemporaryDirectory()
-        return f"sqlite:///{self._folder.name}/carrel.db"
+        return blank_sqlite(Path(self._folder.name))
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run(work)
@@ -122,8 +123,8 @@ def test_no_recall_ever_returns_what_is_outside_the_chain() -> None:
 
 
 @pytest.mark.timeout(120)
-def test_no_recall_returns_what_is_outside_the_chain_on_postgresql(postgres: PostgresServer) -> None:
+def test_no_recall_returns_what_is_outside_the_chain_on_postgresql(blank_databases: BlankDatabases) -> None:
     run_state_machine_as_test(
-        on_postgresql(Memories, postgres),
+        on_postgresql(Memories, blank_databases),
         settings=settings(max_examples=4, stateful_step_count=20, deadline=None, suppress_health_check=QUIET),
     )

@@ -15,9 +15,24 @@ from carrel.runs import run_by_id
 from carrel.storage import NewerSchema, Tx, back_up, migrate, migrations, open_database, restore, sqlite_path
 from carrel.storage.dialect import schema_for_sqlite
 from tests.harness.engine import MAIN, accounts_of, lane_key, open_engine, opened
+from tests.postgres import PostgresServer
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """The URL of an SQLite file that does not exist yet."""
+    return f"sqlite:///{tmp_path / 'carrel.db'}"
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> Iterator[str]:
+    """The URL of an empty PostgreSQL database."""
+    url = postgres.create_database()
+    yield url
+    postgres.drop_database(url)
 
 
 def run_script(url: str, script: str) -> list[tuple[object, ...]]:
