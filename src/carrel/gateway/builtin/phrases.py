@@ -11,12 +11,11 @@ INTRODUCTION = (
     "I'm Carrel's built-in agent. No language model is connected, so I answer by quoting what I can see, and I use"
     " tools when you ask me to."
 )
-CONNECT = """To connect a model, put this into carrel.toml and restart Carrel:
+CONNECT = """To connect a model, run this where the server was started; it takes effect without a restart:
 
-[gateway.default]
-kind = "responses"    # or "chat", or "anthropic": whatever your server speaks
-base_url = "http://127.0.0.1:11434"
-model = "the-model's-name\""""
+carrel connect ollama
+
+Instead of ollama, name lmstudio, llamacpp, vllm, openai, anthropic, openrouter or the URL of a model server."""
 
 # Answers that are posted nowhere.
 NO_REPLY = "NO_REPLY"
