@@ -50,13 +50,14 @@ def reaching(gateway: ScriptedGateway) -> dict[str, str]:
 class RunningServer:
     """One started server and the folder it works in."""
 
-    def __init__(self, folder: Path, environment: dict[str, str], *options: str) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str], *options: str, program: Path = CARREL) -> None:
+        self._program = str(program)
         self.folder = folder
         self.environment = environment
         self.log_file = folder / "stderr.txt"
         self.said: list[str] = []
         self._errors = self.log_file.open("a")
-        command = [str(CARREL), "serve", "--port", "0", "--data-dir", str(folder), *options]
+        command = [self._program, "serve", "--port", "0", "--data-dir", str(folder), *options]
         self.started = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=self._errors, text=True
         )
@@ -88,7 +89,7 @@ class RunningServer:
 
     def carrel(self, *words: str, stdin: str = "") -> Ended:
         """Run one command of the command line against this server."""
-        whole = [str(CARREL), *words, "--data-dir", str(self.folder)]
+        whole = [self._program, *words, "--data-dir", str(self.folder)]
         done = subprocess.run(
             whole,
             cwd=self.folder,
