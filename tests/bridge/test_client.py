@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from carrel.bridge import Client, NotReachable, Refused, TimedOut, segment
-from carrel.bridge import client as client_module
+from carrel.bridge.api import feed
 from tests.bridge.tiny_server import Asked, Frames, HangUp, Raw, TinyServer, tiny_server
 
 
@@ -113,7 +113,7 @@ def frame(seq: int, name: str = "run.queued") -> bytes:
 
 
 def test_a_stream_resumes_after_the_last_event_it_saw(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "RECONNECT_SECONDS", 0.001)
+    monkeypatch.setattr(feed, "RECONNECT_SECONDS", 0.001)
     connections = iter(
         [
             [b'event: stream.ready\ndata: {"seq": 6}\n\n', b": ping\n\n", frame(7), frame(8), b"id: 9\nevent: ru"],
@@ -132,7 +132,7 @@ def test_a_stream_resumes_after_the_last_event_it_saw(server: TinyServer, monkey
 def test_a_stream_cut_before_its_first_event_resumes_where_it_was_opened(
     server: TinyServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "RECONNECT_SECONDS", 0.001)
+    monkeypatch.setattr(feed, "RECONNECT_SECONDS", 0.001)
     server.does("GET", "/s", lambda _: (200, Frames(iter([b'event: stream.ready\ndata: {"seq": 4}\n\n']))))
     stream = Client(server.url).stream("/s")
     next(stream), next(stream)
@@ -160,7 +160,7 @@ def test_a_refused_stream_raises_at_once(server: TinyServer) -> None:
 def test_a_server_that_always_closes_the_stream_is_given_up(
     server: TinyServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "RECONNECT_SECONDS", 0.0)
+    monkeypatch.setattr(feed, "RECONNECT_SECONDS", 0.0)
     server.does("GET", "/s", lambda _: (200, Frames(iter([]))))
     with pytest.raises(NotReachable, match="closes the event stream"):
         next(Client(server.url).stream("/s"))

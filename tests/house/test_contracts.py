@@ -67,6 +67,7 @@ PLANTED = [
     (DRIVER, {"runs/store.py": "import sqlite3"}),
     (FRAMEWORK, {"delivery/turn.py": "from starlette.requests import Request"}),
     (REQUESTS, {"delivery/turn.py": "import httpx"}),
+    (REQUESTS, {"main/app.py": "import websockets"}),
     (DOOR, {"delivery/turn.py": "from carrel.runs.model import Run", "runs/model.py": ""}),
     (DOOR, {"delivery/turn.py": FOR_TYPES_ONLY, "runs/model.py": ""}),
     (DOOR, {"main/app.py": "import carrel.surfaces.api.routes", "surfaces/api/routes.py": ""}),

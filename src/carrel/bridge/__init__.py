@@ -1,27 +1,50 @@
 """Clients for other programs and our own command line: they use public protocols only and import no server code."""
 
 from carrel.bridge.a2a import A2aClient
-from carrel.bridge.client import Client, segment
-from carrel.bridge.faults import BridgeFault, NotReachable, Refused, TimedOut
+from carrel.bridge.api.replies import Piece
+from carrel.bridge.api.requests import segment
+from carrel.bridge.api.runs import is_session
+from carrel.bridge.api.shapes import Artifact, Event, Fault, Run, Session
+from carrel.bridge.async_client import AsyncClient
+from carrel.bridge.client import Client
+from carrel.bridge.faults import BridgeFault, EventsMissed, NotReachable, Refused, TimedOut
 from carrel.bridge.histories.claude import read_claude
 from carrel.bridge.histories.jsonl import read_jsonl
 from carrel.bridge.histories.openclaw import read_openclaw
+from carrel.bridge.live import Live
+from carrel.bridge.local import Place, configured_url, find_server, is_local, owner_token, running_url
 from carrel.bridge.mcp import McpRelay
 from carrel.bridge.recorder import Bridge
 from carrel.bridge.stream import StreamEvent
 
 __all__ = [
     "A2aClient",
+    "Artifact",
+    "AsyncClient",
     "Bridge",
     "BridgeFault",
     "Client",
+    "Event",
+    "EventsMissed",
+    "Fault",
+    "Live",
     "McpRelay",
     "NotReachable",
+    "Piece",
+    "Place",
     "Refused",
+    "Run",
+    "Session",
     "StreamEvent",
     "TimedOut",
+    "configured_url",
+    "find_server",
+    "is_local",
+    "is_session",
+    "owner_token",
     "read_claude",
     "read_jsonl",
     "read_openclaw",
+    "running_url",
     "segment",
 ]

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from carrel.a2a import A2aCodec, A2aFault, A2aRequest, card_urls, choose_interface, origin_of, supports_streaming
-from carrel.bridge.client import ANSWER_BYTES_MAX, CONNECT_SECONDS, LINE_BYTES_MAX
+from carrel.bridge.api.requests import ANSWER_BYTES_MAX, CONNECT_SECONDS, LINE_BYTES_MAX
 from carrel.bridge.faults import BridgeFault, NotReachable, Refused, TimedOut
 from carrel.bridge.stream import read_events
 

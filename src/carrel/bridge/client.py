@@ -1,44 +1,33 @@
-"""A client for a Carrel server: JSON requests, and event streams that reconnect and resume.
+"""A client for a Carrel server: typed operations, JSON requests, and event streams that reconnect and resume.
 
-Standard library only, so that importing it is cheap. Use a client from one thread at a time.
+Cheap to import: what it is built on is in the standard library, and the WebSocket of live text is loaded when it is
+used. Use a client from one thread at a time.
 """
 
-import http
 import http.client
-import json
 import select
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote, urlencode, urlsplit
 
-from carrel.bridge.faults import BridgeFault, NotReachable, Refused, TimedOut
+from carrel.bridge.api.api import Api
+from carrel.bridge.api.feed import SILENCE_SECONDS, Resumption, feed_query, read_event
+from carrel.bridge.api.operations import Blocking
+from carrel.bridge.api.requests import ANSWER_BYTES_MAX, CONNECT_SECONDS, LINE_BYTES_MAX, Query, Request
+from carrel.bridge.api.shapes import Event
+from carrel.bridge.faults import BridgeFault, NotReachable, TimedOut
+from carrel.bridge.live import Live, opened_socket
 from carrel.bridge.stream import StreamEvent, read_events
 
-ANSWER_BYTES_MAX = 64 * 1024 * 1024
-LINE_BYTES_MAX = 4 * 1024 * 1024
-CONNECT_SECONDS = 5.0
-# The server sends at least a ping every 25 seconds; twice that in silence means a lost connection.
-SILENCE_SECONDS = 60.0
-RECONNECTS_MAX = 8
-RECONNECT_SECONDS = 0.25
 
-Query = Mapping[str, object]
-
-
-class Client:
-    """Calls one server with one token; every method returns the parsed response or raises a `BridgeFault`."""
+class Client(Api[Blocking], Blocking):
+    """Calls one server with one token; every method returns its result or raises a `BridgeFault`."""
 
     def __init__(self, url: str, token: str = "", *, timeout_seconds: float = 30.0) -> None:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise NotReachable(f"{url} is not the URL of a server; use one like http://127.0.0.1:8787.")
-        self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
-        self.token = token
-        self._timeout_seconds = timeout_seconds
-        self._parts = parts
+        super().__init__(url, token, timeout_seconds=timeout_seconds)
         self._connection: http.client.HTTPConnection | None = None
 
     def __enter__(self) -> Self:
@@ -49,64 +38,62 @@ class Client:
     ) -> None:
         self.close()
 
+    @property
+    def driver(self) -> Blocking:
+        """The client itself."""
+        return self
+
     def close(self) -> None:
         """Close the connection; the next request opens another."""
         if self._connection:
             self._connection.close()
             self._connection = None
 
-    def get(self, path: str, query: Query | None = None, *, timeout_seconds: float | None = None) -> Any:
-        """Send a GET request."""
-        return self._request("GET", path, query=query, timeout_seconds=timeout_seconds)
+    def events(
+        self, *, after: int | None = None, session_key: str | None = None, task_id: str | None = None,
+        topic_id: str | None = None, names: Iterable[str] = (), idle_seconds: float | None = None,
+    ) -> Iterator[Event]:  # fmt: skip
+        """Yield the events of the feed after a number, and then new ones; without a number only new ones.
 
-    def post(
-        self, path: str, body: object = None, *, idempotency_key: str = "", timeout_seconds: float | None = None
-    ) -> Any:
-        """Send a POST request; with an idempotency key it is safe to send it twice."""
-        extra = {"X-Idempotency-Key": idempotency_key} if idempotency_key else {}
-        return self._request(
-            "POST", path, body={} if body is None else body, extra=extra, timeout_seconds=timeout_seconds
-        )
+        A lost connection is resumed where it broke. `names` are names of events or their beginnings. With
+        `idle_seconds` it ends once nothing has arrived for that long. `EventsMissed` says that some are lost.
+        """
+        query = feed_query(session_key, task_id, topic_id, names)
+        last = "" if after is None else str(after)
+        for frame in self.stream("/api/stream", query, last_event_id=last, idle_seconds=idle_seconds):
+            if event := read_event(frame):
+                yield event
 
-    def patch(self, path: str, body: object) -> Any:
-        """Send a PATCH request."""
-        return self._request("PATCH", path, body=body)
-
-    def delete(self, path: str) -> Any:
-        """Send a DELETE request."""
-        return self._request("DELETE", path)
-
-    def download(self, path: str) -> bytes:
-        """Return the bytes of a file."""
-        status, content = self._exchange("GET", self._target(path, None), None, {}, None)
-        if status != http.HTTPStatus.OK:
-            self._parse(status, content)
-        return content
+    @contextmanager
+    def listen(self, target: str | None = None) -> Iterator[Live]:
+        """Receive the text of an agent's or a session's replies while it is written; see `Live.pieces`."""
+        with opened_socket(self.address) as socket:
+            live = Live(self, socket)
+            live.bind(target)
+            yield live
 
     def stream(
         self, path: str, query: Query | None = None, *, last_event_id: str = "", idle_seconds: float | None = None
     ) -> Iterator[StreamEvent]:
         """Yield events as they arrive; after a lost connection, reconnect and resume after the last one seen.
 
-        With `idle_seconds` the stream ends without an error once nothing has arrived for that long. After
-        `RECONNECTS_MAX` failed attempts in a row it raises `NotReachable`.
+        With `idle_seconds` the stream ends without an error once nothing has arrived for that long. After some failed
+        attempts in a row it raises `NotReachable`.
         """
-        failures = 0
-        while failures <= RECONNECTS_MAX:
-            failures += 1
+        place = Resumption(last_event_id)
+        while True:
+            failed: BridgeFault | None = None
             try:
-                for event in self._events(path, query, last_event_id, idle_seconds or SILENCE_SECONDS):
-                    failures = 0
-                    last_event_id = _cursor_after(event, last_event_id)
+                for event in self._events(path, query, place.last_event_id, idle_seconds or SILENCE_SECONDS):
+                    place.seen(event)
                     yield event
-            except TimedOut:
+            except TimedOut as fault:
                 if idle_seconds:
                     return
-            except NotReachable:
-                if failures > RECONNECTS_MAX:
-                    raise
-            time.sleep(RECONNECT_SECONDS * 2 ** min(failures, 5))
-        raise NotReachable(f"{self.url} closes the event stream at every attempt.")
+                failed = fault
+            except NotReachable as fault:
+                failed = fault
+            time.sleep(place.pause_seconds(self.url, failed))
 
     def _events(
         self, path: str, query: Query | None, last_event_id: str, silence_seconds: float
@@ -114,62 +101,52 @@ class Client:
         """Yield the events of one connection of its own, so that requests can be made between two of them."""
         connection = self._connect(CONNECT_SECONDS)
         try:
-            headers = self._headers() | {"Accept": "text/event-stream"}
+            headers = self.address.headers | {"Accept": "text/event-stream"}
             if last_event_id:
                 headers["Last-Event-ID"] = last_event_id
             # Kept here, because the connection drops its socket when the server announces that it will close.
             sock = connection.sock
-            connection.request("GET", self._target(path, query), headers=headers)
+            connection.request("GET", self.address.target(path, query), headers=headers)
             response = connection.getresponse()
             if response.status != 200:
-                self._parse(response.status, response.read(ANSWER_BYTES_MAX))
+                self.address.parse(response.status, response.read(ANSWER_BYTES_MAX))
             sock.settimeout(silence_seconds)
-            yield from read_events(_lines(response))
+            yield from read_events(iter(lambda: response.readline(LINE_BYTES_MAX), b""))
         except TimeoutError as fault:
-            raise TimedOut(f"{self.url} has sent nothing for {silence_seconds:g} seconds.") from fault
+            raise self.address.silent(silence_seconds) from fault
         except (OSError, http.client.HTTPException) as fault:
-            raise self._unreachable(fault) from fault
+            raise self.address.unreachable(fault) from fault
         finally:
             connection.close()
 
-    def _request(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Query | None = None,
-        body: object = None,
-        extra: Mapping[str, str] | None = None,
-        timeout_seconds: float | None = None,
-    ) -> Any:
-        text = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        status, answer = self._exchange(method, self._target(path, query), text, dict(extra or {}), timeout_seconds)
-        return self._parse(status, answer)
+    def exchange(self, request: Request) -> Any:
+        """Make one request and return what the server said."""
+        target = self.address.target(request.path, request.query)
+        status, answer = self._sent(request.method, target, request.content, request.headers, request.timeout_seconds)
+        return self.address.read(request, status, answer)
 
     def post_raw(
         self, path: str, body: bytes, headers: Mapping[str, str], *, timeout_seconds: float | None = None
     ) -> tuple[int, bytes]:
         """Post JSON as it is and return the status and the raw response."""
-        return self._exchange("POST", self._target(path, None), body, headers, timeout_seconds)
+        typed = {**headers, "Content-Type": "application/json"}
+        return self._sent("POST", self.address.target(path), body, typed, timeout_seconds)
 
-    def _exchange(
-        self, method: str, target: str, text: bytes | None, extra: Mapping[str, str], timeout_seconds: float | None
+    def _sent(
+        self, method: str, target: str, content: bytes | None, extra: Mapping[str, str], timeout_seconds: float | None
     ) -> tuple[int, bytes]:
         seconds = timeout_seconds or self._timeout_seconds
-        headers = self._headers() | dict(extra)
-        if text is not None:
-            headers["Content-Type"] = "application/json"
         try:
             connection = self._open_connection(seconds)
-            connection.request(method, target, body=text, headers=headers)
+            connection.request(method, target, body=content, headers=self.address.headers | dict(extra))
             response = connection.getresponse()
             answer = response.read(ANSWER_BYTES_MAX)
         except TimeoutError as fault:
             self.close()
-            raise TimedOut(f"{self.url} did not answer within {seconds:g} seconds.") from fault
+            raise self.address.late(seconds) from fault
         except (OSError, http.client.HTTPException) as fault:
             self.close()
-            raise self._unreachable(fault) from fault
+            raise self.address.unreachable(fault) from fault
         except BaseException:
             # An interrupted request leaves half a response on the connection.
             self.close()
@@ -193,71 +170,14 @@ class Client:
         return self._connection
 
     def _connect(self, seconds: float) -> http.client.HTTPConnection:
-        host, port = self._parts.hostname or "", self._parts.port
+        host, port = self.address.host, self.address.port
         connection: http.client.HTTPConnection
-        if self._parts.scheme == "https":
+        if self.address.is_secure:
             connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
         else:
             connection = http.client.HTTPConnection(host, port, timeout=seconds)
         try:
             connection.connect()
         except OSError as fault:
-            raise self._unreachable(fault) from fault
+            raise self.address.unreachable(fault) from fault
         return connection
-
-    def _headers(self) -> dict[str, str]:
-        headers = {"Accept": "application/json", "User-Agent": "carrel-bridge"}
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
-        return headers
-
-    def _target(self, path: str, query: Query | None) -> str:
-        given = {name: _plain(value) for name, value in (query or {}).items() if value is not None and value != ""}
-        return self._parts.path.rstrip("/") + path + ("?" + urlencode(given, quote_via=quote) if given else "")
-
-    def _unreachable(self, fault: Exception) -> NotReachable:
-        reason = getattr(fault, "strerror", None) or str(fault) or type(fault).__name__
-        return NotReachable(f"No Carrel server answers at {self.url} ({reason}).")
-
-    def _parse(self, status: int, answer: bytes) -> Any:
-        try:
-            parsed = json.loads(answer) if answer else None
-        except ValueError as fault:
-            if status < 400:
-                raise NotReachable(f"{self.url} responds, but not like a Carrel server.") from fault
-            parsed = None
-        if status >= 400:
-            raise _refusal(status, parsed)
-        return parsed
-
-
-def segment(text: str) -> str:
-    """Return a key or id as one segment of a path."""
-    return quote(text, safe="")
-
-
-def _refusal(status: int, parsed: object) -> BridgeFault:
-    error = parsed.get("error") if isinstance(parsed, dict) else None
-    if not isinstance(error, dict):
-        return Refused(status, "unreadable", f"The server responded with {status} and no reason.", answer=parsed)
-    message = str(error.get("message") or f"The server responded with {status}.")
-    return Refused(status, str(error.get("code") or ""), message, error.get("field"), answer=parsed)
-
-
-def _cursor_after(event: StreamEvent, cursor: str) -> str:
-    """Return the id to resume after; before any other event, it is the one in the opening frame."""
-    if event.id:
-        return event.id
-    seq = event.body.get("seq") if isinstance(event.body, dict) else None
-    if seq is None or (event.name == "stream.ready" and cursor):
-        return cursor
-    return str(seq) if event.name in ("stream.ready", "stream.reset") else cursor
-
-
-def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    while line := response.readline(LINE_BYTES_MAX):
-        yield line
-
-
-def _plain(value: object) -> str:
-    return str(int(value)) if isinstance(value, bool) else str(value)

@@ -30,3 +30,17 @@ class Refused(BridgeFault):
     def not_allowed(self) -> bool:
         """Whether another token would help."""
         return self.status in (401, 403)
+
+
+class EventsMissed(BridgeFault):
+    """The feed cannot go on where it was asked to; `seq` is the newest event, after which it can."""
+
+    def __init__(self, reason: str, seq: int) -> None:
+        why = {
+            "overflow": "too many events were missed to replay them",
+            "pruned": "events that old are no longer kept",
+            "ahead": "the feed has not reached that number yet",
+        }.get(reason, "the feed has restarted")
+        super().__init__(f"Events were missed: {why}. The newest is {seq}.")
+        self.reason = reason
+        self.seq = seq

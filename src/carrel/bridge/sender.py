@@ -5,7 +5,8 @@ import threading
 from logging import getLogger
 from typing import Any
 
-from carrel.bridge.client import Client, segment
+from carrel.bridge.api.requests import segment
+from carrel.bridge.client import Client
 from carrel.bridge.faults import BridgeFault, Refused
 from carrel.bridge.outbox import Outbox, Waiting
 from carrel.bridge.settings import BridgeSettings

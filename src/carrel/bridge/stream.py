@@ -13,24 +13,39 @@ class StreamEvent(NamedTuple):
     body: Any
 
 
-def read_events(lines: Iterable[bytes]) -> Iterator[StreamEvent]:
-    """Yield the events in the lines; an incomplete event at the end is dropped, as the standard requires."""
-    event_id, name, text = "", "message", list[str]()
-    for raw in lines:
+class EventReader:
+    """Puts events together from lines; one that is incomplete at the end is dropped, as the standard requires."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._id, self._name, self._text = "", "message", list[str]()
+
+    def add(self, raw: bytes) -> StreamEvent | None:
+        """Take the next line; return the event that it ends."""
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
         if not line:
-            if text:
-                yield StreamEvent(event_id, name, _parsed("\n".join(text)))
-            event_id, name, text = "", "message", []
-            continue
+            event = StreamEvent(self._id, self._name, _parsed("\n".join(self._text))) if self._text else None
+            self._begin()
+            return event
         field, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if field == "data":
-            text.append(value)
+            self._text.append(value)
         elif field == "event":
-            name = value
+            self._name = value
         elif field == "id":
-            event_id = value
+            self._id = value
+        return None
+
+
+def read_events(lines: Iterable[bytes]) -> Iterator[StreamEvent]:
+    """Yield the events in the lines."""
+    reader = EventReader()
+    for line in lines:
+        if event := reader.add(line):
+            yield event
 
 
 def _parsed(text: str) -> Any:

@@ -3,9 +3,8 @@
 import sys
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
 
-from carrel.bridge import Client, segment
+from carrel.bridge import Artifact, Client
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, age
@@ -17,13 +16,10 @@ _ARTIFACT = option("artifact_id", metavar="ARTIFACT", help="id of the artifact, 
 def list_artifacts(args: Namespace, screen: Screen) -> int:
     """List what the agent of a run added to it."""
     with connect(args) as client:
-        answer = of_run(client, args.run_id, lambda path: client.get(f"{path}/artifacts"))
+        listed = of_run(client, args.run_id, client.artifacts.list)
     if screen.as_json:
-        return screen.json(answer)
-    rows = [
-        (one["id"], one["kind"], one["bytes"], age(one["addedAt"]), one["filename"] or one["name"] or one["url"])
-        for one in answer["artifacts"]
-    ]
+        return screen.json(listed.raw)
+    rows = [(one.id, one.kind, one.bytes, age(one.added_at), one.filename or one.name or one.url) for one in listed]
     screen.table(("ARTIFACT", "KIND", "BYTES", "AGE", "NAME"), rows, empty="This run has no artifacts.")
     return Exit.OK
 
@@ -33,11 +29,11 @@ def show(args: Namespace, screen: Screen) -> int:
     with connect(args) as client:
         one = _artifact(client, args.artifact_id)
         if screen.as_json:
-            return screen.json({"artifact": one})
-        if one["kind"] == "file":
-            screen.facts(list(one.items()))
+            return screen.json({"artifact": one.raw})
+        if one.kind == "file":
+            screen.facts(list(one.raw.items()))
         else:
-            screen.line(client.download(_content(args.artifact_id)).decode("utf-8", "replace"))
+            screen.line(client.artifacts.content(one.id).decode("utf-8", "replace"))
     return Exit.OK
 
 
@@ -45,9 +41,9 @@ def get(args: Namespace, screen: Screen) -> int:
     """Download one artifact into a file; `-` writes it to stdout."""
     with connect(args) as client:
         one = _artifact(client, args.artifact_id)
-        content = client.download(_content(args.artifact_id))
+        content = client.artifacts.content(one.id)
     # The name alone: an agent does not choose the folder.
-    target = Path(args.output or Path(one["filename"] or one["name"] or one["id"]).name)
+    target = Path(args.output or Path(one.filename or one.name or one.id).name)
     if args.output == "-":
         sys.stdout.buffer.write(content)
         return Exit.OK
@@ -59,21 +55,17 @@ def get(args: Namespace, screen: Screen) -> int:
     except OSError as fault:
         raise Failure(Exit.FAILED, f"{target} cannot be written: {fault.strerror}.") from fault
     if screen.as_json:
-        return screen.json({"artifact": one, "file": str(target)})
+        return screen.json({"artifact": one.raw, "file": str(target)})
     screen.line(str(target))
     return Exit.OK
 
 
-def _artifact(client: Client, artifact_id: str) -> dict[str, Any]:
-    listed = client.get(f"/api/runs/{segment(artifact_id.partition('.')[0])}/artifacts")["artifacts"]
-    found: dict[str, Any] | None = next((one for one in listed if one["id"] == artifact_id), None)
+def _artifact(client: Client, artifact_id: str) -> Artifact:
+    listed = client.artifacts.list(artifact_id.partition(".")[0])
+    found = next((one for one in listed if one.id == artifact_id), None)
     if found is None:
         raise Failure(Exit.FAILED, f"There is no artifact '{artifact_id}'; `carrel artifacts list RUN` shows them.")
     return found
-
-
-def _content(artifact_id: str) -> str:
-    return f"/api/artifacts/{segment(artifact_id)}/content"
 
 
 COMMANDS = (

@@ -7,22 +7,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from carrel.bridge import Client, Refused
+from carrel.bridge import Client, Live, Refused, Run, is_session
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.live_text import Live, listen
 from carrel.main.cli.output import Screen
-from carrel.main.cli.run_results import (
-    Run,
-    Troubles,
-    answer_run,
-    has_settled,
-    question_of,
-    read_run,
-    show_result,
-    wait_for,
-)
-from carrel.main.cli.send import is_session
+from carrel.main.cli.run_results import Troubles, answer_run, question_of, show_result, wait_for
 from carrel.main.cli.words import nearest
 
 CLIENT_INSTANCE = "cli"
@@ -44,7 +33,7 @@ def chat(args: Namespace, screen: Screen) -> int:
             screen.note(f"Chatting in {session_key}. /help lists the commands, /quit leaves.")
         code: int = Exit.OK
         asking: Run | None = None
-        with listen(client, session_key, CLIENT_INSTANCE) as live:
+        with client.listen(session_key) as live:
             session = _Chat(client, screen, session_key, live)
             for line in _lines(screen):
                 if line in _QUIT:
@@ -52,7 +41,7 @@ def chat(args: Namespace, screen: Screen) -> int:
                 if session.is_unknown_command(line):
                     continue
                 run = session.send_or_stop(line, asking)
-                asking = run if run and run["state"] == "waiting" else None
+                asking = run if run and run.state == "waiting" else None
                 code = show_result(run, screen, with_reply=False) if run and not asking else Exit.OK
                 if asking:
                     screen.note(question_of(asking))
@@ -98,7 +87,7 @@ def _prompt(screen: Screen) -> str:
 class _Chat:
     """A chat in one session at a time; /new and /switch move it to another."""
 
-    def __init__(self, client: Client, screen: Screen, session_key: str, live: Live | None) -> None:
+    def __init__(self, client: Client, screen: Screen, session_key: str, live: Live) -> None:
         self._client = client
         self._screen = screen
         self._session_key = session_key
@@ -134,14 +123,14 @@ class _Chat:
                 raise
             self._client.close()
             with suppress(Refused):
-                self._client.post(f"/api/runs/{self._run_id}/cancel")
+                self._client.runs.cancel(self._run_id)
             self._screen.note("\nStopped. Ctrl-C again, or /quit, leaves.")
             return None
 
     def send(self, line: str, asking: Run | None) -> Run | None:
         """Send a line, or answer the run that asked; show the reply and return the run, None for a command."""
         if asking and not line.startswith("/"):
-            run_id = str(answer_run(self._client, asking, line)["id"])
+            run_id = answer_run(self._client, asking, line).id
         else:
             here = {"sessionKey": self._session_key, "channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
             accepted = self._client.post("/api/chat", {"text": line, **here})
@@ -151,7 +140,7 @@ class _Chat:
             run_id = accepted["runId"]
         self._run_id = run_id
         troubles = Troubles(self._screen)
-        streamed = self._stream(run_id, troubles) if self._live and not self._screen.as_json else ""
+        streamed = self._stream(run_id, troubles) if self._live.is_open and not self._screen.as_json else ""
         run = wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS, troubles=troubles)
         self._show(run, streamed)
         return run
@@ -164,30 +153,23 @@ class _Chat:
             self._screen.line(answer.get("reply") or "")
         if answer["sessionKey"] != self._session_key:
             self._session_key = answer["sessionKey"]
-            if self._live:
-                self._live.bind(self._session_key, CLIENT_INSTANCE)
+            self._live.bind(self._session_key)
 
     def _stream(self, run_id: str, troubles: Troubles) -> str:
-        """Print the run's text until the reply is done or the connection drops; return what was printed."""
-        assert self._live is not None, "only called with a live connection"
-        written: list[str] = []
-
-        def ended() -> bool:
-            return has_settled(read_run(self._client, run_id))
-
-        for piece in self._live.pieces(run_id, ended=ended, failed=troubles.tell):
-            written.append(piece)
-            self._screen.piece(piece)
-        return "".join(written)
+        """Print the run's reply while it is written; return what was printed."""
+        written = ""
+        for piece in self._live.pieces(run_id, timeout_seconds=ANSWER_SECONDS, on_fault=troubles.tell):
+            self._screen.piece(("\n" if piece.starts_over else "") + piece.text)
+            written = piece.text if piece.starts_over else written + piece.text
+        return written
 
     def _show(self, run: Run, streamed: str) -> None:
         screen = self._screen
         if screen.as_json:
-            screen.json({"run": run})
-        elif run["state"] == "completed":
-            reply = run.get("reply") or ""
-            # Text that was streamed is not printed twice; a reply that differs from it is printed in full.
-            screen.line("" if streamed and reply.strip() == streamed.strip() else ("\n" if streamed else "") + reply)
+            screen.json({"run": run.raw})
+        elif run.state == "completed":
+            # What was streamed is the reply; nothing is streamed of one that says only that there is nothing to say.
+            screen.line("" if streamed else run.reply or "")
             screen.out.flush()
         elif streamed:
             screen.line()

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from carrel.bridge import Client
+from carrel.bridge import Client, owner_token, running_url
 from carrel.kernel import Refusal, elapsed_seconds
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, owner_token, running_url
+from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings
 from carrel.main.cli.model_probe import probe_server
 from carrel.main.cli.output import Screen
-from carrel.main.cli.run_results import Run, show_result, wait_for
+from carrel.main.cli.run_results import show_result, wait_for
 from carrel.main.cli.words import nearest
 
 if TYPE_CHECKING:
@@ -153,15 +153,13 @@ def _uses(client: Client, base_url: str) -> bool:
 
 def _hello(client: Client, screen: Screen) -> int:
     begun = elapsed_seconds()
-    run_id = client.post("/api/runs", {"message": HELLO})["runId"]
-    run: Run = wait_for(client, run_id, screen, seconds=TURN_SECONDS)
+    run = wait_for(client, client.send(None, HELLO).run_id, screen, seconds=TURN_SECONDS)
     code = show_result(run, screen, with_reply=not screen.as_json)
-    usage = run["usage"]
     if screen.as_json:
-        screen.json({"run": run})
-    elif run["state"] == "completed":
-        cost = "" if usage["costUsd"] is None else f", ${usage['costUsd']:.4f}"
-        tokens = f"{usage['inputTokens']} tokens in, {usage['outputTokens']} out{cost}"
+        screen.json({"run": run.raw})
+    elif run.state == "completed":
+        cost = "" if run.usage.cost_usd is None else f", ${run.usage.cost_usd:.4f}"
+        tokens = f"{run.usage.input_tokens} tokens in, {run.usage.output_tokens} out{cost}"
         screen.note(f"Connected: it answered in {elapsed_seconds() - begun:.1f} s ({tokens}).")
     return code
 

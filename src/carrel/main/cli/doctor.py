@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from carrel.bridge import BridgeFault, Client, NotReachable, Refused
+from carrel.bridge import BridgeFault, Client, NotReachable, Refused, running_url
 from carrel.kernel import Code, Refusal
 from carrel.main.cli.command import Command, Exit, Failure
-from carrel.main.cli.discovery import connect, local_settings, running_url
+from carrel.main.cli.discovery import connect, local_settings
 from carrel.main.cli.model_probe import probe_server
 from carrel.main.cli.output import Screen, age
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from carrel.bridge import running_url
 from carrel.kernel import Refusal
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, running_url
+from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings
 from carrel.main.cli.output import Screen
 
 

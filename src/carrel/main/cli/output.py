@@ -8,9 +8,10 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, TextIO
 
-from carrel.kernel import SystemClock, parse_iso
+from carrel.kernel import MS_PER_SECOND, SystemClock, parse_iso
 
 # Agents and strangers write much of what is shown; a control character could redraw the terminal or type into it.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -121,12 +122,15 @@ def safe(text: str) -> str:
     return _CONTROLS.sub("�", text)
 
 
-def age(moment: str | int | None) -> str:
+def age(moment: datetime | str | int | None) -> str:
     """Return how long ago a moment was, in short form: 12s, 5m, 3h, 2d."""
     if moment is None or moment == "":
         return ""
-    then = moment if isinstance(moment, int) else parse_iso(moment)
-    seconds = max(0, SystemClock().now_ms() - then) // 1000
+    if isinstance(moment, datetime):
+        then = int(moment.timestamp() * MS_PER_SECOND)
+    else:
+        then = moment if isinstance(moment, int) else parse_iso(moment)
+    seconds = max(0, SystemClock().now_ms() - then) // MS_PER_SECOND
     for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
         if seconds >= size:
             return f"{seconds // size}{unit}"

@@ -4,6 +4,7 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any
 
+from carrel.bridge import Client, segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, age, first_line
@@ -18,7 +19,7 @@ Step = dict[str, Any]
 def receipt(args: Namespace, screen: Screen) -> int:
     """Show what the agent saw in each step: the sections with their sizes, sources and tools."""
     with connect(args) as client:
-        answer = of_run(client, args.run_id, lambda path: client.get(f"{path}/receipt"))
+        answer = of_run(client, args.run_id, client.runs.receipt).raw
     if screen.as_json:
         return screen.json(answer)
     steps = [step for step in answer["steps"] if args.step in (None, step["n"])]
@@ -104,7 +105,7 @@ def _item_text(item: dict[str, Any]) -> str:
 def compare(args: Namespace, screen: Screen) -> int:
     """Show how the receipts of two runs differ."""
     with connect(args) as client:
-        answer = of_run(client, args.run_id, lambda path: client.get(f"{path}/receipt/compare", {"with": args.other}))
+        answer = of_run(client, args.run_id, lambda run_id: _compared(client, run_id, args.other))
     if screen.as_json:
         return screen.json(answer)
     if answer["same"]:
@@ -122,6 +123,11 @@ def compare(args: Namespace, screen: Screen) -> int:
     return Exit.OK
 
 
+def _compared(client: Client, run_id: str, other: str) -> dict[str, Any]:
+    answer: dict[str, Any] = client.get(f"/api/runs/{segment(run_id)}/receipt/compare", {"with": other})
+    return answer
+
+
 def _diff_lines(diff: object) -> Iterable[str]:
     if isinstance(diff, list):
         return [str(line).rstrip("\n") for line in diff]
@@ -135,7 +141,7 @@ def _flat(text: str) -> str:
 def why(args: Namespace, screen: Screen) -> int:
     """Explain why a run is not progressing, and what would help."""
     with connect(args) as client:
-        answer = of_run(client, args.run_id, lambda path: client.get(f"{path}/why"))
+        answer = of_run(client, args.run_id, client.runs.why).raw
     if screen.as_json:
         return screen.json(answer)
     show_reasons(answer, screen, moving="The run is progressing.", otherwise="The run has ended.")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from carrel.bridge import Client, Refused, segment
+from carrel.bridge import Client, Refused
 from carrel.main.cli.command import Exit, Failure, option
 
 RUN = option("run_id", metavar="RUN", help="id of the run, cut to what is unique, or `last`")
@@ -12,20 +12,16 @@ T = TypeVar("T")
 
 
 def of_run(client: Client, name: str, act: Callable[[str], T]) -> T:
-    """Do something with the run that was named: `act` is given its path. Only a name that is no id is looked up."""
+    """Do something with the run that was named: `act` is given its id. Only a name that is no id is looked up."""
     if name == "last":
-        return act(_path(_newest(client)))
+        return act(_newest(client))
     try:
-        return act(_path(name))
+        return act(name)
     except Refused as fault:
         run_id = _completed(client, name) if fault.code == "not_found" else None
         if run_id is None:
             raise
-    return act(_path(run_id))
-
-
-def _path(run_id: str) -> str:
-    return f"/api/runs/{segment(run_id)}"
+    return act(run_id)
 
 
 def _newest(client: Client) -> str:

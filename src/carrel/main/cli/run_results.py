@@ -1,32 +1,15 @@
 """Waiting for a run and showing its result; shared by the commands that send messages."""
 
-from math import ceil
-from typing import Any
-
-from carrel.bridge import Client, segment
-from carrel.kernel import MS_PER_SECOND, SystemClock, elapsed_seconds, parse_iso
+from carrel.bridge import Client, Fault, Run, TimedOut
+from carrel.kernel import MS_PER_SECOND, SystemClock
 from carrel.main.cli.command import Exit, Option, option
 from carrel.main.cli.output import Screen
-
-# One request waits this long; then the run is read: it may wait for a person, or have failed an attempt.
-_POLL_SECONDS = 1
-# A request may take this much longer than it waits.
-_SLACK_SECONDS = 10
-_ENDED = frozenset({"completed", "failed", "cancelled"})
-
-Run = dict[str, Any]
 
 
 def wait_option(seconds: float) -> Option:
     """Return the option --wait of a command; `seconds` is its default."""
     text = "wait for the reply, at most S seconds (default: %(const)g)"
     return option("--wait", type=float, nargs="?", const=seconds, metavar="S", help=text)
-
-
-def read_run(client: Client, run_id: str) -> Run:
-    """Return the run's current state."""
-    run: Run = client.get(f"/api/runs/{segment(run_id)}")["run"]
-    return run
 
 
 class Troubles:
@@ -36,14 +19,14 @@ class Troubles:
         self._screen = screen
         self._told: set[int] = set()
 
-    def tell(self, fault: dict[str, Any]) -> None:
+    def tell(self, fault: Fault) -> None:
         """Write which attempt failed, why, and when the next one starts."""
-        if fault["attempt"] in self._told:
+        if fault.attempt in self._told:
             return
-        self._told.add(fault["attempt"])
-        said = f"Attempt {fault['attempt']} of {fault['attemptsMax']} failed: {fault['message'].rstrip('. ')}."
-        if fault.get("nextAttemptAt"):
-            seconds = max(1, round((parse_iso(fault["nextAttemptAt"]) - SystemClock().now_ms()) / MS_PER_SECOND))
+        self._told.add(fault.attempt)
+        said = f"Attempt {fault.attempt} of {fault.attempts_max} failed: {fault.message.rstrip('. ')}."
+        if fault.next_attempt_at:
+            seconds = max(1, round(fault.next_attempt_at.timestamp() - SystemClock().now_ms() / MS_PER_SECOND))
             said += f" Next try in {seconds} s."
         self._screen.note(said)
 
@@ -55,81 +38,61 @@ def wait_for(
 
     Failed attempts are told meanwhile, except those that `troubles` has told already.
     """
-    deadline = elapsed_seconds() + seconds
-    troubles = troubles or Troubles(screen)
+    tell = (troubles or Troubles(screen)).tell
     with screen.waiting("waiting for the reply…"):
-        while True:
-            left = deadline - elapsed_seconds()
-            poll = max(0, min(_POLL_SECONDS, ceil(left)))
-            client.get(
-                f"/api/runs/{segment(run_id)}/wait", {"timeoutSeconds": poll}, timeout_seconds=poll + _SLACK_SECONDS
-            )
-            run = read_run(client, run_id)
-            if has_settled(run) or elapsed_seconds() >= deadline:
-                return run
-            if run.get("lastFault"):
-                troubles.tell(run["lastFault"] | {"attemptsMax": run["attemptsMax"]})
-
-
-def has_settled(run: Run) -> bool:
-    """Tell whether the run has ended or waits for a person."""
-    return run["state"] in _ENDED or run["state"] == "waiting"
+        try:
+            return client.runs.wait(run_id, seconds, on_fault=tell)
+        except TimedOut:
+            return client.runs.get(run_id)
 
 
 def wait_and_show(client: Client, run_id: str, screen: Screen, *, seconds: float) -> int:
     """Wait for a run, show its result and return the exit code."""
     run = wait_for(client, run_id, screen, seconds=seconds)
     if screen.as_json:
-        screen.json({"run": run})
+        screen.json({"run": run.raw})
     return show_result(run, screen, with_reply=not screen.as_json)
 
 
 def show_result(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
     """Show a run's result and return the exit code; only the reply goes to stdout."""
-    state = run["state"]
-    if state == "completed":
+    if run.state == "completed":
         if with_reply:
-            screen.line(run.get("reply") or "")
+            screen.line(run.reply or "")
         return Exit.OK
-    if state == "waiting":
+    if run.state == "waiting":
         if with_reply:
             screen.line(question_of(run))
-        if run.get("waitingFor") != "tool_output":
-            how = "yes|no" if run.get("waitingFor") == "approval" else "TEXT"
-            screen.note(f"To answer: `carrel runs answer {run['id']} {how}`")
+        if run.waiting_for != "tool_output":
+            how = "yes|no" if run.waiting_for == "approval" else "TEXT"
+            screen.note(f"To answer: `carrel runs answer {run.id} {how}`")
         return Exit.OK
-    if state in _ENDED:
-        screen.note(f"The run {'failed' if state == 'failed' else 'was cancelled'}: {why_ended(run)}")
+    if run.ended:
+        screen.note(f"The run {'failed' if run.state == 'failed' else 'was cancelled'}: {why_ended(run)}")
         return Exit.FAILED
-    screen.note(f"No reply yet ({state}). To keep waiting: `carrel runs wait {run['id']}`")
+    screen.note(f"No reply yet ({run.state}). To keep waiting: `carrel runs wait {run.id}`")
     return Exit.TIMED_OUT
 
 
 def question_of(run: Run) -> str:
     """Return what a waiting run needs, from a person or from a program."""
-    question = run.get("reply") or run.get("note") or "no question was given"
-    if run.get("waitingFor") == "tool_output":
-        return f"Waiting for a program: {question}"
-    return f"Waiting for your {run.get('waitingFor') or 'input'}: {question}"
+    if run.waiting_for == "tool_output":
+        return f"Waiting for a program: {run.question}"
+    return f"Waiting for your {run.waiting_for or 'input'}: {run.question}"
 
 
 def why_ended(run: Run) -> str:
     """Return why a run failed or was cancelled, in a few words."""
-    error = run.get("error") or {}
-    words = error.get("message") or run.get("note") or run.get("reason") or "no reason was given"
-    return f"{words} (details: `carrel runs why {run['id']}`)" if run["state"] == "failed" else str(words)
+    error = run.error.message if run.error else ""
+    words = error or run.note or run.reason or "no reason was given"
+    return f"{words} (details: `carrel runs why {run.id}`)" if run.state == "failed" else words
 
 
 def answer_run(client: Client, run: Run, text: str) -> Run:
-    """Answer a waiting run; for an approval, yes and no mean just that."""
-    answered: Run = client.post(f"/api/runs/{segment(run['id'])}/answer", answer_body(run, text))["run"]
-    return answered
-
-
-def answer_body(run: Run, text: str) -> dict[str, object]:
-    """Return what answers a run; for an approval, yes and no mean just that, and anything else is a no with reasons."""
-    if run.get("waitingFor") != "approval":
-        return {"text": text}
+    """Answer a waiting run; for an approval, yes and no mean just that, and anything else is a no with reasons."""
+    if run.waiting_for != "approval":
+        return client.runs.answer(run.id, text)
     word = text.strip().lower()
-    approve = word in ("y", "yes", "ok", "approve")
-    return {"approve": approve} if approve or word in ("n", "no", "deny") else {"approve": False, "text": text}
+    if word in ("y", "yes", "ok", "approve"):
+        return client.runs.approve(run.id)
+    return client.runs.deny(run.id, "" if word in ("n", "no", "deny") else text)

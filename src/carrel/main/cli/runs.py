@@ -7,22 +7,23 @@ from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, age, first_line
 from carrel.main.cli.run_names import RUN, of_run
-from carrel.main.cli.run_results import answer_body, wait_and_show
+from carrel.main.cli.run_results import answer_run, wait_and_show
 
 WAIT_SECONDS = 600.0
 
 
 def list_runs(args: Namespace, screen: Screen) -> int:
     """List runs, newest first."""
-    query = {"sessionKey": args.session, "agentId": args.agent, "state": args.state, "limit": args.limit}
-    query |= {"waitingFor": args.waiting_for, "taskId": args.task}
     with connect(args) as client:
-        answer = client.get("/api/runs", query)
+        listed = client.runs.list(
+            session_key=args.session, agent_id=args.agent, task_id=args.task, state=args.state,
+            waiting_for=args.waiting_for, limit=args.limit,
+        )  # fmt: skip
     if screen.as_json:
-        return screen.json(answer)
+        return screen.json(listed.raw)
     rows = [
-        (run["id"], run["state"], run["agentId"], run["sessionKey"], age(run["createdAt"]), _message(run))
-        for run in answer["runs"]
+        (run.id, run.state, run.agent_id, run.session_key, age(run.created_at), first_line(run.message.text))
+        for run in listed
     ]
     screen.table(("RUN", "STATE", "AGENT", "SESSION", "AGE", "MESSAGE"), rows, empty="No runs yet.")
     return Exit.OK
@@ -31,12 +32,11 @@ def list_runs(args: Namespace, screen: Screen) -> int:
 def show(args: Namespace, screen: Screen) -> int:
     """Show one run in full."""
     with connect(args) as client:
-        run = of_run(client, args.run_id, client.get)["run"]
+        run = of_run(client, args.run_id, client.runs.get)
     if screen.as_json:
-        return screen.json({"run": run})
-    message, reply = (run.pop("message", None) or {}).get("text"), run.pop("reply", None)
-    screen.facts(list(run.items()))
-    for title, text in (("Message", message), ("Reply", reply)):
+        return screen.json({"run": run.raw})
+    screen.facts([(name, value) for name, value in run.raw.items() if name not in ("message", "reply")])
+    for title, text in (("Message", run.message.text), ("Reply", run.reply)):
         if text:
             screen.line()
             screen.out.write(screen.paint("bold", title) + "\n")
@@ -47,8 +47,8 @@ def show(args: Namespace, screen: Screen) -> int:
 def wait(args: Namespace, screen: Screen) -> int:
     """Wait until a run has ended and show its reply."""
     with connect(args) as client:
-        run_id = of_run(client, args.run_id, client.get)["run"]["id"]
-        return wait_and_show(client, run_id, screen, seconds=args.timeout)
+        run = of_run(client, args.run_id, client.runs.get)
+        return wait_and_show(client, run.id, screen, seconds=args.timeout)
 
 
 def answer(args: Namespace, screen: Screen) -> int:
@@ -58,13 +58,13 @@ def answer(args: Namespace, screen: Screen) -> int:
         raise Failure(Exit.USAGE, "Answer with a text, --approve or --deny.")
     ((name, text),) = given.items()
     with connect(args) as client:
-        run = of_run(client, args.run_id, client.get)["run"]
-        body = answer_body(run, text) if name == "text" else {"approve": name == "approve"}
-        if name != "text" and text:
-            body["text"] = text
-        answer = client.post(f"/api/runs/{segment(run['id'])}/answer", body)
+        run = of_run(client, args.run_id, client.runs.get)
+        if name == "text":
+            answered = answer_run(client, run, text)
+        else:
+            answered = (client.runs.approve if name == "approve" else client.runs.deny)(run.id, text)
     if screen.as_json:
-        return screen.json(answer)
+        return screen.json({"run": answered.raw})
     screen.line("Answered. The run continues.")
     return Exit.OK
 
@@ -72,9 +72,9 @@ def answer(args: Namespace, screen: Screen) -> int:
 def cancel(args: Namespace, screen: Screen) -> int:
     """Cancel a run that has not ended."""
     with connect(args) as client:
-        answer = of_run(client, args.run_id, lambda path: client.post(f"{path}/cancel"))
+        run = of_run(client, args.run_id, client.runs.cancel)
     if screen.as_json:
-        return screen.json(answer)
+        return screen.json({"run": run.raw})
     screen.line("Cancelled.")
     return Exit.OK
 
@@ -82,16 +82,11 @@ def cancel(args: Namespace, screen: Screen) -> int:
 def retry(args: Namespace, screen: Screen) -> int:
     """Send a failed run's message again, as a new run."""
     with connect(args) as client:
-        answer = of_run(client, args.run_id, lambda path: client.post(f"{path}/retry"))
+        answer = of_run(client, args.run_id, lambda run_id: client.post(f"/api/runs/{segment(run_id)}/retry"))
     if screen.as_json:
         return screen.json(answer)
     screen.line(answer["runId"])
     return Exit.OK
-
-
-def _message(run: dict[str, object]) -> str:
-    message = run.get("message")
-    return first_line(str(message.get("text") or "")) if isinstance(message, dict) else ""
 
 
 COMMANDS = (

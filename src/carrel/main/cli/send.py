@@ -17,33 +17,14 @@ def send(args: Namespace, screen: Screen) -> int:
     if not text.strip():
         raise Failure(Exit.USAGE, "Nothing to send; pass a text, or - to read it from stdin.")
     with connect(args) as client:
-        accepted = client.post("/api/runs", _target(args.target) | {"message": text})
-        if args.wait is None:
-            return _show_accepted(accepted, screen)
-        return wait_and_show(client, accepted["runId"], screen, seconds=args.wait)
-
-
-def _target(words: str | None) -> dict[str, str]:
-    """Return the request field for a target; without one the message goes to the default agent."""
-    return {} if words is None else target_of(words)
-
-
-def target_of(words: str) -> dict[str, str]:
-    """Return the request field for a target: an agent or a session."""
-    return {"sessionKey": words} if is_session(words) else {"agentId": words}
-
-
-def is_session(words: str) -> bool:
-    """Tell whether a target is a session: an agent's id has no colon and is not a session id."""
-    return ":" in words or words.startswith(("ses_", "node-"))
-
-
-def _show_accepted(accepted: dict[str, str], screen: Screen) -> int:
+        sent = client.send(args.target, text)
+        if args.wait is not None:
+            return wait_and_show(client, sent.run_id, screen, seconds=args.wait)
     if screen.as_json:
-        return screen.json(accepted)
-    screen.line(accepted["runId"])
+        return screen.json(sent.raw)
+    screen.line(sent.run_id)
     if screen.is_terminal:
-        screen.note(f"Queued in {accepted.get('sessionKey', '')}. Wait for it: `carrel runs wait {accepted['runId']}`")
+        screen.note(f"Queued in {sent.session_key}. Wait for it: `carrel runs wait {sent.run_id}`")
     return Exit.OK
 
 

@@ -5,8 +5,9 @@ from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
+from carrel.bridge import owner_token, running_url
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, owner_token, read_settings, running_url
+from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, read_settings
 from carrel.main.cli.output import Screen
 
 _SERVE_OPTIONS = (

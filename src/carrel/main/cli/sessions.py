@@ -4,7 +4,7 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from carrel.bridge import Client, segment
+from carrel.bridge import Client, Session, segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, age, first_line
@@ -26,27 +26,21 @@ def _path(args: Namespace, *rest: str) -> str:
 
 def list_sessions(args: Namespace, screen: Screen) -> int:
     """List sessions, the most recently active first."""
-    query = {
-        "agentId": args.agent,
-        "state": args.state,
-        "archived": args.archived,
-        "limit": args.limit,
-        "q": getattr(args, "text", None),
-    }
+    q = getattr(args, "text", None)
     with connect(args) as client:
-        answer = client.get("/api/sessions", query)
+        listed = client.sessions.list(
+            q=q, agent_id=args.agent, state=args.state, archived=args.archived, limit=args.limit
+        )  # fmt: skip
     if screen.as_json:
-        return screen.json(answer)
-    rows = [_row(session) for session in answer["sessions"]]
+        return screen.json(listed.raw)
+    rows = [_row(session) for session in listed]
     screen.table(_HEADERS, rows, empty="No sessions yet. `carrel chat` starts one.")
     return Exit.OK
 
 
-def _row(session: dict[str, Any]) -> tuple[object, ...]:
-    name = session.get("label") or session.get("displayName") or ""
-    key = session.get("sessionKey") or session.get("key")
-    queued = session.get("queuedRuns") or 0
-    return key, session.get("state"), session.get("generation"), queued, age(session.get("updatedAt")), name
+def _row(session: Session) -> tuple[object, ...]:
+    name = session.label or session.display_name or ""
+    return session.session_key, session.state, session.generation, session.queued_runs, age(session.updated_at), name
 
 
 def show(args: Namespace, screen: Screen) -> int:
@@ -64,11 +58,11 @@ def tail(args: Namespace, screen: Screen) -> int:
     if args.follow and screen.as_json:
         raise Failure(Exit.USAGE, "--json and --follow cannot be combined here; use `carrel events --follow --json`.")
     with connect(args) as client:
-        answer = client.get(_path(args, "history"), {"limit": args.lines, "includeTools": args.tools})
+        history = client.sessions.history(args.key, limit=args.lines, include_tools=args.tools)
         if screen.as_json:
-            return screen.json(answer)
+            return screen.json(history.raw)
         seen: set[str] = set()
-        _show_new(answer["messages"], seen, screen)
+        _show_new(history.raw["messages"], seen, screen)
         if args.follow:
             _follow(client, args, seen, screen)
     return Exit.OK
@@ -76,8 +70,8 @@ def tail(args: Namespace, screen: Screen) -> int:
 
 def _follow(client: Client, args: Namespace, seen: set[str], screen: Screen) -> None:
     for _ in client.stream("/api/stream", {"sessionKey": args.key}):
-        recent = client.get(_path(args, "history"), {"limit": args.lines, "includeTools": args.tools})
-        _show_new(recent["messages"], seen, screen)
+        recent = client.sessions.history(args.key, limit=args.lines, include_tools=args.tools)
+        _show_new(recent.raw["messages"], seen, screen)
         screen.out.flush()
 
 
@@ -102,10 +96,10 @@ def _part(part: dict[str, Any]) -> str:
 def reset(args: Namespace, screen: Screen) -> int:
     """Close the open generation; the next message opens the next one."""
     with connect(args) as client:
-        answer = client.post(_path(args, "reset"))
+        closed = client.sessions.reset(args.key)
     if screen.as_json:
-        return screen.json(answer)
-    screen.line(f"Closed. The next message opens generation {answer.get('nextGeneration')}.")
+        return screen.json(closed.raw)
+    screen.line(f"Closed. The next message opens generation {closed.next_generation}.")
     return Exit.OK
 
 
@@ -128,7 +122,7 @@ def delete(args: Namespace, screen: Screen) -> int:
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise Failure(Exit.FAILED, "Nothing was deleted.")
     with connect(args) as client:
-        client.delete(_path(args))
+        client.sessions.delete(args.key)
     return screen.json({"deleted": args.key}) if screen.as_json else _said(screen, "Deleted.")
 
 

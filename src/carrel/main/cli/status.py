@@ -1,9 +1,9 @@
 """`status`: the server at a glance."""
 
 from argparse import Namespace
-from typing import Any
+from collections.abc import Callable, Iterable
 
-from carrel.bridge import Client
+from carrel.bridge import Run
 from carrel.main.cli.command import Command, Exit
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, age, first_line
@@ -15,7 +15,10 @@ _SHOWN = 10
 def status(args: Namespace, screen: Screen) -> int:
     """Show the server, its lanes, the runs that wait for you and the latest failures."""
     with connect(args) as client:
-        found = _read(client)
+        waiting_runs = client.runs.list(waiting_for="person", limit=_SHOWN)
+        failed_runs = client.runs.list(state="failed", limit=_SHOWN)
+        found = {"url": client.url, "version": client.get("/healthz")["version"], "health": client.get("/api/health")}
+        found |= {"waiting": waiting_runs.raw["runs"], "failed": failed_runs.raw["runs"]}
     if screen.as_json:
         return screen.json(found)
     lanes, waiting = found["health"].get("lanes") or {}, found["health"].get("waiting") or {}
@@ -30,36 +33,23 @@ def status(args: Namespace, screen: Screen) -> int:
             ("lanes stuck", lanes.get("stuck")),
             ("waiting for you", waiting.get("person")),
             ("waiting for a program", waiting.get("program")),
-            ("recent failures", len(found["failed"])),
+            ("recent failures", len(failed_runs)),
         ]
     )
     for gateway in found["health"].get("gateways") or []:
         if gateway["status"] != "ok":
             screen.note(f"Down for {age(gateway['since'])}: {gateway['lastError']}")
-    _show_runs("Waiting for you", found["waiting"], [question_of(run) for run in found["waiting"]], screen)
-    _show_runs("Failed", found["failed"], [why_ended(run) for run in found["failed"]], screen)
+    _show_runs("Waiting for you", waiting_runs, question_of, screen)
+    _show_runs("Failed", failed_runs, why_ended, screen)
     return Exit.OK
 
 
-def _read(client: Client) -> dict[str, Any]:
-    return {
-        "url": client.url,
-        "version": client.get("/healthz")["version"],
-        "health": client.get("/api/health"),
-        "waiting": client.get("/api/runs", {"waitingFor": "person", "limit": _SHOWN})["runs"],
-        "failed": client.get("/api/runs", {"state": "failed", "limit": _SHOWN})["runs"],
-    }
-
-
-def _show_runs(title: str, runs: list[dict[str, Any]], words: list[str], screen: Screen) -> None:
-    if not runs or not screen.is_terminal:
+def _show_runs(title: str, runs: Iterable[Run], words: Callable[[Run], str], screen: Screen) -> None:
+    rows = [(run.id, run.session_key, age(run.ended_at or run.created_at), first_line(words(run), 120)) for run in runs]
+    if not rows or not screen.is_terminal:
         return
     screen.line()
     screen.out.write(screen.paint("bold", title) + "\n")
-    rows = [
-        (run["id"], run["sessionKey"], age(run.get("endedAt") or run["createdAt"]), first_line(text, 120))
-        for run, text in zip(runs, words, strict=True)
-    ]
     screen.table(("RUN", "SESSION", "AGE", "DETAILS"), rows)
 
 

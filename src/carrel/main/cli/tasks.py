@@ -213,9 +213,9 @@ def _wait_and_show(client: Client, posted: dict[str, Any], runs: list[str], scre
     ends_at, code, waited = elapsed_seconds() + seconds, int(Exit.OK), []
     for run_id in runs:
         run = wait_for(client, run_id, screen, seconds=max(0.0, ends_at - elapsed_seconds()))
-        waited.append(run)
+        waited.append(run.raw)
         if not screen.as_json:
-            screen.piece(screen.paint("bold", f"{run['agentId']}: "))
+            screen.piece(screen.paint("bold", f"{run.agent_id}: "))
         code = max(code, show_result(run, screen, with_reply=not screen.as_json))
     if screen.as_json:
         screen.json(posted | {"runs": waited})

@@ -5,7 +5,8 @@ from argparse import Namespace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from carrel.main.cli.discovery import configured_url, is_local, local_settings, owner_token, running_url
+from carrel.bridge import configured_url, is_local, owner_token, running_url
+from carrel.main.cli.discovery import local_settings
 
 
 class TokenFound(NamedTuple):

@@ -1,0 +1,121 @@
+"""One definition of each operation for both clients: it says what is requested, and the client how that happens.
+
+An operation is a generator that yields requests, is sent what the server said to each, and returns a result. A
+blocking client makes it an ordinary method, an awaiting one a coroutine.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+
+from carrel.bridge.api.requests import Request
+from carrel.bridge.faults import BridgeFault
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Y = TypeVar("Y")
+Call = Generator[Request, Any, T]
+
+
+class Blocking:
+    """A client whose methods return once the server has answered."""
+
+    def exchange(self, request: Request) -> Any:
+        """Make one request and return what the server said."""
+        raise NotImplementedError
+
+    def method(self, make: Callable[P, Call[T]]) -> Callable[P, T]:
+        """Return an operation as a method of this client."""
+
+        @wraps(make)
+        def blocking(*args: P.args, **kwargs: P.kwargs) -> T:
+            return performed(make(*args, **kwargs), self.exchange)
+
+        return blocking
+
+
+class Awaiting:
+    """A client whose methods are awaited."""
+
+    async def exchange(self, request: Request) -> Any:
+        """Make one request and return what the server said."""
+        raise NotImplementedError
+
+    def method(self, make: Callable[P, Call[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+        """Return an operation as a method of this client."""
+
+        @wraps(make)
+        async def awaiting(*args: P.args, **kwargs: P.kwargs) -> T:
+            return await awaited(make(*args, **kwargs), self.exchange)
+
+        return awaiting
+
+
+def performed(course: Generator[Y, Any, T], act: Callable[[Y], Any]) -> T:
+    """Do each step of a generator, give it what came of it or the fault, and return its result."""
+    try:
+        step = next(course)
+        while True:
+            try:
+                answer = act(step)
+            except BridgeFault as fault:
+                step = course.throw(fault)
+            else:
+                step = course.send(answer)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+async def awaited(course: Generator[Y, Any, T], act: Callable[[Y], Awaitable[Any]]) -> T:
+    """As `performed`, awaiting each step."""
+    try:
+        step = next(course)
+        while True:
+            try:
+                answer = await act(step)
+            except BridgeFault as fault:
+                step = course.throw(fault)
+            else:
+                step = course.send(answer)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+D = TypeVar("D", bound=Blocking | Awaiting)
+
+
+class Group(Generic[D]):
+    """Operations that belong together, and the client that performs them."""
+
+    def __init__(self, driver: D) -> None:
+        self._driver = driver
+
+    @property
+    def driver(self) -> D:
+        """The client."""
+        return self._driver
+
+
+class Operation(Generic[P, T]):
+    """A method of a group, in the form of its client."""
+
+    def __init__(self, function: Callable[Concatenate[Any, P], Call[T]]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    @overload
+    def __get__(self, group: None, kind: type) -> Self: ...
+    @overload
+    def __get__(self, group: Group[Blocking], kind: type) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, group: Group[Awaiting], kind: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, group: Any, kind: type) -> Any:
+        # As a bound method, so that its signature is the one that callers see.
+        return self if group is None else group.driver.method(self._function.__get__(group))
+
+
+def operation(function: Callable[Concatenate[Any, P], Call[T]]) -> Operation[P, T]:
+    """Make a generator function an operation of its group."""
+    return Operation(function)

@@ -1,0 +1,154 @@
+"""Operations on runs: send a message, wait for its reply, answer, cancel, retry, and look at what happened."""
+
+from collections.abc import Callable
+from math import ceil
+
+from msgspec import structs
+
+from carrel.bridge.api.operations import Call, D, Group, operation
+from carrel.bridge.api.requests import Request, segment
+from carrel.bridge.api.shapes import Fault, Item, Page, Receipt, Run, Why, read, read_page
+from carrel.bridge.faults import TimedOut
+from carrel.kernel import elapsed_seconds
+
+WAIT_SECONDS = 600.0
+# One request waits this long; somebody who wants to be told of failed attempts asks more often.
+_POLL_SECONDS = 20
+_FAULT_POLL_SECONDS = 1
+# A request may take this much longer than it waits.
+_SLACK_SECONDS = 10
+
+OnFault = Callable[[Fault], None]
+
+
+def is_session(target: str) -> bool:
+    """Tell whether a target is a session and not an agent, whose id has no colon and is no session id."""
+    return ":" in target or target.startswith(("ses_", "node-"))
+
+
+def lane_of(target: str | None) -> str:
+    """Return the session that a message to this target is for."""
+    if target is None:
+        return "main"
+    return target if is_session(target) else f"agent:{target}:main"
+
+
+def read_run(run_id: str) -> Call[Run]:
+    """Read a run."""
+    return read(Run, (yield Request("GET", _path(run_id)))["run"])
+
+
+def wait_for_run(run_id: str, seconds: float, on_fault: OnFault | None) -> Call[Run]:
+    """Wait until a run has ended or waits for somebody."""
+    until, told = elapsed_seconds() + seconds, 0
+    while True:
+        longest = _FAULT_POLL_SECONDS if on_fault else _POLL_SECONDS
+        poll = max(0, min(longest, ceil(until - elapsed_seconds())))
+        query = {"timeoutSeconds": poll}
+        yield Request("GET", f"{_path(run_id)}/wait", query, timeout_seconds=poll + _SLACK_SECONDS)
+        run = yield from read_run(run_id)
+        if run.settled:
+            return run
+        if elapsed_seconds() >= until:
+            raise TimedOut(f"After {seconds:g} seconds the run {run_id} is still {run.state}.")
+        if on_fault and run.last_fault and run.last_fault.attempt > told:
+            told = run.last_fault.attempt
+            on_fault(structs.replace(run.last_fault, attempts_max=run.attempts_max))
+
+
+class Runs(Group[D]):
+    """The runs that the token may see."""
+
+    @operation
+    def get(self, run_id: str) -> Call[Run]:
+        """Return a run."""
+        return read_run(run_id)
+
+    @operation
+    def list(
+        self, *, session_key: str | None = None, agent_id: str | None = None, task_id: str | None = None,
+        goal_id: str | None = None, state: str | None = None, waiting_for: str | None = None, limit: int = 50,
+        cursor: str | None = None,
+    ) -> Call[Page[Run]]:  # fmt: skip
+        """Return runs, newest first; `waiting_for` is person or program."""
+        query: Item = {
+            "sessionKey": session_key,
+            "agentId": agent_id,
+            "taskId": task_id,
+            "goalId": goal_id,
+            "state": state,
+        }
+        query |= {"waitingFor": waiting_for, "limit": limit, "cursor": cursor}
+        return read_page(Run, (yield Request("GET", "/api/runs", query)), "runs")
+
+    @operation
+    def wait(
+        self, run_id: str, timeout_seconds: float = WAIT_SECONDS, *, on_fault: OnFault | None = None
+    ) -> Call[Run]:  # fmt: skip
+        """Return a run once it has ended or waits for somebody; `TimedOut` when it takes longer.
+
+        `on_fault` is called with every attempt that fails meanwhile and will be repeated.
+        """
+        return wait_for_run(run_id, timeout_seconds, on_fault)
+
+    @operation
+    def answer(self, run_id: str, text: str) -> Call[Run]:
+        """Answer the question of a waiting run; it continues in its lane."""
+        return _answer(run_id, {"text": text})
+
+    @operation
+    def approve(self, run_id: str, text: str = "") -> Call[Run]:
+        """Approve the tool call that a run waits for."""
+        return _answer(run_id, {"approve": True} | ({"text": text} if text else {}))
+
+    @operation
+    def deny(self, run_id: str, text: str = "") -> Call[Run]:
+        """Refuse the tool call that a run waits for; the text says why."""
+        return _answer(run_id, {"approve": False} | ({"text": text} if text else {}))
+
+    @operation
+    def cancel(self, run_id: str) -> Call[Run]:
+        """Cancel a run that has not ended."""
+        return read(Run, (yield Request("POST", f"{_path(run_id)}/cancel", body={}))["run"])
+
+    @operation
+    def retry(self, run_id: str, *, idempotency_key: str = "") -> Call[Run]:
+        """Send the message of a failed run again; return the new run, in the same lane."""
+        again = yield Request("POST", f"{_path(run_id)}/retry", body={}, idempotency_key=idempotency_key)
+        return (yield from read_run(again["runId"]))
+
+    @operation
+    def why(self, run_id: str) -> Call[Why]:
+        """Explain why a run is in its state, and what can be done about it."""
+        return read(Why, (yield Request("GET", f"{_path(run_id)}/why")))
+
+    @operation
+    def receipt(self, run_id: str, *, body: bool = False) -> Call[Receipt]:
+        """Return exactly what the agent was sent; with `body`, the bytes of each request as text."""
+        return read(Receipt, (yield Request("GET", f"{_path(run_id)}/receipt", {"body": body})))
+
+
+class Accepted(Group[D]):
+    """A message that was accepted: the server keeps it from now on, and its run starts when the lane is free."""
+
+    def __init__(self, driver: D, run_id: str, session_key: str, raw: Item) -> None:
+        super().__init__(driver)
+        self.run_id = run_id
+        self.session_key = session_key
+        self.raw = raw
+
+    def __repr__(self) -> str:
+        return f"Accepted(run_id={self.run_id!r}, session_key={self.session_key!r})"
+
+    @operation
+    def wait(self, timeout_seconds: float = WAIT_SECONDS, *, on_fault: OnFault | None = None) -> Call[Run]:
+        """Return the run once it has ended or waits for somebody; `TimedOut` when it takes longer."""
+        return wait_for_run(self.run_id, timeout_seconds, on_fault)
+
+
+def _path(run_id: str) -> str:
+    return f"/api/runs/{segment(run_id)}"
+
+
+def _answer(run_id: str, body: Item) -> Call[Run]:
+    return read(Run, (yield Request("POST", f"{_path(run_id)}/answer", body=body))["run"])
