@@ -3,8 +3,8 @@
 What it needs is loaded with its first request, so that importing it is cheap.
 """
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from contextlib import aclosing, asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -50,13 +50,15 @@ class AsyncClient(Api[Awaiting], Awaiting):
     async def events(
         self, *, after: int | None = None, session_key: str | None = None, task_id: str | None = None,
         topic_id: str | None = None, names: Iterable[str] = (), idle_seconds: float | None = None,
-    ) -> AsyncIterator[Event]:  # fmt: skip
+    ) -> AsyncGenerator[Event, None]:  # fmt: skip
         """Yield the events of the feed after a number, and then new ones; see `Client.events`."""
         query = feed_query(session_key, task_id, topic_id, names)
         last = "" if after is None else str(after)
-        async for frame in self.stream("/api/stream", query, last_event_id=last, idle_seconds=idle_seconds):
-            if event := read_event(frame):
-                yield event
+        # Closed with this iterator, and its connection with it.
+        async with aclosing(self.stream("/api/stream", query, last_event_id=last, idle_seconds=idle_seconds)) as frames:
+            async for frame in frames:
+                if event := read_event(frame):
+                    yield event
 
     @asynccontextmanager
     async def listen(self, target: str | None = None) -> AsyncIterator[AsyncLive]:
@@ -68,7 +70,7 @@ class AsyncClient(Api[Awaiting], Awaiting):
 
     async def stream(
         self, path: str, query: Query | None = None, *, last_event_id: str = "", idle_seconds: float | None = None
-    ) -> AsyncIterator[StreamEvent]:
+    ) -> AsyncGenerator[StreamEvent, None]:
         """Yield events as they arrive; after a lost connection, reconnect and resume; see `Client.stream`."""
         import asyncio
 
@@ -76,9 +78,11 @@ class AsyncClient(Api[Awaiting], Awaiting):
         while True:
             failed: BridgeFault | None = None
             try:
-                async for event in self._events(path, query, place.last_event_id, idle_seconds or SILENCE_SECONDS):
-                    place.seen(event)
-                    yield event
+                opened = self._events(path, query, place.last_event_id, idle_seconds or SILENCE_SECONDS)
+                async with aclosing(opened) as events:
+                    async for event in events:
+                        place.seen(event)
+                        yield event
             except TimedOut as fault:
                 if idle_seconds:
                     return
@@ -89,7 +93,7 @@ class AsyncClient(Api[Awaiting], Awaiting):
 
     async def _events(
         self, path: str, query: Query | None, last_event_id: str, silence_seconds: float
-    ) -> AsyncIterator[StreamEvent]:
+    ) -> AsyncGenerator[StreamEvent, None]:
         headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last_event_id} if last_event_id else {})
         reader = EventReader()
         async with self._response("GET", path, query, None, headers, silence_seconds, streams=True) as response:

@@ -1,5 +1,6 @@
 """What both clients of a server offer; each performs it in its own way."""
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from carrel.bridge.api.tasks import Tasks
 from carrel.bridge.local import local_server
 
 
-class Api(Group[D]):
+class Api(Group[D], ABC):
     """One server, called with one token; every operation returns its result or raises a `BridgeFault`."""
 
     def __init__(self, url: str, token: str = "", *, timeout_seconds: float = 30.0) -> None:
@@ -29,9 +30,9 @@ class Api(Group[D]):
         return cls(*local_server(data_dir), timeout_seconds=timeout_seconds)
 
     @property
+    @abstractmethod
     def driver(self) -> D:
         """The client itself."""
-        raise NotImplementedError
 
     @property
     def url(self) -> str:

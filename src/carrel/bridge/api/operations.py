@@ -4,6 +4,7 @@ An operation is a generator that yields requests, is sent what the server said t
 blocking client makes it an ordinary method, an awaiting one a coroutine.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
@@ -17,12 +18,12 @@ Y = TypeVar("Y")
 Call = Generator[Request, Any, T]
 
 
-class Blocking:
+class Blocking(ABC):
     """A client whose methods return once the server has answered."""
 
+    @abstractmethod
     def exchange(self, request: Request) -> Any:
         """Make one request and return what the server said."""
-        raise NotImplementedError
 
     def method(self, make: Callable[P, Call[T]]) -> Callable[P, T]:
         """Return an operation as a method of this client."""
@@ -34,12 +35,12 @@ class Blocking:
         return blocking
 
 
-class Awaiting:
+class Awaiting(ABC):
     """A client whose methods are awaited."""
 
+    @abstractmethod
     async def exchange(self, request: Request) -> Any:
         """Make one request and return what the server said."""
-        raise NotImplementedError
 
     def method(self, make: Callable[P, Call[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
         """Return an operation as a method of this client."""
