@@ -17,6 +17,8 @@ PIECE_SECONDS = 60
 SOURCES = ROOT / "src" / "carrel"
 EVENT_NAME = re.compile(r"\"((?:run|session|log|agent|pointer|notification|schedule|memory|auto)\.[a-z_]+)\"")
 SCREEN_LINES = 60
+# Pages on which nobody has been told to name the server; the others use its address in their commands.
+FINDS_THE_SERVER = ("start.md", "python-client.md")
 
 
 def run_piece(piece: Piece, server: RunningServer) -> subprocess.CompletedProcess[str]:
@@ -41,7 +43,8 @@ def test_what_a_page_shows_works_in_the_order_it_is_shown(page: Path, tmp_path: 
     folder = tmp_path / ".carrel"
     folder.mkdir()
     server = RunningServer(folder, clean_environment(tmp_path))
-    server.environment |= {"CARREL_URL": server.url, "CARREL_TOKEN": server.token}
+    if page.name not in FINDS_THE_SERVER:
+        server.environment |= {"CARREL_URL": server.url, "CARREL_TOKEN": server.token}
     try:
         for piece in pieces_of(page):
             done = run_piece(piece, server)
