@@ -130,6 +130,17 @@ def test_without_a_websocket_the_reply_comes_at_once() -> None:
             assert list(live.pieces("run_1")) == [Piece("Good morning.")]
 
 
+def test_a_session_that_may_not_be_heard_has_its_reply_as_a_whole() -> None:
+    def talk(line: ServerConnection) -> None:
+        line.recv(timeout=5)
+        line.send(json.dumps({"type": "system_event", "eventType": "error", "payload": {"code": "not_found"}}))
+
+    completed = {"id": "run_1", "state": "completed", "reply": "Good morning."}
+    with line_to(talk, completed) as live:
+        assert not live.is_open
+        assert list(live.pieces("run_1")) == [Piece("Good morning.")]
+
+
 def test_pieces_that_take_too_long_time_out() -> None:
     ended = threading.Event()
 

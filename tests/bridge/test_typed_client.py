@@ -50,7 +50,7 @@ class Asker:
         client = self.client
         return list(await self(lambda _: list(itertools.islice(client.events(**wanted), count))))
 
-    async def streamed(self, target: str, text: str) -> tuple[list[Piece], Run]:
+    async def streamed(self, target: str | None, text: str) -> tuple[list[Piece], Run]:
         """Send a message and return the pieces of its reply and its run."""
         if isinstance(self.client, AsyncClient):
             async with asyncio.timeout(SECONDS_MAX), self.client.listen(target) as listening:
@@ -249,13 +249,16 @@ async def test_events_that_cannot_be_replayed_are_reported(ask: Asker) -> None:
     assert missed.value.seq < 1_000_000
 
 
-async def test_what_is_streamed_is_the_reply(ask: Asker, server: HttpServer) -> None:
+@pytest.mark.parametrize("target", [None, "main", "agent:main:task:report-7"])
+async def test_what_is_streamed_is_the_reply(ask: Asker, server: HttpServer, target: str | None) -> None:
+    await server.make_task("report-7", await server.access_of())
     async with asyncio.TaskGroup() as group:
-        streaming = group.create_task(ask.streamed("main", "hold on"))
+        streaming = group.create_task(ask.streamed(target, "hold on"))
         await server.agent.reached("on")
         server.agent.release("on")
     pieces, run = streaming.result()
     assert "".join(piece.text for piece in pieces) == run.reply == "echo: hold on"
+    assert [piece.text for piece in pieces] == ["echo: ", "hold on"]
     assert not any(piece.starts_over for piece in pieces)
 
 

@@ -153,8 +153,29 @@ PROTOCOLS = (
     Mutant(
         "status shows runs that wait for a program",
         "main/cli/status.py",
-        '{"waitingFor": "person", "limit": _SHOWN}',
-        '{"state": "waiting", "limit": _SHOWN}',
+        'list(waiting_for="person", limit=_SHOWN)',
+        'list(state="waiting", limit=_SHOWN)',
         "tests/main/cli/test_doctor.py",
+    ),
+    Mutant(
+        "the local owner's token goes to another machine",
+        "bridge/local.py",
+        "if url and (token or not is_local(url)):",
+        "if url and token:",
+        "tests/bridge/test_typed_client.py",
+    ),
+    Mutant(
+        "a broken event stream begins anew",
+        "bridge/api/feed.py",
+        "self.last_event_id = event.id",
+        "pass",
+        "tests/bridge/test_async_client.py",
+    ),
+    Mutant(
+        "text that was void counts as the reply",
+        "bridge/api/replies.py",
+        "        self._is_void = bool(self._pieces)\n",
+        "",
+        "tests/bridge/test_live.py",
     ),
 )

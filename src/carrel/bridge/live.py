@@ -25,15 +25,18 @@ class Live:
     def __init__(self, client: Blocking, socket: "Socket | None") -> None:
         self._client = client
         self._socket = socket
+        self._is_bound = False
 
     @property
     def is_open(self) -> bool:
-        """Whether text can arrive while it is written; without, replies are complete when they come."""
-        return self._socket is not None
+        """Whether text arrives while it is written; else replies come as a whole."""
+        return self._is_bound
 
     def bind(self, target: str | None) -> bool:
         """Also listen to this agent or session from now on; False if its text is not to be had live."""
-        return performed(binding(target), self._act)
+        bound = performed(binding(target), self._act)
+        self._is_bound |= bound
+        return bound
 
     def pieces(
         self, run_id: str, *, timeout_seconds: float = WAIT_SECONDS, on_fault: OnFault | None = None
@@ -43,7 +46,7 @@ class Live:
         Together the pieces are the reply, from the last one on that starts over. `on_fault` is called with every
         attempt that fails and will be repeated. `TimedOut` is raised when it all takes longer.
         """
-        course = reply_pieces(run_id, timeout_seconds, on_fault)
+        course = reply_pieces(run_id, timeout_seconds, on_fault, is_live=self.is_open)
         try:
             step = next(course)
             while True:
@@ -83,21 +86,24 @@ class AsyncLive:
     def __init__(self, client: Awaiting, socket: "AsyncSocket | None") -> None:
         self._client = client
         self._socket = socket
+        self._is_bound = False
 
     @property
     def is_open(self) -> bool:
-        """Whether text can arrive while it is written; without, replies are complete when they come."""
-        return self._socket is not None
+        """Whether text arrives while it is written; else replies come as a whole."""
+        return self._is_bound
 
     async def bind(self, target: str | None) -> bool:
         """Also listen to this agent or session from now on; False if its text is not to be had live."""
-        return await awaited(binding(target), self._act)
+        bound = await awaited(binding(target), self._act)
+        self._is_bound |= bound
+        return bound
 
     async def pieces(
         self, run_id: str, *, timeout_seconds: float = WAIT_SECONDS, on_fault: OnFault | None = None
     ) -> AsyncIterator[Piece]:
         """Yield the text of a run's reply until the run has ended or waits for somebody; see `Live.pieces`."""
-        course = reply_pieces(run_id, timeout_seconds, on_fault)
+        course = reply_pieces(run_id, timeout_seconds, on_fault, is_live=self.is_open)
         try:
             step = next(course)
             while True:

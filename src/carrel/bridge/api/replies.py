@@ -59,13 +59,17 @@ def binding(target: str | None) -> Binding:
     return False
 
 
-def reply_pieces(run_id: str, seconds: float, on_fault: OnFault | None) -> Reply[None]:
+def reply_pieces(run_id: str, seconds: float, on_fault: OnFault | None, *, is_live: bool) -> Reply[None]:
     """Yield the text of a run's reply until the run has ended or waits for somebody."""
     until, text = elapsed_seconds() + seconds, _Text()
-    try:
-        run = yield from _while_written(run_id, until, text, on_fault)
-    except NotReachable:
-        # Without live text the reply comes at once.
+    run: Run | None = None
+    if is_live:
+        try:
+            run = yield from _while_written(run_id, until, text, on_fault)
+        except NotReachable:
+            is_live = False
+    if not is_live:
+        # Without live text, the reply comes as a whole.
         run = yield from wait_for_run(run_id, max(0.0, until - elapsed_seconds()), on_fault)
     if piece := text.completed((run.reply or "") if run and run.state == "completed" else ""):
         yield piece

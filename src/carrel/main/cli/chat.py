@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from carrel.bridge import Client, Live, Refused, Run, is_session
+from carrel.bridge import Client, Live, Refused, Run, TimedOut, is_session
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
@@ -158,9 +158,10 @@ class _Chat:
     def _stream(self, run_id: str, troubles: Troubles) -> str:
         """Print the run's reply while it is written; return what was printed."""
         written = ""
-        for piece in self._live.pieces(run_id, timeout_seconds=ANSWER_SECONDS, on_fault=troubles.tell):
-            self._screen.piece(("\n" if piece.starts_over else "") + piece.text)
-            written = piece.text if piece.starts_over else written + piece.text
+        with suppress(TimedOut):
+            for piece in self._live.pieces(run_id, timeout_seconds=ANSWER_SECONDS, on_fault=troubles.tell):
+                self._screen.piece(("\n" if piece.starts_over else "") + piece.text)
+                written = piece.text if piece.starts_over else written + piece.text
         return written
 
     def _show(self, run: Run, streamed: str) -> None:
