@@ -36,6 +36,12 @@ from tests.sdk_agent import SdkAgent, Turn
 
 pytestmark = pytest.mark.anyio
 KINDS: dict[str, type[ScriptedGateway]] = {"responses": ScriptedGateway} | SERVERS
+FILES = [
+    NewAttachment(name="a.png", mime_type="image/png", content=b"\x89PNG!"),
+    NewAttachment(name="a.zip", mime_type="application/zip", content=b"PK"),
+    NewAttachment(name="ä.md", mime_type="text/markdown", content="# ä \u2028".encode()),
+    NewAttachment(name="a.pdf", mime_type="application/pdf", content=b"%PDF-"),
+]
 
 
 @pytest.fixture(params=SERVERS)
@@ -252,27 +258,30 @@ async def test_files_that_the_model_cannot_be_given_are_named_to_it_and_on_the_r
     assert "a.zip" in str(messages(model.requests[0]))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@requirement("P.receipt.true")
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("any_kind", KINDS)
 async def test_the_receipts_of_random_turns_have_the_bytes_that_were_sent(
-    server: Server, model: ScriptedGateway, seed: int
+    sqlite_url: str, any_kind: str, seed: int
 ) -> None:
     chance = random.Random(seed)
 
     def answer(request: Request) -> Answer:
-        said = chance.choice(["", "Yes.", "ünïcode \U0001f43f \u2028", '"\\\x00'])
+        said = chance.choice(["Good.", "ünïcode \U0001f43f \u2028", '"\\\x00'])
         some = [thought_item("Hm.")] if chance.random() < 0.5 else []
-        made = [call_item("session_status", {}, number) for number in range(1, chance.randint(1, 4))]
-        return chance.choice(
-            [text(said or "Good."), text(said or "Good."), Answer(output=[*some, *made]) if made else text("No."),
-             http_error(529, retry_after="0"), dropped()]
-        )  # fmt: skip
+        made = [call_item("session_status", {}, number) for number in range(1, chance.randint(2, 4))]
+        return chance.choice([text(said), text(said), Answer(output=[*some, *made]), http_error(529, retry_after="0"),
+                              http_error(400, "no"), dropped()])  # fmt: skip
 
-    model.rule = answer
     seen = 0
-    for _ in range(12):
-        run = await server.ask(chance.choice(["hello", "ä\u2028\U0001f43f", '{"a": "\\"}', "  x  "]), "hook:any")
-        requests, seen = model.requests[seen:], len(model.requests)
-        await assert_true(server, run, requests)
+    with KINDS[any_kind]() as model:
+        model.rule = answer
+        async with open_server(sqlite_url, gateways_to(model, kind=any_kind)) as server:
+            for _ in range(12):
+                said = chance.choice(["hello", "ä\u2028\U0001f43f", '{"a": "\\"}', "  x  "])
+                run = await server.ask(said, "hook:any", attachments=tuple(chance.sample(FILES, chance.randint(0, 2))))
+                requests, seen = model.requests[seen:], len(model.requests)
+                await assert_true(server, run, requests)
 
 
 async def test_a_model_is_asked_what_to_keep_of_a_turn(sqlite_url: str, kind: str, model: ScriptedGateway) -> None:

@@ -33,6 +33,14 @@ def read_sent(kind: str, body: str) -> SentStep:
 
 def _left_out(items: list[Item]) -> tuple[str, ...]:
     """Return the files in place of which the model was told that it does not get them."""
-    parts = [part for item in items if item.get("role") == "user" for part in item["content"]]
-    names = (read_not_sent(part["text"]) for part in parts if "text" in part)
+    names = (read_not_sent(text) for item in items for text in _heard(item))
     return tuple(name for name in names if name is not None)
+
+
+def _heard(item: Item) -> list[str]:
+    """Return the texts of an item that may stand in place of a file: parts, or lines where there are no parts."""
+    heard = item.get("output") if item["type"] == "function_call_output" else item.get("content")
+    if isinstance(heard, str):
+        return heard.split("\n")
+    is_said = item.get("role") == "assistant" or item["type"] == "reasoning"
+    return [] if is_said else [part["text"] for part in heard or () if "text" in part]
