@@ -1,6 +1,7 @@
 """A Carrel as an operator starts it, a foreign model behind it, the proxy between them, and the verbs of the checks."""
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -12,13 +13,16 @@ import httpx
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
+from carrel.kernel.settings import GatewaySettings
+from carrel.main.settings import load
 from tests.foreign_model.foreign_server import MODEL, ForeignServer
 from tests.foreign_model.recording_proxy import Passed, RecordingProxy
-from tests.harness.process import RunningServer, clean_environment
+from tests.harness.process import CARREL, Ended, RunningServer, clean_environment
 
 WAIT_SECONDS = 20
 WAITS_MAX = 6
 FRAME_SECONDS = 120.0
+CONNECT_SECONDS = 180.0
 TAB = "foreign-model"
 
 
@@ -52,17 +56,32 @@ class Bench:
 
     @contextmanager
     def another(self, name: str, **settings: str) -> Iterator[tuple[RunningServer, httpx.Client]]:
-        """A Carrel in a folder of its own, whose default gateway is the foreign server, and its owner."""
+        """A Carrel in a folder of its own, whose default gateway is the foreign server, and its owner.
+
+        Only runs ask the model anything: each request belongs to a receipt.
+        """
         (self.folder / name).mkdir()
-        prefix = "CARREL_GATEWAY__DEFAULT__"
-        gateway = {f"{prefix}KIND": "responses", f"{prefix}BASE_URL": self.proxy.url, f"{prefix}MODEL": MODEL}
-        more = {f"{prefix}{setting}": value for setting, value in settings.items()}
-        server = RunningServer(self.folder / name, clean_environment(self.folder / name, **gateway | more))
+        gateway = {"KIND": "responses", "BASE_URL": self.proxy.url, "MODEL": MODEL}
+        given = {f"CARREL_GATEWAY__DEFAULT__{setting}": value for setting, value in (gateway | settings).items()}
+        environment = clean_environment(self.folder / name, **given, CARREL_CLASSIFIER__MODE="rules")
+        server = RunningServer(self.folder / name, environment)
         try:
             with server.client() as client:
                 yield server, client
         finally:
             server.close()
+
+    def connect(self, name: str, *words: str) -> tuple[Ended, GatewaySettings]:
+        """Let the command connect the server in a folder that is its home too; what it said, and what it wrote."""
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        whole = [str(CARREL), "connect", self.proxy.upstream, *words]
+        given = clean_environment(folder)
+        done = subprocess.run(
+            whole, cwd=folder, env=given, capture_output=True, text=True, timeout=CONNECT_SECONDS, check=False
+        )
+        written = load(folder / "carrel.toml", {}, {}).settings.gateway["default"]
+        return Ended(done.returncode, done.stdout, done.stderr), written
 
     def run(self, run_id: str, client: httpx.Client | None = None) -> dict[str, Any]:
         """A run once it has ended."""

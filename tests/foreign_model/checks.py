@@ -3,18 +3,20 @@
 The model is small: what it says proves nothing. What it was asked, to the byte, and what became of its answers does.
 """
 
+import re
 import threading
 from typing import Any
 
 import msgspec
 
 from tests.foreign_model.bench import Bench, Chat, Heard
-from tests.foreign_model.foreign_server import ANSWER_TOKENS_MAX
+from tests.foreign_model.foreign_server import ANSWER_TOKENS_MAX, MODEL
 from tests.foreign_model.recording_proxy import Passed
 from tests.gateway.dialects import SERVERS
 from tests.scripted_gateway import ScriptedGateway, calls
 
-LINES = ("My name is Ada. Say hello to me.", "What is my name?", "Name a color.")
+KINDS: dict[str, type[ScriptedGateway]] = {"responses": ScriptedGateway} | SERVERS
+LINES = ("My name is Ada. Say hello to me.", "What is my name?", "Tell me a story about the sea.")
 # Enough for some of the text to have come, and far from all of it.
 SOME_PIECES = 12
 HOLD_SECONDS = 60.0
@@ -40,7 +42,8 @@ def talking(bench: Bench) -> str:
             assert (runs[-1]["state"], runs[-1]["reply"]) == ("completed", heard.whole)
     assert [text_of(step) for step in steps] == [run["reply"] for run in runs], "the replies are not what was said"
     for n in range(1, len(LINES)):
-        shown = [part["text"] for item in msgspec.json.decode(steps[n].body)["input"] for part in item["content"]]
+        items = [item for item in msgspec.json.decode(steps[n].body)["input"] if item["role"] != "developer"]
+        shown = [part["text"] for item in items for part in item["content"]]
         assert shown[-3:] == [LINES[n - 1], runs[n - 1]["reply"], LINES[n]], "a turn was not shown the one before it"
         before, now = runs[n - 1]["usage"], runs[n]["usage"]
         # The server has read it, by its own count.
@@ -112,21 +115,6 @@ def stopped(bench: Bench) -> str:
     return f"stopped after {len(heard.pieces)} pieces: cancelled, hung up, and the next line was answered"
 
 
-def continued(bench: Bench) -> str:
-    """The server takes a continuation with a call and its result, and later a transcript with both."""
-    with ScriptedGateway() as scripted, bench.sent(run_ids := list[str]()) as steps:
-        # This model calls nothing, so the call comes from a script; what is made of it goes to the model.
-        scripted.script(calls(("session_status", {})))
-        bench.proxy.detours.append(scripted.base_url)
-        first = bench.say("hook:calls", "How do you stand?")
-        second = bench.say("hook:calls", "And now?")
-        run_ids += [first["id"], second["id"]]
-    assert (first["state"], first["toolsCalled"], second["state"]) == ("completed", ["session_status"], "completed")
-    assert [step.status for step in steps] == [200, 200, 200]
-    assert b"function_call_output" in steps[1].body
-    return "a call and its result: taken in the continuation and in the next turn's transcript"
-
-
 def plain(bench: Bench) -> str:
     """Without streaming the same server answers in one piece of JSON."""
     with (
@@ -141,6 +129,11 @@ def plain(bench: Bench) -> str:
     return f"plain JSON: completed, {run['usage']['outputTokens']} tokens"
 
 
+def in_open_responses(bench: Bench) -> str:
+    """A conversation of three turns with a call over Open Responses."""
+    return _conversation(bench, "responses")
+
+
 def in_chat_completions(bench: Bench) -> str:
     """The same conversation over Chat Completions."""
     return _conversation(bench, "chat")
@@ -152,10 +145,15 @@ def in_the_messages_api(bench: Bench) -> str:
 
 
 def _conversation(bench: Bench, kind: str) -> str:
-    """Three turns in another dialect, streamed, the second of them with a call and its result."""
+    """Three turns, streamed, the second of them with a call and its result.
+
+    This model calls nothing, so the call comes from a script; what is made of it goes to the model.
+    """
+    # A request of the Messages API names a limit, which replaces that of the server.
+    limit = {"MAX_OUTPUT_TOKENS": str(ANSWER_TOKENS_MAX)} if kind == "anthropic" else {}
     with (
-        bench.another(kind, KIND=kind) as (_, client),
-        SERVERS[kind]() as scripted,
+        bench.another(kind, KIND=kind, **limit) as (_, client),
+        KINDS[kind]() as scripted,
         bench.sent(run_ids := list[str](), client) as steps,
     ):
         scripted.script(calls(("session_status", {})))
@@ -165,19 +163,34 @@ def _conversation(bench: Bench, kind: str) -> str:
             runs.append(bench.say("hook:dialect", line, client))
             run_ids.append(runs[-1]["id"])
     assert [run["state"] for run in runs] == ["completed"] * 3, [run["error"] for run in runs]
-    assert [step.status for step in steps] == [200] * 4
-    assert runs[1]["toolsCalled"] == ["session_status"]
+    assert [step.status for step in steps] == [200] * 4, [step.answer[:300] for step in steps]
+    assert runs[1]["toolsCalled"] == ["session_status"], "the call was not made"
     assert b"sessionKey" in steps[2].body, "the result did not go back"
     shown = steps[3].body.decode()
     for said in (LINES[0], runs[0]["reply"], LINES[1], runs[1]["reply"], LINES[2]):
         assert msgspec.json.encode(said).decode()[1:-1] in shown, "a turn was not shown the ones before it"
-    assert all(run["usage"]["inputTokens"] and run["usage"]["outputTokens"] for run in runs)
-    assert all(step.answer.startswith((b"data:", b"event:")) for step in steps), "it was not streamed"
+    used = [(run["usage"]["inputTokens"], run["usage"]["outputTokens"]) for run in runs]
+    assert all(read and said for read, said in used), f"tokens are missing: {used}"
+    assert not any(step.answer.startswith(b"{") for step in steps), "it was not streamed"
     return f"{kind}: three turns with a call; receipts equal; {runs[2]['usage']['inputTokens']} tokens read at last"
 
 
+def connected(bench: Bench) -> str:
+    """One command leads from an empty home to the first answer, and to any of the dialects."""
+    told: list[str] = []
+    for kind in ("", *KINDS):
+        done, written = bench.connect("connected", *(["--kind", kind] if kind else []))
+        assert done.code == 0, done.err
+        assert done.out.strip(), "it did not answer"
+        assert (written.kind, written.model) == (kind or "responses", MODEL)
+        told.append(f"{written.kind} in {re.findall(r'answered in ([0-9.]+ s)', done.err)[0]}")
+    assert "speaks responses, chat, anthropic; it lists 1 model" in done.err
+    return f"connect: {', then '.join(told)}"
+
+
 CHECKS = (
-    talking, cut_short, too_long, killed, stopped, continued, plain, in_chat_completions, in_the_messages_api,
+    connected, talking, cut_short, too_long, killed, stopped, plain, in_open_responses, in_chat_completions,
+    in_the_messages_api,
 )  # fmt: skip
 
 
