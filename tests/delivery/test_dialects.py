@@ -16,7 +16,7 @@ from carrel.kernel import NewAttachment
 from carrel.kernel.settings import MemorySettings, Settings
 from carrel.runs import Run
 from carrel.storage import Tx
-from tests.gateway.dialects import SERVERS
+from tests.gateway.dialects import KINDS, SERVERS
 from tests.harness.server import Server, gateways_to, open_server
 from tests.memory.places import Notebook
 from tests.requirements.mark import requirement
@@ -35,7 +35,6 @@ from tests.scripted_gateway import (
 from tests.sdk_agent import SdkAgent, Turn
 
 pytestmark = pytest.mark.anyio
-KINDS: dict[str, type[ScriptedGateway]] = {"responses": ScriptedGateway} | SERVERS
 FILES = [
     NewAttachment(name="a.png", mime_type="image/png", content=b"\x89PNG!"),
     NewAttachment(name="a.zip", mime_type="application/zip", content=b"PK"),

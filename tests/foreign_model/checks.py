@@ -12,10 +12,9 @@ import msgspec
 from tests.foreign_model.bench import Bench, Chat, Heard
 from tests.foreign_model.foreign_server import ANSWER_TOKENS_MAX, MODEL
 from tests.foreign_model.recording_proxy import Passed
-from tests.gateway.dialects import SERVERS
-from tests.scripted_gateway import ScriptedGateway, calls
+from tests.gateway.dialects import KINDS
+from tests.scripted_gateway import calls
 
-KINDS: dict[str, type[ScriptedGateway]] = {"responses": ScriptedGateway} | SERVERS
 LINES = ("My name is Ada. Say hello to me.", "What is my name?", "Tell me a story about the sea.")
 # Enough for some of the text to have come, and far from all of it.
 SOME_PIECES = 12

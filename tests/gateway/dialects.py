@@ -23,6 +23,7 @@ TOOL = {
     "strict": False,
 }
 SERVERS: dict[str, type[ScriptedGateway]] = {"chat": ScriptedChat, "anthropic": ScriptedAnthropic}
+KINDS: dict[str, type[ScriptedGateway]] = {"responses": ScriptedGateway} | SERVERS
 Json = dict[str, Any]
 
 

@@ -192,6 +192,39 @@ async def test_a_half_call_is_not_made(server: ScriptedGateway, wire: Wire) -> N
     assert (answer.calls, answer.incomplete_reason) == ((), "max_output_tokens")
 
 
+def unnumbered(event: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in event.items() if name != "index"}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [unnumbered(event) for event in TOOL_STREAM],
+        [event if event["type"] == "content_block_start" else unnumbered(event) for event in TOOL_STREAM],
+        [event for event in TOOL_STREAM if event.get("content_block") != {"type": "text", "text": ""}],
+    ],
+    ids=["no numbers", "numbers in the first event of a block only", "a text that is not announced"],
+)
+async def test_blocks_are_read_however_a_server_numbers_them(
+    server: ScriptedGateway, wire: Wire, events: list[dict[str, Any]]
+) -> None:
+    server.script(stream_of(*events))
+    answer = (await take(opened("anthropic", server, wire))).answer
+    assert answer.text == "Okay, let's check."
+    assert [json.loads(call.arguments) for call in answer.calls] == [{"limit": 2}, {}]
+
+
+async def test_arguments_may_be_written_as_text_and_calls_may_lack_their_ids(
+    server: ScriptedGateway, wire: Wire
+) -> None:
+    used = {"type": "tool_use", "name": "task_list", "input": '{"limit": 2}'}
+    server.script(whole([used, used], "tool_use"))
+    one, other = (await take(opened("anthropic", server, wire))).answer.calls
+    assert (one.arguments, other.arguments) == ('{"limit": 2}', '{"limit": 2}')
+    assert "" not in (one.call_id, other.call_id)
+    assert one.call_id != other.call_id
+
+
 async def test_an_answer_that_says_nothing_is_an_answer(server: ScriptedGateway, wire: Wire) -> None:
     server.script(whole([]))
     assert (await take(opened("anthropic", server, wire))).answer.text == ""

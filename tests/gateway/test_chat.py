@@ -130,6 +130,49 @@ async def test_calls_without_ids_get_the_same_ids_whenever_the_same_step_is_answ
     assert len({call.call_id for call in one}) == 2
 
 
+STREAMED_WITHOUT_IDS = {
+    "by index": [
+        chunk(tool(0, name="task_list", arguments='{"limit"')),
+        chunk(tool(1, name="agents_list", arguments="")),
+        chunk(tool(0, arguments=": 2}")),
+        chunk(finish_reason="tool_calls"),
+    ],
+    "an id for the first one only": [
+        chunk(tool(0, "call_a", name="task_list", arguments='{"limit": 2}')),
+        chunk(tool(1, name="agents_list", arguments="{}"), "tool_calls"),
+    ],
+    "without an index, in one piece": [
+        chunk({"tool_calls": [
+            {"function": {"name": "task_list", "arguments": {"limit": 2}}},
+            {"function": {"name": "agents_list", "arguments": {}}},
+        ]}, "tool_calls"),
+    ],
+    "without an index, one after the other": [
+        chunk(tool(None, name="task_list", arguments="")),
+        chunk(tool(None, arguments='{"limit": 2}')),
+        chunk(tool(None, name="agents_list", arguments="{}"), "stop"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", STREAMED_WITHOUT_IDS.values(), ids=STREAMED_WITHOUT_IDS)
+async def test_streamed_calls_without_ids_are_kept_apart(server: ScriptedGateway, wire: Wire, lines: list[str]) -> None:
+    server.script(stream_of(chunk({"role": "assistant"}), *lines, "[DONE]"))
+    made = (await take(opened("chat", server, wire))).answer.calls
+    assert [(call.name, json.loads(call.arguments)) for call in made] == [
+        ("task_list", {"limit": 2}),
+        ("agents_list", {}),
+    ]
+    assert len({call.call_id for call in made} - {""}) == 2
+
+
+async def test_chunks_that_tell_something_else_are_skipped(server: ScriptedGateway, wire: Wire) -> None:
+    filtered = {"prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}]}
+    lines = (chunk(choices=[], **filtered), chunk({"role": "assistant"}), chunk({"content": "Hi"}), chunk(choices=None))
+    server.script(stream_of(*lines, chunk(choices=[{"delta": None}]), chunk(finish_reason="stop"), "[DONE]"))
+    assert (await take(opened("chat", server, wire))).answer.text == "Hi"
+
+
 async def test_the_call_of_older_servers_is_read(server: ScriptedGateway, wire: Wire) -> None:
     deltas = ({"function_call": {"name": "task_list", "arguments": ""}}, {"function_call": {"arguments": "{}"}})
     server.script(stream_of(*map(chunk, deltas), chunk(finish_reason="function_call"), "[DONE]"))

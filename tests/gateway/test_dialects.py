@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, open_gateway
+from carrel.gateway import GatewayFault, Step, open_gateway
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
 from tests.gateway.dialects import (
@@ -120,36 +120,6 @@ async def test_cancelling_a_step_hangs_up(kind: str, server: ScriptedGateway, wi
     with pytest.raises(asyncio.CancelledError):
         await taking
     server.wait_for_disconnects(1)
-
-
-@pytest.mark.parametrize(
-    ("status", "code"),
-    [(429, "gateway_rate_limited"), (503, "gateway_unavailable"), (529, "gateway_unavailable")],
-)
-async def test_an_overloaded_server_is_tried_again_when_it_says(
-    kind: str, server: ScriptedGateway, wire: Wire, status: int, code: str
-) -> None:
-    server.script(http_error(status, "Overloaded", "overloaded_error", retry_after="7"))
-    fault = await fault_of(opened(kind, server, wire))
-    assert (fault.code, fault.retryable, fault.retry_after_seconds) == (code, True, 7.0)
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "message"),
-    [
-        (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
-        (400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
-        (400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"),
-        (413, "request_too_large", "Request exceeds the maximum size"),
-        (400, "400", "The input token count (40000) exceeds the maximum number of tokens allowed (32768)."),
-    ],
-)
-async def test_a_prompt_that_is_too_long_is_told_as_such(
-    kind: str, server: ScriptedGateway, wire: Wire, status: int, code: str, message: str
-) -> None:
-    server.script(http_error(status, message, code))
-    fault = await fault_of(opened(kind, server, wire))
-    assert (fault.code, fault.retryable) == (PROMPT_TOO_LONG, False)
 
 
 async def test_a_server_that_speaks_something_else_is_told_with_the_setting_to_change(

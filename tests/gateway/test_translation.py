@@ -12,9 +12,10 @@ from carrel.gateway.anthropic.dialect import AnthropicDialect
 from carrel.gateway.chat.dialect import ChatDialect
 from carrel.gateway.faults import Faults
 from carrel.gateway.model_gateway import Dialect
+from carrel.gateway.responses import ResponsesDialect
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import EventReader, Wire
-from tests.gateway.dialects import SERVERS, opened, step, take, user
+from tests.gateway.dialects import KINDS, SERVERS, opened, step, take, user
 from tests.gateway.provider_view import read_items, read_request
 from tests.gateway.transcripts import arguments, carried, joined, numbered, transcripts, words
 from tests.scripted_dialects import thought_item
@@ -24,6 +25,7 @@ DIALECTS: dict[str, Dialect] = {
     "chat": ChatDialect(GatewaySettings(kind="chat")),
     "anthropic": AnthropicDialect(GatewaySettings(kind="anthropic")),
 }
+EVERY_DIALECT: dict[str, Dialect] = DIALECTS | {"responses": ResponsesDialect()}
 FAULTS = Faults("default", "")
 
 
@@ -51,24 +53,35 @@ def answers(draw: st.DrawFn) -> Answer:
     return Answer(output=[*thoughts, *said, *made], chunks=chunks)
 
 
-def read(kind: str, answer: Answer, heard: list[str], *, streamed: bool, cut: int) -> StepAnswer:
+def framed(body: bytes) -> bytes:
+    """Return a stream as some servers frame it: characters not escaped, CRLF for line ends, comments between events."""
+    lines = [
+        f"data: {json.dumps(json.loads(line[6:]), ensure_ascii=False)}" if line.startswith("data: {") else line
+        for line in body.decode().split("\n")
+    ]
+    return (": still at work\r\n\r\n" + "\r\n".join(lines).replace("\r\n\r\n", "\r\n\r\n:\r\n\r\n")).encode()
+
+
+def read(kind: str, answer: Answer, heard: list[str], *, form: str, cut: int) -> StepAnswer:
     """Read the bytes of an answer, which arrive in pieces of `cut` bytes."""
-    _, pieces = SERVERS[kind].render(answer, streamed)
+    _, pieces = KINDS[kind].render(answer, form != "whole")
     body = b"".join(piece for piece in pieces if isinstance(piece, bytes))
-    if not streamed:
-        return DIALECTS[kind].read_whole(body, seed="seed", faults=FAULTS, on_text=heard.append)
-    reader, events = DIALECTS[kind].reader(seed="seed", faults=FAULTS, on_text=heard.append), EventReader(1 << 20)
+    if form == "whole":
+        return EVERY_DIALECT[kind].read_whole(body, seed="seed", faults=FAULTS, on_text=heard.append)
+    body = framed(body) if form == "framed" else body
+    reader, events = EVERY_DIALECT[kind].reader(seed="seed", faults=FAULTS, on_text=heard.append), EventReader(1 << 20)
     for at in range(0, len(body), cut):
         for event in events.feed(body[at : at + cut]):
             reader.feed(event)
     return reader.end()
 
 
-@pytest.mark.parametrize("kind", DIALECTS)
-@given(answers(), st.booleans(), st.integers(1, 200))
-def test_an_answer_is_read_whole_however_it_arrives(kind: str, answer: Answer, streamed: bool, cut: int) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=60)
+@given(answers(), st.sampled_from(["whole", "streamed", "framed"]), st.integers(1, 200))
+def test_an_answer_is_read_whole_however_it_arrives(kind: str, answer: Answer, form: str, cut: int) -> None:
     heard: list[str] = []
-    found = read(kind, answer, heard, streamed=streamed, cut=cut)
+    found = read(kind, answer, heard, form=form, cut=cut)
     said = "".join(chunk for chunk in answer.chunks if isinstance(chunk, str))
     assert (found.text, "".join(heard)) == (said, said)
     wanted = [item for item in answer.output if item["type"] == "function_call"]

@@ -18,8 +18,13 @@ _KEY_CHARS_MIN = 4
 _TOO_LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "request_too_large"})
 # Servers without a code for it use these words; some report it as a server error.
 _TOO_LONG_WORDS = re.compile(
-    r"\bcontext[ _](size|length|window|limit)\b|\bprompt is too long\b|\binput token count\b", re.IGNORECASE
+    r"\bcontext[ _](size|length|window|limit)\b|\b(prompt|input) is too long\b|\binput token count\b"
+    r"|\bmaximum prompt length\b",
+    re.IGNORECASE,
 )
+# An account without money answers like a rate limit, but waiting does not help.
+_SPENT_CODES = frozenset({"billing_hard_limit_reached", "enforced_spend_limit_reached", "insufficient_quota"})
+_TRANSIENT_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS)
 _TRANSIENT_CODES = frozenset(
     {
         "api_error",
@@ -77,9 +82,10 @@ class Faults:
         head = f'The gateway "{self._name}" answered HTTP {status}'
         error = _error_in(body)
         quoted = self._quote(_message_of(error))
-        if status not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) and is_too_long(error):
+        is_large = status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or is_too_long(error)
+        if is_large and status not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             return self._too_long(f"{head}{quoted}")
-        if status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS) or status >= 500:
+        if (status in _TRANSIENT_STATUSES or status >= 500) and not is_spent(error):
             code = "gateway_rate_limited" if status == HTTPStatus.TOO_MANY_REQUESTS else "gateway_unavailable"
             return self._fault(code, f"{head}{quoted}", True, retry_after(headers))
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
@@ -137,6 +143,14 @@ def is_too_long(error: Any) -> bool:
     return _TOO_LONG_WORDS.search(_message_of(error)) is not None
 
 
+def is_spent(error: Any) -> bool:
+    """Return whether an error says that the account has no money left, or has reached its own limit of it."""
+    details = error.get("details") if isinstance(error, dict) else None
+    named = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
+    named += [details.get("error_code")] if isinstance(details, dict) else []
+    return any(isinstance(code, str) and code in _SPENT_CODES for code in named)
+
+
 def is_transient(error: Any) -> bool:
     """Return whether an error in a body is a server error or a rate limit, so that a retry may succeed."""
     if not isinstance(error, dict):
@@ -144,6 +158,8 @@ def is_transient(error: Any) -> bool:
     codes = [error[field] for field in ("code", "type", "status") if error.get(field) not in (None, "", "error")]
     if not codes:
         return True
+    if is_spent(error):
+        return False
     return any(_is_transient_code(code) for code in codes)
 
 
@@ -167,7 +183,7 @@ def _is_transient_code(code: Any) -> bool:
     if isinstance(code, str) and code.isdigit():
         code = int(code)
     if isinstance(code, int):
-        return code >= 500 or code in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
+        return code >= 500 or code in _TRANSIENT_STATUSES
     return isinstance(code, str) and code.lower() in _TRANSIENT_CODES
 
 

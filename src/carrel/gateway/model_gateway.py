@@ -16,6 +16,8 @@ from carrel.wire import EventReader, ServerEvent, StreamedReply, Wire, WireFault
 CHECK_SECONDS = 5.0
 MODELS_MAX = 1000
 _STREAM_TYPE = "text/event-stream"
+# No JSON starts like this; a colon begins a comment.
+_STREAM_STARTS = (b"event:", b"data:", b"id:", b"retry:", b":")
 
 
 class Reader(Protocol):
@@ -150,7 +152,7 @@ class ModelGateway:
             await reply.drain()
             return reader.end()
         body = await reply.read()
-        if not body.lstrip().startswith((b"event:", b"data:")):
+        if not body.lstrip().startswith(_STREAM_STARTS):
             return self._dialect.read_whole(body, seed=seed, faults=self._faults, on_text=on_text)
         # Some proxies drop the content type of a stream.
         parser = EventReader(len(body) + 1)

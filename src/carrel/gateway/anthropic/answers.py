@@ -47,7 +47,8 @@ class _Block:
         match self.kind:
             case "tool_use":
                 item = {"type": "function_call", "call_id": self.given.get("id"), "name": self.given.get("name")}
-                written = self.text.text or json.dumps(self.given.get("input") or {})
+                given = self.given.get("input") or {}
+                written = self.text.text or (given if isinstance(given, str) else json.dumps(given))
                 return item | {"arguments": written, "status": "completed"}
             case "thinking":
                 content = [{"type": "reasoning_text", "text": self.text.text}]
@@ -132,19 +133,30 @@ class MessagesReader:
         is_same = before is not None and before.kind == given.get("type") == "text"
         block = _Block(given, before.message if before is not None and is_same else object())
         self._blocks.append(block)
-        self._by_index[index if isinstance(index, int) else -1] = block
+        if isinstance(index, int):
+            self._by_index[index] = block
         self._add(block, given.get("thinking" if block.kind == "thinking" else "text"))
         if isinstance(given.get("signature"), str):
             block.signature.add(given["signature"])
 
     def _block_delta(self, body: Item) -> None:
-        delta, index = body.get("delta"), body.get("index")
-        block = self._by_index.get(index if isinstance(index, int) else -1)
+        delta = body.get("delta")
+        block = self._block_of(body, delta) if isinstance(delta, dict) else None
         if not isinstance(delta, dict) or block is None:
             return
         if delta.get("type") == "signature_delta" and isinstance(delta.get("signature"), str):
             block.signature.add(delta["signature"])
         self._add(block, delta.get(_DELTAS.get(str(delta.get("type")), "")))
+
+    def _block_of(self, body: Item, delta: Item) -> _Block | None:
+        """Return the block that a delta belongs to: by its index, else the newest; a text may begin unannounced."""
+        index = body.get("index")
+        newest = self._blocks[-1] if self._blocks else None
+        block = self._by_index.get(index) if isinstance(index, int) else newest
+        if block is None and delta.get("type") == "text_delta":
+            self._block_start({"index": index, "content_block": {"type": "text"}})
+            return self._blocks[-1]
+        return block
 
     def _add(self, block: _Block, text: Any) -> None:
         if isinstance(text, str) and text:
