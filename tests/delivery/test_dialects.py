@@ -5,6 +5,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from hashlib import sha256
+from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -191,22 +192,29 @@ async def test_thoughts_go_only_to_the_kind_of_gateway_that_they_came_from_and_k
 
 
 @requirement("P.receipt.compare")
-async def test_receipts_of_different_kinds_can_be_compared(sqlite_url: str, kind: str, model: ScriptedGateway) -> None:
-    with ScriptedGateway() as plain:
-        plain.rule = model.rule = lambda request: text("Good.")
-        gateways = gateways_to(model, kind=kind) | {"plain": gateways_to(plain)["default"]}
+@pytest.mark.parametrize(("first", "second"), list(combinations(KINDS, 2)))
+async def test_receipts_of_different_kinds_can_be_compared(sqlite_url: str, first: str, second: str) -> None:
+    lines = ("write the report", "which colour do we paint it?")
+    with KINDS[first]() as one, KINDS[second]() as other:
+        for scripted in (one, other):
+            scripted.script(text("Good."), calls(("agents_list", {}), said="One moment."), text("Done."), text("Yes."))
+        gateways = gateways_to(one, kind=first) | {"other": gateways_to(other, kind=second)["default"]}
         async with open_server(sqlite_url, gateways) as server:
-            one = [await server.ask(said, "hook:one") for said in ("write the report", "again")]
-            await server.db.write(_moving(server, "plain"))
-            other = [await server.ask(said, "hook:two") for said in ("write the report", "again, please")]
-            same, different = [
+            notes = Notebook(server)
+            await notes.promote(await notes.keep("We paint it green", "session:hook:zero", type="result"))
+            before = [await server.ask(said, "hook:one", attachments=FILES[:1]) for said in (*lines, "again")]
+            await server.db.write(_moving(server, "other"))
+            after = [await server.ask(said, "hook:two", attachments=FILES[:1]) for said in (*lines, "once more")]
+            *alike, different = [
                 await server.db.long_read(partial(compare_receipts, access=server.access, one=left, other=right))
-                for left, right in zip(one, other, strict=True)
+                for left, right in zip(before, after, strict=True)
             ]
-    assert same.input.same, same.input.diff
-    assert same.tools == {"added": [], "removed": []}
-    changed = [line for line in different.input.diff.splitlines() if line[0] in "+-" and '"again' in line]
-    assert len(changed) == 2
+    assert b"We paint it green" in other.requests[1].body
+    for same in alike:
+        assert same.input.same, same.input.diff
+        assert same.tools == {"added": [], "removed": []}
+    changed = [line[0] for line in different.input.diff.splitlines() if "again" in line or "once more" in line]
+    assert set(changed) == {"-", "+"}
 
 
 def _moving(server: Server, gateway: str) -> Callable[[Tx], None]:
@@ -253,6 +261,7 @@ async def test_files_that_the_model_cannot_be_given_are_named_to_it_and_on_the_r
     (step,) = (await server.receipt(run)).steps
     assert run.state == "completed"
     assert step.left_out == ["a.zip (application/zip)"]
+    assert run.note == "left_out: a.zip (application/zip)"
     assert [part["type"] for part in step.input[0]["content"]] == ["input_image", "input_text", "input_text"]
     assert "a.zip" in str(messages(model.requests[0]))
 

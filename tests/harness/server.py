@@ -325,12 +325,16 @@ async def open_http_server(
     gateway_troubles: dict[str, str | None] | None = None,
     run_tokens: bool = False,
     more_routes: Iterable[BaseRoute] = (),
+    answering: Connection | None = None,
 ) -> AsyncIterator[HttpServer]:
-    """Open a server on the store at `url` that listens on a port; with `works=False` it starts no runs."""
+    """Open a server on the store at `url` that listens on a port; with `works=False` it starts no runs.
+
+    Its agents are answered by the scripted agent, or by what is `answering`.
+    """
     db, wire, agent = WatchedDatabase(open_store(url, durability="normal")), Wire(), ScriptedAgent()
     speaking = GatewaySettings(kind="responses", base_url="http://127.0.0.1:9", run_tokens=run_tokens)
     # The gateway `spare` is there to be chosen; nothing is sent to it.
-    connections = {BUILTIN: Connection(agent, speaking), "spare": Connection(agent, speaking)}
+    connections = {BUILTIN: answering or Connection(agent, speaking), "spare": Connection(agent, speaking)}
 
     async def up() -> dict[str, str | None]:
         return gateway_troubles or {BUILTIN: None}

@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 from carrel.delivery.context import ShownContext, shown_context
 from carrel.delivery.context_store import context_of
 from carrel.delivery.store import StepRow, steps_of
-from carrel.gateway import read_sent
+from carrel.gateway import comparable, read_sent
 from carrel.kernel import Access, iso, not_found
 from carrel.kernel.limits import DIFF_COMPARISONS_MAX
 from carrel.runs import Run
@@ -77,13 +77,16 @@ def receipt_of(tx: Tx, access: Access, run: Run, *, with_body: bool = False) -> 
 
 
 def compare_receipts(tx: LongTx, access: Access, one: Run, other: Run) -> Comparison:
-    """Return what differs between the receipts of two runs."""
-    steps = [receipt_of(tx, access, run).steps for run in (one, other)]
-    if not all(steps):
+    """Return what differs between the receipts of two runs; between kinds of gateways, not what only their forms do."""
+    rows = [(run, row) for run in (one, other) for row in steps_of(tx, access, run.id)[-1:]]
+    if len(rows) < 2:
         raise not_found("receipt")
-    before, after = (found[-1] for found in steps)
+    before, after = (_step(row, shown_context(context_of(tx, access, run.id)), False) for run, row in rows)
+    inputs = [before.input, after.input]
+    if len({row.gateway for _, row in rows}) > 1:
+        inputs = [comparable(asked) for asked in inputs]
     instructions = _difference(before.instructions or "", after.instructions or "")
-    asked = _difference(_readable(before.input), _readable(after.input))
+    asked = _difference(*map(_readable, inputs))
     tools = {
         "added": [name for name in after.tools if name not in before.tools],
         "removed": [name for name in before.tools if name not in after.tools],

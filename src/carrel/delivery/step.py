@@ -21,8 +21,10 @@ from carrel.delivery.store import StepRow, answer_step, insert_step, next_step, 
 from carrel.delivery.transcript import call_key, new_message, rounds_of, view_of_reply, write
 from carrel.gateway import Step, StepAnswer
 from carrel.journal import Entry, append_entry, append_event, json_text
-from carrel.kernel.limits import TOOL_CALLS_PER_ROUND_MAX
+from carrel.kernel import clip
+from carrel.kernel.limits import ERROR_CHARS_MAX, TOOL_CALLS_PER_ROUND_MAX
 from carrel.runs import (
+    LEFT_OUT_NOTE,
     Claim,
     Completed,
     Failed,
@@ -165,12 +167,16 @@ def keep_answer(
             return Completed(reply="", note=answer.incomplete_reason or NO_REPLY_NOTE)
         view = view_of_reply(snapshot.run)
         write(tx, snapshot.access, snapshot.run, snapshot.session, "assistant", text, task_view=view)
-        return Completed(reply=text, note=answer.incomplete_reason)
+        return Completed(reply=text, note=answer.incomplete_reason or _left_out(answer))
     if rounds_of(snapshot.own) >= rounds_max:
         message = f"The agent used all {rounds_max} rounds of tool calls without coming to an answer."
         return Failed(code=_TOO_MANY_ROUNDS, message=message)
     _write_calls(tx, snapshot, n, answer, text)
     return None
+
+
+def _left_out(answer: StepAnswer) -> str | None:
+    return clip(LEFT_OUT_NOTE + ", ".join(answer.left_out), ERROR_CHARS_MAX) if answer.left_out else None
 
 
 def _write_calls(tx: Tx, snapshot: Snapshot, n: int, answer: StepAnswer, text: str) -> None:

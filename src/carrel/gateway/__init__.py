@@ -6,6 +6,7 @@ A gateway keeps no state and retries nothing: a step is answered, or it raises G
 """
 
 from carrel.gateway.builtin.agent import BuiltinGateway
+from carrel.gateway.comparable import comparable
 from carrel.gateway.factory import open_gateway
 from carrel.gateway.keys import gateway_key
 from carrel.gateway.model import PROMPT_TOO_LONG, Call, Gateway, GatewayFault, OnSend, OnText, Step, StepAnswer, Usage
@@ -14,5 +15,5 @@ from carrel.gateway.sent import read_sent
 
 __all__ = [
     "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault", "OnSend", "OnText", "Probe", "Step",
-    "StepAnswer", "Usage", "gateway_key", "open_gateway", "probe", "read_sent",
+    "StepAnswer", "Usage", "comparable", "gateway_key", "open_gateway", "probe", "read_sent",
 ]  # fmt: skip

@@ -14,7 +14,8 @@ IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 PDF = "application/pdf"
 _EMBEDDED = re.compile(r"data:(?P<type>[^;,]*)(?:;[^,]*)?;base64,(?P<data>.*)", re.DOTALL)
 _TEXTUAL = re.compile(r"text/.*|application/(?:[\w.-]+\+)?(?:json|xml|yaml|toml|javascript|x-ndjson|x-sh|sql)")
-_NOT_SENT = re.compile(r"\[Not sent: (?P<name>.*)\. This model cannot be given it\.\]")
+NOT_SENT = "[Not sent: "
+_NOT_SENT = re.compile(rf"{re.escape(NOT_SENT)}(?P<name>.*)\. This model cannot be given it\.\]")
 
 
 class GivenFile(Struct, frozen=True, kw_only=True):
@@ -57,7 +58,7 @@ def not_sent(file: GivenFile) -> str:
     """Return what the model is told in place of a file that it cannot be given."""
     name = file.name or ("an image" if file.is_image else "a file")
     kind = f" ({file.media_type})" if file.media_type else ""
-    return f"[Not sent: {clip(one_line(name + kind), NAME_CHARS_MAX)}. This model cannot be given it.]"
+    return f"{NOT_SENT}{clip(one_line(name + kind), NAME_CHARS_MAX)}. This model cannot be given it.]"
 
 
 def read_not_sent(text: str) -> str | None:

@@ -48,7 +48,8 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     """The text and tool calls of a model's answer.
 
     `output` contains the raw items, including one per call in `calls` with the same call id. If the answer was cut
-    short, `incomplete_reason` says why, and so does the last item of `output`.
+    short, `incomplete_reason` says why, and so does the last item of `output`. `left_out` names the files in the step
+    that the model could not be given.
     """
 
     text: str
@@ -57,6 +58,7 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     model: str
     output: list[Item]
     incomplete_reason: str | None = None
+    left_out: tuple[str, ...] = ()
 
 
 class SentStep(Struct, frozen=True, kw_only=True):

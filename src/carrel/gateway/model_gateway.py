@@ -6,10 +6,14 @@ from hashlib import sha256
 from http import HTTPStatus
 from typing import Protocol
 
+from msgspec import structs
+
 from carrel.gateway.endpoint import endpoint
 from carrel.gateway.faults import Faults
+from carrel.gateway.files import NOT_SENT
 from carrel.gateway.model import OnSend, OnText, Step, StepAnswer, keep_nothing
 from carrel.gateway.secret_filter import SecretFilter, without_secret
+from carrel.gateway.sent import read_sent
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import EventReader, ServerEvent, StreamedReply, Wire, WireFault
 
@@ -99,7 +103,8 @@ class ModelGateway:
             ) as reply:
                 if reply.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
                     raise self._faults.of_status(reply.status, dict(reply.headers), await reply.read())
-                return await self._read_filtered(step, reply, on_text)
+                answer = await self._read_filtered(step, reply, on_text)
+                return structs.replace(answer, left_out=self._left_out(body))
         except WireFault as fault:
             raise self._faults.of_wire(fault) from None
 
@@ -124,6 +129,11 @@ class ModelGateway:
 
     async def close(self) -> None:
         """Do nothing: nothing is kept between steps."""
+
+    def _left_out(self, body: bytes) -> tuple[str, ...]:
+        """Return the files that the body does not have. It may be large, so it is read only if it may lack some."""
+        may_lack = self.translates and NOT_SENT.encode() in body
+        return read_sent(self._settings.kind, body.decode()).left_out if may_lack else ()
 
     async def _list(self) -> tuple[int, bytes]:
         reply = await self._wire.request(

@@ -59,6 +59,7 @@ def show_result(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
     if run.state == "completed":
         if with_reply:
             screen.line(run.reply or "")
+        _remark(run, screen)
         return Exit.OK
     if run.state == "waiting":
         if with_reply:
@@ -72,6 +73,16 @@ def show_result(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
         return Exit.FAILED
     screen.note(f"No reply yet ({run.state}). To keep waiting: `carrel runs wait {run.id}`")
     return Exit.TIMED_OUT
+
+
+def _remark(run: Run, screen: Screen) -> None:
+    """Say what a reply lacks: its end, or files that the model did not get."""
+    note = run.note or "no_reply"
+    kind, _, names = note.partition(": ")
+    if kind == "left_out":
+        screen.note(f"The model could not be given: {names}.")
+    elif note != "no_reply":
+        screen.note(f"The reply was cut short: {note}.")
 
 
 def question_of(run: Run) -> str:

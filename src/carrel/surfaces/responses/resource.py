@@ -6,7 +6,7 @@ from msgspec import Struct
 from carrel.delivery import is_about_approval
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import MS_PER_SECOND, Access
-from carrel.runs import SETTLED_STATES, Run, is_sender_call, open_calls, run_by_id
+from carrel.runs import LEFT_OUT_NOTE, SETTLED_STATES, Run, is_sender_call, open_calls, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.responses.errors import no_response
 from carrel.surfaces.responses.requests import Json
@@ -97,7 +97,9 @@ def with_id(response_id: str, index: int, item: Json) -> Json:
 
 def cut_short(run: Run) -> str | None:
     """Return why a completed run's reply is incomplete; None when it is complete."""
-    return run.note if run.state == "completed" and run.note not in (None, _SILENT) else None
+    if run.state != "completed" or run.note is None:
+        return None
+    return None if run.note == _SILENT or run.note.startswith(LEFT_OUT_NOTE) else run.note
 
 
 def status_of(state: ResponseState) -> str:
