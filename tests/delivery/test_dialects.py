@@ -18,7 +18,7 @@ from carrel.kernel.settings import MemorySettings, Settings
 from carrel.runs import Run
 from carrel.storage import Tx
 from tests.gateway.dialects import KINDS, SERVERS
-from tests.harness.server import Server, gateways_to, open_server
+from tests.harness.server import Server, gateways_to, open_server, tuned
 from tests.memory.places import Notebook
 from tests.requirements.mark import requirement
 from tests.scripted_dialects import SIGNATURE, thought_item
@@ -36,6 +36,7 @@ from tests.scripted_gateway import (
 from tests.sdk_agent import SdkAgent, Turn
 
 pytestmark = pytest.mark.anyio
+every_kind = pytest.mark.parametrize("kind", KINDS, indirect=True)
 FILES = [
     NewAttachment(name="a.png", mime_type="image/png", content=b"\x89PNG!"),
     NewAttachment(name="a.zip", mime_type="application/zip", content=b"PK"),
@@ -51,7 +52,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def model(kind: str) -> Iterator[ScriptedGateway]:
-    with SERVERS[kind]() as gateway:
+    with KINDS[kind]() as gateway:
         yield gateway
 
 
@@ -69,7 +70,7 @@ async def either_server(anyio_backend: str, store_url: str, kind: str, model: Sc
 
 def messages(request: Request) -> list[dict[str, Any]]:
     """Return the messages of a request, without the instructions that one dialect has among them."""
-    found: list[dict[str, Any]] = request.json["messages"]
+    found: list[dict[str, Any]] = request.json.get("messages") or request.json["input"]
     return found[1:] if found[0]["role"] == "system" else found
 
 
@@ -226,7 +227,8 @@ def _moving(server: Server, gateway: str) -> Callable[[Tx], None]:
     return move
 
 
-@pytest.mark.parametrize("status", [429, 503, 529])
+@every_kind
+@pytest.mark.parametrize("status", [409, 429, 529])
 async def test_an_overloaded_model_is_asked_again_with_the_same_bytes(
     server: Server, model: ScriptedGateway, status: int
 ) -> None:
@@ -237,18 +239,37 @@ async def test_an_overloaded_model_is_asked_again_with_the_same_bytes(
     await assert_true(server, run, model.requests)
 
 
+@every_kind
+@pytest.mark.parametrize("status", [400, 413])
 async def test_a_session_that_outgrew_its_model_goes_on_with_what_the_model_can_hold(
-    server: Server, model: ScriptedGateway
+    server: Server, model: ScriptedGateway, status: int
 ) -> None:
     model.rule = lambda request: text("I remember.")
     for at in range(6):
         await server.ask(f"{at} " + "word " * 400)
-    too_long = http_error(400, "prompt is too long: 210000 tokens > 200000 maximum", "invalid_request_error")
+    too_long = http_error(status, "prompt is too long: 210000 tokens > 200000 maximum", "invalid_request_error")
     model.rule = lambda request: too_long if len(str(messages(request))) > 5_000 else text("I remember.")
     run = await server.ask("what did I say last?")
     assert (run.state, run.reply, run.attempt) == ("completed", "I remember.", 1)
     omitted = [step.history_omitted for step in (await server.receipt(run)).steps]
     assert 0 == omitted[0] < omitted[-1] < 12
+
+
+@every_kind
+async def test_the_limits_of_a_turn_hold_whatever_the_model_speaks(
+    sqlite_url: str, kind: str, model: ScriptedGateway
+) -> None:
+    settings = tuned(runs={"attempts_max": 2}, tool_rounds_max=2)
+    async with open_server(sqlite_url, gateways_to(model, kind=kind), settings) as server:
+        model.rule = lambda request: calls(("session_status", {}))
+        rounds = await server.ask("look around", "hook:rounds")
+        model.rule = lambda request: http_error(529, "Overloaded", "overloaded_error", retry_after="0")
+        attempts = await server.ask("hello", "hook:attempts")
+        model.rule = lambda request: http_error(429, "You exceeded your quota.", "insufficient_quota")
+        spent = await server.ask("hello", "hook:spent")
+    assert [(run.state, run.error_code, run.attempt) for run in (rounds, attempts, spent)] == [
+        ("failed", "tool_rounds_exceeded", 1), ("failed", "gateway_unavailable", 2), ("failed", "gateway_refused", 1),
+    ]  # fmt: skip
 
 
 async def test_files_that_the_model_cannot_be_given_are_named_to_it_and_on_the_receipt(
