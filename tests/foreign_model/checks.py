@@ -182,8 +182,8 @@ def connected(bench: Bench) -> str:
         assert done.code == 0, done.err
         assert done.out.strip(), "it did not answer"
         assert (written.kind, written.model) == (kind or "responses", MODEL)
+        assert "speaks responses, chat, anthropic; it lists 1 model" in done.err
         told.append(f"{written.kind} in {re.findall(r'answered in ([0-9.]+ s)', done.err)[0]}")
-    assert "speaks responses, chat, anthropic; it lists 1 model" in done.err
     return f"connect: {', then '.join(told)}"
 
 

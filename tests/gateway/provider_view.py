@@ -92,7 +92,8 @@ def _chat(messages: list[Json]) -> list[Fact]:
             open_calls = [call["id"] for call in message.get("tool_calls", ())]
             assert len(set(open_calls)) == len(open_calls)
         else:
-            facts += [({"system": "context"}.get(role, role), *part) for part in _chat_content(message)]
+            side = "context" if role == "system" else "user"
+            facts += [(side, *part) for part in _chat_content(message)]
     assert not open_calls, "the last calls have no answer"
     return facts
 
@@ -120,7 +121,8 @@ def _chat_content(message: Json) -> Iterator[tuple[str, Any]]:
     assert set(message) == {"role", "content"}
     content = message["content"]
     assert content, "an empty message"
-    for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+    parts: list[Json] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    for part in parts:
         match part["type"]:
             case "text":
                 assert part["text"].strip(), "an empty text"

@@ -167,7 +167,7 @@ async def test_streamed_calls_without_ids_are_kept_apart(server: ScriptedGateway
 
 
 async def test_chunks_that_tell_something_else_are_skipped(server: ScriptedGateway, wire: Wire) -> None:
-    filtered = {"prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}]}
+    filtered: Any = {"prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}]}
     lines = (chunk(choices=[], **filtered), chunk({"role": "assistant"}), chunk({"content": "Hi"}), chunk(choices=None))
     server.script(stream_of(*lines, chunk(choices=[{"delta": None}]), chunk(finish_reason="stop"), "[DONE]"))
     assert (await take(opened("chat", server, wire))).answer.text == "Hi"

@@ -100,7 +100,7 @@ def _carried(fact: Fact, kind: str) -> list[Fact]:
         case "call" if kind == "anthropic":
             value = (value[0], value[1], _object(value[2]))
         case "output":
-            parts = [_part("user", *part, kind)[1:] for part in value[1]]
+            parts = [_part("user", name, shown, kind)[1:] for name, shown in value[1]]
             if kind == "chat":
                 parts = [("text", GAP.join(_in_words(*part) for part in parts))]
             value = (value[0], parts)

@@ -24,7 +24,6 @@ from carrel.journal import Entry, append_entry, append_event, json_text
 from carrel.kernel import clip
 from carrel.kernel.limits import ERROR_CHARS_MAX, TOOL_CALLS_PER_ROUND_MAX
 from carrel.runs import (
-    LEFT_OUT_NOTE,
     Claim,
     Completed,
     Failed,
@@ -44,6 +43,8 @@ from carrel.work import hear, is_reopened_since
 
 _log = getLogger("carrel.delivery")
 _TOO_MANY_ROUNDS = "tool_rounds_exceeded"
+# Begins the note of a run whose model could not be given all of its files; their names follow.
+LEFT_OUT_NOTE = "left_out: "
 
 
 class Stale(Exception):

@@ -1,5 +1,7 @@
 """Servers that people have: where each listens and where its key usually is. A guide has the same list."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 
@@ -10,6 +12,12 @@ class ModelServer(Struct, frozen=True, kw_only=True):
     key_env: str = ""
     # How it is begun, for people whose server does not answer.
     start: str = ""
+    # The dialect that it is made for, where the richest one it speaks is an imitation or a draft.
+    kind: str = ""
+
+    def best_of(self, kinds: Sequence[str]) -> str:
+        """Return the dialect to use, of those that the server speaks, the richest first."""
+        return self.kind if self.kind in kinds else kinds[0]
 
 
 MODEL_SERVERS = {
@@ -18,6 +26,6 @@ MODEL_SERVERS = {
     "llamacpp": ModelServer(base_url="http://127.0.0.1:8080", start="Run: llama-server -m MODEL.gguf"),
     "vllm": ModelServer(base_url="http://127.0.0.1:8000", start="Run: vllm serve MODEL"),
     "openai": ModelServer(base_url="https://api.openai.com", key_env="OPENAI_API_KEY"),
-    "anthropic": ModelServer(base_url="https://api.anthropic.com", key_env="ANTHROPIC_API_KEY"),
-    "openrouter": ModelServer(base_url="https://openrouter.ai/api", key_env="OPENROUTER_API_KEY"),
+    "anthropic": ModelServer(base_url="https://api.anthropic.com", key_env="ANTHROPIC_API_KEY", kind="anthropic"),
+    "openrouter": ModelServer(base_url="https://openrouter.ai/api", key_env="OPENROUTER_API_KEY", kind="chat"),
 }

@@ -11,7 +11,7 @@ from carrel.runs.count_store import count_of_caller
 from carrel.runs.dispatcher import Dispatcher
 from carrel.runs.entries import agent_entry, run_entry
 from carrel.runs.extras_store import extras_of
-from carrel.runs.model import LEFT_OUT_NOTE, Cancelled, Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, Run
+from carrel.runs.model import Cancelled, Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, Run
 from carrel.runs.pruner import Pruner
 from carrel.runs.queue import Rules, deliver
 from carrel.runs.queue_store import extend_queued, live_runs_of_lane, queue_position, running_of_lane
@@ -32,12 +32,12 @@ from carrel.runs.unanswered import end_unanswered
 from carrel.runs.watch import SETTLED_STATES, Watch
 
 __all__ = [
-    "LEFT_OUT_NOTE", "RUN_TABLE", "SETTLED_STATES", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed",
-    "Delivering", "Dispatcher", "Failed", "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner",
-    "RequestedEnd", "Rules", "Run", "RunChanged", "RunRetried", "Watch", "about_run", "agent_entry", "answer",
-    "bind_session", "cancel", "continue_run", "count_change", "count_of_caller", "deliver", "end_unanswered",
-    "extend_queued", "extras_of", "fence", "hold_run", "is_sender_call", "live_runs_of_lane", "note_instructions",
-    "open_calls", "publish_change", "queue_position", "read_requested_end", "release_sender", "remove_lane",
+    "RUN_TABLE", "SETTLED_STATES", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed", "Delivering",
+    "Dispatcher", "Failed", "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner", "RequestedEnd",
+    "Rules", "Run", "RunChanged", "RunRetried", "Watch", "about_run", "agent_entry", "answer", "bind_session",
+    "cancel", "continue_run", "count_change", "count_of_caller", "deliver", "end_unanswered", "extend_queued",
+    "extras_of", "fence", "hold_run", "is_sender_call", "live_runs_of_lane", "note_instructions", "open_calls",
+    "publish_change", "queue_position", "read_requested_end", "release_sender", "remove_lane",
     "remove_lane_when_stopped", "replace_requested_end", "request_end", "retire_agent", "retry", "retry_delay_ms",
     "run_by_id", "run_by_sender", "run_entry", "running_of_lane", "stop_lane",
 ]  # fmt: skip

@@ -212,10 +212,6 @@ class ClaimLost(Exception):
     """This worker's claim on a run is lost, so it must write nothing more."""
 
 
-# Begins the note of a run whose model could not be given all of its files; their names follow.
-LEFT_OUT_NOTE = "left_out: "
-
-
 class Completed(Struct, frozen=True, kw_only=True):
     """The turn answered. `note` says why the reply is incomplete or missing, or which files the model did not get."""
 

@@ -44,6 +44,24 @@ def test_one_command_leads_from_an_empty_home_to_the_first_answer(tmp_path: Path
     assert (tmp_path / "carrel.toml").stat().st_mode & 0o077 == 0
 
 
+def test_on_a_terminal_it_asks_which_server_and_whether_to_write(tmp_path: Path, model: ScriptedChat) -> None:
+    model.script(PROBED)
+    person, terminal = os.openpty()
+    os.write(person, f"{model.base_url}\nn\n".encode())
+    given = clean_environment(tmp_path)
+    done = subprocess.run(
+        [str(CARREL), "connect"], cwd=tmp_path, env=given, stdin=terminal, capture_output=True, text=True,
+        timeout=ANSWER_SECONDS, check=False,
+    )  # fmt: skip
+    os.close(person)
+    os.close(terminal)
+    said = done.stdout + done.stderr
+    assert "Which server (ollama, lmstudio" in said
+    assert "Write carrel.toml? [Y/n]" in said
+    assert (done.returncode, "Nothing was changed." in said) == (1, True)
+    assert not (tmp_path / "carrel.toml").exists()
+
+
 def test_a_running_server_takes_the_model_up_without_a_restart(
     tmp_path: Path, start: Start, model: ScriptedChat
 ) -> None:

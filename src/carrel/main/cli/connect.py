@@ -32,7 +32,7 @@ def connect_model(args: Namespace, screen: Screen) -> int:
     server = _server(args, screen)
     key_env = args.key_env or ("" if args.key_file else server.key_env)
     found = _probe(server, _key(key_env, args.key_file), screen)
-    kind = args.kind or found.kinds[0]
+    kind = args.kind or server.best_of(found.kinds)
     if kind not in found.kinds:
         raise Failure(Exit.FAILED, f"{server.base_url} speaks {', '.join(found.kinds)}, not {kind}.")
     model = _model(args, found, screen)
@@ -99,7 +99,10 @@ def _model(args: Namespace, found: "Probe", screen: Screen) -> str:
     if len(found.models) == 1:
         return found.models[0]
     listed = ", ".join(found.models[:20]) + (", …" if len(found.models) > 20 else "")
-    return _ask(f"Which model{f' ({listed})' if listed else ''}?", screen)
+    named = _ask(f"Which model{f' ({listed})' if listed else ''}?", screen)
+    if not named:
+        raise Failure(Exit.USAGE, "No model was named. Nothing was changed.")
+    return named
 
 
 def _write(path: Path, fields: dict[str, str], args: Namespace, screen: Screen) -> None:

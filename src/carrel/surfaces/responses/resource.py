@@ -3,10 +3,10 @@
 import msgspec
 from msgspec import Struct
 
-from carrel.delivery import is_about_approval
+from carrel.delivery import LEFT_OUT_NOTE, is_about_approval
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import MS_PER_SECOND, Access
-from carrel.runs import LEFT_OUT_NOTE, SETTLED_STATES, Run, is_sender_call, open_calls, run_by_id
+from carrel.runs import SETTLED_STATES, Run, is_sender_call, open_calls, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.responses.errors import no_response
 from carrel.surfaces.responses.requests import Json
