@@ -113,7 +113,7 @@ async def test_documents_of_another_account_use_up_none_of_the_matches_of_a_word
 
     def newest(tx: Tx) -> list[str]:
         numbers = store.matching(tx, board.access, scope, "alpha", limit=1)
-        return [one.id for one in store.documents_numbered(tx, board.access, numbers)]
+        return [one.id for one in store.documents_numbered(tx, board.access, numbers.tolist())]
 
     assert await board.engine.read(newest) == ["e1"]
 

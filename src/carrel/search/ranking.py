@@ -90,7 +90,7 @@ def match_words(
 
 
 def _positions(tx: Tx, access: Access, view: View, scope: str, word: str, limit: int) -> Positions:
-    numbers = np.array(store.matching(tx, access, scope, word, limit=limit), dtype=np.int64)
+    numbers = store.matching(tx, access, scope, word, limit=limit)
     at = np.minimum(np.searchsorted(view.numbers, numbers), len(view.numbers) - 1)
     # The index and the figures are of one moment, so this drops nothing; it must never widen a scope.
     found: Positions = at[(view.numbers[at] == numbers) & view.in_scope[at]].astype(np.int32)

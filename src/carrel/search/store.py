@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from carrel.kernel import Access
 from carrel.kernel.limits import SEARCH_LOAD_ROWS, SEARCH_REMOVALS_MAX
@@ -132,10 +134,13 @@ def removals_after(tx: Tx, access: Access, after: int) -> list[tuple[int, int]]:
     return [(row[0], row[1]) for row in tx.all(sql, access, after=after, limit=SEARCH_REMOVALS_MAX)]
 
 
-def matching(tx: Tx, access: Access, scope: str, word: str, *, limit: int) -> list[int]:
+def matching(tx: Tx, access: Access, scope: str, word: str, *, limit: int) -> NDArray[np.int64]:
     """Return the numbers of the newest documents in a scope that have a word; the account is part of the scope."""
-    sql = "SELECT rowid FROM search_words(:match) ORDER BY rowid DESC LIMIT :limit"
-    return [row[0] for row in tx.all(sql, match=f'{scope} AND "{word}"', limit=limit)]
+    newest = "SELECT rowid FROM search_words(:match) ORDER BY rowid DESC LIMIT :limit"
+    # In one row: between any two rows the interpreter's lock would be taken, which everything else waits for.
+    sql = f"SELECT string_agg(CAST(rowid AS TEXT), ',') FROM ({newest}) AS found"
+    row = tx.one(sql, match=f'{scope} AND "{word}"', limit=limit)
+    return np.fromstring((row and row[0]) or "", dtype=np.int64, sep=",")
 
 
 def documents_at(tx: Tx, access: Access, place: str, after: int, *, limit: int) -> list[tuple[int, str, str]]:

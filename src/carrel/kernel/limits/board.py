@@ -138,7 +138,7 @@ SEARCH_SECONDS_MAX = 5
 SEARCH_RETRY_SECONDS = 1
 # From so many writes a second on, a search rests so many times as long as the last one took.
 SEARCH_BUSY_WRITES_PER_SECOND = 50
-SEARCH_REST = 1.5
+SEARCH_REST = 8
 # Of a text that was found, in an answer of the API and in that of a tool.
 SEARCH_SHOWN_CHARS_MAX = 2_000
 SEARCH_SHOWN_TO_TOOLS_CHARS_MAX = 320
