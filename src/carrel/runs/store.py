@@ -75,6 +75,15 @@ def run_by_sender(tx: Tx, access: Access, sender_id: str) -> Run | None:
     return RUN_TABLE.row(tx.one(sql, access, actor=access.actor_id, sender_id=sender_id))
 
 
+def run_by_answer(tx: Tx, access: Access, sender_id: str) -> Run | None:
+    """Return the run that a message has answered, by the sender's id of that message."""
+    sql = (
+        f"{RUN_TABLE.select} r WHERE r.account_id = :account AND r.id IN (SELECT e.run_id FROM entries e "
+        "WHERE e.account_id = :account AND e.message_id = :sender_id AND e.role = 'user' AND e.id <> r.message_id)"
+    )
+    return RUN_TABLE.row(tx.one(sql, access, sender_id=sender_id))
+
+
 def claimed_stop(tx: Tx, run: Claim) -> Row | None:
     """Lock a claimed run and return (why to stop, wanted end), each None if not asked for; None for a lost claim."""
     sql = f"SELECT stopping, wanted_end FROM runs WHERE {_ONE} AND state = 'running' AND {_FENCE} FOR UPDATE"

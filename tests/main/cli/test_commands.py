@@ -153,7 +153,8 @@ def test_a_line_piped_into_chat_is_a_message_and_its_answer_a_line(at: Carrel, s
     assert (ended.code, ended.out) == (0, "Good morning.\nTwo\nlines.\n")
     said = [asked.body for asked in server.asked if asked.path == "/api/chat"]
     assert [body["text"] for body in said] == ["hello", "again"]
-    assert said[0] == {"text": "hello", "sessionKey": KEY, "channelType": "cli", "clientInstanceId": "cli"}
+    sent = {"text": "hello", "sessionKey": KEY, "channelType": "cli", "clientInstanceId": "cli", "answersRunId": None}
+    assert said[0] == sent
 
 
 def test_chat_can_answer_in_json(at: Carrel, server: TinyServer) -> None:
@@ -180,28 +181,29 @@ def test_a_chat_goes_on_in_the_session_a_command_leads_to(at: Carrel, server: Ti
 
 def test_a_question_in_chat_is_answered_by_the_next_line(at: Carrel, server: TinyServer) -> None:
     server.answers("POST", "/api/chat", {"runId": "run_1", "sessionId": "c1", "sessionKey": KEY}, status=202)
-    server.answers("POST", "/api/runs/run_1/answer", {"run": run_of(state="queued")}, status=202)
     answer_runs(server, run_of(state="waiting", waitingFor="input", reply="Which?"), run_of(reply="The red one."))
     ended = at("chat", "--session", KEY, stdin="pick\nred\n")
     assert (ended.code, ended.out) == (0, "The red one.\n")
     assert "Which?" in ended.err
-    (answered,) = [asked.body for asked in server.asked if asked.path.endswith("/answer")]
-    assert answered == {"text": "red"}
+    said = [(asked.body["text"], asked.body["answersRunId"]) for asked in server.asked if asked.path == "/api/chat"]
+    assert said == [("pick", None), ("red", "run_1")]
 
 
-@pytest.mark.parametrize(
-    ("line", "body"),
-    [("yes", {"approve": True}), ("No", {"approve": False}), ("not that", {"approve": False, "text": "not that"})],
-)
-def test_an_approval_in_chat_takes_yes_and_no(
-    at: Carrel, server: TinyServer, line: str, body: dict[str, object]
-) -> None:
-    server.answers("POST", "/api/chat", {"runId": "run_1"}, status=202)
-    server.answers("POST", "/api/runs/run_1/answer", {"run": run_of()}, status=202)
-    answer_runs(server, run_of(state="waiting", waitingFor="approval", reply="May I?"), run_of())
-    at("chat", "--session", KEY, stdin=f"do it\n{line}\n")
-    (answered,) = [asked.body for asked in server.asked if asked.path.endswith("/answer")]
-    assert answered == body
+def test_a_line_that_is_no_answer_is_told_and_the_question_asked_again(at: Carrel, server: TinyServer) -> None:
+    open_question = run_of(
+        state="waiting", waitingFor="approval", reply=None, note="May main paint it? (paint)\n- door: 1"
+    )
+    server.answers("GET", "/api/runs", {"runs": [open_question]})
+    error = {"error": {"code": "invalid_params", "message": "Answer yes or no.", "field": "text"}}
+    replies = iter([(400, error), (202, {"runId": "run_1"})])
+    server.does("POST", "/api/chat", lambda _: next(replies))
+    answer_runs(server, run_of(reply="Painted."))
+    ended = at("chat", "--session", KEY, stdin="perhaps\nyes\n")
+    assert (ended.code, ended.out) == (0, "Painted.\n")
+    question = "Waiting for your approval: May main paint it? (paint)\n- door: 1\nAnswer yes or no.\n"
+    assert ended.err == f"{question}Not sent: Answer yes or no.\n{question}"
+    said = [(asked.body["text"], asked.body["answersRunId"]) for asked in server.asked if asked.path == "/api/chat"]
+    assert said == [("perhaps", "run_1"), ("yes", "run_1")]
 
 
 def test_a_failed_run_in_chat_is_reported_and_exits_with_1(at: Carrel, server: TinyServer) -> None:
@@ -213,23 +215,19 @@ def test_a_failed_run_in_chat_is_reported_and_exits_with_1(at: Carrel, server: T
 
 
 @pytest.mark.parametrize(
-    ("words", "waiting_for", "body"),
+    ("words", "body"),
     [
-        (("yes please",), "input", {"text": "yes please"}),
-        (("yes",), "input", {"text": "yes"}),
-        (("yes",), "approval", {"approve": True}),
-        (("no",), "approval", {"approve": False}),
-        (("--approve",), "approval", {"approve": True}),
-        (("--deny", "too dear"), "approval", {"approve": False, "text": "too dear"}),
+        (("yes please",), {"text": "yes please"}),
+        (("--approve",), {"approve": True}),
+        (("--deny", "too dear"), {"approve": False, "text": "too dear"}),
     ],
 )
 def test_a_waiting_run_is_answered(
-    at: Carrel, server: TinyServer, words: tuple[str, ...], waiting_for: str, body: dict[str, object]
+    at: Carrel, server: TinyServer, words: tuple[str, ...], body: dict[str, object]
 ) -> None:
-    server.answers("GET", "/api/runs/run_1", {"run": run_of(state="waiting", waitingFor=waiting_for)})
     server.answers("POST", "/api/runs/run_1/answer", {"run": run_of()}, status=202)
     assert at("runs", "answer", "run_1", *words).code == 0
-    assert server.asked[1].body == body
+    assert server.asked[0].body == body
 
 
 @pytest.mark.parametrize("name", ["last", "run_01abc", "01abc"])

@@ -2,12 +2,12 @@
 
 from argparse import Namespace
 
-from carrel.bridge import segment
+from carrel.bridge import Run
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, age, first_line
 from carrel.main.cli.run_names import RUN, of_run
-from carrel.main.cli.run_results import answer_run, wait_and_show
+from carrel.main.cli.run_results import wait_and_show
 
 WAIT_SECONDS = 600.0
 
@@ -22,10 +22,10 @@ def list_runs(args: Namespace, screen: Screen) -> int:
     if screen.as_json:
         return screen.json(listed.raw)
     rows = [
-        (run.id, run.state, run.agent_id, run.session_key, age(run.created_at), first_line(run.message.text))
+        (run.id, run.state, run.agent_id, run.session_key, age(run.created_at), _subject(run))
         for run in listed
     ]
-    screen.table(("RUN", "STATE", "AGENT", "SESSION", "AGE", "MESSAGE"), rows, empty="No runs yet.")
+    screen.table(("RUN", "STATE", "AGENT", "SESSION", "AGE", "MESSAGE OR QUESTION"), rows, empty="No runs yet.")
     return Exit.OK
 
 
@@ -35,8 +35,10 @@ def show(args: Namespace, screen: Screen) -> int:
         run = of_run(client, args.run_id, client.runs.get)
     if screen.as_json:
         return screen.json({"run": run.raw})
-    screen.facts([(name, value) for name, value in run.raw.items() if name not in ("message", "reply")])
-    for title, text in (("Message", run.message.text), ("Reply", run.reply)):
+    shown = ("message", "reply", "note") if run.question else ("message", "reply")
+    screen.facts([(name, value) for name, value in run.raw.items() if name not in shown])
+    said = ("Question", run.question) if run.question else ("Reply", run.reply)
+    for title, text in (("Message", run.message.text), said):
         if text:
             screen.line()
             screen.out.write(screen.paint("bold", title) + "\n")
@@ -53,16 +55,16 @@ def wait(args: Namespace, screen: Screen) -> int:
 
 def answer(args: Namespace, screen: Screen) -> int:
     """Answer a run that is waiting for a person."""
-    given = {name: text for name in ("text", "approve", "deny") if (text := getattr(args, name)) is not None}
+    given: dict[str, str] = {
+        name: text for name in ("text", "approve", "deny") if (text := getattr(args, name)) is not None
+    }
     if len(given) != 1:
         raise Failure(Exit.USAGE, "Answer with a text, --approve or --deny.")
     ((name, text),) = given.items()
     with connect(args) as client:
         run = of_run(client, args.run_id, client.runs.get)
-        if name == "text":
-            answered = answer_run(client, run, text)
-        else:
-            answered = (client.runs.approve if name == "approve" else client.runs.deny)(run.id, text)
+        how = {"text": client.runs.answer, "approve": client.runs.approve, "deny": client.runs.deny}[name]
+        answered = how(run.id, text)
     if screen.as_json:
         return screen.json({"run": answered.raw})
     screen.line("Answered. The run continues.")
@@ -87,6 +89,10 @@ def retry(args: Namespace, screen: Screen) -> int:
         return screen.json(answer)
     screen.line(answer["runId"])
     return Exit.OK
+
+
+def _subject(run: Run) -> str:
+    return first_line(run.question.partition("\n")[0] if run.question else run.message.text)
 
 
 COMMANDS = (
