@@ -154,7 +154,9 @@ def show_reasons(answer: dict[str, Any], screen: Screen, *, moving: str, otherwi
         screen.line(moving if answer["moving"] else otherwise)
     for reason in answer["reasons"]:
         since = f" (for {age(reason['since'])})" if reason.get("since") else ""
-        screen.line(f"{reason['text']}{since}")
+        first, *rest = reason["text"].split("\n")
+        for line in (f"{first}{since}", *rest):
+            screen.line(line)
         for action in reason.get("actions") or []:
             screen.line(f"  → {action}")
 
