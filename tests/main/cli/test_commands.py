@@ -322,11 +322,27 @@ def test_the_queue_is_shown_in_order(at: Carrel, server: TinyServer) -> None:
 def test_sessions_are_reset_archived_and_brought_back(at: Carrel, server: TinyServer) -> None:
     server.answers("POST", f"/api/sessions/{KEY}/reset", {"closedSessionId": "ses_1", "nextGeneration": 3})
     server.answers("POST", f"/api/sessions/{KEY}/archive", {"session": {}})
-    server.answers("POST", f"/api/sessions/{KEY}/unarchive", {"session": {}})
+    archived = {"generation": 2, "closedReason": "archived", "state": "closed", "deliverySessionKey": f"{KEY}:v2"}
+    server.answers("GET", f"/api/sessions/{KEY}/generations", {"sessions": [archived]})
+    back = {"session": archived | {"closedReason": None, "state": "idle"}, "reopened": True}
+    server.answers("POST", f"/api/sessions/{KEY}/unarchive", back)
     assert "generation 3" in at("sessions", "reset", KEY).out
     assert at("sessions", "archive", KEY).code == 0
-    assert at("sessions", "archive", KEY, "--undo").code == 0
-    assert [asked.path.rpartition("/")[2] for asked in server.asked] == ["reset", "archive", "unarchive"]
+    ended = at("sessions", "archive", KEY, "--undo")
+    assert (ended.code, ended.out, ended.err) == (0, "Brought back; generation 2 goes on.\n", "")
+
+
+def test_bringing_a_session_back_says_first_that_a_newer_conversation_was_opened(
+    at: Carrel, server: TinyServer
+) -> None:
+    first = {"generation": 1, "closedReason": "archived", "state": "closed", "deliverySessionKey": f"{KEY}:v1"}
+    second = {"generation": 2, "closedReason": None, "state": "idle", "deliverySessionKey": f"{KEY}:v2"}
+    server.answers("GET", f"/api/sessions/{KEY}/generations", {"sessions": [second, first]})
+    server.answers("POST", f"/api/sessions/{KEY}/unarchive", {"session": second, "reopened": False})
+    ended = at("sessions", "archive", KEY, "--undo")
+    assert "Generation 2 was opened since, so generation 1 stays closed." in ended.err
+    assert f"`carrel sessions tail {KEY}:v1`" in ended.err
+    assert (ended.code, ended.out) == (0, "It is listed; generation 2 goes on.\n")
 
 
 def test_tail_shows_messages_and_follows_without_repeating(at: Carrel, server: TinyServer) -> None:

@@ -16,7 +16,7 @@ _LIST_OPTIONS = (
     option("--archived", action="store_true", help="include archived sessions"),
     option("--limit", type=int, default=50, metavar="N"),
 )
-_UNDO = option("--undo", action="store_true", help="restore it")
+_UNDO = option("--undo", action="store_true", help="bring it back, with the same conversation")
 _HEADERS = ("SESSION", "STATE", "GEN", "QUEUED", "ACTIVE", "NAME")
 
 
@@ -110,13 +110,38 @@ def reset(args: Namespace, screen: Screen) -> int:
 
 
 def archive(args: Namespace, screen: Screen) -> int:
-    """Archive a session, or restore it."""
+    """Archive a session, or bring it back."""
     with connect(args) as client:
-        answer = client.post(_path(args, "unarchive" if args.undo else "archive"))
+        if args.undo:
+            return _restore(client, args, screen)
+        answer = client.post(_path(args, "archive"))
+    return screen.json(answer) if screen.as_json else _said(screen, "Archived; --undo brings it back.")
+
+
+def _restore(client: Client, args: Namespace, screen: Screen) -> int:
+    warning = _why_another(client.get(_path(args, "generations"))["sessions"])
+    if warning:
+        # Before anything is done: it is not what an undo promises.
+        screen.note(warning)
+    answer = client.post(_path(args, "unarchive"))
     if screen.as_json:
         return screen.json(answer)
-    screen.line("Restored." if args.undo else "Archived; --undo restores it.")
-    return Exit.OK
+    session = answer["session"]
+    goes_on = session["state"] != "closed" and session["generation"]
+    then = f"generation {session['generation']} goes on" if goes_on else "the next message opens a new generation"
+    return _said(screen, f"{'Brought back' if answer['reopened'] else 'It is listed'}; {then}.")
+
+
+def _why_another(generations: list[dict[str, Any]]) -> str:
+    """Return why the conversation that was archived does not go on; empty if it does, or if none was archived."""
+    at = next((at for at, one in enumerate(generations) if one["closedReason"] == "archived"), 0)
+    if at == 0:
+        return ""
+    newest, archived = generations[0], generations[at]
+    return (
+        f"Generation {newest['generation']} was opened since, so generation {archived['generation']} stays closed. "
+        f"To read it: `carrel sessions tail {archived['deliverySessionKey']}`"
+    )
 
 
 def delete(args: Namespace, screen: Screen) -> int:
