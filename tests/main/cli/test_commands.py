@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from carrel.kernel import SystemClock, iso
-from carrel.main.cli.output import age, safe
+from carrel.main.cli.output import safe
+from carrel.main.cli.wording import age
 from tests.bridge.tiny_server import Frames, TinyServer
 from tests.main.cli.conftest import Carrel, run_of
 

@@ -8,8 +8,9 @@ from typing import Any
 from carrel.bridge import Client, segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age
-from carrel.main.cli.run_names import RUN, of_run
+from carrel.main.cli.names import RUN, of_run
+from carrel.main.cli.output import Screen
+from carrel.main.cli.wording import age
 
 _ARTIFACT = option("artifact_id", metavar="ARTIFACT", help="id of the artifact, as the list shows it")
 
@@ -35,7 +36,7 @@ def show(args: Namespace, screen: Screen) -> int:
         if screen.as_json:
             return screen.json({"artifact": one})
         if one["kind"] == "file":
-            screen.facts(list(one.items()))
+            screen.facts(one.items())
         else:
             screen.line(client.download(_content(args.artifact_id)).decode("utf-8", "replace"))
     return Exit.OK

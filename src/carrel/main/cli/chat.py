@@ -11,6 +11,7 @@ from carrel.bridge import Client, Refused
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.live_text import Live, listen
+from carrel.main.cli.names import of_agent, session_key
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import (
     Run,
@@ -62,13 +63,14 @@ def chat(args: Namespace, screen: Screen) -> int:
 def _session(client: Client, args: Namespace) -> str:
     """Return the session key to use: the one given, a new one for the agent given, or the last one used here."""
     if args.session:
-        return str(args.session)
+        return session_key(client, args.session)
     here = {"channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
     agent = args.agent or args.named
     if agent and is_session(agent):
-        return str(agent)
+        return session_key(client, agent)
     if agent:
-        return str(client.post("/api/sessions", {"agentId": agent, **here})["sessionKey"])
+        made = of_agent(client, agent, lambda: client.post("/api/sessions", {"agentId": agent, **here}))
+        return str(made["sessionKey"])
     return str(client.get("/api/sessions/active", here)["sessionKey"])
 
 

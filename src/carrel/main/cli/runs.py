@@ -5,11 +5,17 @@ from argparse import Namespace
 from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age, first_line
-from carrel.main.cli.run_names import RUN, of_run
+from carrel.main.cli.names import RUN, of_run
+from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.run_results import answer_body, wait_and_show
+from carrel.main.cli.wording import age
 
 WAIT_SECONDS = 600.0
+# What is shown below the rest, or says nothing to people; programs read it with --json.
+_HIDDEN = frozenset({
+    "message", "reply", "accountId", "sessionId", "deliverySessionKey", "attributes", "announce",
+    "deliveryInstructionProfileVersion", "instructionsSha256",
+})  # fmt: skip
 
 
 def list_runs(args: Namespace, screen: Screen) -> int:
@@ -34,8 +40,8 @@ def show(args: Namespace, screen: Screen) -> int:
         run = of_run(client, args.run_id, client.get)["run"]
     if screen.as_json:
         return screen.json({"run": run})
-    message, reply = (run.pop("message", None) or {}).get("text"), run.pop("reply", None)
-    screen.facts(list(run.items()))
+    message, reply = (run.get("message") or {}).get("text"), run.get("reply")
+    screen.facts((name, value) for name, value in run.items() if name not in _HIDDEN)
     for title, text in (("Message", message), ("Reply", reply)):
         if text:
             screen.line()

@@ -5,6 +5,7 @@ from argparse import Namespace
 
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
+from carrel.main.cli.names import of_agent, session_key
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import wait_and_show, wait_option
 
@@ -17,20 +18,23 @@ def send(args: Namespace, screen: Screen) -> int:
     if not text.strip():
         raise Failure(Exit.USAGE, "Nothing to send; pass a text, or - to read it from stdin.")
     with connect(args) as client:
-        accepted = client.post("/api/runs", _target(args.target) | {"message": text})
+        target = {} if args.target is None else target_of(session_key(client, args.target))
+        name = args.target or ""
+        accepted = of_agent(client, agent_in(name), lambda: client.post("/api/runs", target | {"message": text}))
         if args.wait is None:
             return _show_accepted(accepted, screen)
         return wait_and_show(client, accepted["runId"], screen, seconds=args.wait)
 
 
-def _target(words: str | None) -> dict[str, str]:
-    """Return the request field for a target; without one the message goes to the default agent."""
-    return {} if words is None else target_of(words)
-
-
 def target_of(words: str) -> dict[str, str]:
     """Return the request field for a target: an agent or a session."""
     return {"sessionKey": words} if is_session(words) else {"agentId": words}
+
+
+def agent_in(words: str) -> str:
+    """Return the agent that a target names, also as part of a session key."""
+    parts = words.split(":")
+    return parts[1] if len(parts) > 2 and parts[0] == "agent" else words
 
 
 def is_session(words: str) -> bool:

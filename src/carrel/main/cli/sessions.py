@@ -7,9 +7,10 @@ from typing import Any
 from carrel.bridge import Client, segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age, first_line
+from carrel.main.cli.names import SESSION, of_session
+from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.wording import age, in_words
 
-_KEY = option("key", metavar="SESSION", help="session key or id")
 _LIST_OPTIONS = (
     option("--agent", metavar="ID"),
     option("--state", choices=("idle", "busy", "closed")),
@@ -17,11 +18,20 @@ _LIST_OPTIONS = (
     option("--limit", type=int, default=50, metavar="N"),
 )
 _UNDO = option("--undo", action="store_true", help="bring it back, with the same conversation")
+# What other fields say too, or says nothing to people; programs read it with --json.
+_HIDDEN = frozenset({
+    "key", "sessionKey", "sessionId", "accountId", "agentId", "transcriptPath", "deliveryContext",
+    "deliverySessionKey", "lastChannel", "systemSent",
+})  # fmt: skip
 _HEADERS = ("SESSION", "STATE", "GEN", "QUEUED", "ACTIVE", "NAME")
 
 
-def _path(args: Namespace, *rest: str) -> str:
-    return "/".join(["/api/sessions", segment(args.key), *rest])
+def _get(client: Client, args: Namespace, rest: str = "", query: dict[str, Any] | None = None) -> Any:
+    return of_session(client, args.key, lambda path: client.get(path + rest, query))
+
+
+def _post(client: Client, args: Namespace, rest: str) -> Any:
+    return of_session(client, args.key, lambda path: client.post(path + rest))
 
 
 def list_sessions(args: Namespace, screen: Screen) -> int:
@@ -52,10 +62,12 @@ def _row(session: dict[str, Any]) -> tuple[object, ...]:
 def show(args: Namespace, screen: Screen) -> int:
     """Show one session in full."""
     with connect(args) as client:
-        answer = client.get(_path(args))
+        answer = _get(client, args)
     if screen.as_json:
         return screen.json(answer)
-    screen.facts(list(answer["session"].items()))
+    session = answer["session"]
+    named = [("session", session["sessionKey"]), ("session id", session["sessionId"])]
+    screen.facts([*named, *((name, value) for name, value in session.items() if name not in _HIDDEN)])
     return Exit.OK
 
 
@@ -64,19 +76,20 @@ def tail(args: Namespace, screen: Screen) -> int:
     if args.follow and screen.as_json:
         raise Failure(Exit.USAGE, "--json and --follow cannot be combined here; use `carrel events --follow --json`.")
     with connect(args) as client:
-        answer = client.get(_path(args, "history"), {"limit": args.lines, "includeTools": args.tools})
+        answer = _get(client, args, "/history", {"limit": args.lines, "includeTools": args.tools})
         if screen.as_json:
             return screen.json(answer)
         seen: set[str] = set()
         _show_new(answer["messages"], seen, screen)
         if args.follow:
+            args.key = answer.get("sessionKey") or args.key
             _follow(client, args, seen, screen)
     return Exit.OK
 
 
 def _follow(client: Client, args: Namespace, seen: set[str], screen: Screen) -> None:
     for _ in client.stream("/api/stream", {"sessionKey": args.key}):
-        recent = client.get(_path(args, "history"), {"limit": args.lines, "includeTools": args.tools})
+        recent = _get(client, args, "/history", {"limit": args.lines, "includeTools": args.tools})
         _show_new(recent["messages"], seen, screen)
         screen.out.flush()
 
@@ -89,7 +102,7 @@ def _show_new(messages: list[dict[str, Any]], seen: set[str], screen: Screen) ->
         text = "\n".join(_part(part) for part in message.get("content") or [])
         screen.out.write(screen.paint("bold", str(message.get("role"))) + "\t" * (not screen.is_terminal))
         if screen.is_terminal:
-            screen.line("  " + str(message.get("timestamp") or ""))
+            screen.line("  " + in_words(message.get("timestamp"), "At"))
         screen.line(text if screen.is_terminal else text.replace("\n", " "))
 
 
@@ -102,7 +115,7 @@ def _part(part: dict[str, Any]) -> str:
 def reset(args: Namespace, screen: Screen) -> int:
     """Close the open generation; the next message opens the next one."""
     with connect(args) as client:
-        answer = client.post(_path(args, "reset"))
+        answer = _post(client, args, "/reset")
     if screen.as_json:
         return screen.json(answer)
     screen.line(f"Closed. The next message opens generation {answer.get('nextGeneration')}.")
@@ -114,16 +127,16 @@ def archive(args: Namespace, screen: Screen) -> int:
     with connect(args) as client:
         if args.undo:
             return _restore(client, args, screen)
-        answer = client.post(_path(args, "archive"))
+        answer = _post(client, args, "/archive")
     return screen.json(answer) if screen.as_json else _said(screen, "Archived; --undo brings it back.")
 
 
 def _restore(client: Client, args: Namespace, screen: Screen) -> int:
-    warning = _why_another(client.get(_path(args, "generations"))["sessions"])
+    warning = _why_another(_get(client, args, "/generations")["sessions"])
     if warning:
         # Before anything is done: it is not what an undo promises.
         screen.note(warning)
-    answer = client.post(_path(args, "unarchive"))
+    answer = _post(client, args, "/unarchive")
     if screen.as_json:
         return screen.json(answer)
     session = answer["session"]
@@ -146,15 +159,22 @@ def _why_another(generations: list[dict[str, Any]]) -> str:
 
 def delete(args: Namespace, screen: Screen) -> int:
     """Delete a session with its transcript, once a person has agreed."""
-    if not args.yes:
-        if not sys.stdin.isatty():
-            raise Failure(Exit.USAGE, "Deleting cannot be undone; pass --yes to do it without being asked.")
-        screen.piece(f"Delete {args.key} with everything said in it? [y/N] ")
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            raise Failure(Exit.FAILED, "Nothing was deleted.")
+    if not args.yes and not sys.stdin.isatty():
+        raise Failure(Exit.USAGE, "Deleting cannot be undone; pass --yes to do it without being asked.")
     with connect(args) as client:
-        client.delete(_path(args))
-    return screen.json({"deleted": args.key}) if screen.as_json else _said(screen, "Deleted.")
+        # Without being asked, only the key itself is good enough: a cut one may mean another session.
+        key = args.key if args.yes else _confirmed(client, args, screen)
+        client.delete(f"/api/sessions/{segment(key)}")
+    return screen.json({"deleted": key}) if screen.as_json else _said(screen, "Deleted.")
+
+
+def _confirmed(client: Client, args: Namespace, screen: Screen) -> str:
+    """Return the key of the session that a person agreed to delete."""
+    key = str(_get(client, args)["session"]["sessionKey"])
+    screen.piece(f"Delete {key} with everything said in it? [y/N] ")
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Failure(Exit.FAILED, "Nothing was deleted.")
+    return key
 
 
 def _said(screen: Screen, sentence: str) -> int:
@@ -165,7 +185,7 @@ def _said(screen: Screen, sentence: str) -> int:
 def queue(args: Namespace, screen: Screen) -> int:
     """Show the running and queued runs of a lane, in order."""
     with connect(args) as client:
-        answer = client.get(_path(args, "queue"))
+        answer = _get(client, args, "/queue")
     if screen.as_json:
         return screen.json(answer)
     running = [answer["running"]] if answer.get("running") else []
@@ -183,25 +203,25 @@ def _message(run: dict[str, Any]) -> str:
 
 COMMANDS = (
     Command("sessions list", "list sessions", list_sessions, _LIST_OPTIONS),
-    Command("sessions show", "show one session", show, (_KEY,)),
+    Command("sessions show", "show one session", show, (SESSION,)),
     Command(
         "sessions tail",
         "show the last messages",
         tail,
         (
-            _KEY,
+            SESSION,
             option("-n", "--lines", type=int, default=20, metavar="N", help="how many (default: 20)"),
             option("-f", "--follow", action="store_true", help="keep printing new messages"),
             option("--tools", action="store_true", help="include tool calls and results"),
         ),
     ),
-    Command("sessions reset", "close the open generation; the next message starts a new one", reset, (_KEY,)),
-    Command("sessions archive", "archive a session", archive, (_KEY, _UNDO)),
+    Command("sessions reset", "close the open generation; the next message starts a new one", reset, (SESSION,)),
+    Command("sessions archive", "archive a session", archive, (SESSION, _UNDO)),
     Command(
         "sessions delete",
         "delete a session with its transcript",
         delete,
-        (_KEY, option("--yes", "-y", action="store_true", help="without being asked")),
+        (SESSION, option("--yes", "-y", action="store_true", help="without being asked")),
     ),
     Command(
         "sessions search",
@@ -209,5 +229,5 @@ COMMANDS = (
         list_sessions,
         (option("text", metavar="TEXT"), *_LIST_OPTIONS),
     ),
-    Command("queue", "show the queue of a lane", queue, (_KEY,)),
+    Command("queue", "show the queue of a lane", queue, (SESSION,)),
 )

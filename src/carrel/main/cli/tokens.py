@@ -2,10 +2,11 @@
 
 from argparse import Namespace
 
-from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age
+from carrel.main.cli.names import TOKENS, of
+from carrel.main.cli.output import Screen
+from carrel.main.cli.wording import age, distance
 
 
 def create(args: Namespace, screen: Screen) -> int:
@@ -40,7 +41,7 @@ def list_tokens(args: Namespace, screen: Screen) -> int:
             token["kind"],
             token.get("agentId") or token.get("userId") or "",
             age(token.get("lastUsedAt")) or "never",
-            token.get("expiresAt") or "never",
+            distance(token.get("expiresAt")) or "never",
             token["name"],
         )
         for token in answer["tokens"]
@@ -52,7 +53,7 @@ def list_tokens(args: Namespace, screen: Screen) -> int:
 def revoke(args: Namespace, screen: Screen) -> int:
     """Revoke a token with immediate effect."""
     with connect(args) as client:
-        client.delete(f"/api/tokens/{segment(args.token_id)}")
+        of(client, TOKENS, args.token_id, client.delete)
     if screen.as_json:
         return screen.json({"revoked": args.token_id})
     screen.line("Revoked.")
@@ -75,5 +76,10 @@ COMMANDS = (
         ),
     ),
     Command("token list", "list tokens", list_tokens),
-    Command("token revoke", "revoke a token", revoke, (option("token_id", metavar="TOKEN"),)),
+    Command(
+        "token revoke",
+        "revoke a token",
+        revoke,
+        (option("token_id", metavar="TOKEN", help="id of the token, cut to what is unique"),),
+    ),
 )
