@@ -8,7 +8,7 @@ from typing import Any
 from carrel.bridge import Client, segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.names import RUN, of_run
+from carrel.main.cli.names import of_run
 from carrel.main.cli.output import Screen
 from carrel.main.cli.wording import age
 
@@ -82,7 +82,7 @@ COMMANDS = (
         "artifacts list",
         "list what the agent of a run added to it",
         list_artifacts,
-        (RUN,),
+        (option("run_id", nargs="?", default="last", metavar="RUN", help="id of the run (default: the newest)"),),
     ),
     Command("artifacts show", "show an artifact", show, (_ARTIFACT,)),
     Command(

@@ -202,8 +202,8 @@ COMMANDS = (
         chat,
         (
             option("named", nargs="?", metavar="AGENT", help="start a new session with this agent; or a session key"),
-            option("--agent", metavar="ID", help="the same"),
-            option("--session", metavar="KEY", help="continue this session"),
+            option("--agent", metavar="AGENT", help="the same"),
+            option("--session", metavar="SESSION", help="continue this session"),
         ),
     ),
 )

@@ -106,9 +106,9 @@ COMMANDS = (
         "list runs",
         list_runs,
         (
-            option("--session", metavar="KEY"),
-            option("--agent", metavar="ID"),
-            option("--task", metavar="ID", help="only runs of this task"),
+            option("--session", metavar="SESSION", help="only runs of this session"),
+            option("--agent", metavar="AGENT", help="only runs of this agent"),
+            option("--task", metavar="TASK", help="only runs of this task"),
             option("--state", choices=("queued", "running", "waiting", "completed", "failed", "cancelled")),
             option("--waiting-for", choices=("person", "program"), help="only runs that wait for one of them"),
             option("--limit", type=int, default=50, metavar="N"),

@@ -12,7 +12,7 @@ from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.wording import age, in_words
 
 _LIST_OPTIONS = (
-    option("--agent", metavar="ID"),
+    option("--agent", metavar="AGENT", help="only those of this agent"),
     option("--state", choices=("idle", "busy", "closed")),
     option("--archived", action="store_true", help="include archived sessions"),
     option("--limit", type=int, default=50, metavar="N"),

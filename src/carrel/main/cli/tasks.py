@@ -283,7 +283,7 @@ COMMANDS = (
         move,
         (
             _TASK,
-            option("status", choices=(*STATUSES, "todo", "doing")),
+            option("status", choices=(*STATUSES, "todo", "doing"), metavar="STATUS", help=", ".join(STATUSES)),
             option("--reason", metavar="TEXT", help="why it is blocked"),
         ),
     ),

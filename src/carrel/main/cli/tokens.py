@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from carrel.main.cli.command import Command, Exit, option
+from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.names import TOKENS, of
 from carrel.main.cli.output import Screen
@@ -11,6 +11,8 @@ from carrel.main.cli.wording import age, distance
 
 def create(args: Namespace, screen: Screen) -> int:
     """Create a token; its secret is shown only once."""
+    if args.kind in ("agent", "user") and getattr(args, args.kind) is None:
+        raise Failure(Exit.USAGE, f"A token of kind {args.kind} needs --{args.kind}: whom it acts for.")
     body = {
         "kind": args.kind,
         "name": args.name or f"{args.kind} token",
@@ -68,7 +70,7 @@ COMMANDS = (
         (
             option("kind", choices=("owner", "user", "agent", "client")),
             option("--name", help="what it is for"),
-            option("--agent", metavar="ID", help="the agent that an agent token acts for"),
+            option("--agent", metavar="AGENT", help="the agent that an agent token acts for"),
             option("--user", metavar="ID", help="the person that a user token acts for"),
             option("--agents", metavar="IDS", help="agents that a client may use, comma-separated"),
             option("--spaces", metavar="IDS", help="spaces that a person or agent is limited to, comma-separated"),
