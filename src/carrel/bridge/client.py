@@ -6,7 +6,9 @@ Standard library only, so that importing it is cheap. Use a client from one thre
 import http
 import http.client
 import json
+import math
 import select
+import socket
 import ssl
 import time
 from collections.abc import Iterator, Mapping
@@ -16,6 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from carrel.bridge.faults import BridgeFault, NotReachable, Refused, TimedOut
 from carrel.bridge.stream import StreamEvent, read_events
+from carrel.kernel import elapsed_seconds
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 LINE_BYTES_MAX = 4 * 1024 * 1024
@@ -84,18 +87,24 @@ class Client:
         return content
 
     def stream(
-        self, path: str, query: Query | None = None, *, last_event_id: str = "", idle_seconds: float | None = None
+        self,
+        path: str,
+        query: Query | None = None,
+        *,
+        last_event_id: str = "",
+        idle_seconds: float | None = None,
+        seconds: float = math.inf,
     ) -> Iterator[StreamEvent]:
         """Yield events as they arrive; after a lost connection, reconnect and resume after the last one seen.
 
-        With `idle_seconds` the stream ends without an error once nothing has arrived for that long. After
-        `RECONNECTS_MAX` failed attempts in a row it raises `NotReachable`.
+        The stream ends without an error after `seconds`, and with `idle_seconds` once nothing has arrived for that
+        long. After `RECONNECTS_MAX` failed attempts in a row it raises `NotReachable`.
         """
-        failures = 0
+        failures, ends_at = 0, elapsed_seconds() + seconds
         while failures <= RECONNECTS_MAX:
             failures += 1
             try:
-                for event in self._events(path, query, last_event_id, idle_seconds or SILENCE_SECONDS):
+                for event in self._events(path, query, last_event_id, idle_seconds or SILENCE_SECONDS, ends_at):
                     failures = 0
                     last_event_id = _cursor_after(event, last_event_id)
                     yield event
@@ -105,11 +114,14 @@ class Client:
             except NotReachable:
                 if failures > RECONNECTS_MAX:
                     raise
-            time.sleep(RECONNECT_SECONDS * 2 ** min(failures, 5))
+            left = ends_at - elapsed_seconds()
+            if left <= 0:
+                return
+            time.sleep(min(left, RECONNECT_SECONDS * 2 ** min(failures, 5)))
         raise NotReachable(f"{self.url} closes the event stream at every attempt.")
 
     def _events(
-        self, path: str, query: Query | None, last_event_id: str, silence_seconds: float
+        self, path: str, query: Query | None, last_event_id: str, silence_seconds: float, ends_at: float
     ) -> Iterator[StreamEvent]:
         """Yield the events of one connection of its own, so that requests can be made between two of them."""
         connection = self._connect(CONNECT_SECONDS)
@@ -123,8 +135,7 @@ class Client:
             response = connection.getresponse()
             if response.status != 200:
                 self._parse(response.status, response.read(ANSWER_BYTES_MAX))
-            sock.settimeout(silence_seconds)
-            yield from read_events(_lines(response))
+            yield from read_events(_lines(response, sock, silence_seconds, ends_at))
         except TimeoutError as fault:
             raise TimedOut(f"{self.url} has sent nothing for {silence_seconds:g} seconds.") from fault
         except (OSError, http.client.HTTPException) as fault:
@@ -254,8 +265,15 @@ def _cursor_after(event: StreamEvent, cursor: str) -> str:
     return str(seq) if event.name in ("stream.ready", "stream.reset") else cursor
 
 
-def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    while line := response.readline(LINE_BYTES_MAX):
+def _lines(
+    response: http.client.HTTPResponse, sock: socket.socket, silence_seconds: float, ends_at: float
+) -> Iterator[bytes]:
+    """Yield the lines of a response until it ends or the time is up; pings are lines too, so each has its own limit."""
+    while (left := ends_at - elapsed_seconds()) > 0:
+        sock.settimeout(min(silence_seconds, left))
+        line = response.readline(LINE_BYTES_MAX)
+        if not line:
+            return
         yield line
 
 

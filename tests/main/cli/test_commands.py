@@ -146,6 +146,44 @@ def test_a_failed_attempt_is_told_once_while_the_run_goes_on(at: Carrel, server:
     assert ended.err == "Attempt 1 of 5 failed: Nothing answers.\n"
 
 
+def test_every_failed_attempt_is_told_however_quickly_the_next_one_fails(at: Carrel, server: TinyServer) -> None:
+    def frames() -> Iterator[bytes]:
+        yield b'event: stream.ready\ndata: {"seq": 1}\n\n'
+        for attempt, run_id in ((1, "run_1"), (1, "run_2"), (2, "run_1"), (3, "run_1")):
+            told = {
+                "attempt": attempt,
+                "attemptsMax": 5,
+                "error": {"message": f"Away {attempt}."},
+                "nextAttemptAt": None,
+            }
+            body = {"runId": run_id, "data": told}
+            yield f"id: {attempt + 1}\nevent: run.retrying\ndata: {json.dumps(body)}\n\n".encode()
+        yield b'event: run.completed\ndata: {"runId": "run_1"}\n\n'
+
+    server.does("GET", "/api/stream", lambda _: (200, Frames(frames())))
+    trying = run_of(state="running", reply=None, lastFault=None)
+    answer_runs(server, trying, trying, trying, run_of())
+    ended = at("runs", "wait", "run_1", "--timeout", "30")
+    assert (ended.code, ended.out) == (0, "Good morning.\n")
+    assert ended.err.splitlines() == [f"Attempt {n} of 5 failed: Away {n}." for n in (1, 2, 3)]
+    assert [asked.path for asked in server.asked].count("/api/runs/run_1/wait") == 0, "nothing is polled"
+
+
+def test_waiting_ends_in_time_though_the_stream_goes_on(at: Carrel, server: TinyServer) -> None:
+    gate = threading.Event()
+
+    def frames() -> Iterator[bytes]:
+        yield b'event: stream.ready\ndata: {"seq": 1}\n\n'
+        while not gate.wait(0.02):
+            yield b": ping\n\n"
+
+    server.does("GET", "/api/stream", lambda _: (200, Frames(frames())))
+    server.answers("GET", "/api/runs/run_1", {"run": run_of(state="running", reply=None)})
+    ended = at("runs", "wait", "run_1", "--timeout", "0.2")
+    gate.set()
+    assert (ended.code, ended.out) == (5, "")
+
+
 def test_a_line_piped_into_chat_is_a_message_and_its_answer_a_line(at: Carrel, server: TinyServer) -> None:
     server.answers("GET", "/api/sessions/active", {"sessionId": "c1", "sessionKey": KEY, "source": "pointer"})
     server.answers("POST", "/api/chat", {"runId": "run_1", "sessionId": "c1", "sessionKey": KEY}, status=202)

@@ -3,12 +3,15 @@
 from math import ceil
 from typing import Any
 
-from carrel.bridge import Client, segment
+from carrel.bridge import Client, Refused, segment
 from carrel.kernel import MS_PER_SECOND, SystemClock, elapsed_seconds, parse_iso
 from carrel.main.cli.command import Exit, Option, option
 from carrel.main.cli.output import Screen
 
-# One request waits this long; then the run is read: it may wait for a person, or have failed an attempt.
+# Events after which a run is read: the stream has begun, maybe not from the start; or the run has settled.
+_OPENINGS = frozenset({"stream.ready", "stream.reset"})
+_SETTLING = frozenset({"run.waiting", "run.completed", "run.failed", "run.cancelled"})
+# One request waits this long; then the run is read: it may have failed an attempt.
 _POLL_SECONDS = 1
 # A request may take this much longer than it waits.
 _SLACK_SECONDS = 10
@@ -58,17 +61,47 @@ def wait_for(
     deadline = elapsed_seconds() + seconds
     troubles = troubles or Troubles(screen)
     with screen.waiting("waiting for the reply…"):
-        while True:
-            left = deadline - elapsed_seconds()
-            poll = max(0, min(_POLL_SECONDS, ceil(left)))
-            client.get(
-                f"/api/runs/{segment(run_id)}/wait", {"timeoutSeconds": poll}, timeout_seconds=poll + _SLACK_SECONDS
-            )
-            run = read_run(client, run_id)
-            if has_settled(run) or elapsed_seconds() >= deadline:
+        run = read_run(client, run_id)
+        if has_settled(run):
+            return run
+        _tell_last(run, troubles)
+        try:
+            return _followed(client, run, troubles, seconds)
+        except Refused as fault:
+            if fault.code != "not_found":
+                raise
+        # The caller may see the run and not its session: it is looked at once a second.
+        return _polled(client, run_id, troubles, deadline)
+
+
+def _followed(client: Client, run: Run, troubles: Troubles, seconds: float) -> Run:
+    """Follow the events of a run's session, in which no failed attempt is missing, until the run has settled."""
+    query = {"sessionKey": run["sessionKey"], "events": "run"}
+    for event in client.stream("/api/stream", query, seconds=seconds):
+        is_its_own = event.body.get("runId") == run["id"]
+        if event.name == "run.retrying" and is_its_own:
+            troubles.tell(event.body["data"] | event.body["data"]["error"])
+        elif event.name in _OPENINGS or (event.name in _SETTLING and is_its_own):
+            run = read_run(client, run["id"])
+            if has_settled(run):
                 return run
-            if run.get("lastFault"):
-                troubles.tell(run["lastFault"] | {"attemptsMax": run["attemptsMax"]})
+            _tell_last(run, troubles)
+    return read_run(client, run["id"])
+
+
+def _polled(client: Client, run_id: str, troubles: Troubles, deadline: float) -> Run:
+    while True:
+        poll = max(0, min(_POLL_SECONDS, ceil(deadline - elapsed_seconds())))
+        client.get(f"/api/runs/{segment(run_id)}/wait", {"timeoutSeconds": poll}, timeout_seconds=poll + _SLACK_SECONDS)
+        run = read_run(client, run_id)
+        if has_settled(run) or elapsed_seconds() >= deadline:
+            return run
+        _tell_last(run, troubles)
+
+
+def _tell_last(run: Run, troubles: Troubles) -> None:
+    if run.get("lastFault"):
+        troubles.tell(run["lastFault"] | {"attemptsMax": run["attemptsMax"]})
 
 
 def has_settled(run: Run) -> bool:
