@@ -8,7 +8,7 @@ from carrel.chats.pointers import pointed_session
 from carrel.kernel import Access, Code, Refusal, SessionKey, is_new_conversation_key
 from carrel.kernel.settings import SessionsSettings
 from carrel.runs import remove_lane
-from carrel.sessions import archive_lane, insert_lane, lane_of
+from carrel.sessions import insert_lane, lane_of, set_archived
 from tests.harness.engine import Engine, open_engine
 from tests.requirements.mark import requirement
 
@@ -79,7 +79,7 @@ async def test_a_pointer_to_an_archived_session_is_repaired_by_reading(store_url
         await point_to(engine, ann, second)
         lane = await engine.db.read(lambda tx: lane_of(tx, ann, second))
         assert lane is not None
-        await engine.db.write(lambda tx: archive_lane(tx, ann, lane.session_key))
+        await engine.db.write(lambda tx: set_archived(tx, ann, lane.session_key, archived=True))
         assert await in_front(engine, ann) == (str(first), "repaired")
 
 

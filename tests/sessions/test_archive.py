@@ -11,14 +11,13 @@ from carrel.runs import retire_agent
 from carrel.runs.pruner import prune
 from carrel.sessions import (
     Session,
-    archive_lane,
     close_generation,
     generations_of,
     insert_lane,
     lane_of,
     open_generation,
     open_session_of,
-    restore_lane,
+    set_archived,
 )
 from carrel.sessions.model import ClosedReason
 from carrel.storage import Tx
@@ -45,11 +44,11 @@ async def work_off(engine: Engine) -> int:
 
 
 async def archive(engine: Engine, key: SessionKey = MAIN) -> None:
-    await engine.db.write(lambda tx: archive_lane(tx, engine.access, key))
+    await engine.db.write(lambda tx: set_archived(tx, engine.access, key, archived=True))
 
 
 async def restore(engine: Engine, key: SessionKey = MAIN) -> Session | None:
-    return await engine.db.write(lambda tx: restore_lane(tx, engine.access, key))
+    return await engine.db.write(lambda tx: set_archived(tx, engine.access, key, archived=False))
 
 
 async def session_events(engine: Engine) -> list[str]:
@@ -169,7 +168,7 @@ async def test_a_conversation_that_is_being_brought_back_is_not_pruned(postgres_
         inside, go_on = threading.Event(), threading.Event()
 
         def hold(tx: Tx) -> None:
-            restore_lane(tx, engine.access, MAIN)
+            set_archived(tx, engine.access, MAIN, archived=False)
             inside.set()
             assert go_on.wait(SECONDS_MAX)
 

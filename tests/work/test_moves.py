@@ -6,7 +6,7 @@ import pytest
 
 from carrel.kernel import Code, Refusal, SessionKey
 from carrel.runs import Cancelled, NeedsInput, RunChanged
-from carrel.sessions import Session, archive_lane, restore_lane
+from carrel.sessions import Session, set_archived
 from carrel.work import TaskChange, change_task, read_history, reopen_task, stop_task, task_briefing
 from carrel.work.model import Task
 from tests.harness.engine import events_of_run
@@ -48,10 +48,10 @@ async def test_an_archived_session_of_a_task_that_was_done_does_not_come_back(de
     task = await in_review(desk)
     (session,) = await desk.sessions(task)
     key = SessionKey.stored(session.key)
-    await desk.db.write(lambda tx: archive_lane(tx, desk.access, key))
+    await desk.db.write(lambda tx: set_archived(tx, desk.access, key, archived=True))
     await desk.move(task, "done")
     await reopen(desk, task)
-    assert await desk.db.write(lambda tx: restore_lane(tx, desk.access, key)) is None
+    assert await desk.db.write(lambda tx: set_archived(tx, desk.access, key, archived=False)) is None
     assert [found.closed_reason for found in await desk.sessions(task)] == ["task_done"]
 
 

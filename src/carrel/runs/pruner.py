@@ -15,7 +15,6 @@ from carrel.runs.cancellation import end_without_worker
 from carrel.sessions import (
     Lane,
     Session,
-    archive_lane,
     close_generation,
     closed_sessions_before,
     delete_session,
@@ -23,6 +22,7 @@ from carrel.sessions import (
     lock_lane,
     open_session_of,
     session_by_id,
+    set_archived,
 )
 from carrel.storage import FEED, Database, Tx, repeat
 
@@ -126,7 +126,7 @@ def _archive(tx: Tx, access: Access, seen: Lane, before: int) -> bool:
     lane = lock_lane(tx, access, seen.key)
     if lane is None or lane.depth or lane.updated_at >= before or lane.archived_at is not None:
         return False
-    archive_lane(tx, access, lane.session_key)
+    set_archived(tx, access, lane.session_key, archived=True)
     return True
 
 

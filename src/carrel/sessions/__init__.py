@@ -11,13 +11,12 @@ from carrel.sessions.child_store import (
     leftovers_of,
 )
 from carrel.sessions.generations import (
-    archive_lane,
     change_lane,
     close_generation,
     make_lane,
     next_session,
     open_generation,
-    restore_lane,
+    set_archived,
 )
 from carrel.sessions.model import (
     PERSONAL_KINDS,
@@ -56,12 +55,12 @@ from carrel.sessions.visibility_store import is_narrowed, seen_lanes
 
 __all__ = [
     "LEFTOVERS", "PERSONAL_KINDS", "SESSION_REFERENCE", "FoundSession", "Lane", "LaneChange", "LaneDeleted",
-    "LaneFilter", "LaneRow", "Mode", "NewChild", "Session", "archive_lane", "change_lane", "channel_of", "children_of",
+    "LaneFilter", "LaneRow", "Mode", "NewChild", "Session", "change_lane", "channel_of", "children_of",
     "close_generation", "closed_sessions_before", "count_live_children", "delete_lane", "delete_session", "find_lane",
     "find_session", "forget_leftover", "generations_of", "idle_children", "insert_child",
     "insert_lane", "is_narrowed", "kinds_listed_as", "lane_for_work", "lane_of", "lane_row", "lane_rows",
     "lanes_of_agent", "leave_files", "leftovers_of", "lock_lane", "make_lane", "may_see", "next_session",
     "note_tokens", "open_generation", "open_session_of", "parse_reference", "private_to", "require_sending",
-    "require_visible", "restore_lane", "seen_lanes", "session_by_id", "shown_channel", "visibility_of",
+    "require_visible", "seen_lanes", "session_by_id", "set_archived", "shown_channel", "visibility_of",
     "visible_changes", "visible_events", "visible_lanes_called",
 ]  # fmt: skip

@@ -92,22 +92,29 @@ def change_lane(tx: Tx, access: Access, key: SessionKey, change: LaneChange) -> 
     return changed
 
 
-def archive_lane(tx: Tx, access: Access, key: SessionKey) -> None:
-    """Hide a lane from lists and close its generation; the transcript is kept."""
-    lane = store.lock_lane(tx, access, str(key))
-    if lane is None or lane.archived_at is not None:
-        return
-    store.hide_lane(tx, access, lane.key)
-    close_generation(tx, access, key, "archived")
-    _append_updated(tx, access, lane, ["archivedAt"])
+def set_archived(tx: Tx, access: Access, key: SessionKey, *, archived: bool) -> Session | None:
+    """Archive a lane, or bring it back; return the generation that is open again, if there is one.
 
-
-def restore_lane(tx: Tx, access: Access, key: SessionKey) -> Session | None:
-    """Show a lane in lists again and open the generation that archiving closed; return it, unless it stays closed."""
+    An archived lane is hidden from lists and its generation is closed; the transcript is kept.
+    """
     # Locked, so that a run that starts now either finds the old generation open or has opened a newer one.
     lane = store.lock_lane(tx, access, str(key))
     if lane is None:
         raise not_found("session")
+    if archived:
+        _archive(tx, access, lane)
+        return None
+    return _restore(tx, access, lane)
+
+
+def _archive(tx: Tx, access: Access, lane: Lane) -> None:
+    if lane.archived_at is None:
+        store.hide_lane(tx, access, lane.key)
+        close_generation(tx, access, lane.session_key, "archived")
+        _append_updated(tx, access, lane, ["archivedAt"])
+
+
+def _restore(tx: Tx, access: Access, lane: Lane) -> Session | None:
     if lane.archived_at is not None:
         store.show_lane(tx, access, lane.key)
         _append_updated(tx, access, lane, ["archivedAt"])

@@ -14,15 +14,7 @@ from carrel.kernel.limits import (
     WAIT_SECONDS_MAX,
 )
 from carrel.runs import deliver, remove_lane_when_stopped, stop_lane
-from carrel.sessions import (
-    LaneChange,
-    archive_lane,
-    change_lane,
-    close_generation,
-    find_session,
-    make_lane,
-    restore_lane,
-)
+from carrel.sessions import LaneChange, change_lane, close_generation, find_session, make_lane, set_archived
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
@@ -181,7 +173,7 @@ async def archive_session(call: Call[None, NoQuery]) -> OneSession:
 
     def work(tx: Tx, access: Access) -> OneSession:
         lane, _ = find(tx, access, call.path("key"))
-        archive_lane(tx, access, lane.session_key)
+        set_archived(tx, access, lane.session_key, archived=True)
         lane, session = find(tx, access, lane.key)
         return OneSession(session=session_shape(tx, access, lane, session))
 
@@ -194,7 +186,7 @@ async def unarchive_session(call: Call[None, NoQuery]) -> RestoredSession:
 
     def work(tx: Tx, access: Access) -> RestoredSession:
         lane, _ = find(tx, access, call.path("key"))
-        reopened = restore_lane(tx, access, lane.session_key)
+        reopened = set_archived(tx, access, lane.session_key, archived=False)
         lane, session = find(tx, access, lane.key)
         shape = session_shape(tx, access, lane, session)
         return RestoredSession(session=shape, reopened=reopened is not None)
