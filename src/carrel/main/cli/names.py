@@ -89,7 +89,7 @@ def of_agent(client: Client, name: str, act: Callable[[], T]) -> T:
         agents = [str(agent["id"]) for agent in client.get("/api/agents")["agents"]]
         if name in agents:
             raise
-    raise _unknown("agent", name, agents, "`carrel agents` lists them.")
+    raise _unknown("agent", name, nearest(name, agents), "`carrel agents` lists them.")
 
 
 def of_session(client: Client, name: str, act: Callable[[str], T]) -> T:
@@ -101,7 +101,10 @@ def of_session(client: Client, name: str, act: Callable[[str], T]) -> T:
     except Refused as fault:
         found = _session(client, name) if fault.code == "not_found" else None
         if found is None and fault.code == "not_found" and not name.startswith("ses_"):
-            raise _unknown("session", name, _keys(client, ""), "`carrel sessions` lists them.") from fault
+            # Compared without their agents, which most keys have in common.
+            keys = {_rest(key): key for key in _keys(client, "")}
+            meant = nearest(_rest(name), keys)
+            raise _unknown("session", name, keys.get(meant, ""), "`carrel sessions` lists them.") from fault
         if found is None:
             raise
     return act(_session_path(found))
@@ -113,7 +116,7 @@ def session_key(client: Client, name: str) -> str:
         return name
     found = _session(client, name)
     if found is None:
-        raise _unknown("session", name, [], "`carrel sessions` lists them.")
+        raise _unknown("session", name, "", "`carrel sessions` lists them.")
     return found
 
 
@@ -129,8 +132,11 @@ def _keys(client: Client, q: str) -> list[str]:
     return [str(row["sessionKey"]) for page in pages for row in page["sessions"]]
 
 
-def _unknown(word: str, name: str, known: list[str], where: str) -> Failure:
-    meant = nearest(name, known)
+def _rest(key: str) -> str:
+    return key.split(":", 2)[-1]
+
+
+def _unknown(word: str, name: str, meant: str, where: str) -> Failure:
     hint = f"did you mean {meant}?" if meant else where
     return Failure(Exit.FAILED, f"There is no {word} '{name}', or you may not see it; {hint}", code="not_found")
 
