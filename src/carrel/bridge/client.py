@@ -5,7 +5,9 @@ used. Use a client from one thread at a time.
 """
 
 import http.client
+import math
 import select
+import socket
 import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +23,7 @@ from carrel.bridge.api.shapes import Event
 from carrel.bridge.faults import BridgeFault, NotReachable, TimedOut
 from carrel.bridge.live import Live, opened_socket
 from carrel.bridge.stream import StreamEvent, read_events
+from carrel.kernel import elapsed_seconds
 
 
 class Client(Api[Blocking], Blocking):
@@ -73,18 +76,24 @@ class Client(Api[Blocking], Blocking):
             yield live
 
     def stream(
-        self, path: str, query: Query | None = None, *, last_event_id: str = "", idle_seconds: float | None = None
+        self,
+        path: str,
+        query: Query | None = None,
+        *,
+        last_event_id: str = "",
+        idle_seconds: float | None = None,
+        seconds: float = math.inf,
     ) -> Iterator[StreamEvent]:
         """Yield events as they arrive; after a lost connection, reconnect and resume after the last one seen.
 
-        With `idle_seconds` the stream ends without an error once nothing has arrived for that long. After some failed
-        attempts in a row it raises `NotReachable`.
+        The stream ends without an error after `seconds`, and with `idle_seconds` once nothing has arrived for that
+        long. After some failed attempts in a row it raises `NotReachable`.
         """
-        place = Resumption(last_event_id)
+        place, ends_at = Resumption(last_event_id), elapsed_seconds() + seconds
         while True:
             failed: BridgeFault | None = None
             try:
-                for event in self._events(path, query, place.last_event_id, idle_seconds or SILENCE_SECONDS):
+                for event in self._events(path, query, place.last_event_id, idle_seconds or SILENCE_SECONDS, ends_at):
                     place.seen(event)
                     yield event
             except TimedOut as fault:
@@ -93,10 +102,13 @@ class Client(Api[Blocking], Blocking):
                 failed = fault
             except NotReachable as fault:
                 failed = fault
-            time.sleep(place.pause_seconds(self.url, failed))
+            left = ends_at - elapsed_seconds()
+            if left <= 0:
+                return
+            time.sleep(min(left, place.pause_seconds(self.url, failed)))
 
     def _events(
-        self, path: str, query: Query | None, last_event_id: str, silence_seconds: float
+        self, path: str, query: Query | None, last_event_id: str, silence_seconds: float, ends_at: float
     ) -> Iterator[StreamEvent]:
         """Yield the events of one connection of its own, so that requests can be made between two of them."""
         connection = self._connect(CONNECT_SECONDS)
@@ -110,8 +122,7 @@ class Client(Api[Blocking], Blocking):
             response = connection.getresponse()
             if response.status != 200:
                 self.address.parse(response.status, response.read(ANSWER_BYTES_MAX))
-            sock.settimeout(silence_seconds)
-            yield from read_events(iter(lambda: response.readline(LINE_BYTES_MAX), b""))
+            yield from read_events(_lines(response, sock, silence_seconds, ends_at))
         except TimeoutError as fault:
             raise self.address.silent(silence_seconds) from fault
         except (OSError, http.client.HTTPException) as fault:
@@ -181,3 +192,15 @@ class Client(Api[Blocking], Blocking):
         except OSError as fault:
             raise self.address.unreachable(fault) from fault
         return connection
+
+
+def _lines(
+    response: http.client.HTTPResponse, sock: socket.socket, silence_seconds: float, ends_at: float
+) -> Iterator[bytes]:
+    """Yield the lines of a response until it ends or the time is up; pings are lines too, so each has its own limit."""
+    while (left := ends_at - elapsed_seconds()) > 0:
+        sock.settimeout(min(silence_seconds, left))
+        line = response.readline(LINE_BYTES_MAX)
+        if not line:
+            return
+        yield line

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from math import ceil
 
-from msgspec import structs
-
 from carrel.bridge.api.operations import Call, D, Group, operation
 from carrel.bridge.api.requests import Request, segment
 from carrel.bridge.api.shapes import Fault, Item, Page, Receipt, Run, Why, read, read_page
@@ -53,7 +51,7 @@ def wait_for_run(run_id: str, seconds: float, on_fault: OnFault | None) -> Call[
             raise TimedOut(f"After {seconds:g} seconds the run {run_id} is still {run.state}.")
         if on_fault and run.last_fault and run.last_fault.attempt > told:
             told = run.last_fault.attempt
-            on_fault(structs.replace(run.last_fault, attempts_max=run.attempts_max))
+            on_fault(run.last_fault)
 
 
 class Runs(Group[D]):

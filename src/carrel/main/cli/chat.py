@@ -11,6 +11,7 @@ from typing import Any
 from carrel.bridge import Client, Live, Refused, Run, TimedOut, is_session
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
+from carrel.main.cli.names import of_agent, session_key
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import Troubles, asks_person, newest_question, question_of, show_result, wait_for
 from carrel.main.cli.words import nearest
@@ -48,13 +49,14 @@ def chat(args: Namespace, screen: Screen) -> int:
 def _session(client: Client, args: Namespace) -> str:
     """Return the session key to use: the one given, a new one for the agent given, or the last one used here."""
     if args.session:
-        return str(args.session)
+        return session_key(client, args.session)
     here = {"channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
     agent = args.agent or args.named
     if agent and is_session(agent):
-        return str(agent)
+        return session_key(client, agent)
     if agent:
-        return str(client.post("/api/sessions", {"agentId": agent, **here})["sessionKey"])
+        made = of_agent(client, agent, lambda: client.post("/api/sessions", {"agentId": agent, **here}))
+        return str(made["sessionKey"])
     return str(client.get("/api/sessions/active", here)["sessionKey"])
 
 
@@ -201,8 +203,8 @@ COMMANDS = (
         chat,
         (
             option("named", nargs="?", metavar="AGENT", help="start a new session with this agent; or a session key"),
-            option("--agent", metavar="ID", help="the same"),
-            option("--session", metavar="KEY", help="continue this session"),
+            option("--agent", metavar="AGENT", help="the same"),
+            option("--session", metavar="SESSION", help="continue this session"),
         ),
     ),
 )
