@@ -2,7 +2,7 @@
 
 import pytest
 
-from carrel.runs import decision_in
+from carrel.runs.decisions import decision_in
 
 
 @pytest.mark.parametrize("text", ["yes", " Yes. ", "y", "OK!", "okay", "approve", "Allow"])

@@ -33,7 +33,7 @@ from carrel.kernel import (
 from carrel.kernel.settings import Settings
 from carrel.monitoring import RunFilter, runs_newest_first, visible_run
 from carrel.outbox import keep_reply_address, post_text, waiting_at
-from carrel.runs import Rules, Run, answer, decision_in, deliver, run_by_answer, run_by_sender
+from carrel.runs import Rules, Run, answer, deliver, run_by_sender
 from carrel.sessions import Lane, LaneChange, change_lane, lane_of, make_lane
 from carrel.storage import Tx
 
@@ -104,7 +104,7 @@ def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: C
     if message.command is not None:
         return _run_command(tx, access, settings, rules, message, message.command, key)
     sender_id = _sender_id(access, message, key)
-    known = None if sender_id is None else run_by_sender(tx, access, sender_id) or run_by_answer(tx, access, sender_id)
+    known = None if sender_id is None else run_by_sender(tx, access, sender_id, answered=True)
     if known is not None:
         # A repeated message changes nothing, not even the session that is active by now.
         return Received(known.session_key, run=known)
@@ -240,7 +240,7 @@ def _answer(tx: Tx, access: Access, message: ChatMessage, sent: Message, key: Se
         return None
     if asking.waiting_for != "approval":
         return answer(tx, access, asking.id, sent)
-    approved = decision_in(message.text)
+    approved = asking.decision_in(message.text)
     # A chat of a channel may have other members than the owner.
     if approved is None or (message.chat is not None and access.kind != "owner"):
         return None

@@ -8,7 +8,6 @@ from carrel.runs.cancellation import cancel, stop_lane
 from carrel.runs.changes import Delivering, LaneStopped, RunChanged, RunRetried, about_run, publish_change
 from carrel.runs.claims import fence
 from carrel.runs.count_store import count_of_caller
-from carrel.runs.decisions import decision_in
 from carrel.runs.dispatcher import Dispatcher
 from carrel.runs.entries import agent_entry, run_entry
 from carrel.runs.extras_store import extras_of
@@ -26,7 +25,6 @@ from carrel.runs.store import (
     hold_run,
     note_instructions,
     release_sender,
-    run_by_answer,
     run_by_id,
     run_by_sender,
 )
@@ -37,9 +35,9 @@ __all__ = [
     "RUN_TABLE", "SETTLED_STATES", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed", "Delivering",
     "Dispatcher", "Failed", "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner", "RequestedEnd",
     "Rules", "Run", "RunChanged", "RunRetried", "Watch", "about_run", "agent_entry", "answer", "bind_session",
-    "cancel", "continue_run", "count_change", "count_of_caller", "decision_in", "deliver", "end_unanswered",
+    "cancel", "continue_run", "count_change", "count_of_caller", "deliver", "end_unanswered",
     "extend_queued", "extras_of", "fence", "hold_run", "is_sender_call", "live_runs_of_lane", "note_instructions",
     "open_calls", "publish_change", "queue_position", "read_requested_end", "release_sender", "remove_lane",
     "remove_lane_when_stopped", "replace_requested_end", "request_end", "retire_agent", "retry", "retry_delay_ms",
-    "run_by_answer", "run_by_id", "run_by_sender", "run_entry", "running_of_lane", "stop_lane",
+    "run_by_id", "run_by_sender", "run_entry", "running_of_lane", "stop_lane",
 ]  # fmt: skip

@@ -183,6 +183,10 @@ class Run(Claim, frozen=True):
         """Whether it waits for a person."""
         return self.state == "waiting" and self.waiting_for != "tool_output"
 
+    def decision_in(self, text: str) -> bool | None:
+        """Return the decision on its tool call that a text is; None if it waits for none, or the text is neither."""
+        return decision_in(text) if self.asks_person and self.waiting_for == "approval" else None
+
     def read_answer(self, text: str | None, approved: bool | None = None) -> tuple[str, bool | None]:
         """Return the text of a person's answer, and the decision that it is; Refusal when it is no answer to this run.
 
@@ -191,7 +195,7 @@ class Run(Claim, frozen=True):
         if not self.asks_person:
             raise not_waiting()
         if self.waiting_for == "approval":
-            decided = decision_in(text or "") if approved is None else approved
+            decided = self.decision_in(text or "") if approved is None else approved
             if decided is None:
                 raise invalid(
                     "approve" if text is None else "text", "Answer yes or no; a reason may follow: no, because …"
