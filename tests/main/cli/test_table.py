@@ -58,6 +58,15 @@ def test_a_session_may_be_named_as_a_table_shows_it(at: Carrel, server: TinyServ
     assert json.loads(at("sessions", "show", name, "--json").out)["session"]["sessionKey"] == KEY
 
 
+def test_the_beginning_of_a_key_need_not_look_like_one(at: Carrel, server: TinyServer) -> None:
+    error = {"code": "invalid_params", "message": "It is not a session reference.", "field": "sessionKey"}
+    server.otherwise = lambda _: (400, {"error": error})
+    server.answers("GET", "/api/sessions", {"sessions": [{"sessionKey": KEY}]})
+    server.answers("GET", f"/api/sessions/{KEY}/queue", {"running": None, "runs": []})
+    assert at("queue", "agent:main:cl").code == 0
+    assert "not a session reference" in at("queue", "agent:other").err
+
+
 def test_an_unknown_session_or_agent_is_told_with_the_nearest(at: Carrel, server: TinyServer) -> None:
     server.answers("GET", "/api/sessions", {"sessions": [{"sessionKey": "agent:main:cli:report"}]})
     refusal = {"error": {"code": "not_found", "message": "No."}}
