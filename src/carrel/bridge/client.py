@@ -10,13 +10,13 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from types import TracebackType
 from typing import Any, Self
 
 from carrel.bridge.api.api import Api
-from carrel.bridge.api.feed import SILENCE_SECONDS, Resumption, feed_query, read_event
+from carrel.bridge.api.feed import FEED_PATH, SILENCE_SECONDS, Follow, Resumption, feed_query, read_event
 from carrel.bridge.api.operations import Blocking
 from carrel.bridge.api.requests import ANSWER_BYTES_MAX, CONNECT_SECONDS, LINE_BYTES_MAX, Query, Request
 from carrel.bridge.api.shapes import Event
@@ -63,7 +63,7 @@ class Client(Api[Blocking], Blocking):
         """
         query = feed_query(session_key, task_id, topic_id, names)
         last = "" if after is None else str(after)
-        for frame in self.stream("/api/stream", query, last_event_id=last, idle_seconds=idle_seconds):
+        for frame in self.stream(FEED_PATH, query, last_event_id=last, idle_seconds=idle_seconds):
             if event := read_event(frame):
                 yield event
 
@@ -83,7 +83,7 @@ class Client(Api[Blocking], Blocking):
         last_event_id: str = "",
         idle_seconds: float | None = None,
         seconds: float = math.inf,
-    ) -> Iterator[StreamEvent]:
+    ) -> Generator[StreamEvent, None, None]:
         """Yield events as they arrive; after a lost connection, reconnect and resume after the last one seen.
 
         The stream ends without an error after `seconds`, and with `idle_seconds` once nothing has arrived for that
@@ -135,6 +135,12 @@ class Client(Api[Blocking], Blocking):
         target = self.address.target(request.path, request.query)
         status, answer = self._sent(request.method, target, request.content, request.headers, request.timeout_seconds)
         return self.address.read(request, status, answer)
+
+    def follow(self, part: Follow) -> StreamEvent | None:
+        """Follow a part of the feed and return the frame that ends it; None when the time is up."""
+        frames = self.stream(FEED_PATH, part.query, last_event_id=part.last_event_id, seconds=part.seconds)
+        with closing(frames):
+            return next(filter(part.ends, frames), None)
 
     def post_raw(
         self, path: str, body: bytes, headers: Mapping[str, str], *, timeout_seconds: float | None = None

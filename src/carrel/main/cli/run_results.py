@@ -1,20 +1,11 @@
 """Waiting for a run and showing its result; shared by the commands that send messages."""
 
-from collections.abc import Callable
-from datetime import datetime
 from http import HTTPStatus
-from typing import Any
 
 from carrel.bridge import Client, Fault, Refused, Run, TimedOut
-from carrel.kernel import MS_PER_SECOND, SystemClock, elapsed_seconds
+from carrel.kernel import MS_PER_SECOND, SystemClock
 from carrel.main.cli.command import Exit, Option, option
 from carrel.main.cli.output import Screen
-
-# Events after which a run is read: the stream has begun, maybe not from the start; or the run has settled.
-_OPENINGS = frozenset({"stream.ready", "stream.reset"})
-_SETTLING = frozenset({"run.waiting", "run.completed", "run.failed", "run.cancelled"})
-
-Tell = Callable[[Fault], None]
 
 
 def wait_option(seconds: float) -> Option:
@@ -49,53 +40,12 @@ def wait_for(
 
     Failed attempts are told meanwhile, except those that `troubles` has told already.
     """
-    tell, ends_at = (troubles or Troubles(screen)).tell, elapsed_seconds() + seconds
+    tell = (troubles or Troubles(screen)).tell
     with screen.waiting("waiting for the reply…"):
         try:
-            return _followed(client, run_id, tell, seconds)
-        except Refused as refused:
-            if refused.status != HTTPStatus.NOT_FOUND:
-                raise
-        # The caller may see the run and not its session: it is looked at once a second.
-        try:
-            return client.runs.wait(run_id, max(0.0, ends_at - elapsed_seconds()), on_fault=tell)
+            return client.runs.wait(run_id, seconds, on_fault=tell)
         except TimedOut:
             return client.runs.get(run_id)
-
-
-def _followed(client: Client, run_id: str, tell: Tell, seconds: float) -> Run:
-    """Follow the events of a run's session, in which no failed attempt is missing, until the run has settled."""
-    run = _looked_at(client, run_id, tell)
-    if run.settled:
-        return run
-    for event in client.stream("/api/stream", {"sessionKey": run.session_key, "events": "run"}, seconds=seconds):
-        is_its_own = event.body.get("runId") == run_id
-        if event.name == "run.retrying" and is_its_own:
-            tell(_fault(event.body["data"]))
-        elif event.name in _OPENINGS or (event.name in _SETTLING and is_its_own):
-            run = _looked_at(client, run_id, tell)
-            if run.settled:
-                return run
-    return client.runs.get(run_id)
-
-
-def _looked_at(client: Client, run_id: str, tell: Tell) -> Run:
-    """Return the run as it is now; if it goes on, tell of its last attempt that failed."""
-    run = client.runs.get(run_id)
-    if run.last_fault and not run.settled:
-        tell(run.last_fault)
-    return run
-
-
-def _fault(data: dict[str, Any]) -> Fault:
-    """Return the failed attempt that an event tells of."""
-    next_at = data["nextAttemptAt"]
-    return Fault(
-        attempt=data["attempt"],
-        attempts_max=data["attemptsMax"],
-        message=data["error"]["message"],
-        next_attempt_at=datetime.fromisoformat(next_at) if next_at else None,
-    )
 
 
 def wait_and_show(client: Client, run_id: str, screen: Screen, *, seconds: float) -> int:
