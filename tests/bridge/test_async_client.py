@@ -1,12 +1,13 @@
 """The awaited client against a server that breaks off, is slow, and says odd things."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from carrel.bridge import AsyncClient, NotReachable, Refused, TimedOut
+from carrel.bridge import AsyncClient, Fault, NotReachable, Refused, TimedOut
 from carrel.bridge.api import feed
 from tests.bridge.tiny_server import Asked, Frames, Raw, TinyServer, tiny_server
 
@@ -53,6 +54,27 @@ async def test_a_server_that_always_closes_the_stream_is_given_up(
     async with AsyncClient(server.url) as client:
         with pytest.raises(NotReachable, match="closes the event stream"):
             await anext(client.events())
+
+
+async def test_failed_attempts_are_told_from_the_feed_until_the_time_is_up(server: TinyServer) -> None:
+    gate, told = threading.Event(), list[Fault]()
+
+    def frames() -> Iterator[bytes]:
+        yield b'event: stream.ready\ndata: {"seq": 6}\n\n'
+        for attempt in (1, 2):
+            data = {"attempt": attempt, "attemptsMax": 5, "error": {"code": "away", "message": "Away."}}
+            body = json.dumps({"runId": "run_1", "data": data})
+            yield f"id: {attempt + 6}\nevent: run.retrying\ndata: {body}\n\n".encode()
+        while not gate.wait(0.02):
+            yield b": ping\n\n"
+
+    server.does("GET", "/api/stream", lambda _: (200, Frames(frames())))
+    server.answers("GET", "/api/runs/run_1", {"run": {"id": "run_1", "state": "running", "sessionKey": "main"}})
+    async with AsyncClient(server.url) as client, asyncio.timeout(10):
+        with pytest.raises(TimedOut, match="run_1 is still running"):
+            await client.runs.wait("run_1", 0.5, on_fault=told.append)
+    gate.set()
+    assert [(fault.attempt, fault.attempts_max, fault.code) for fault in told] == [(1, 5, "away"), (2, 5, "away")]
 
 
 async def test_an_idle_feed_ends(server: TinyServer) -> None:

@@ -3,9 +3,10 @@
 import os
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.browser.talking import Client, OpenPage, ScriptedModel
 from tests.harness.process import RunningServer, reaching, servers_in
@@ -13,8 +14,15 @@ from tests.scripted_gateway import ScriptedGateway
 
 EXPECT_MS = 10_000
 
-# The browser logs failed requests even if the page handles them: the check for a cookie, and requests while offline.
-EXPECTED_ON_CONSOLE = ("401 (Unauthorized)", "net::ERR_FAILED", "net::ERR_INTERNET_DISCONNECTED")
+# The browser logs failed requests even if the page handles them: the check for a cookie, answers that are unclear or
+# late, and requests while offline.
+EXPECTED_ON_CONSOLE = (
+    "401 (Unauthorized)",
+    "/api/chat: 400 (Bad Request)",
+    "/api/chat: 409 (Conflict)",
+    "net::ERR_FAILED",
+    "net::ERR_INTERNET_DISCONNECTED",
+)
 
 
 @pytest.fixture(scope="session")
@@ -73,7 +81,7 @@ def new_page(browser: Browser, server: RunningServer) -> Iterator[OpenPage]:
         window.set_default_timeout(EXPECT_MS)
         opened.append(window)
         page = window.new_page()
-        page.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)
+        page.on("console", lambda line: complaints.append(complaint_of(line)) if line.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         return page
 
@@ -81,6 +89,12 @@ def new_page(browser: Browser, server: RunningServer) -> Iterator[OpenPage]:
     for window in opened:
         window.close()
     assert [line for line in complaints if not any(part in line for part in EXPECTED_ON_CONSOLE)] == []
+
+
+def complaint_of(line: ConsoleMessage) -> str:
+    """Return a line of the console; for a failed request with its path and status."""
+    status = line.text.partition("with a status of ")[2]
+    return f"{urlsplit(line.location['url']).path}: {status}" if status else line.text
 
 
 @pytest.fixture

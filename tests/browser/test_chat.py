@@ -104,10 +104,11 @@ def test_a_question_is_answered_in_the_chat(signed_in: OpenPage, client: Client,
     page = signed_in(address(key))
     write(page, "Order the chairs")
     expect(transcript(page)).to_contain_text("How many chairs?")
-    page.get_by_role("textbox", name="Your answer").fill("Forty")
-    page.get_by_role("button", name="Answer").click()
+    field = page.get_by_role("textbox", name="Message")
+    expect(field).to_have_accessible_description(re.compile("Your message answers the question above."))
+    write(page, "Forty")
     expect(transcript(page)).to_contain_text("Forty chairs are on their way.")
-    expect(page.get_by_role("textbox", name="Your answer")).to_be_hidden()
+    expect(field).not_to_have_accessible_description(re.compile("answers"))
 
 
 def test_a_receipt_shows_what_the_agent_saw(signed_in: OpenPage, client: Client) -> None:
@@ -168,6 +169,36 @@ def test_markup_in_an_answer_stays_text(signed_in: OpenPage, client: Client, mod
     expect(transcript(page)).to_contain_text(hostile)
     expect(transcript(page).get_by_role("code")).to_have_text("<script>alert(1)</script>")
     assert transcript(page).locator("img, b, script").count() == 0
+
+
+def test_markdown_grows_without_being_drawn_anew_and_loads_nothing(
+    signed_in: OpenPage, client: Client, model: ScriptedModel
+) -> None:
+    key = client.open_lane("Neat lane")
+    middle, end = Gate(), Gate()
+    start = "## Steps\n\n1. one\n2. two\n\nThen **bo"
+    rest = "\n```\n\n[a link](https://foreign.test/page) ![p](https://foreign.test/p.png) [no](javascript:alert(1))"
+    model.on("Explain", text(start, middle, "ld** words.\n\n```sh\nls", end, rest))
+    page = signed_in(address(key))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    write(page, "Explain")
+    heading = transcript(page).get_by_role("heading", name="Steps")
+    expect(transcript(page)).to_contain_text("Then **bo")
+    drawn = heading.element_handle()
+    middle.open()
+    expect(transcript(page).get_by_role("code")).to_have_text("ls")
+    assert drawn.evaluate("node => node.isConnected"), "what is complete stays as it is"
+    expect(transcript(page).get_by_role("listitem")).to_have_text(["one", "two"])
+    expect(transcript(page).get_by_role("strong")).to_have_text("bold")
+    end.open()
+    link = transcript(page).get_by_role("link", name="a link (foreign.test)")
+    expect(link).to_have_attribute("href", "https://foreign.test/page")
+    expect(link).to_have_attribute("rel", "noopener noreferrer")
+    expect(transcript(page).get_by_role("link")).to_have_count(2)
+    expect(transcript(page)).to_contain_text("[no](javascript:alert(1))")
+    assert transcript(page).locator("img").count() == 0
+    assert [url for url in asked if "foreign.test" in url] == []
 
 
 def test_a_chat_shows_nothing_of_another_lane(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:

@@ -17,11 +17,14 @@ LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen" * 4
 @pytest.fixture
 def full_lane(client: Client, model: ScriptedModel) -> str:
     key = client.open_lane("The full lane")
-    model.on("Say much", calls(("session_status", {})), text(f"{LONG}\n```\n{LONG}\n```\n{LONG}"))
+    client.http.patch("/api/agents/main", json={"tools": {"ask": ["artifact_*"]}}).raise_for_status()
+    marked = f"# {LONG}\n> {LONG}\n\n- [{LONG}](https://{LONG[:50]}.test/) `{LONG}`\n\n|a|b|\n|-|-|\n|{LONG}|{LONG}|\n"
+    model.on("Say much", calls(("session_status", {})), text(f"{LONG}\n```\n{LONG}\n```\n{LONG}\n{marked}"))
+    model.on("Add now", calls(("artifact_add", {"name": "Long", "text": LONG})))
     model.on("Fail now", http_error(400, LONG))
     model.on("Ask now", calls(("request_input", {"question": LONG})))
-    for line in ("Say much", "Fail now", "Ask now"):
-        client.say(key, line)
+    for line in ("Say much", "Fail now", "Ask now", "Add now"):
+        client.ended(client.post("/api/chat", {"text": line, "sessionKey": key, "answersRunId": None})["runId"])
     client.ended(client.say(client.open_lane(LONG[:60]), "Hello"))
     return key
 
@@ -35,6 +38,7 @@ def go(page: Page, path: str) -> None:
     else:
         expect(page.get_by_role("log", name="Transcript")).to_contain_text(LONG)
         expect(page.get_by_role("textbox", name="Your answer")).to_be_visible()
+        expect(page.get_by_role("button", name="Approve")).to_be_visible()
 
 
 def pages_of(full_lane: str) -> list[str]:

@@ -79,7 +79,7 @@ async def test_a_pointer_to_an_archived_session_is_repaired_by_reading(store_url
         await point_to(engine, ann, second)
         lane = await engine.db.read(lambda tx: lane_of(tx, ann, second))
         assert lane is not None
-        await engine.db.write(lambda tx: set_archived(tx, ann, lane, archived=True))
+        await engine.db.write(lambda tx: set_archived(tx, ann, lane.session_key, archived=True))
         assert await in_front(engine, ann) == (str(first), "repaired")
 
 

@@ -41,8 +41,7 @@ async def test_a_call_that_must_be_agreed_to_waits_with_the_call_shown_and_does_
 ) -> None:
     run = await asked(either_server, gateway)
     assert (run.state, run.waiting_for) == ("waiting", "approval")
-    assert "artifact_add" in (run.question or "")
-    assert "the report" in (run.question or "")
+    assert run.question == "May careful add a result to its run? (artifact_add)\n- text: the report"
     assert await made(either_server, run) == 0
 
 
@@ -86,6 +85,16 @@ async def test_question_and_decision_outlive_the_worker(
     assert (ended.state, await made(either_server, run)) == ("completed", 1 if approved else 0)
     told = json.loads(gateway.requests[-1].json["input"][-1]["output"])
     assert ("not today" in json.dumps(told)) is not approved
+
+
+@requirement("P.tool.ask")
+async def test_a_tool_is_asked_for_by_whichever_of_its_names_it_is_called(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    await server.make_agent("careful", tools=ToolRules(ask=("clawboard_search",)))
+    gateway.script(calls(("board_search", {"q": "roses"})), text("None."))
+    run = await server.ask("look for roses", agent="careful")
+    assert (run.state, run.question) == ("waiting", "May careful search the board? (board_search)\n- q: roses")
 
 
 async def test_of_two_such_calls_each_is_asked_for_on_its_own(either_server: Server, gateway: ScriptedGateway) -> None:

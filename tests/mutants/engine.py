@@ -5,6 +5,7 @@ from tests.mutants.model import Mutant
 _QUEUE = "tests/runs/test_delivering.py tests/runs/test_lanes.py"
 _CLAIMS = "tests/runs/test_claims.py"
 _HORIZON = "tests/storage/test_postgres_store.py"
+_ARCHIVE = "tests/sessions/test_archive.py"
 
 ENGINE = (
     Mutant(
@@ -160,5 +161,33 @@ ENGINE = (
         "cursor = events[-1].seq if events else position.cursor",
         "cursor = events[-1].seq + 1 if events else position.cursor",
         "tests/journal",
+    ),
+    Mutant(
+        "a generation that was reset is brought back with its lane",
+        "sessions/generations.py",
+        'return newest if newest is not None and newest.closed_reason == "archived" else None',
+        "return newest",
+        _ARCHIVE,
+    ),
+    Mutant(
+        "a reset leaves an archived generation to be brought back",
+        "sessions/generations.py",
+        "        _keep_closed(tx, access, lane, reason)\n",
+        "",
+        _ARCHIVE,
+    ),
+    Mutant(
+        "an idle sub-agent that was brought back is archived again",
+        "sessions/store.py",
+        "SET archived_at = NULL, updated_at = :now WHERE",
+        "SET archived_at = NULL, created_at = :now WHERE",
+        _ARCHIVE,
+    ),
+    Mutant(
+        "a conversation that is brought back is pruned",
+        "runs/pruner.py",
+        "    lock_lane(tx, access, seen.key)\n    session = session_by_id",
+        "    session = session_by_id",
+        _ARCHIVE,
     ),
 )

@@ -4,6 +4,20 @@ from tests.mutants.model import Mutant
 
 RIGHTS = (
     Mutant(
+        "a tool is used without approval by its other name",
+        "delivery/approvals.py",
+        'names = CATALOG.names_of((call.details or {})["name"])',
+        'names = ((call.details or {})["name"],)',
+        "tests/delivery/test_approving.py",
+    ),
+    Mutant(
+        "a line answers the run of a session that its sender may not see",
+        "commands/reception.py",
+        "named = visible_run(tx, access, message.answers)",
+        'named = visible_run(tx, structs.replace(access, kind="system"), message.answers)',
+        "tests/surfaces/api/test_visibility.py",
+    ),
+    Mutant(
         "a user sees the chats of others",
         "sessions/tree_store.py",
         '    if kind in ("", *PERSONAL_KINDS):',

@@ -14,8 +14,15 @@ WORK = (
     Mutant(
         "a task that is done keeps its sessions open",
         "work/moves.py",
-        "if key in opened else None",
+        "if key in closable else None",
         "if False else None",
+        f"{_FOLDER}/test_moves.py",
+    ),
+    Mutant(
+        "an archived session comes back after its task was done",
+        "work/notice_store.py",
+        "(closed_at IS NULL OR closed_reason = 'archived')",
+        "closed_at IS NULL",
         f"{_FOLDER}/test_moves.py",
     ),
     Mutant(

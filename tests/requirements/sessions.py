@@ -4,7 +4,7 @@ BUILT = {
     # Generations
     "S0.session.create": "The first run of a task for an agent opens generation 1 of its lane, in one transaction.",
     "S0.session.reuse": "While a generation is open, later runs of the lane are bound to it; no session is added.",
-    "S0.session.next": "After a generation closed, the next run opens the next one; a closed one is never reopened.",
+    "S0.session.next": "After a generation closed, the next run opens the next; only archiving can be undone before.",
     "S0.session.unique": "The database allows one open session per lane, also with 20 concurrent first deliveries.",
     "S0.session.pair.agents": "One task with two agents has two lanes, one for each pair of task and agent.",
     "S0.session.pair.tasks": "One agent with two tasks has two lanes; a request for one holds no text of the other.",

@@ -192,7 +192,7 @@ async def test_an_archived_lane_is_hidden_and_shown_again_by_its_next_message(st
         row = await engine.db.read(lambda tx: lane_row(tx, engine.access, str(TASK)))
         assert row is not None
         assert row.state == "idle"
-        await engine.db.write(lambda tx: set_archived(tx, engine.access, row.lane, archived=True))
+        await engine.db.write(lambda tx: set_archived(tx, engine.access, TASK, archived=True))
         assert await engine.db.read(lambda tx: open_session_of(tx, engine.access, str(TASK))) is None
         listed = await engine.db.read(lambda tx: lane_rows(tx, engine.access, LaneFilter(), before=None, limit=50))
         assert listed == []

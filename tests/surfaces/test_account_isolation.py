@@ -88,6 +88,7 @@ BODIES: dict[str, list[dict[str, Any]]] = {
         {"text": "hi", "sessionKey": "{key}"},
         {"text": "hi", "sessionId": "{session}"},
         {"text": "hi", "agentId": "{agent}"},
+        {"text": "hi", "answersRunId": "{run}"},
     ],
 }
 

@@ -152,7 +152,7 @@ def huge(_tx: Tx, _caller: Caller, _params: Nothing) -> Result:
 
 
 async def test_a_result_beyond_its_limit_is_truncated_and_says_so(turn: TurnCaller) -> None:
-    tool = Tool(name="huge", description="Much.", params=Nothing, effect="read", act=huge)
+    tool = Tool(name="huge", does="say much", description="Much.", params=Nothing, effect="read", act=huge)
     answer, _ = await turn.call("huge", {}, toolset=Catalog((tool,)))
     assert answer["truncated"] is True
     assert answer["bytes"] > TOOL_RESULT_BYTES_MAX
@@ -166,7 +166,7 @@ def breaking(tx: Tx, caller: Caller, _params: Nothing) -> Result:
 
 
 async def test_a_tool_that_raises_leaves_neither_effect_nor_record(turn: TurnCaller) -> None:
-    tool = Tool(name="breaking", description="Breaks.", params=Nothing, effect="write", act=breaking)
+    tool = Tool(name="breaking", does="break", description="Breaks.", params=Nothing, effect="write", act=breaking)
     with pytest.raises(RuntimeError):
         await turn.call("breaking", {}, toolset=Catalog((tool,)))
     access, run_id = turn.server.access, turn.run.id

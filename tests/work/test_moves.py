@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from carrel.kernel import Code, Refusal
+from carrel.kernel import Code, Refusal, SessionKey
 from carrel.runs import Cancelled, NeedsInput, RunChanged
-from carrel.sessions import Session
+from carrel.sessions import Session, set_archived
 from carrel.work import TaskChange, change_task, read_history, reopen_task, stop_task, task_briefing
 from carrel.work.model import Task
 from tests.harness.engine import events_of_run
@@ -41,6 +41,18 @@ async def test_done_closes_every_open_session_of_the_task_and_no_other(desk: Des
     assert (await desk.sessions(other))[0].closed_at is None
     (event,) = [event for event in await desk.events("task.moved") if json.loads(event.body)["to"] == "done"]
     assert set(json.loads(event.body)["closedSessions"]) == set(moved.closed_sessions)
+
+
+@requirement("S0.reopen.fresh")
+async def test_an_archived_session_of_a_task_that_was_done_does_not_come_back(desk: Desk) -> None:
+    task = await in_review(desk)
+    (session,) = await desk.sessions(task)
+    key = SessionKey.stored(session.key)
+    await desk.db.write(lambda tx: set_archived(tx, desk.access, key, archived=True))
+    await desk.move(task, "done")
+    await reopen(desk, task)
+    assert await desk.db.write(lambda tx: set_archived(tx, desk.access, key, archived=False)) is None
+    assert [found.closed_reason for found in await desk.sessions(task)] == ["task_done"]
 
 
 @requirement("S0.close.transition.only")

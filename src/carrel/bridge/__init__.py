@@ -4,7 +4,7 @@ from carrel.bridge.a2a import A2aClient
 from carrel.bridge.api.replies import Piece
 from carrel.bridge.api.requests import segment
 from carrel.bridge.api.runs import is_session
-from carrel.bridge.api.shapes import Artifact, Event, Fault, Run, Session
+from carrel.bridge.api.shapes import Artifact, Event, Fault, History, Run, Session
 from carrel.bridge.async_client import AsyncClient
 from carrel.bridge.client import Client
 from carrel.bridge.faults import BridgeFault, EventsMissed, NotReachable, Refused, TimedOut
@@ -27,6 +27,7 @@ __all__ = [
     "Event",
     "EventsMissed",
     "Fault",
+    "History",
     "Live",
     "McpRelay",
     "NotReachable",

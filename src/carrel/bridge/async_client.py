@@ -4,12 +4,12 @@ What it needs is loaded with its first request, so that importing it is cheap.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from carrel.bridge.api.api import Api
-from carrel.bridge.api.feed import SILENCE_SECONDS, Resumption, feed_query, read_event
+from carrel.bridge.api.feed import FEED_PATH, SILENCE_SECONDS, Follow, Resumption, feed_query, read_event
 from carrel.bridge.api.operations import Awaiting
 from carrel.bridge.api.requests import ANSWER_BYTES_MAX, CONNECT_SECONDS, LINE_BYTES_MAX, Query, Request
 from carrel.bridge.api.shapes import Event
@@ -55,7 +55,7 @@ class AsyncClient(Api[Awaiting], Awaiting):
         query = feed_query(session_key, task_id, topic_id, names)
         last = "" if after is None else str(after)
         # Closed with this iterator, and its connection with it.
-        async with aclosing(self.stream("/api/stream", query, last_event_id=last, idle_seconds=idle_seconds)) as frames:
+        async with aclosing(self.stream(FEED_PATH, query, last_event_id=last, idle_seconds=idle_seconds)) as frames:
             async for frame in frames:
                 if event := read_event(frame):
                     yield event
@@ -110,6 +110,20 @@ class AsyncClient(Api[Awaiting], Awaiting):
             request.method, request.path, request.query, request.content, request.headers, seconds
         ) as response:
             return self.address.read(request, response.status_code, await _content(response))
+
+    async def follow(self, part: Follow) -> StreamEvent | None:
+        """Follow a part of the feed and return the frame that ends it; None when the time is up."""
+        import asyncio
+
+        with suppress(TimeoutError):
+            async with (
+                asyncio.timeout(part.seconds),
+                aclosing(self.stream(FEED_PATH, part.query, last_event_id=part.last_event_id)) as frames,
+            ):
+                async for frame in frames:
+                    if part.ends(frame):
+                        return frame
+        return None
 
     @asynccontextmanager
     async def _response(

@@ -5,22 +5,25 @@ used. Use a client from one thread at a time.
 """
 
 import http.client
+import math
 import select
+import socket
 import ssl
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from types import TracebackType
 from typing import Any, Self
 
 from carrel.bridge.api.api import Api
-from carrel.bridge.api.feed import SILENCE_SECONDS, Resumption, feed_query, read_event
+from carrel.bridge.api.feed import FEED_PATH, SILENCE_SECONDS, Follow, Resumption, feed_query, read_event
 from carrel.bridge.api.operations import Blocking
 from carrel.bridge.api.requests import ANSWER_BYTES_MAX, CONNECT_SECONDS, LINE_BYTES_MAX, Query, Request
 from carrel.bridge.api.shapes import Event
 from carrel.bridge.faults import BridgeFault, NotReachable, TimedOut
 from carrel.bridge.live import Live, opened_socket
 from carrel.bridge.stream import StreamEvent, read_events
+from carrel.kernel import elapsed_seconds
 
 
 class Client(Api[Blocking], Blocking):
@@ -60,7 +63,7 @@ class Client(Api[Blocking], Blocking):
         """
         query = feed_query(session_key, task_id, topic_id, names)
         last = "" if after is None else str(after)
-        for frame in self.stream("/api/stream", query, last_event_id=last, idle_seconds=idle_seconds):
+        for frame in self.stream(FEED_PATH, query, last_event_id=last, idle_seconds=idle_seconds):
             if event := read_event(frame):
                 yield event
 
@@ -73,18 +76,24 @@ class Client(Api[Blocking], Blocking):
             yield live
 
     def stream(
-        self, path: str, query: Query | None = None, *, last_event_id: str = "", idle_seconds: float | None = None
-    ) -> Iterator[StreamEvent]:
+        self,
+        path: str,
+        query: Query | None = None,
+        *,
+        last_event_id: str = "",
+        idle_seconds: float | None = None,
+        seconds: float = math.inf,
+    ) -> Generator[StreamEvent, None, None]:
         """Yield events as they arrive; after a lost connection, reconnect and resume after the last one seen.
 
-        With `idle_seconds` the stream ends without an error once nothing has arrived for that long. After some failed
-        attempts in a row it raises `NotReachable`.
+        The stream ends without an error after `seconds`, and with `idle_seconds` once nothing has arrived for that
+        long. After some failed attempts in a row it raises `NotReachable`.
         """
-        place = Resumption(last_event_id)
+        place, ends_at = Resumption(last_event_id), elapsed_seconds() + seconds
         while True:
             failed: BridgeFault | None = None
             try:
-                for event in self._events(path, query, place.last_event_id, idle_seconds or SILENCE_SECONDS):
+                for event in self._events(path, query, place.last_event_id, idle_seconds or SILENCE_SECONDS, ends_at):
                     place.seen(event)
                     yield event
             except TimedOut as fault:
@@ -93,10 +102,13 @@ class Client(Api[Blocking], Blocking):
                 failed = fault
             except NotReachable as fault:
                 failed = fault
-            time.sleep(place.pause_seconds(self.url, failed))
+            left = ends_at - elapsed_seconds()
+            if left <= 0:
+                return
+            time.sleep(min(left, place.pause_seconds(self.url, failed)))
 
     def _events(
-        self, path: str, query: Query | None, last_event_id: str, silence_seconds: float
+        self, path: str, query: Query | None, last_event_id: str, silence_seconds: float, ends_at: float
     ) -> Iterator[StreamEvent]:
         """Yield the events of one connection of its own, so that requests can be made between two of them."""
         connection = self._connect(CONNECT_SECONDS)
@@ -110,8 +122,7 @@ class Client(Api[Blocking], Blocking):
             response = connection.getresponse()
             if response.status != 200:
                 self.address.parse(response.status, response.read(ANSWER_BYTES_MAX))
-            sock.settimeout(silence_seconds)
-            yield from read_events(iter(lambda: response.readline(LINE_BYTES_MAX), b""))
+            yield from read_events(_lines(response, sock, silence_seconds, ends_at))
         except TimeoutError as fault:
             raise self.address.silent(silence_seconds) from fault
         except (OSError, http.client.HTTPException) as fault:
@@ -124,6 +135,12 @@ class Client(Api[Blocking], Blocking):
         target = self.address.target(request.path, request.query)
         status, answer = self._sent(request.method, target, request.content, request.headers, request.timeout_seconds)
         return self.address.read(request, status, answer)
+
+    def follow(self, part: Follow) -> StreamEvent | None:
+        """Follow a part of the feed and return the frame that ends it; None when the time is up."""
+        frames = self.stream(FEED_PATH, part.query, last_event_id=part.last_event_id, seconds=part.seconds)
+        with closing(frames):
+            return next(filter(part.ends, frames), None)
 
     def post_raw(
         self, path: str, body: bytes, headers: Mapping[str, str], *, timeout_seconds: float | None = None
@@ -181,3 +198,15 @@ class Client(Api[Blocking], Blocking):
         except OSError as fault:
             raise self.address.unreachable(fault) from fault
         return connection
+
+
+def _lines(
+    response: http.client.HTTPResponse, sock: socket.socket, silence_seconds: float, ends_at: float
+) -> Iterator[bytes]:
+    """Yield the lines of a response until it ends or the time is up; pings are lines too, so each has its own limit."""
+    while (left := ends_at - elapsed_seconds()) > 0:
+        sock.settimeout(min(silence_seconds, left))
+        line = response.readline(LINE_BYTES_MAX)
+        if not line:
+            return
+        yield line

@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from carrel.bridge.api.operations import Awaiting, Blocking, awaited, performed
+from carrel.bridge.api.feed import Follow
+from carrel.bridge.api.operations import Awaiting, Blocking, Step, awaited, performed
 from carrel.bridge.api.replies import Piece, Receive, Send, binding, reply_pieces
 from carrel.bridge.api.requests import Address, Request
-from carrel.bridge.api.runs import WAIT_SECONDS, OnFault
+from carrel.bridge.api.runs import WAIT_SECONDS
+from carrel.bridge.api.waiting import OnFault
 from carrel.bridge.faults import BridgeFault, NotReachable
 
 if TYPE_CHECKING:
@@ -63,9 +65,9 @@ class Live:
         except StopIteration:
             return
 
-    def _act(self, step: Request | Receive | Send) -> Any:
-        if isinstance(step, Request):
-            return self._client.exchange(step)
+    def _act(self, step: Step | Receive | Send) -> Any:
+        if isinstance(step, Request | Follow):
+            return self._client.act(step)
         if self._socket is None:
             raise NotReachable(_LOST)
         from websockets.exceptions import ConnectionClosed
@@ -120,9 +122,9 @@ class AsyncLive:
         except StopIteration:
             return
 
-    async def _act(self, step: Request | Receive | Send) -> Any:
-        if isinstance(step, Request):
-            return await self._client.exchange(step)
+    async def _act(self, step: Step | Receive | Send) -> Any:
+        if isinstance(step, Request | Follow):
+            return await self._client.act(step)
         if self._socket is None:
             raise NotReachable(_LOST)
         import asyncio

@@ -2,7 +2,7 @@
 
 from logging import getLogger
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from carrel.agents import default_agent, named_agent
 from carrel.chats import (
@@ -19,16 +19,25 @@ from carrel.chats import (
 from carrel.commands.model import CommandContext, CommandResult, ParsedCommand
 from carrel.commands.table import lock_for_command, read_command, run_command
 from carrel.goals import find_goal
-from carrel.kernel import SCOPE_END, Access, Envelope, Message, NewAttachment, Provenance, SessionKey, caller_hash
+from carrel.kernel import (
+    SCOPE_END,
+    Access,
+    Envelope,
+    Message,
+    NewAttachment,
+    Provenance,
+    SessionKey,
+    caller_hash,
+    invalid,
+)
 from carrel.kernel.settings import Settings
+from carrel.monitoring import RunFilter, runs_newest_first, visible_run
 from carrel.outbox import keep_reply_address, post_text, waiting_at
 from carrel.runs import Rules, Run, answer, deliver, run_by_sender
 from carrel.sessions import Lane, LaneChange, change_lane, lane_of, make_lane
 from carrel.storage import Tx
 
 _log = getLogger("carrel.commands")
-_YES = ("yes", "y", "ok", "approve", "allow")
-_NO = ("no", "n", "deny", "reject")
 
 
 class ChannelChat(Struct, frozen=True, kw_only=True):
@@ -59,6 +68,9 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
     reference: str | None = None
     client_instance_id: str | None = None
     client_message_id: str | None = None
+    # The run that it answers, None if it is a message of its own. A client that does not know whether a run waits
+    # leaves it out: then the text answers the session's newest run if that asks something.
+    answers: str | UnsetType | None = UNSET
     # The goal that the message is about.
     goal_id: str | None = None
     chat: ChannelChat | None = None
@@ -92,7 +104,7 @@ def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: C
     if message.command is not None:
         return _run_command(tx, access, settings, rules, message, message.command, key)
     sender_id = _sender_id(access, message, key)
-    known = None if sender_id is None else run_by_sender(tx, access, sender_id)
+    known = None if sender_id is None else run_by_sender(tx, access, sender_id, answered=True)
     if known is not None:
         # A repeated message changes nothing, not even the session that is active by now.
         return Received(known.session_key, run=known)
@@ -217,21 +229,29 @@ def _log_fields(access: Access, where: CommandContext, done: CommandResult) -> d
 
 
 def _answer(tx: Tx, access: Access, message: ChatMessage, sent: Message, key: SessionKey) -> Run | None:
-    """Answer the run that asked something in this chat; None where there is none or this is not an answer to it."""
-    if message.chat is None:
-        return None
-    asking = waiting_at(tx, access, str(key), message.channel, message.chat.address)
-    if asking is None or asking.waiting_for == "tool_output":
+    """Answer the run that asked something; None where none did, or where this is not an answer to it."""
+    if isinstance(message.answers, str):
+        named = visible_run(tx, access, message.answers)
+        if named.session_key != key:
+            raise invalid("answersRunId", "This run belongs to another session.")
+        return answer(tx, access, named.id, sent, approved=named.read_answer(message.text)[1])
+    asking = _asking(tx, access, message, key)
+    if asking is None or not asking.asks_person:
         return None
     if asking.waiting_for != "approval":
         return answer(tx, access, asking.id, sent)
-    approved = _decision(message.text)
-    if access.kind != "owner" or approved is None:
+    approved = asking.decision_in(message.text)
+    # A chat of a channel may have other members than the owner.
+    if approved is None or (message.chat is not None and access.kind != "owner"):
         return None
     return answer(tx, access, asking.id, sent, approved=approved)
 
 
-def _decision(text: str) -> bool | None:
-    """Return yes or no as people write it; None for anything else."""
-    word = text.strip().rstrip(".!").lower()
-    return True if word in _YES else False if word in _NO else None
+def _asking(tx: Tx, access: Access, message: ChatMessage, key: SessionKey) -> Run | None:
+    """Return the run that a message may answer if it names none: the one that asked in this chat, or the newest."""
+    if message.chat is not None:
+        return waiting_at(tx, access, str(key), message.channel, message.chat.address)
+    if message.answers is None:
+        return None
+    newest = runs_newest_first(tx, access, RunFilter(key=str(key)), before=None, limit=1)
+    return newest[0] if newest else None

@@ -9,25 +9,28 @@ from carrel.runs import live_runs_of_lane
 from carrel.sessions import open_session_of
 from carrel.storage import Tx
 
+# The newest.
+_QUESTIONS_SHOWN = 3
+
 
 def status(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
     """Show the state of this session."""
     lane = context.lane
-    live = [
-        "program" if run.waiting_for == "tool_output" else run.state for run in live_runs_of_lane(tx, access, lane.key)
-    ]
+    live = live_runs_of_lane(tx, access, lane.key)
+    states = ["program" if run.waiting_for == "tool_output" else run.state for run in live]
     session = open_session_of(tx, access, lane.key)
-    waiting = f"waiting for you: {live.count('waiting')}, for a program: {live.count('program')}"
+    waiting = f"waiting for you: {states.count('waiting')}, for a program: {states.count('program')}"
     generation = f"generation {session.generation}" if session else "no open generation"
     default = "agent default"
     lines = [
         f"Session {lane.session_key.conversation} ({lane.key}), {generation}",
-        f"Running: {live.count('running')}, queued: {live.count('queued')}, {waiting}",
+        f"Running: {states.count('running')}, queued: {states.count('queued')}, {waiting}",
         f"Model: {lane.model or default}, thinking: {lane.thinking_level or default}",
         f"Sending: {lane.send_policy or 'by policy'}",
         f"Tokens: {lane.total_tokens}",
         describe_plan_mode(tx, access, context),
         f"Auto runs: {auto_lines(tx, access, context) or 'none'}",
+        *[f"Waiting for you: {run.question}" for run in live if run.asks_person][-_QUESTIONS_SHOWN:],
     ]
     return "\n".join(lines)
 

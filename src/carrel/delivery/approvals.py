@@ -7,10 +7,12 @@ model sees neither, only the result of the call.
 from fnmatch import fnmatchcase
 
 from carrel.agents import Agent
+from carrel.delivery.argument_list import list_arguments
 from carrel.journal import Entry
-from carrel.kernel import clip
-from carrel.kernel.limits import QUESTION_CHARS_MAX
+from carrel.kernel import clip, one_line
+from carrel.kernel.limits import NAME_CHARS_MAX, QUESTION_CHARS_MAX
 from carrel.runs import NeedsInput
+from carrel.tools import CATALOG
 
 # How such entries are marked in their details.
 ASKS = "asks"
@@ -18,16 +20,22 @@ APPROVAL = "approval"
 
 
 def must_be_asked(agent: Agent, call: Entry) -> bool:
-    """True for a tool that the agent may use only with approval."""
-    name = (call.details or {})["name"]
-    return any(fnmatchcase(name, pattern) for pattern in agent.profile.tools.ask)
+    """True for a tool that the agent may use only with approval, by whichever of its names it is called."""
+    names = CATALOG.names_of((call.details or {})["name"])
+    return any(fnmatchcase(name, pattern) for name in names for pattern in agent.profile.tools.ask)
 
 
-def question_of(call: Entry) -> NeedsInput:
-    """The question whether a call may be made, with the call shown."""
+def question_of(agent: Agent, call: Entry) -> NeedsInput:
+    """The question whether a call may be made: what it does in words, the tool's name, and its arguments as a list.
+
+    This is what people see at every door.
+    """
     details = call.details or {}
-    question = f"May {details['name']} be called with {details['arguments'] or '{}'}?"
-    return NeedsInput(question=clip(question, QUESTION_CHARS_MAX), waiting_for="approval")
+    name = clip(one_line(details["name"]), NAME_CHARS_MAX)
+    asked = f"May {agent.slug} {CATALOG.deed_of(name)}? ({name})"
+    rest = QUESTION_CHARS_MAX - len(asked) - 1
+    question = "\n".join(filter(None, (asked, list_arguments(details["arguments"], rest))))
+    return NeedsInput(question=question, waiting_for="approval")
 
 
 def decision_on(own: list[Entry], call_key: str) -> Entry | None:

@@ -221,7 +221,7 @@ def _approved_call(tx: Tx, snapshot: Snapshot, call: Entry, arguments: str, prep
     if must_be_asked(snapshot.agent, call):
         decision = decision_on(snapshot.own, key)
         if decision is None:
-            asked = question_of(call)
+            asked = question_of(snapshot.agent, call)
             details = {"question": True, ASKS: key}
             write(tx, snapshot.access, snapshot.run, snapshot.session, "assistant", asked.question, details)
             return Result(value={}, ends=asked)

@@ -54,9 +54,8 @@ def _waiting(run: Run) -> Reason:
         text = run.question or "The client that sent this message must run a function and return its output."
         return _reason(run, "waiting_input", text, run.updated_at, "cancel")
     code = {"input": "waiting_input", "auth": "waiting_auth"}.get(run.waiting_for or "", "waiting_approval")
-    return _reason(
-        run, code, f"The agent asked: {run.question or 'no question was given'}", run.updated_at, "answer", "cancel"
-    )
+    asks = "This run waits for approval" if code == "waiting_approval" else "The agent asked"
+    return _reason(run, code, f"{asks}: {run.question or 'no question was given'}", run.updated_at, "answer", "cancel")
 
 
 def _queued(tx: Tx, access: Access, run: Run) -> list[Reason]:

@@ -35,9 +35,9 @@ __all__ = [
     "RUN_TABLE", "SETTLED_STATES", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed", "Delivering",
     "Dispatcher", "Failed", "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner", "RequestedEnd",
     "Rules", "Run", "RunChanged", "RunRetried", "Watch", "about_run", "agent_entry", "answer", "bind_session",
-    "cancel", "continue_run", "count_change", "count_of_caller", "deliver", "end_unanswered", "extend_queued",
-    "extras_of", "fence", "hold_run", "is_sender_call", "live_runs_of_lane", "note_instructions", "open_calls",
-    "publish_change", "queue_position", "read_requested_end", "release_sender", "remove_lane",
+    "cancel", "continue_run", "count_change", "count_of_caller", "deliver", "end_unanswered",
+    "extend_queued", "extras_of", "fence", "hold_run", "is_sender_call", "live_runs_of_lane", "note_instructions",
+    "open_calls", "publish_change", "queue_position", "read_requested_end", "release_sender", "remove_lane",
     "remove_lane_when_stopped", "replace_requested_end", "request_end", "retire_agent", "retry", "retry_delay_ms",
     "run_by_id", "run_by_sender", "run_entry", "running_of_lane", "stop_lane",
 ]  # fmt: skip

@@ -6,12 +6,12 @@ from typing import Any
 from msgspec import Struct
 
 from carrel.journal import Entry, NewEntry, append_entry
-from carrel.kernel import Access, Code, Message, Provenance, Refusal, TurnExtras, check_message, not_found
+from carrel.kernel import Access, Message, Provenance, TurnExtras, check_message, not_found
 from carrel.records import insert_attachment
 from carrel.runs import extras_store, queue_store, store
 from carrel.runs.changes import publish_change
 from carrel.runs.entries import run_entry
-from carrel.runs.model import RUNS, Run
+from carrel.runs.model import RUNS, Run, not_waiting
 from carrel.storage import Tx
 
 
@@ -47,7 +47,7 @@ def continue_run(
     entry = queue_store.hold_entry(tx, access, known.key)
     run = store.hold_run(tx, access, run_id)
     if run is None or run.state != "waiting" or entry is None:
-        raise Refusal(Code.CONFLICT, "This run is not waiting for an answer.")
+        raise not_waiting()
     queue_store.enter_lane(tx, access, run.key, run.channel)
     entries = [append_entry(tx, access, _output_entry(access, run, output)) for output in outputs]
     if message is not None:

@@ -20,6 +20,7 @@ from carrel.kernel import (
     system_access,
 )
 from carrel.kernel.limits import ERROR_CHARS_MAX
+from carrel.runs.decisions import decision_in
 
 # Bells: a run became due; a running run is asked to stop.
 RUNS = "runs"
@@ -51,6 +52,13 @@ _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 def states_before(after: str) -> tuple[str, ...]:
     """Return the states from which a run may become `after`."""
     return tuple(before for before, onward in MOVES.items() if after in onward)
+
+
+def not_waiting() -> Refusal:
+    """The refusal of an answer to a run that waits for none."""
+    return Refusal(
+        Code.CONFLICT, "This run is not waiting for an answer; its question may have been answered elsewhere."
+    )
 
 
 def require_move(before: str, after: str) -> None:
@@ -170,19 +178,34 @@ class Run(Claim, frozen=True):
         """Return the provenance of its message."""
         return _decode_provenance(self.provenance)
 
-    def answer_text(self, text: str | None, approved: bool | None) -> str:
-        """Return the text of a person's answer; Refusal when it is not what the run is waiting for."""
-        if self.state != "waiting" or self.waiting_for == "tool_output":
-            raise Refusal(Code.CONFLICT, "This run is not waiting for a person's answer.")
+    @property
+    def asks_person(self) -> bool:
+        """Whether it waits for a person."""
+        return self.state == "waiting" and self.waiting_for != "tool_output"
+
+    def decision_in(self, text: str) -> bool | None:
+        """Return the decision on its tool call that a text is; None if it waits for none, or the text is neither."""
+        return decision_in(text) if self.asks_person and self.waiting_for == "approval" else None
+
+    def read_answer(self, text: str | None, approved: bool | None = None) -> tuple[str, bool | None]:
+        """Return the text of a person's answer, and the decision that it is; Refusal when it is no answer to this run.
+
+        The decision on a tool call is given, or is what the text says.
+        """
+        if not self.asks_person:
+            raise not_waiting()
         if self.waiting_for == "approval":
-            if approved is None:
-                raise invalid("approve", "This run is waiting for approval: send approve true or false.")
-            return text or ("Approved." if approved else "Not approved.")
+            decided = self.decision_in(text or "") if approved is None else approved
+            if decided is None:
+                raise invalid(
+                    "approve" if text is None else "text", "Answer yes or no; a reason may follow: no, because …"
+                )
+            return text or ("Approved." if decided else "Not approved."), decided
         if approved is not None:
             raise invalid("approve", f"This run is waiting for {self.waiting_for}, not for approval: send text.")
         if text is None or not text.strip():
             raise invalid("text", "An answer needs some text.")
-        return text
+        return text, None
 
     def attached(self) -> tuple[str, ...]:
         """Return the ids of its attachments."""

@@ -14,12 +14,14 @@ from carrel.runs import count_store, store
 from carrel.runs.cancellation import end_without_worker
 from carrel.sessions import (
     Lane,
+    Session,
     close_generation,
     closed_sessions_before,
     delete_session,
     idle_children,
     lock_lane,
     open_session_of,
+    session_by_id,
     set_archived,
 )
 from carrel.storage import FEED, Database, Tx, repeat
@@ -124,14 +126,22 @@ def _archive(tx: Tx, access: Access, seen: Lane, before: int) -> bool:
     lane = lock_lane(tx, access, seen.key)
     if lane is None or lane.depth or lane.updated_at >= before or lane.archived_at is not None:
         return False
-    set_archived(tx, access, lane, archived=True)
+    set_archived(tx, access, lane.session_key, archived=True)
     return True
 
 
 def _prune_sessions(tx: Tx, access: Access, before: int) -> int:
     old = closed_sessions_before(tx, access, before, limit=PRUNE_ROWS_MAX)
-    for session in old:
-        delete_attachments(tx, access, attached_in_session(tx, access, session.id))
-        delete_session_entries(tx, access, session.id)
-        delete_session(tx, access, session.id)
-    return len(old)
+    return sum(_prune_session(tx, access, session) for session in old)
+
+
+def _prune_session(tx: Tx, access: Access, seen: Session) -> bool:
+    # Locked, then checked again: one that was archived may have been opened again since.
+    lock_lane(tx, access, seen.key)
+    session = session_by_id(tx, access, seen.id)
+    if session is None or session.closed_at != seen.closed_at:
+        return False
+    delete_attachments(tx, access, attached_in_session(tx, access, session.id))
+    delete_session_entries(tx, access, session.id)
+    delete_session(tx, access, session.id)
+    return True

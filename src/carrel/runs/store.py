@@ -69,10 +69,17 @@ def hold_run(tx: Tx, access: Access, run_id: str) -> Run | None:
     return RUN_TABLE.row(tx.one(f"{_RUN_BY_ID} FOR UPDATE", access, id=run_id))
 
 
-def run_by_sender(tx: Tx, access: Access, sender_id: str) -> Run | None:
-    """Return the run created from this caller's message with that id."""
+def run_by_sender(tx: Tx, access: Access, sender_id: str, *, answered: bool = False) -> Run | None:
+    """Return the run created from this caller's message with that id; with `answered`, or the run that it answered."""
     sql = f"{RUN_TABLE.select} WHERE account_id = :account AND actor_id = :actor AND sender_id = :sender_id"
-    return RUN_TABLE.row(tx.one(sql, access, actor=access.actor_id, sender_id=sender_id))
+    created = RUN_TABLE.row(tx.one(sql, access, actor=access.actor_id, sender_id=sender_id))
+    if created is not None or not answered:
+        return created
+    sql = (
+        f"{RUN_TABLE.select} r WHERE r.account_id = :account AND r.id IN (SELECT e.run_id FROM entries e "
+        "WHERE e.account_id = :account AND e.message_id = :sender_id AND e.role = 'user' AND e.id <> r.message_id)"
+    )
+    return RUN_TABLE.row(tx.one(sql, access, sender_id=sender_id))
 
 
 def claimed_stop(tx: Tx, run: Claim) -> Row | None:

@@ -1,6 +1,7 @@
 """Opening and closing generations, and changing lanes.
 
-Reset, reopen and respawn are the same: close the generation; the next message opens the next one.
+Reset, reopen and respawn are the same: close the generation; the next message opens the next one. Only what archiving
+closed can be opened again, until a newer generation is opened or something else would have closed it.
 """
 
 from msgspec import UNSET, structs
@@ -53,11 +54,13 @@ def open_generation(tx: Tx, access: Access, key: SessionKey, planned: Session | 
 
 
 def close_generation(tx: Tx, access: Access, key: SessionKey, reason: ClosedReason) -> Session | None:
-    """Close the open generation of a key, if there is one."""
-    store.lock_lane(tx, access, str(key))
+    """Close the open generation of a key, if there is one; one that was archived is from now on closed for good."""
+    lane = store.lock_lane(tx, access, str(key))
     session = store.open_session_of(tx, access, str(key))
-    if session is None or not store.close_session(tx, access, session.id, reason):
+    if session is None:
+        _keep_closed(tx, access, lane, reason)
         return None
+    store.close_session(tx, access, session.id, reason)
     _append_event(tx, access, "session.closed", session, reason=reason)
     METRICS.count("sessions.closed.count", reason=reason)
     return structs.replace(session, closed_at=tx.now, closed_reason=reason)
@@ -89,14 +92,53 @@ def change_lane(tx: Tx, access: Access, key: SessionKey, change: LaneChange) -> 
     return changed
 
 
-def set_archived(tx: Tx, access: Access, lane: Lane, *, archived: bool) -> None:
-    """Archive a lane (hide it from lists and close its generation) or unarchive it; the transcript is kept."""
-    if archived == (lane.archived_at is not None):
-        return
-    store.archive_lane(tx, access, lane.key, tx.now if archived else None)
+def set_archived(tx: Tx, access: Access, key: SessionKey, *, archived: bool) -> Session | None:
+    """Archive a lane, or bring it back; return the generation that is open again, if there is one.
+
+    An archived lane is hidden from lists and its generation is closed; the transcript is kept.
+    """
+    # Locked, so that a run that starts now either finds the old generation open or has opened a newer one.
+    lane = store.lock_lane(tx, access, str(key))
+    if lane is None:
+        raise not_found("session")
     if archived:
+        _archive(tx, access, lane)
+        return None
+    return _restore(tx, access, lane)
+
+
+def _archive(tx: Tx, access: Access, lane: Lane) -> None:
+    if lane.archived_at is None:
+        store.hide_lane(tx, access, lane.key)
         close_generation(tx, access, lane.session_key, "archived")
-    _append_updated(tx, access, lane, ["archivedAt"])
+        _append_updated(tx, access, lane, ["archivedAt"])
+
+
+def _restore(tx: Tx, access: Access, lane: Lane) -> Session | None:
+    if lane.archived_at is not None:
+        store.show_lane(tx, access, lane.key)
+        _append_updated(tx, access, lane, ["archivedAt"])
+    session = _archived_generation(tx, access, lane)
+    if session is None:
+        return None
+    store.reopen_session(tx, access, session.id)
+    _append_event(tx, access, "session.opened", session)
+    METRICS.count("sessions.opened.count", resolution=session.resolution)
+    return structs.replace(session, closed_at=None, closed_reason=None)
+
+
+def _archived_generation(tx: Tx, access: Access, lane: Lane) -> Session | None:
+    """Return the generation that can be opened again: the last one that was issued, if archiving closed it."""
+    newest = store.generation_of(tx, access, lane.key, lane.generation)
+    return newest if newest is not None and newest.closed_reason == "archived" else None
+
+
+def _keep_closed(tx: Tx, access: Access, lane: Lane | None, reason: ClosedReason) -> None:
+    """Note what would have closed an archived generation, which therefore cannot be opened again."""
+    session = None if lane is None or reason == "archived" else _archived_generation(tx, access, lane)
+    if lane is not None and session is not None:
+        store.change_closed_reason(tx, access, session.id, reason)
+        _append_updated(tx, access, lane, ["closedReason"])
 
 
 def _append_updated(tx: Tx, access: Access, lane: Lane, fields: list[str]) -> None:

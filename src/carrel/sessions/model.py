@@ -75,7 +75,7 @@ class LaneDeleted(Struct, frozen=True):
 
 
 class Session(Struct, frozen=True):
-    """One generation of a key; once closed, it is never reopened."""
+    """One generation of a key; once closed, it is opened again only where archiving closed it."""
 
     id: str
     key: str

@@ -63,9 +63,14 @@ def update_lane(tx: Tx, access: Access, lane: Lane) -> None:
     tx.run(sql, access, **LANE_TABLE.values(lane))
 
 
-def archive_lane(tx: Tx, access: Access, key: str, archived_at: int | None) -> None:
-    """Hide a lane from lists, or show it again."""
-    tx.run(f"UPDATE lanes SET archived_at = :archived_at WHERE {_LANE}", access, key=key, archived_at=archived_at)
+def hide_lane(tx: Tx, access: Access, key: str) -> None:
+    """Hide a lane from lists."""
+    tx.run(f"UPDATE lanes SET archived_at = :now WHERE {_LANE}", access, key=key, now=tx.now)
+
+
+def show_lane(tx: Tx, access: Access, key: str) -> None:
+    """Show a lane in lists again, as one that was just used: an idle sub-agent would be archived at once otherwise."""
+    tx.run(f"UPDATE lanes SET archived_at = NULL, updated_at = :now WHERE {_LANE}", access, key=key, now=tx.now)
 
 
 def note_tokens(tx: Tx, access: Access, key: str, tokens: int) -> None:
@@ -107,20 +112,39 @@ def generations_of(tx: Tx, access: Access, key: str) -> list[Session]:
     return _SESSIONS.rows(tx.all(f"{_SELECT_SESSION} WHERE {_LANE} ORDER BY generation DESC", access, key=key))
 
 
-def close_session(tx: Tx, access: Access, session_id: str, reason: str) -> bool:
-    """Close a generation for good; False when it was already closed."""
+def generation_of(tx: Tx, access: Access, key: str, generation: int) -> Session | None:
+    """Return one generation of a key by its number."""
+    sql = f"{_SELECT_SESSION} WHERE {_LANE} AND generation = :generation"
+    return _SESSIONS.row(tx.one(sql, access, key=key, generation=generation))
+
+
+def close_session(tx: Tx, access: Access, session_id: str, reason: str) -> None:
+    """Close an open generation."""
+    sql = "UPDATE sessions SET closed_at = :now, closed_reason = :reason WHERE account_id = :account AND id = :id"
+    tx.run(sql, access, id=session_id, now=tx.now, reason=reason)
+
+
+def reopen_session(tx: Tx, access: Access, session_id: str) -> None:
+    """Open a generation that archiving closed; the schema rejects it while another one is open."""
     sql = (
-        "UPDATE sessions SET closed_at = :now, closed_reason = :reason "
-        "WHERE account_id = :account AND id = :id AND closed_at IS NULL"
+        "UPDATE sessions SET closed_at = NULL, closed_reason = NULL "
+        "WHERE account_id = :account AND id = :id AND closed_reason = 'archived'"
     )
-    return tx.run(sql, access, id=session_id, now=tx.now, reason=reason) > 0
+    tx.run(sql, access, id=session_id)
+
+
+def change_closed_reason(tx: Tx, access: Access, session_id: str, reason: str) -> None:
+    """Write another reason why a generation is closed; when it was closed stays."""
+    sql = "UPDATE sessions SET closed_reason = :reason WHERE account_id = :account AND id = :id"
+    tx.run(sql, access, id=session_id, reason=reason)
 
 
 def closed_sessions_before(tx: Tx, access: Access, moment: int, *, limit: int) -> list[Session]:
-    """Return generations closed before a moment that no remaining run belongs to."""
+    """Return generations closed before a moment that no remaining run belongs to, in the order to lock their lanes."""
     sql = (
         f"{_SELECT_SESSION} s WHERE account_id = :account AND closed_at < :moment AND NOT EXISTS (SELECT 1 FROM runs r "
-        "WHERE r.account_id = s.account_id AND r.key = s.key AND r.session_id = s.id) LIMIT :limit"
+        "WHERE r.account_id = s.account_id AND r.key = s.key AND r.session_id = s.id) "
+        "ORDER BY key, generation LIMIT :limit"
     )
     return _SESSIONS.rows(tx.all(sql, access, moment=moment, limit=limit))
 

@@ -264,6 +264,7 @@ def _lock_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> None:
 BOARD_TOOLS = (
     Tool(
         name="clawboard_search",
+        does="search the board",
         description="Search topics, tasks, entries and notes of the board by words and by meaning, best first.",
         params=SearchBoard,
         effect="read",
@@ -273,6 +274,7 @@ BOARD_TOOLS = (
     ),
     Tool(
         name="clawboard_context",
+        does="read the context of a session",
         description="Get the context of a session: its place on the board, the work there, and what fits a question.",
         params=ContextOf,
         effect="read",
@@ -282,6 +284,7 @@ BOARD_TOOLS = (
     ),
     Tool(
         name="clawboard_get_topic",
+        does="read a topic of the board",
         description="Get one topic of the board.",
         params=OneOf,
         effect="read",
@@ -290,6 +293,7 @@ BOARD_TOOLS = (
     ),
     Tool(
         name="clawboard_get_task",
+        does="read a task of the board",
         description="Get one task of the board.",
         params=OneOf,
         effect="read",
@@ -298,6 +302,7 @@ BOARD_TOOLS = (
     ),
     Tool(
         name="clawboard_get_log",
+        does="read an entry of the board",
         description="Get one entry of the board: something that was said or done.",
         params=OneLog,
         effect="read",
@@ -306,6 +311,7 @@ BOARD_TOOLS = (
     ),
     Tool(
         name="clawboard_create_note",
+        does="write a note on the board",
         description="Write a note about an entry of the board. Notes are found before ordinary entries.",
         params=CreateNote,
         effect="write",
@@ -314,6 +320,7 @@ BOARD_TOOLS = (
     ),
     Tool(
         name="clawboard_update_task",
+        does="change a task of the board",
         description="Change a task of the board: status, priority, due date, pinned, snoozed until, tags.",
         params=UpdateBoardTask,
         effect="write",

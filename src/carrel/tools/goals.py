@@ -212,6 +212,7 @@ def _brief_task(task: TaskShape) -> BriefTask:
 GOAL_TOOLS = (
     Tool(
         name="goal_list",
+        does="list the goals of its session",
         description="List the goals of this session, with the statuses of their plans and tasks, newest first.",
         params=ListGoals,
         effect="read",
@@ -220,6 +221,7 @@ GOAL_TOOLS = (
     ),
     Tool(
         name="goal_create",
+        does="create a goal",
         description="Create a goal of this session: what is to be achieved over several turns or tasks.",
         params=CreateGoal,
         effect="write",
@@ -228,6 +230,7 @@ GOAL_TOOLS = (
     ),
     Tool(
         name="goal_update",
+        does="change a goal",
         description="Change the name, description or status of a goal; cancelled, it ends its plans and their runs.",
         params=UpdateGoal,
         effect="write",
@@ -237,6 +240,7 @@ GOAL_TOOLS = (
     ),
     Tool(
         name="goal_complete",
+        does="say that a goal is achieved",
         description="Say that a goal is achieved; what is left of its plans is not done any more.",
         params=OneGoal,
         effect="write",
@@ -246,6 +250,7 @@ GOAL_TOOLS = (
     ),
     Tool(
         name="goal_plan_tasks",
+        does="add tasks that lead to a goal",
         description="Add tasks that lead to a goal, all or none, with what each depends on. They run once approved.",
         params=PlanTasks,
         effect="write",

@@ -150,6 +150,9 @@ class Tool(Struct, frozen=True, kw_only=True):
     """One thing an agent may do. `only_in_run` marks tools that end or feed a turn and so make no sense outside one."""
 
     name: str
+    # For people who decide on a call: "May main …?"
+    does: str
+    # For models.
     description: str
     params: type[Params]
     effect: Effect

@@ -81,6 +81,7 @@ def _planned(task: NewTask) -> PlannedTask:
 PLAN_TOOLS = (
     Tool(
         name="plan_get",
+        does="read the plan of its session",
         description="Get whether this session is in plan mode, and the plan it works on with the status of its tasks.",
         params=GetPlan,
         effect="read",
@@ -89,6 +90,7 @@ PLAN_TOOLS = (
     ),
     Tool(
         name=SET_PLAN,
+        does="write the plan of its session",
         description="Write the plan of this session: its text and its tasks, which run once a person approves it.",
         params=SetPlan,
         effect="write",

@@ -43,6 +43,16 @@ class Catalog:
             )
         return tool
 
+    def names_of(self, name: str) -> tuple[str, ...]:
+        """Return all names of the tool that is called by this one; a name that no tool has stands alone."""
+        tool = self._named.get(name)
+        return (name,) if tool is None else tool.names
+
+    def deed_of(self, name: str) -> str:
+        """Return in words what a call of that name does, whether or not its caller may make it."""
+        tool = self._named.get(name)
+        return f"use {name.replace('_', ' ')}" if tool is None else tool.does
+
     def storable_arguments(self, name: str, arguments: str) -> str:
         """Return a call's arguments as they may be stored, whether or not its caller may make it."""
         tool = self._named.get(name)

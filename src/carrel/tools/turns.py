@@ -131,6 +131,7 @@ def _decoded(content: str) -> bytes:
 TURN_TOOLS = (
     Tool(
         name="request_input",
+        does="ask you a question",
         description="Ask the person for what you need to continue. Ends this turn; the answer continues the same run.",
         params=RequestInput,
         effect="write",
@@ -139,6 +140,7 @@ TURN_TOOLS = (
     ),
     Tool(
         name="decline",
+        does="refuse the request for good",
         description="Refuse this request for good, with a reason the sender can understand. Ends this turn.",
         params=Decline,
         effect="write",
@@ -147,6 +149,7 @@ TURN_TOOLS = (
     ),
     Tool(
         name="artifact_add",
+        does="add a result to its run",
         description="Add a result to this run: a text, a file (base64), a link or data; append adds to one you began.",
         params=ArtifactAdd,
         effect="write",

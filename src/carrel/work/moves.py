@@ -145,11 +145,11 @@ def _close(tx: Tx, access: Access, task: Task) -> tuple[tuple[str, ...], tuple[s
     """Cancel what waits for agents on this task and close its sessions; a running run finishes in its own."""
     reason = CLOSING[task.status]
     waiting = [run for run in notice_store.live_runs_of_task(tx, access, task.id) if run.state != "running"]
-    opened = notice_store.open_lanes_of_task(tx, access, task.id)
+    closable = notice_store.closable_lanes_of_task(tx, access, task.id)
     closed, cancelled = list[str](), list[str]()
-    for key in sorted({*opened, *(run.key for run in waiting)}):
+    for key in sorted({*closable, *(run.key for run in waiting)}):
         # Closed first: a run that waits for an answer would close its session when it is cancelled.
-        session = close_generation(tx, access, SessionKey.stored(key), reason) if key in opened else None
+        session = close_generation(tx, access, SessionKey.stored(key), reason) if key in closable else None
         closed += [session.id] if session is not None else []
         cancelled += [run.id for run in waiting if run.key == key and cancel(tx, access, run.id, reason) is not None]
     return tuple(closed), tuple(cancelled)

@@ -106,10 +106,11 @@ def newest_runs_of_tasks(tx: Tx, access: Access, task_ids: Iterable[str], agent_
     return found
 
 
-def open_lanes_of_task(tx: Tx, access: Access, task_id: str) -> list[str]:
-    """Return the keys of the lanes with an open session of a task, in order."""
+def closable_lanes_of_task(tx: Tx, access: Access, task_id: str) -> list[str]:
+    """Return the keys of the lanes of a task with a session that is open, or that archiving closed, in order."""
     sql = (
-        "SELECT key FROM sessions WHERE account_id = :account AND task_id = :task_id AND closed_at IS NULL ORDER BY key"
+        "SELECT DISTINCT key FROM sessions WHERE account_id = :account AND task_id = :task_id "
+        "AND (closed_at IS NULL OR closed_reason = 'archived') ORDER BY key"
     )
     return [row[0] for row in tx.all(sql, access, task_id=task_id)]
 

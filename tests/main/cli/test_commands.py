@@ -3,12 +3,14 @@
 import json
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from carrel.kernel import SystemClock, iso
-from carrel.main.cli.output import age, safe
+from carrel.main.cli.output import safe
+from carrel.main.cli.wording import age
 from tests.bridge.tiny_server import Frames, TinyServer
 from tests.main.cli.conftest import Carrel, run_of
 
@@ -62,7 +64,7 @@ def test_control_characters_of_strangers_do_not_reach_the_terminal(on_terminal: 
 READS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
     (("sessions", "list"), "/api/sessions", {"sessions": []}),
     (("sessions", "search", "x"), "/api/sessions", {"sessions": []}),
-    (("sessions", "show", KEY), f"/api/sessions/{KEY}", {"session": {}}),
+    (("sessions", "show", KEY), f"/api/sessions/{KEY}", {"session": {"sessionKey": KEY}}),
     (("sessions", "tail", KEY), f"/api/sessions/{KEY}/history", {"messages": []}),
     (("runs", "list"), "/api/runs", {"runs": []}),
     (("runs", "show", "run_1"), "/api/runs/run_1", {"run": {"id": "run_1"}}),
@@ -145,6 +147,44 @@ def test_a_failed_attempt_is_told_once_while_the_run_goes_on(at: Carrel, server:
     assert ended.err == "Attempt 1 of 5 failed: Nothing answers.\n"
 
 
+def test_every_failed_attempt_is_told_however_quickly_the_next_one_fails(at: Carrel, server: TinyServer) -> None:
+    def frames() -> Iterator[bytes]:
+        yield b'event: stream.ready\ndata: {"seq": 1}\n\n'
+        for attempt, run_id in ((1, "run_1"), (1, "run_2"), (2, "run_1"), (3, "run_1")):
+            told = {
+                "attempt": attempt,
+                "attemptsMax": 5,
+                "error": {"message": f"Away {attempt}."},
+                "nextAttemptAt": None,
+            }
+            body = {"runId": run_id, "data": told}
+            yield f"id: {attempt + 1}\nevent: run.retrying\ndata: {json.dumps(body)}\n\n".encode()
+        yield b'event: run.completed\ndata: {"runId": "run_1"}\n\n'
+
+    server.does("GET", "/api/stream", lambda _: (200, Frames(frames())))
+    trying = run_of(state="running", reply=None, lastFault=None)
+    answer_runs(server, trying, trying, trying, run_of())
+    ended = at("runs", "wait", "run_1", "--timeout", "30")
+    assert (ended.code, ended.out) == (0, "Good morning.\n")
+    assert ended.err.splitlines() == [f"Attempt {n} of 5 failed: Away {n}." for n in (1, 2, 3)]
+    assert [asked.path for asked in server.asked].count("/api/runs/run_1/wait") == 0, "nothing is polled"
+
+
+def test_waiting_ends_in_time_though_the_stream_goes_on(at: Carrel, server: TinyServer) -> None:
+    gate = threading.Event()
+
+    def frames() -> Iterator[bytes]:
+        yield b'event: stream.ready\ndata: {"seq": 1}\n\n'
+        while not gate.wait(0.02):
+            yield b": ping\n\n"
+
+    server.does("GET", "/api/stream", lambda _: (200, Frames(frames())))
+    server.answers("GET", "/api/runs/run_1", {"run": run_of(state="running", reply=None)})
+    ended = at("runs", "wait", "run_1", "--timeout", "0.2")
+    gate.set()
+    assert (ended.code, ended.out) == (5, "")
+
+
 def test_a_line_piped_into_chat_is_a_message_and_its_answer_a_line(at: Carrel, server: TinyServer) -> None:
     server.answers("GET", "/api/sessions/active", {"sessionId": "c1", "sessionKey": KEY, "source": "pointer"})
     server.answers("POST", "/api/chat", {"runId": "run_1", "sessionId": "c1", "sessionKey": KEY}, status=202)
@@ -153,7 +193,8 @@ def test_a_line_piped_into_chat_is_a_message_and_its_answer_a_line(at: Carrel, s
     assert (ended.code, ended.out) == (0, "Good morning.\nTwo\nlines.\n")
     said = [asked.body for asked in server.asked if asked.path == "/api/chat"]
     assert [body["text"] for body in said] == ["hello", "again"]
-    assert said[0] == {"text": "hello", "sessionKey": KEY, "channelType": "cli", "clientInstanceId": "cli"}
+    sent = {"text": "hello", "sessionKey": KEY, "channelType": "cli", "clientInstanceId": "cli", "answersRunId": None}
+    assert said[0] == sent
 
 
 def test_chat_can_answer_in_json(at: Carrel, server: TinyServer) -> None:
@@ -180,28 +221,29 @@ def test_a_chat_goes_on_in_the_session_a_command_leads_to(at: Carrel, server: Ti
 
 def test_a_question_in_chat_is_answered_by_the_next_line(at: Carrel, server: TinyServer) -> None:
     server.answers("POST", "/api/chat", {"runId": "run_1", "sessionId": "c1", "sessionKey": KEY}, status=202)
-    server.answers("POST", "/api/runs/run_1/answer", {"run": run_of(state="queued")}, status=202)
     answer_runs(server, run_of(state="waiting", waitingFor="input", reply="Which?"), run_of(reply="The red one."))
     ended = at("chat", "--session", KEY, stdin="pick\nred\n")
     assert (ended.code, ended.out) == (0, "The red one.\n")
     assert "Which?" in ended.err
-    (answered,) = [asked.body for asked in server.asked if asked.path.endswith("/answer")]
-    assert answered == {"text": "red"}
+    said = [(asked.body["text"], asked.body["answersRunId"]) for asked in server.asked if asked.path == "/api/chat"]
+    assert said == [("pick", None), ("red", "run_1")]
 
 
-@pytest.mark.parametrize(
-    ("line", "body"),
-    [("yes", {"approve": True}), ("No", {"approve": False}), ("not that", {"approve": False, "text": "not that"})],
-)
-def test_an_approval_in_chat_takes_yes_and_no(
-    at: Carrel, server: TinyServer, line: str, body: dict[str, object]
-) -> None:
-    server.answers("POST", "/api/chat", {"runId": "run_1"}, status=202)
-    server.answers("POST", "/api/runs/run_1/answer", {"run": run_of()}, status=202)
-    answer_runs(server, run_of(state="waiting", waitingFor="approval", reply="May I?"), run_of())
-    at("chat", "--session", KEY, stdin=f"do it\n{line}\n")
-    (answered,) = [asked.body for asked in server.asked if asked.path.endswith("/answer")]
-    assert answered == body
+def test_a_line_that_is_no_answer_is_told_and_the_question_asked_again(at: Carrel, server: TinyServer) -> None:
+    open_question = run_of(
+        state="waiting", waitingFor="approval", reply=None, note="May main paint it? (paint)\n- door: 1"
+    )
+    server.answers("GET", "/api/runs", {"runs": [open_question]})
+    error = {"error": {"code": "invalid_params", "message": "Answer yes or no.", "field": "text"}}
+    replies = iter([(400, error), (202, {"runId": "run_1"})])
+    server.does("POST", "/api/chat", lambda _: next(replies))
+    answer_runs(server, run_of(reply="Painted."))
+    ended = at("chat", "--session", KEY, stdin="perhaps\nyes\n")
+    assert (ended.code, ended.out) == (0, "Painted.\n")
+    question = "Waiting for your approval: May main paint it? (paint)\n- door: 1\nAnswer yes or no.\n"
+    assert ended.err == f"{question}Not sent: Answer yes or no.\n{question}"
+    said = [(asked.body["text"], asked.body["answersRunId"]) for asked in server.asked if asked.path == "/api/chat"]
+    assert said == [("perhaps", "run_1"), ("yes", "run_1")]
 
 
 def test_a_failed_run_in_chat_is_reported_and_exits_with_1(at: Carrel, server: TinyServer) -> None:
@@ -213,23 +255,19 @@ def test_a_failed_run_in_chat_is_reported_and_exits_with_1(at: Carrel, server: T
 
 
 @pytest.mark.parametrize(
-    ("words", "waiting_for", "body"),
+    ("words", "body"),
     [
-        (("yes please",), "input", {"text": "yes please"}),
-        (("yes",), "input", {"text": "yes"}),
-        (("yes",), "approval", {"approve": True}),
-        (("no",), "approval", {"approve": False}),
-        (("--approve",), "approval", {"approve": True}),
-        (("--deny", "too dear"), "approval", {"approve": False, "text": "too dear"}),
+        (("yes please",), {"text": "yes please"}),
+        (("--approve",), {"approve": True}),
+        (("--deny", "too dear"), {"approve": False, "text": "too dear"}),
     ],
 )
 def test_a_waiting_run_is_answered(
-    at: Carrel, server: TinyServer, words: tuple[str, ...], waiting_for: str, body: dict[str, object]
+    at: Carrel, server: TinyServer, words: tuple[str, ...], body: dict[str, object]
 ) -> None:
-    server.answers("GET", "/api/runs/run_1", {"run": run_of(state="waiting", waitingFor=waiting_for)})
     server.answers("POST", "/api/runs/run_1/answer", {"run": run_of()}, status=202)
     assert at("runs", "answer", "run_1", *words).code == 0
-    assert server.asked[1].body == body
+    assert server.asked[0].body == body
 
 
 @pytest.mark.parametrize("name", ["last", "run_01abc", "01abc"])
@@ -321,12 +359,28 @@ def test_the_queue_is_shown_in_order(at: Carrel, server: TinyServer) -> None:
 
 def test_sessions_are_reset_archived_and_brought_back(at: Carrel, server: TinyServer) -> None:
     server.answers("POST", f"/api/sessions/{KEY}/reset", {"closedSessionId": "ses_1", "nextGeneration": 3})
-    server.answers("POST", f"/api/sessions/{KEY}/archive", {"session": {}})
-    server.answers("POST", f"/api/sessions/{KEY}/unarchive", {"session": {}})
+    server.answers("POST", f"/api/sessions/{KEY}/archive", {"session": {"sessionKey": KEY}})
+    archived = {"generation": 2, "closedReason": "archived", "state": "closed", "deliverySessionKey": f"{KEY}:v2"}
+    server.answers("GET", f"/api/sessions/{KEY}/generations", {"sessions": [archived]})
+    back = {"session": archived | {"closedReason": None, "state": "idle"}, "reopened": True}
+    server.answers("POST", f"/api/sessions/{KEY}/unarchive", back)
     assert "generation 3" in at("sessions", "reset", KEY).out
     assert at("sessions", "archive", KEY).code == 0
-    assert at("sessions", "archive", KEY, "--undo").code == 0
-    assert [asked.path.rpartition("/")[2] for asked in server.asked] == ["reset", "archive", "unarchive"]
+    ended = at("sessions", "archive", KEY, "--undo")
+    assert (ended.code, ended.out, ended.err) == (0, "Brought back; generation 2 goes on.\n", "")
+
+
+def test_bringing_a_session_back_says_first_that_a_newer_conversation_was_opened(
+    at: Carrel, server: TinyServer
+) -> None:
+    first = {"generation": 1, "closedReason": "archived", "state": "closed", "deliverySessionKey": f"{KEY}:v1"}
+    second = {"generation": 2, "closedReason": None, "state": "idle", "deliverySessionKey": f"{KEY}:v2"}
+    server.answers("GET", f"/api/sessions/{KEY}/generations", {"sessions": [second, first]})
+    server.answers("POST", f"/api/sessions/{KEY}/unarchive", {"session": second, "reopened": False})
+    ended = at("sessions", "archive", KEY, "--undo")
+    assert "Generation 2 was opened since, so generation 1 stays closed." in ended.err
+    assert f"`carrel sessions tail {KEY}:v1`" in ended.err
+    assert (ended.code, ended.out) == (0, "It is listed; generation 2 goes on.\n")
 
 
 def test_tail_shows_messages_and_follows_without_repeating(at: Carrel, server: TinyServer) -> None:
@@ -418,4 +472,5 @@ def test_agents_are_created_changed_and_disabled(at: Carrel, server: TinyServer)
 def test_ages_are_short() -> None:
     now = SystemClock().now_ms()
     assert [age(now - seconds * 1000) for seconds in (5, 300, 7200, 200_000)] == ["5s", "5m", "2h", "2d"]
+    assert age(datetime.fromtimestamp(now / 1000, UTC)) == "0s"
     assert age(None) == ""

@@ -34,6 +34,6 @@ def test_one_is_shown_and_marked_and_all_are_marked(at: Carrel, server: TinyServ
     shown = at("notifications", "read", "ntf_1").out
     assert shown.splitlines()[1] == "The printer has no paper."
     assert "\x1b" not in shown
-    assert "runId\trun_1" in shown
+    assert "run\trun_1" in shown
     assert at("notifications", "read-all").out == "2 marked as read.\n"
     assert json.loads(at("notifications", "read-all", "--json").out) == {"read": 2}

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,7 +17,9 @@ from pathlib import Path
 import pytest
 
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.program import COMMANDS
+from carrel.main.cli.examples import EXAMPLES
+from carrel.main.cli.program import _LISTS, COMMANDS, parser
+from carrel.main.cli.words import arranged
 from tests.bridge.tiny_server import TinyServer
 from tests.main.cli.conftest import Carrel, run_of
 
@@ -63,7 +66,39 @@ def test_a_wrong_word_is_told_with_the_nearest(carrel: Carrel, words: tuple[str,
 
 def test_help_and_ls_are_understood(carrel: Carrel) -> None:
     assert carrel("help", "runs").out == carrel("runs", "--help").out
-    assert carrel("runs", "ls", "--url", "http://127.0.0.1:9", "--token", "t").code == 3
+    nowhere = ("--url", "http://127.0.0.1:9", "--token", "t")
+    assert [carrel(*words, *nowhere).code for words in (("runs", "ls"), ("ls", "runs"), ("ls",))] == [3, 3, 3]
+
+
+def test_a_noun_that_cannot_list_shows_its_help(carrel: Carrel) -> None:
+    assert carrel("import") == carrel("import", "--help")
+
+
+def test_every_example_is_one_of_its_command_and_can_be_parsed() -> None:
+    for name, lines in EXAMPLES.items():
+        for line in lines:
+            assert f"carrel {name}".removesuffix(" list") in line
+            words = shlex.split(line.removeprefix("source <(").removesuffix(" | source").removesuffix(")"))
+            parser().parse_args(arranged(words[1:], lists=_LISTS))
+
+
+def test_the_help_fits_eighty_columns(carrel: Carrel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    helps = [carrel(*command.name.split(), "--help").out for command in COMMANDS]
+    wide = [line for shown in helps for line in shown.splitlines() if len(line) > 80]
+    assert wide == []
+
+
+def test_a_refused_field_that_was_an_option_is_named_as_such(at: Carrel, server: TinyServer) -> None:
+    refusal = {"error": {"code": "invalid_params", "message": "There is no agent 'x'.", "field": "agentId"}}
+    server.answers("POST", "/api/tokens", refusal, status=422)
+    assert at("token", "create", "agent", "--agent", "x").err == "--agent: There is no agent 'x'.\n"
+    assert "needs --agent" in at("token", "create", "agent").err
+
+
+def test_wrong_usage_is_told_as_json_where_json_was_asked_for(carrel: Carrel) -> None:
+    ended = carrel("runs", "list", "--json", "--lmit", "3")
+    assert (ended.code, json.loads(ended.err)["error"]["code"]) == (2, "usage")
 
 
 def test_up_and_open_say_where_a_running_server_is(
@@ -112,7 +147,7 @@ def test_a_refusal_ends_with_its_number_and_the_servers_sentence(
 def test_a_refused_field_is_named(at: Carrel, server: TinyServer) -> None:
     refusal = {"error": {"code": "invalid_params", "message": "It is too long.", "field": "name"}}
     server.answers("POST", "/api/agents", refusal, status=400)
-    assert at("agents", "create", "x").err == "name: It is too long.\n"
+    assert at("agents", "create", "x").err == "--name: It is too long.\n"
 
 
 def test_wrong_settings_end_with_2_and_one_line_each(carrel: Carrel, clean_machine: Path) -> None:
@@ -246,23 +281,3 @@ def read_until(terminal: int, words: bytes) -> bytes:
     while words not in seen:
         seen += os.read(terminal, 4096)
     return seen
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_completion_is_a_script_bash_accepts(carrel: Carrel, shell: str) -> None:
-    script = carrel("completion", shell).out
-    ask = 'COMP_WORDS=(carrel runs an); COMP_CWORD=2; _carrel; echo "${COMPREPLY[@]}"'
-    if shell == "bash":
-        done = subprocess.run(["bash", "-c", script + ask], capture_output=True, text=True, check=True, timeout=10)
-        assert done.stdout.strip() == "answer"
-        ask = 'COMP_WORDS=(carrel runs list --st); COMP_CWORD=3; _carrel; echo "${COMPREPLY[@]}"'
-        done = subprocess.run(["bash", "-c", script + ask], capture_output=True, text=True, check=True, timeout=10)
-        assert done.stdout.strip() == "--state"
-    else:
-        assert script.startswith("#compdef carrel")
-
-
-def test_completion_for_fish_names_commands_and_options(carrel: Carrel) -> None:
-    script = carrel("completion", "fish").out
-    assert "-n '__fish_use_subcommand' -a 'doctor'" in script
-    assert "__fish_seen_subcommand_from runs; and __fish_seen_subcommand_from list' -l state" in script

@@ -4,6 +4,7 @@ from io import StringIO
 
 import pytest
 
+from carrel.bridge import Run
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import show_result
 
@@ -19,5 +20,5 @@ from carrel.main.cli.run_results import show_result
 )
 def test_what_a_reply_lacks_is_told_beside_it(note: str | None, told: str) -> None:
     out, err = StringIO(), StringIO()
-    assert show_result({"id": "run_1", "state": "completed", "reply": "Yes.", "note": note}, Screen(out, err)) == 0
+    assert show_result(Run(id="run_1", state="completed", reply="Yes.", note=note), Screen(out, err)) == 0
     assert (out.getvalue(), err.getvalue()) == ("Yes.\n", told)

@@ -170,10 +170,23 @@ async def test_an_archived_session_is_out_of_sight_until_it_is_spoken_in(client:
     assert row["archivedAt"] is not None
     assert (await client.get("/api/sessions")).json()["count"] == 0
     assert (await client.get("/api/sessions", params={"archived": 1})).json()["count"] == 1
-    assert (await client.post(f"{MAIN}/unarchive")).json()["session"]["archivedAt"] is None
     await client.post(f"{MAIN}/archive")
     assert (await send_and_wait(client, "again"))["generation"] == 2
     assert (await session_of(client, "main"))["archivedAt"] is None
+
+
+async def test_a_session_that_is_brought_back_tells_whether_its_conversation_goes_on(client: httpx.AsyncClient) -> None:
+    await send_and_wait(client, "hello")
+    await client.post(f"{MAIN}/archive")
+    restored = (await client.post(f"{MAIN}/unarchive")).json()
+    assert (restored["reopened"], restored["session"]["archivedAt"], restored["session"]["state"]) == (
+        True,
+        None,
+        "idle",
+    )
+    assert (await send_and_wait(client, "again"))["generation"] == 1
+    again = (await client.post(f"{MAIN}/unarchive")).json()
+    assert (again["reopened"], again["session"]["generation"]) == (False, 1)
 
 
 async def test_deleting_a_session_removes_everything_said_in_it(

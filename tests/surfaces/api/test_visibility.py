@@ -239,6 +239,7 @@ async def test_nobody_acts_on_the_chat_of_another_person(world: World) -> None:
             ("POST", "/api/runs", {"message": "hi", "sessionKey": ADAS_CHAT}),
             ("POST", "/api/chat", {"text": "hi", "sessionKey": ADAS_CHAT}),
             ("POST", "/api/chat", {"text": "hi", "sessionId": "adas-own-chat"}),
+            ("POST", "/api/chat", {"text": "hi", "answersRunId": world.runs[ADAS_CHAT]["id"]}),
             ("POST", "/api/chat", {"text": "/switch adas-own-chat", "sessionKey": ADAS_CHAT}),
             ("POST", "/api/sessions", {"conversationKey": "adas-own-chat", "displayName": "mine now"}),
             ("POST", "/api/sessions/active", {"clientInstanceId": "tab", "sessionId": "adas-own-chat"}),

@@ -193,7 +193,7 @@ async def test_only_the_owners_yes_or_no_decides_whether_a_tool_may_be_used(sqli
         assert (await client.patch("/api/agents/main", json=asking)).status_code == 200
         await post(client, message('do [["sessions_list", {}]]', chat=group()))
         (question,) = await api.said(1)
-        assert question.startswith("May sessions_list be called")
+        assert question.startswith("May main list the sessions that it may see? (sessions_list)")
         asked = await newest_run(client)
         await post(client, message("yes", sender=STRANGER, chat=group()))
         await post(client, message("perhaps", chat=group()))

@@ -1,16 +1,27 @@
 """The event feed as a client reads it: how a broken stream is resumed, and what its frames say."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from carrel.bridge.api.requests import Query
 from carrel.bridge.api.shapes import Event, read
 from carrel.bridge.faults import BridgeFault, EventsMissed, NotReachable
 from carrel.bridge.stream import StreamEvent
 
+FEED_PATH = "/api/stream"
 # The server sends at least a ping every 25 seconds; twice that in silence means a lost connection.
 SILENCE_SECONDS = 60.0
 RECONNECTS_MAX = 8
 RECONNECT_SECONDS = 0.25
+
+
+class Follow(NamedTuple):
+    """A part of the feed to follow: up to the first frame that ends it, or for so long."""
+
+    query: Query
+    seconds: float
+    last_event_id: str = ""
+    ends: Callable[[StreamEvent], bool] = lambda _: True
 
 
 class Resumption:

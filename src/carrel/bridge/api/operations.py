@@ -1,7 +1,7 @@
 """One definition of each operation for both clients: it says what is requested, and the client how that happens.
 
-An operation is a generator that yields requests, is sent what the server said to each, and returns a result. A
-blocking client makes it an ordinary method, an awaiting one a coroutine.
+An operation is a generator that yields requests or parts of the feed to follow, is sent what the server said to each,
+and returns a result. A blocking client makes it an ordinary method, an awaiting one a coroutine.
 """
 
 from abc import ABC, abstractmethod
@@ -9,13 +9,16 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
+from carrel.bridge.api.feed import Follow
 from carrel.bridge.api.requests import Request
 from carrel.bridge.faults import BridgeFault
+from carrel.bridge.stream import StreamEvent
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Y = TypeVar("Y")
-Call = Generator[Request, Any, T]
+Step = Request | Follow
+Call = Generator[Step, Any, T]
 
 
 class Blocking(ABC):
@@ -25,12 +28,20 @@ class Blocking(ABC):
     def exchange(self, request: Request) -> Any:
         """Make one request and return what the server said."""
 
+    @abstractmethod
+    def follow(self, part: Follow) -> StreamEvent | None:
+        """Follow a part of the feed and return the frame that ends it; None when the time is up."""
+
+    def act(self, step: Step) -> Any:
+        """Do one step of an operation."""
+        return self.follow(step) if isinstance(step, Follow) else self.exchange(step)
+
     def method(self, make: Callable[P, Call[T]]) -> Callable[P, T]:
         """Return an operation as a method of this client."""
 
         @wraps(make)
         def blocking(*args: P.args, **kwargs: P.kwargs) -> T:
-            return performed(make(*args, **kwargs), self.exchange)
+            return performed(make(*args, **kwargs), self.act)
 
         return blocking
 
@@ -42,12 +53,20 @@ class Awaiting(ABC):
     async def exchange(self, request: Request) -> Any:
         """Make one request and return what the server said."""
 
+    @abstractmethod
+    async def follow(self, part: Follow) -> StreamEvent | None:
+        """Follow a part of the feed and return the frame that ends it; None when the time is up."""
+
+    async def act(self, step: Step) -> Any:
+        """Do one step of an operation."""
+        return await (self.follow(step) if isinstance(step, Follow) else self.exchange(step))
+
     def method(self, make: Callable[P, Call[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
         """Return an operation as a method of this client."""
 
         @wraps(make)
         async def awaiting(*args: P.args, **kwargs: P.kwargs) -> T:
-            return await awaited(make(*args, **kwargs), self.exchange)
+            return await awaited(make(*args, **kwargs), self.act)
 
         return awaiting
 

@@ -7,9 +7,10 @@ the pieces since the last one that starts over are the reply.
 from collections.abc import Generator
 from typing import Any, NamedTuple, TypeVar
 
-from carrel.bridge.api.requests import Request
-from carrel.bridge.api.runs import OnFault, lane_of, read_run, wait_for_run
+from carrel.bridge.api.operations import Step
+from carrel.bridge.api.runs import lane_of
 from carrel.bridge.api.shapes import Fault, Item, Run, read_part
+from carrel.bridge.api.waiting import OnFault, read_run, wait_for_run
 from carrel.bridge.faults import NotReachable, TimedOut
 from carrel.kernel import elapsed_seconds
 
@@ -40,7 +41,7 @@ class Send(NamedTuple):
 
 T = TypeVar("T")
 Binding = Generator[Send | Receive, Any, bool]
-Reply = Generator[Request | Receive | Piece, Any, T]
+Reply = Generator[Step | Receive | Piece, Any, T]
 
 
 def binding(target: str | None) -> Binding:

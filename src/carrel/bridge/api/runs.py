@@ -1,24 +1,11 @@
 """Operations on runs: send a message, wait for its reply, answer, cancel, retry, and look at what happened."""
 
-from collections.abc import Callable
-from math import ceil
-
-from msgspec import structs
-
 from carrel.bridge.api.operations import Call, D, Group, operation
-from carrel.bridge.api.requests import Request, segment
-from carrel.bridge.api.shapes import Fault, Item, Page, Receipt, Run, Why, read, read_page
-from carrel.bridge.faults import TimedOut
-from carrel.kernel import elapsed_seconds
+from carrel.bridge.api.requests import Request
+from carrel.bridge.api.shapes import Item, Page, Receipt, Run, Why, read, read_page
+from carrel.bridge.api.waiting import OnFault, read_run, run_path, wait_for_run
 
 WAIT_SECONDS = 600.0
-# One request waits this long; somebody who wants to be told of failed attempts asks more often.
-_POLL_SECONDS = 20
-_FAULT_POLL_SECONDS = 1
-# A request may take this much longer than it waits.
-_SLACK_SECONDS = 10
-
-OnFault = Callable[[Fault], None]
 
 
 def is_session(target: str) -> bool:
@@ -31,29 +18,6 @@ def lane_of(target: str | None) -> str:
     if target is None:
         return "main"
     return target if is_session(target) else f"agent:{target}:main"
-
-
-def read_run(run_id: str) -> Call[Run]:
-    """Read a run."""
-    return read(Run, (yield Request("GET", _path(run_id)))["run"])
-
-
-def wait_for_run(run_id: str, seconds: float, on_fault: OnFault | None) -> Call[Run]:
-    """Wait until a run has ended or waits for somebody."""
-    until, told = elapsed_seconds() + seconds, 0
-    while True:
-        longest = _FAULT_POLL_SECONDS if on_fault else _POLL_SECONDS
-        poll = max(0, min(longest, ceil(until - elapsed_seconds())))
-        query = {"timeoutSeconds": poll}
-        yield Request("GET", f"{_path(run_id)}/wait", query, timeout_seconds=poll + _SLACK_SECONDS)
-        run = yield from read_run(run_id)
-        if run.settled:
-            return run
-        if elapsed_seconds() >= until:
-            raise TimedOut(f"After {seconds:g} seconds the run {run_id} is still {run.state}.")
-        if on_fault and run.last_fault and run.last_fault.attempt > told:
-            told = run.last_fault.attempt
-            on_fault(structs.replace(run.last_fault, attempts_max=run.attempts_max))
 
 
 class Runs(Group[D]):
@@ -109,23 +73,23 @@ class Runs(Group[D]):
     @operation
     def cancel(self, run_id: str) -> Call[Run]:
         """Cancel a run that has not ended."""
-        return read(Run, (yield Request("POST", f"{_path(run_id)}/cancel", body={}))["run"])
+        return read(Run, (yield Request("POST", f"{run_path(run_id)}/cancel", body={}))["run"])
 
     @operation
     def retry(self, run_id: str, *, idempotency_key: str = "") -> Call[Run]:
         """Send the message of a failed run again; return the new run, in the same lane."""
-        again = yield Request("POST", f"{_path(run_id)}/retry", body={}, idempotency_key=idempotency_key)
+        again = yield Request("POST", f"{run_path(run_id)}/retry", body={}, idempotency_key=idempotency_key)
         return (yield from read_run(again["runId"]))
 
     @operation
     def why(self, run_id: str) -> Call[Why]:
         """Explain why a run is in its state, and what can be done about it."""
-        return read(Why, (yield Request("GET", f"{_path(run_id)}/why")))
+        return read(Why, (yield Request("GET", f"{run_path(run_id)}/why")))
 
     @operation
     def receipt(self, run_id: str, *, body: bool = False) -> Call[Receipt]:
         """Return exactly what the agent was sent; with `body`, the bytes of each request as text."""
-        return read(Receipt, (yield Request("GET", f"{_path(run_id)}/receipt", {"body": body})))
+        return read(Receipt, (yield Request("GET", f"{run_path(run_id)}/receipt", {"body": body})))
 
 
 class Accepted(Group[D]):
@@ -146,9 +110,5 @@ class Accepted(Group[D]):
         return wait_for_run(self.run_id, timeout_seconds, on_fault)
 
 
-def _path(run_id: str) -> str:
-    return f"/api/runs/{segment(run_id)}"
-
-
 def _answer(run_id: str, body: Item) -> Call[Run]:
-    return read(Run, (yield Request("POST", f"{_path(run_id)}/answer", body=body))["run"])
+    return read(Run, (yield Request("POST", f"{run_path(run_id)}/answer", body=body))["run"])

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.bridge.faults import NotReachable
 from carrel.kernel import MS_PER_SECOND
@@ -142,6 +142,12 @@ class Run(Shape, frozen=True, kw_only=True, rename="camel"):
     created_at: datetime | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        # A run says beside its last fault how many attempts there may be; an event says it in the fault.
+        if self.last_fault:
+            whole = structs.replace(self.last_fault, attempts_max=self.attempts_max)
+            structs.force_setattr(self, "last_fault", whole)
 
     @property
     def ended(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
+from carrel.main.cli.names import of_agent
 from carrel.main.cli.output import Screen
 
 _ID = option("agent_id", metavar="AGENT", help="id of the agent")
@@ -46,7 +47,7 @@ def list_agents(args: Namespace, screen: Screen) -> int:
 def show(args: Namespace, screen: Screen) -> int:
     """Show one agent in full."""
     with connect(args) as client:
-        return _show(client.get(f"/api/agents/{segment(args.agent_id)}"), screen)
+        return _show(of_agent(client, args.agent_id, lambda: client.get(_path(args))), screen)
 
 
 def create(args: Namespace, screen: Screen) -> int:
@@ -61,17 +62,21 @@ def update(args: Namespace, screen: Screen) -> int:
     if not fields:
         raise Failure(Exit.USAGE, "Nothing to change; name a field, e.g. --model NAME.")
     with connect(args) as client:
-        return _show(client.patch(f"/api/agents/{segment(args.agent_id)}", fields), screen)
+        return _show(of_agent(client, args.agent_id, lambda: client.patch(_path(args), fields)), screen)
 
 
 def disable(args: Namespace, screen: Screen) -> int:
     """Disable an agent: close its sessions and cancel its queued runs."""
     with connect(args) as client:
-        answer = client.delete(f"/api/agents/{segment(args.agent_id)}")
+        answer = of_agent(client, args.agent_id, lambda: client.delete(_path(args)))
     if screen.as_json:
         return screen.json(answer or {"disabled": args.agent_id})
     screen.line(f"Disabled. To enable it again: `carrel agents update {args.agent_id} --set enabled=true`")
     return Exit.OK
+
+
+def _path(args: Namespace) -> str:
+    return f"/api/agents/{segment(args.agent_id)}"
 
 
 def _fields(args: Namespace) -> dict[str, Any]:
@@ -94,7 +99,7 @@ def _value(text: str) -> Any:
 def _show(answer: dict[str, Any], screen: Screen) -> int:
     if screen.as_json:
         return screen.json(answer)
-    screen.facts(list(answer["agent"].items()))
+    screen.facts(answer["agent"].items())
     return Exit.OK
 
 

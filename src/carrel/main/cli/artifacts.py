@@ -7,8 +7,9 @@ from pathlib import Path
 from carrel.bridge import Artifact, Client
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age
-from carrel.main.cli.run_names import RUN, of_run
+from carrel.main.cli.names import of_run
+from carrel.main.cli.output import Screen
+from carrel.main.cli.wording import age
 
 _ARTIFACT = option("artifact_id", metavar="ARTIFACT", help="id of the artifact, as the list shows it")
 
@@ -31,7 +32,7 @@ def show(args: Namespace, screen: Screen) -> int:
         if screen.as_json:
             return screen.json({"artifact": one.raw})
         if one.kind == "file":
-            screen.facts(list(one.raw.items()))
+            screen.facts(one.raw.items())
         else:
             screen.line(client.artifacts.content(one.id).decode("utf-8", "replace"))
     return Exit.OK
@@ -73,7 +74,7 @@ COMMANDS = (
         "artifacts list",
         "list what the agent of a run added to it",
         list_artifacts,
-        (RUN,),
+        (option("run_id", nargs="?", default="last", metavar="RUN", help="id of the run (default: the newest)"),),
     ),
     Command("artifacts show", "show an artifact", show, (_ARTIFACT,)),
     Command(

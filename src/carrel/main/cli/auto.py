@@ -3,14 +3,16 @@
 from argparse import Namespace
 from typing import Any
 
-from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
+from carrel.main.cli.names import AUTO_RUNS, MAIN, by_id, of
 from carrel.main.cli.output import Screen
+from carrel.main.cli.wording import distance
 
+_STOP = "/api/auto/stop"
 _HEADERS = ("RUN", "KIND", "STATUS", "TASK", "GOAL", "TICKS", "NEXT")
-_SESSION = option("session", nargs="?", default="main", metavar="SESSION", help="session key (default: main)")
-_RUN = option("run_id", metavar="RUN", help="id of the auto run")
+_SESSION = option("session", nargs="?", default=MAIN, metavar="SESSION", help="session key (default: main)")
+_RUN = option("run_id", metavar="RUN", help="id of the auto run, cut to what is unique")
 
 
 def list_runs(args: Namespace, screen: Screen) -> int:
@@ -20,13 +22,13 @@ def list_runs(args: Namespace, screen: Screen) -> int:
     if screen.as_json:
         return screen.json(answer)
     empty = 'No auto run is active in this session. To start one: `carrel auto start "what to do"`'
-    screen.table(_HEADERS, [_row(run) for run in answer["runs"]], empty=empty)
+    screen.table(_HEADERS, [_row(run) for run in answer["runs"]], empty=empty, whole_ids=args.session != MAIN)
     return Exit.OK
 
 
 def _row(run: dict[str, Any]) -> tuple[object, ...]:
     named = run["runId"], run["runKind"], run["status"], run["taskId"], run["goalId"] or ""
-    return *named, run["tickCount"], run["nextTickAt"] or ""
+    return *named, run["tickCount"], distance(run["nextTickAt"])
 
 
 def start(args: Namespace, screen: Screen) -> int:
@@ -50,9 +52,11 @@ def start(args: Namespace, screen: Screen) -> int:
 
 def stop(args: Namespace, screen: Screen) -> int:
     """Stop one auto run, or all of a session."""
-    body = {"runId": args.name} if args.name.startswith("auto_") else {"sessionId": args.name}
     with connect(args) as client:
-        answer = client.post("/api/auto/stop", body)
+        if args.name.startswith(AUTO_RUNS.prefix):
+            answer = by_id(client, AUTO_RUNS, args.name, lambda run_id: client.post(_STOP, {"runId": run_id}))
+        else:
+            answer = client.post(_STOP, {"sessionId": args.name})
     if screen.as_json:
         return screen.json(answer)
     screen.line("\n".join(answer["stopped"]) or "Nothing to stop.")
@@ -62,10 +66,10 @@ def stop(args: Namespace, screen: Screen) -> int:
 def show(args: Namespace, screen: Screen) -> int:
     """Show one auto run in full."""
     with connect(args) as client:
-        answer = client.get(f"/api/auto/runs/{segment(args.run_id)}")
+        answer = of(client, AUTO_RUNS, args.run_id, client.get)
     if screen.as_json:
         return screen.json(answer)
-    screen.facts(list(answer["run"].items()))
+    screen.facts(answer["run"].items())
     return Exit.OK
 
 
@@ -82,7 +86,7 @@ COMMANDS = (
         start,
         (
             option("text", nargs="?", metavar="TEXT", help="what to do; it becomes a task"),
-            option("--session", default="main", metavar="SESSION", help="session key (default: main)"),
+            option("--session", default=MAIN, metavar="SESSION", help="session key (default: main)"),
             option("--task", metavar="TASK", help="work on this task instead"),
             option("--goal", metavar="GOAL", help="work through the tasks of this goal instead"),
             option("--every", type=int, metavar="SECONDS", help="from tick to tick (default: auto.tick_seconds)"),
@@ -92,7 +96,7 @@ COMMANDS = (
         "auto stop",
         "stop an auto run, or all of a session",
         stop,
-        (option("name", nargs="?", default="main", metavar="RUN|SESSION", help="id of an auto run, or session key"),),
+        (option("name", nargs="?", default=MAIN, metavar="RUN|SESSION", help="id of an auto run, or session key"),),
     ),
     Command("auto show", "show one auto run", show, (_RUN,)),
 )

@@ -6,10 +6,12 @@ from typing import Any
 from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age, first_line
+from carrel.main.cli.names import TOPICS, of
+from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.wording import age
 
 _SPACE = option("space_id", metavar="SPACE", help="id of the space, e.g. space-work")
-_TOPIC = option("topic_id", metavar="TOPIC", help="id of the topic")
+_TOPIC = option("topic_id", metavar="TOPIC", help="id of the topic, cut to what is unique")
 
 
 def list_spaces(args: Namespace, screen: Screen) -> int:
@@ -50,7 +52,9 @@ def connect_space(args: Namespace, screen: Screen) -> int:
 
 def remove_space(args: Namespace, screen: Screen) -> int:
     """Remove a space; everything in it moves to the default space."""
-    return _removed(args, screen, "spaces", args.space_id)
+    with connect(args) as client:
+        client.delete(f"/api/spaces/{segment(args.space_id)}")
+    return _removed(args.space_id, screen)
 
 
 def list_topics(args: Namespace, screen: Screen) -> int:
@@ -80,11 +84,11 @@ def create_topic(args: Namespace, screen: Screen) -> int:
 
 def show_topic(args: Namespace, screen: Screen) -> int:
     """Show a topic with its tasks and the newest messages."""
-    path = f"/api/topics/{segment(args.topic_id)}"
     with connect(args) as client:
-        answer = client.get(path)
-        tasks = client.get("/api/tasks", {"topicId": args.topic_id})["tasks"]
-        messages = client.get(f"{path}/thread", {"limit": 10})["messages"]
+        answer = of(client, TOPICS, args.topic_id, client.get)
+        topic_id = answer["topic"]["id"]
+        tasks = client.get("/api/tasks", {"topicId": topic_id})["tasks"]
+        messages = client.get(f"/api/topics/{segment(topic_id)}/thread", {"limit": 10})["messages"]
     if screen.as_json:
         return screen.json(answer | {"tasks": tasks, "messages": messages})
     topic = answer["topic"]
@@ -97,12 +101,12 @@ def show_topic(args: Namespace, screen: Screen) -> int:
 
 def remove_topic(args: Namespace, screen: Screen) -> int:
     """Remove a topic; its tasks and messages stay."""
-    return _removed(args, screen, "topics", args.topic_id)
-
-
-def _removed(args: Namespace, screen: Screen, kind: str, name: str) -> int:
     with connect(args) as client:
-        client.delete(f"/api/{kind}/{segment(name)}")
+        of(client, TOPICS, args.topic_id, client.delete)
+    return _removed(args.topic_id, screen)
+
+
+def _removed(name: str, screen: Screen) -> int:
     if screen.as_json:
         return screen.json({"removed": name})
     screen.line("Removed.")

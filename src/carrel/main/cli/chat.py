@@ -5,13 +5,15 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any
 
 from carrel.bridge import Client, Live, Refused, Run, TimedOut, is_session
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
+from carrel.main.cli.names import of_agent, session_key
 from carrel.main.cli.output import Screen
-from carrel.main.cli.run_results import Troubles, answer_run, question_of, show_result, wait_for
+from carrel.main.cli.run_results import Troubles, asks_person, newest_question, question_of, show_result, wait_for
 from carrel.main.cli.words import nearest
 
 CLIENT_INSTANCE = "cli"
@@ -26,38 +28,35 @@ _LISTED = re.compile(r"^/([a-z_-]+)", re.MULTILINE)
 
 
 def chat(args: Namespace, screen: Screen) -> int:
-    """Chat until the input ends or a line is /quit; exit with 1 if the last run failed."""
+    """Chat until the input ends or a line is /quit; exit with 1 if the last line was refused or its run failed."""
     with connect(args) as client:
         session_key = _session(client, args)
         if sys.stdin.isatty():
             screen.note(f"Chatting in {session_key}. /help lists the commands, /quit leaves.")
         code: int = Exit.OK
-        asking: Run | None = None
         with client.listen(session_key) as live:
             session = _Chat(client, screen, session_key, live)
+            session.look_for_question()
             for line in _lines(screen):
                 if line in _QUIT:
                     break
                 if session.is_unknown_command(line):
                     continue
-                run = session.send_or_stop(line, asking)
-                asking = run if run and run.state == "waiting" else None
-                code = show_result(run, screen, with_reply=False) if run and not asking else Exit.OK
-                if asking:
-                    screen.note(question_of(asking))
+                code = session.send_or_stop(line)
     return code
 
 
 def _session(client: Client, args: Namespace) -> str:
     """Return the session key to use: the one given, a new one for the agent given, or the last one used here."""
     if args.session:
-        return str(args.session)
+        return session_key(client, args.session)
     here = {"channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
     agent = args.agent or args.named
     if agent and is_session(agent):
-        return str(agent)
+        return session_key(client, agent)
     if agent:
-        return str(client.post("/api/sessions", {"agentId": agent, **here})["sessionKey"])
+        made = of_agent(client, agent, lambda: client.post("/api/sessions", {"agentId": agent, **here}))
+        return str(made["sessionKey"])
     return str(client.get("/api/sessions/active", here)["sessionKey"])
 
 
@@ -94,7 +93,20 @@ class _Chat:
         self._live = live
         # The run whose reply is awaited.
         self._run_id = ""
+        # The run that asked the person something; the next line is the answer.
+        self._asking: Run | None = None
         self._commands: set[str] = set()
+
+    def look_for_question(self) -> None:
+        """Show the question of the session's newest run, if it asks one."""
+        self._ask(newest_question(self._client, self._session_key))
+
+    def _ask(self, run: Run | None) -> None:
+        self._asking = run
+        if run is not None:
+            self._screen.note(question_of(run))
+            if run.waiting_for == "approval":
+                self._screen.note("Answer yes or no.")
 
     def is_unknown_command(self, line: str) -> bool:
         """Tell a person of a command that does not exist, instead of sending it to the agent as a message."""
@@ -113,11 +125,18 @@ class _Chat:
             self._commands = set(_LISTED.findall(listed))
         return self._commands
 
-    def send_or_stop(self, line: str, asking: Run | None) -> Run | None:
-        """Send a line; an interrupt while its reply is awaited cancels the run instead of ending the chat."""
+    def send_or_stop(self, line: str) -> int:
+        """Send a line and return the exit code; an interrupt while its reply is awaited only cancels the run."""
         self._run_id = ""
         try:
-            return self.send(line, asking)
+            run = self.send(line)
+        except Refused as refused:
+            if self._asking is None or refused.status not in (HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT):
+                raise
+            # It was no answer to the question, or the question is no longer open.
+            self._screen.note(f"Not sent: {refused.message}")
+            self.look_for_question()
+            return Exit.FAILED
         except KeyboardInterrupt:
             if not self._run_id:
                 raise
@@ -125,24 +144,25 @@ class _Chat:
             with suppress(Refused):
                 self._client.runs.cancel(self._run_id)
             self._screen.note("\nStopped. Ctrl-C again, or /quit, leaves.")
-            return None
+            self._asking = None
+            return Exit.OK
+        return Exit.OK if run is None or run.state == "waiting" else show_result(run, self._screen, with_reply=False)
 
-    def send(self, line: str, asking: Run | None) -> Run | None:
-        """Send a line, or answer the run that asked; show the reply and return the run, None for a command."""
-        if asking and not line.startswith("/"):
-            run_id = answer_run(self._client, asking, line).id
-        else:
-            here = {"sessionKey": self._session_key, "channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
-            accepted = self._client.post("/api/chat", {"text": line, **here})
-            if "runId" not in accepted:
-                self._show_command(accepted)
-                return None
-            run_id = accepted["runId"]
-        self._run_id = run_id
+    def send(self, line: str) -> Run | None:
+        """Send a line, which answers the run that asked; show the reply and return the run, None for a command."""
+        here = {"sessionKey": self._session_key, "channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
+        answers = self._asking.id if self._asking else None
+        accepted = self._client.post("/api/chat", {"text": line, "answersRunId": answers, **here})
+        if "runId" not in accepted:
+            self._show_command(accepted)
+            self.look_for_question()
+            return None
+        self._run_id = run_id = accepted["runId"]
         troubles = Troubles(self._screen)
         streamed = self._stream(run_id, troubles) if self._live.is_open and not self._screen.as_json else ""
         run = wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS, troubles=troubles)
         self._show(run, streamed)
+        self._ask(run if asks_person(run) else None)
         return run
 
     def _show_command(self, answer: dict[str, Any]) -> None:
@@ -183,8 +203,8 @@ COMMANDS = (
         chat,
         (
             option("named", nargs="?", metavar="AGENT", help="start a new session with this agent; or a session key"),
-            option("--agent", metavar="ID", help="the same"),
-            option("--session", metavar="KEY", help="continue this session"),
+            option("--agent", metavar="AGENT", help="the same"),
+            option("--session", metavar="SESSION", help="continue this session"),
         ),
     ),
 )

@@ -23,9 +23,11 @@ class Exit(IntEnum):
 class Failure(Exception):
     """A command cannot continue: the exit code, and a sentence that says what to do."""
 
-    def __init__(self, exit_code: Exit, sentence: str) -> None:
+    def __init__(self, exit_code: Exit, sentence: str, *, code: str = "") -> None:
         super().__init__(sentence)
         self.exit_code = exit_code
+        # The server's word for it, where it has one.
+        self.code = code
 
 
 class Option(NamedTuple):

@@ -1,85 +1,164 @@
-"""`completion`: shell completion scripts, generated from the parser."""
+"""`completion`: scripts with which shells complete commands, and the hidden command that they call for the words."""
 
 import argparse
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
+from carrel.bridge import Client
 from carrel.main.cli.command import Command, Exit, option
+from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
 
-Words = dict[str, list[str]]
+# A person waits for this at the prompt.
+_SECONDS_MAX = 1.0
+_SHOWN_MAX = 100
 
+# bash completes only what follows the last colon, and session keys have several.
 _BASH = """\
-_carrel() {{
-    local cur="${{COMP_WORDS[COMP_CWORD]}}" path="" word
-    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-        case "$path $word" in
-{known}
-        esac
-    done
-    case "$path" in
-{words}
-    esac
-}}
-complete -o default -F _carrel carrel
+_carrel() {
+    local line="${COMP_LINE:0:COMP_POINT}" IFS=$' \\t\\n'
+    local current="${line##*[[:space:]]}"
+    local -a typed
+    read -ra typed <<< "$line"
+    [[ "$line" == *[[:space:]] ]] && typed+=("")
+    IFS=$'\\n'
+    COMPREPLY=($("${typed[0]}" complete -- "${typed[@]:1}" 2> /dev/null))
+    if [[ "$current" == *:* && "$COMP_WORDBREAKS" == *:* ]]; then
+        COMPREPLY=("${COMPREPLY[@]#"${current%"${current##*:}"}"}")
+    fi
+}
+complete -F _carrel carrel
 """
-_ZSH = "#compdef carrel\nautoload -U +X bashcompinit && bashcompinit\n"
+_ZSH = """\
+#compdef carrel
+_carrel() {
+    local -a found
+    found=("${(@f)$("${words[1]}" complete -- "${(@)words[2,CURRENT]}" 2> /dev/null)}")
+    [[ -n "${found[1]}" ]] && compadd -a found
+}
+if [[ "${funcstack[1]}" == _carrel ]]; then
+    _carrel "$@"
+else
+    compdef _carrel carrel
+fi
+"""
+_FISH = """\
+complete -c carrel -f -a '(carrel complete -- (commandline -opc)[2..-1] (commandline -ct) 2> /dev/null)'
+"""
+_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+
+# What an argument is called in the help -> where the words for it are listed, and which field of the rows they are.
+_LISTED = {
+    "AGENT": ("/api/agents", "agents", "id"),
+    "SESSION": ("/api/sessions", "sessions", "sessionKey"),
+    "RUN": ("/api/runs", "runs", "id"),
+    "OTHER": ("/api/runs", "runs", "id"),
+    "TASK": ("/api/tasks", "tasks", "id"),
+    "TOPIC": ("/api/topics", "topics", "id"),
+    "SPACE": ("/api/spaces", "spaces", "id"),
+    "SCHEDULE": ("/api/schedules?sessionId=main", "schedules", "id"),
+    "GOAL": ("/api/goals?sessionId=main", "goals", "id"),
+    "MEMORY": ("/api/memory?sessionId=main", "items", "id"),
+    "NOTIFICATION": ("/api/notifications", "notifications", "id"),
+}
+_LAST = ("RUN", "OTHER", "TASK")
+_FILES = ("FILE", "DIR")
 
 
-def command(parser: Callable[[], argparse.ArgumentParser]) -> Command:
-    """Return the command; `parser` builds the parser that it describes."""
+def commands(parser: Callable[[], argparse.ArgumentParser]) -> tuple[Command, ...]:
+    """Return the commands; `parser` builds the parser that they complete for."""
 
     def completion(args: Namespace, screen: Screen) -> int:
         """Print a completion script."""
-        words = words_of(parser())
-        screen.out.write(_fish(words) if args.shell == "fish" else (_ZSH if args.shell == "zsh" else "") + _bash(words))
+        screen.out.write(_SCRIPTS[args.shell])
         return Exit.OK
 
-    shells = (option("shell", choices=("bash", "zsh", "fish")),)
-    return Command("completion", "print a completion script for a shell", completion, shells, needs_server=False)
+    def complete(args: Namespace, screen: Screen) -> int:
+        """Print the words that may stand where the last one begins."""
+        *typed, begun = args.words or [""]
+        try:
+            found = [word for word in _words(parser(), typed, begun) if word.startswith(begun)]
+        except Exception:
+            # The boundary to the shell: whatever is wrong, a prompt shows no errors.
+            return Exit.FAILED
+        for word in found:
+            screen.line(word)
+        return Exit.OK
 
-
-def words_of(parser: argparse.ArgumentParser, path: str = "") -> Words:
-    """Return the words that may follow each path of commands."""
-    words: Words = {path: []}
-    # argparse has no public way to list a parser's arguments.
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, child in action.choices.items():
-                words[path].append(name)
-                words |= words_of(child, f"{path} {name}".strip())
-        elif action.option_strings:
-            words[path] += [flag for flag in action.option_strings if flag.startswith("--")]
-        elif action.choices:
-            words[path] += [str(choice) for choice in action.choices]
-    return words
-
-
-def _bash(words: Words) -> str:
-    known = "\n".join(f'            "{_before(path)}") path="{path}" ;;' for path in words if path)
-    lines = "\n".join(
-        f'        "{path}") COMPREPLY=($(compgen -W "{" ".join(follow)}" -- "$cur")) ;;'
-        for path, follow in words.items()
+    shells = (option("shell", choices=tuple(_SCRIPTS)),)
+    words = (option("words", nargs="*"),)
+    return (
+        Command("completion", "print a completion script for a shell", completion, shells, needs_server=False),
+        # Without a summary, so that no help lists it.
+        Command("complete", "", complete, words, needs_server=False),
     )
-    return _BASH.format(known=known, words=lines)
 
 
-def _before(path: str) -> str:
-    """Return the pattern bash matches for a path: the path so far, a space, the next word."""
-    above, _, word = path.rpartition(" ")
-    return f"{above} {word}"
+def _words(top: argparse.ArgumentParser, typed: Sequence[str], begun: str) -> Iterable[str]:
+    """Return what may follow the typed words; `begun` is the start of the word that is asked for."""
+    parser, rest = _walked(top, [*typed, begun])
+    # argparse has no public way to list a parser's arguments.
+    flags = parser._option_string_actions
+    if begun.startswith("-"):
+        return [flag for flag in flags if flag.startswith("--")]
+    if rest and rest[-1] in flags and flags[rest[-1]].nargs != 0:
+        return _values(flags[rest[-1]], typed, begun)
+    places = [action for action in parser._actions if not action.option_strings]
+    taken = len(list(_without_options(rest, flags)))
+    if places and places[-1].nargs in ("+", "*"):
+        taken = min(taken, len(places) - 1)
+    return _values(places[taken], typed, begun) if taken < len(places) else []
 
 
-def _fish(words: Words) -> str:
-    lines: list[str] = []
-    for path, follow in words.items():
-        walked = path.split()
-        inside = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in walked)
-        below = [word for word in follow if not word.startswith("-")]
-        if not walked:
-            inside = "__fish_use_subcommand"
-        elif below:
-            inside += f"; and not __fish_seen_subcommand_from {' '.join(below)}"
-        lines += [f"complete -c carrel -f -n '{inside}' -a '{word}'" for word in below]
-        lines += [f"complete -c carrel -n '{inside}' -l {flag[2:]}" for flag in follow if flag.startswith("--")]
-    return "\n".join(lines) + "\n"
+def _walked(top: argparse.ArgumentParser, words: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
+    """Return the parser of the command that is typed, and the words between it and the last one, which is begun."""
+    groups = [action for action in top._actions if isinstance(action, argparse._SubParsersAction)]
+    below = groups[0].choices if groups else {}
+    if len(words) > 1 and words[0] in below:
+        return _walked(below[words[0]], words[1:])
+    if words[0].startswith("-") and "list" in below:
+        # A noun alone lists, also with options.
+        return _walked(below["list"], words)
+    return top, words[:-1]
+
+
+def _without_options(words: Sequence[str], flags: dict[str, argparse.Action]) -> Iterator[str]:
+    """Yield the words that are neither options nor their values."""
+    takes_value = False
+    for word in words:
+        if word.startswith("-"):
+            takes_value = word in flags and flags[word].nargs not in (0, "?")
+        elif takes_value:
+            takes_value = False
+        else:
+            yield word
+
+
+def _values(action: argparse.Action, typed: Sequence[str], begun: str) -> Iterable[str]:
+    if isinstance(action, argparse._SubParsersAction):
+        # Those that the help lists; the others are hidden.
+        return [choice.dest for choice in action._choices_actions]
+    if action.choices is not None:
+        return [str(choice) for choice in action.choices]
+    if action.metavar in _FILES:
+        return _paths(begun)
+    kinds = [kind for kind in str(action.metavar).split("|") if kind in _LISTED]
+    return [word for kind in kinds for word in (*(["last"] if kind in _LAST else []), *_listed(kind, typed))]
+
+
+def _paths(begun: str) -> list[str]:
+    folder = begun[: begun.rfind("/") + 1]
+    inside = Path(folder or ".").expanduser().iterdir()
+    return [f"{folder}{path.name}{'/' if path.is_dir() else ''}" for path in inside]
+
+
+def _listed(kind: str, typed: Sequence[str]) -> list[str]:
+    """Return the ids of a kind that the server lists, newest first."""
+    given = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    for flag in ("--url", "--token", "--config", "--data-dir"):
+        given.add_argument(flag)
+    server = connect(given.parse_known_args(list(typed))[0])
+    path, field, name = _LISTED[kind]
+    with Client(server.url, server.token, timeout_seconds=_SECONDS_MAX) as client:
+        return [str(row[name]) for row in client.get(path)[field][:_SHOWN_MAX]]

@@ -45,7 +45,7 @@ def _explain(data: dict[str, Any], screen: Screen, *, chars: int) -> None:
         (item["section"].rstrip(":"), item["kind"], item["id"], item["scope"], _score(item), item["reason"])
         for item in data["items"]
     ]
-    screen.table(("SECTION", "KIND", "ID", "SCOPE", "SCORE", "REASON"), rows, empty="Nothing is shown.")
+    screen.table(("SECTION", "KIND", "ID", "SCOPE", "SCORE", "REASON"), rows, empty="Nothing is shown.", whole_ids=True)
 
 
 def _score(item: dict[str, Any]) -> str:

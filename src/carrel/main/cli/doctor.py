@@ -13,7 +13,8 @@ from carrel.kernel import Code, Refusal
 from carrel.main.cli.command import Command, Exit, Failure
 from carrel.main.cli.discovery import connect, local_settings
 from carrel.main.cli.model_probe import probe_server
-from carrel.main.cli.output import Screen, age
+from carrel.main.cli.output import Screen
+from carrel.main.cli.wording import age
 
 if TYPE_CHECKING:
     from carrel.kernel.settings import GatewaySettings, Settings

@@ -74,7 +74,7 @@ COMMANDS = (
         (
             option("--after", type=int, metavar="N", help="only events after this number"),
             option("--follow", "-f", action="store_true", help="keep printing new events"),
-            option("--session", metavar="KEY", help="only events of this session"),
+            option("--session", metavar="SESSION", help="only events of this session"),
             option("--name", metavar="NAMES", help="only these names or prefixes, comma-separated"),
         ),
     ),

@@ -3,13 +3,14 @@
 from argparse import Namespace
 from typing import Any
 
-from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age, first_line
+from carrel.main.cli.names import GOALS, MAIN, of
+from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.wording import age
 
-_ID = option("goal_id", metavar="GOAL", help="id of the goal")
-_SESSION = option("--session", default="main", metavar="SESSION", help="session key (default: main)")
+_ID = option("goal_id", metavar="GOAL", help="id of the goal, cut to what is unique")
+_SESSION = option("--session", default=MAIN, metavar="SESSION", help="session key (default: main)")
 
 
 def list_goals(args: Namespace, screen: Screen) -> int:
@@ -21,7 +22,7 @@ def list_goals(args: Namespace, screen: Screen) -> int:
     rows = [(goal["id"], goal["status"], _count(goal), age(goal["updatedAt"]), first_line(goal["name"]))
             for goal in answer["goals"]]  # fmt: skip
     empty = "No goals yet. To create one: `carrel goals create NAME`"
-    screen.table(("GOAL", "STATUS", "TASKS", "AGE", "NAME"), rows, empty=empty)
+    screen.table(("GOAL", "STATUS", "TASKS", "AGE", "NAME"), rows, empty=empty, whole_ids=args.session != MAIN)
     return Exit.OK
 
 
@@ -43,7 +44,7 @@ def create(args: Namespace, screen: Screen) -> int:
 def show(args: Namespace, screen: Screen) -> int:
     """Show a goal with its plans and tasks."""
     with connect(args) as client:
-        answer = client.get(_path(args))
+        answer = of(client, GOALS, args.goal_id, client.get)
     if screen.as_json:
         return screen.json(answer)
     goal = answer["goal"]
@@ -56,19 +57,20 @@ def show(args: Namespace, screen: Screen) -> int:
 def done(args: Namespace, screen: Screen) -> int:
     """Complete a goal."""
     with connect(args) as client:
-        return _moved(client.post(f"{_path(args)}/complete"), screen)
+        return _moved(of(client, GOALS, args.goal_id, lambda path: client.post(f"{path}/complete")), screen)
 
 
 def cancel(args: Namespace, screen: Screen) -> int:
     """Cancel a goal with its plans and their runs."""
     with connect(args) as client:
-        return _moved(client.patch(_path(args), {"status": "cancelled"}), screen)
+        change = {"status": "cancelled"}
+        return _moved(of(client, GOALS, args.goal_id, lambda path: client.patch(path, change)), screen)
 
 
 def delete(args: Namespace, screen: Screen) -> int:
     """Delete a goal with its plans and its memory; its tasks stay."""
     with connect(args) as client:
-        client.delete(_path(args))
+        of(client, GOALS, args.goal_id, client.delete)
     if screen.as_json:
         return screen.json({"deleted": args.goal_id})
     screen.line("Deleted.")
@@ -80,10 +82,6 @@ def _moved(answer: dict[str, Any], screen: Screen) -> int:
         return screen.json(answer)
     screen.line(answer["goal"]["status"])
     return Exit.OK
-
-
-def _path(args: Namespace) -> str:
-    return f"/api/goals/{segment(args.goal_id)}"
 
 
 COMMANDS = (

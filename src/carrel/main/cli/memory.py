@@ -3,15 +3,16 @@
 from argparse import Namespace
 from typing import Any
 
-from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age, first_line
+from carrel.main.cli.names import MAIN, MEMORY, of
+from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.wording import age
 
 # Those of the API; importing them from there would load the server.
 TYPES = ("decision", "constraint", "failure", "fix", "preference", "fact", "task_state", "result")
-_ID = option("memory_id", metavar="MEMORY", help="id of the memory")
-_SESSION = option("--session", default="main", metavar="SESSION", help="session key (default: main)")
+_ID = option("memory_id", metavar="MEMORY", help="id of the memory, cut to what is unique")
+_SESSION = option("--session", default=MAIN, metavar="SESSION", help="session key (default: main)")
 _TASK = option("--task", metavar="TASK", help="also the memory of this task")
 _GOAL = option("--goal", metavar="GOAL", help="also the memory of this goal")
 _SCOPE = option("--scope", metavar="SCOPE", help="one scope alone, e.g. global or task:<id>")
@@ -31,7 +32,7 @@ def list_memory(args: Namespace, screen: Screen) -> int:
     rows = [(item["id"], item["scope"], item["type"], age(item["updatedAt"]), first_line(item["content"]))
             for item in answer["items"]]  # fmt: skip
     empty = "Nothing is kept yet. To keep something: `carrel memory add TEXT`"
-    screen.table(("MEMORY", "SCOPE", "TYPE", "AGE", "CONTENT"), rows, empty=empty)
+    screen.table(("MEMORY", "SCOPE", "TYPE", "AGE", "CONTENT"), rows, empty=empty, whole_ids=_is_elsewhere(args))
     return Exit.OK
 
 
@@ -45,8 +46,14 @@ def search(args: Namespace, screen: Screen) -> int:
         return screen.json(answer)
     rows = [(item["id"], item["scope"], f"{item['score']:.2f}", item["reason"], first_line(item["content"]))
             for item in answer["items"]]  # fmt: skip
-    screen.table(("MEMORY", "SCOPE", "SCORE", "REASON", "CONTENT"), rows, empty="Nothing was found.")
+    screen.table(("MEMORY", "SCOPE", "SCORE", "REASON", "CONTENT"), rows, empty="Nothing was found.",
+                 whole_ids=_is_elsewhere(args))  # fmt: skip
     return Exit.OK
+
+
+def _is_elsewhere(args: Namespace) -> bool:
+    """Tell whether memory is shown that the main session does not have; ids are completed from there alone."""
+    return args.session != MAIN or bool(args.goal or args.task or getattr(args, "scope", None))
 
 
 def add(args: Namespace, screen: Screen) -> int:
@@ -67,7 +74,8 @@ def add(args: Namespace, screen: Screen) -> int:
 def promote(args: Namespace, screen: Screen) -> int:
     """Let every session of the account know a memory."""
     with connect(args) as client:
-        answer = client.post(f"/api/memory/{segment(args.memory_id)}/promote", {"reason": args.reason})
+        body = {"reason": args.reason}
+        answer = of(client, MEMORY, args.memory_id, lambda path: client.post(f"{path}/promote", body))
     if screen.as_json:
         return screen.json(answer)
     screen.line(answer["item"]["id"])
@@ -77,7 +85,7 @@ def promote(args: Namespace, screen: Screen) -> int:
 def forget(args: Namespace, screen: Screen) -> int:
     """Forget a memory."""
     with connect(args) as client:
-        client.delete(f"/api/memory/{segment(args.memory_id)}")
+        of(client, MEMORY, args.memory_id, client.delete)
     if screen.as_json:
         return screen.json({"forgotten": args.memory_id})
     screen.line("Forgotten.")

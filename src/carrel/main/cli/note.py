@@ -4,7 +4,9 @@ from argparse import Namespace
 
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age, first_line
+from carrel.main.cli.names import NOTES, by_id
+from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.wording import age
 
 
 def note(args: Namespace, screen: Screen) -> int:
@@ -14,11 +16,17 @@ def note(args: Namespace, screen: Screen) -> int:
     if args.text is None:
         return _list(args, screen, given)
     with connect(args) as client:
-        answer = client.post("/api/notes", {"content": args.text, **given})
+        body = {"content": args.text, **given}
+        about = args.about or ""
+        answer = by_id(client, NOTES, about, lambda entry: client.post("/api/notes", body | _about(entry)))
     if screen.as_json:
         return screen.json(answer)
     screen.line(answer["log"]["id"])
     return Exit.OK
+
+
+def _about(entry: str) -> dict[str, str]:
+    return {"relatedLogId": entry} if entry else {}
 
 
 def _list(args: Namespace, screen: Screen, given: dict[str, str]) -> int:

@@ -2,10 +2,11 @@
 
 from argparse import Namespace
 
-from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age, safe
+from carrel.main.cli.names import NOTIFICATIONS, of
+from carrel.main.cli.output import Screen, safe
+from carrel.main.cli.wording import age
 
 
 def list_notifications(args: Namespace, screen: Screen) -> int:
@@ -25,7 +26,7 @@ def list_notifications(args: Namespace, screen: Screen) -> int:
 def read(args: Namespace, screen: Screen) -> int:
     """Show a notification and mark it as read."""
     with connect(args) as client:
-        answer = client.post(f"/api/notifications/{segment(args.notification_id)}/read")
+        answer = of(client, NOTIFICATIONS, args.notification_id, lambda path: client.post(f"{path}/read"))
     if screen.as_json:
         return screen.json(answer)
     notification = dict(answer["notification"])
@@ -33,7 +34,7 @@ def read(args: Namespace, screen: Screen) -> int:
     screen.out.write(screen.paint("bold", safe(title)) + "\n")
     screen.line(body)
     screen.line()
-    screen.facts(list(notification.items()))
+    screen.facts(notification.items())
     return Exit.OK
 
 
@@ -61,7 +62,7 @@ COMMANDS = (
         "notifications read",
         "show a notification and mark it as read",
         read,
-        (option("notification_id", metavar="NOTIFICATION", help="id of the notification"),),
+        (option("notification_id", metavar="NOTIFICATION", help="id of the notification, cut to what is unique"),),
     ),
     Command("notifications read-all", "mark every notification as read", read_all),
 )

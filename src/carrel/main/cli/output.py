@@ -6,12 +6,12 @@ import re
 import shutil
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any, TextIO
 
-from carrel.kernel import MS_PER_SECOND, SystemClock, parse_iso
+from carrel.main.cli.table import fitted, width_of
+from carrel.main.cli.wording import in_words, label_of
 
 # Agents and strangers write much of what is shown; a control character could redraw the terminal or type into it.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -54,8 +54,18 @@ class Screen:
         self.out.write(json.dumps(body, ensure_ascii=False, indent=2 if self.is_terminal else None) + "\n")
         return 0
 
-    def table(self, headers: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str = "None.") -> None:
-        """Write rows: aligned under headers on a terminal, tab-separated and without headers elsewhere."""
+    def table(
+        self,
+        headers: Sequence[str],
+        rows: Sequence[Sequence[object]],
+        *,
+        empty: str = "None.",
+        whole_ids: bool = False,
+    ) -> None:
+        """Write rows: aligned under headers on a terminal, tab-separated and without headers elsewhere.
+
+        A terminal that is too narrow gets ids that are cut; `whole_ids` is for those that no command completes.
+        """
         cells = [[_cell(value) for value in row] for row in rows]
         if not self.is_terminal:
             for row in cells:
@@ -64,19 +74,16 @@ class Screen:
         if not cells:
             self.note(empty)
             return
-        widths = [max(len(row[column]) for row in [list(headers), *cells]) for column in range(len(headers))]
-        remaining = shutil.get_terminal_size((100, 24)).columns - sum(widths[:-1]) - 2 * (len(widths) - 1)
-        widths[-1] = max(12, min(widths[-1], remaining))
-        self.out.write(self.paint("dim", "  ".join(_fit(*pair) for pair in zip(headers, widths, strict=True)).rstrip()))
-        self.out.write("\n")
-        for row in cells:
-            fitted = (self.state(_fit(cell, width)) for cell, width in zip(row, widths, strict=True))
-            self.out.write("  ".join(fitted).rstrip() + "\n")
+        titles, *lines = fitted(headers, cells, shutil.get_terminal_size((100, 24)).columns, whole_ids=whole_ids)
+        self.out.write(self.paint("dim", "  ".join(titles).rstrip()) + "\n")
+        for line in lines:
+            self.out.write("  ".join(map(self.state, line)).rstrip() + "\n")
 
-    def facts(self, pairs: Sequence[tuple[str, object]]) -> None:
-        """Write one name and value per line; empty values are left out."""
-        shown = [(name, _cell(value)) for name, value in pairs if value not in (None, "", [], {})]
-        width = max((len(name) for name, _ in shown), default=0)
+    def facts(self, pairs: Iterable[tuple[str, object]]) -> None:
+        """Write one name and value per line, in words; empty values are left out."""
+        told = ((label_of(name), _flat(in_words(value, name))) for name, value in pairs)
+        shown = [(name, value) for name, value in told if value]
+        width = max((width_of(name) for name, _ in shown), default=0)
         for name, value in shown:
             label = self.paint("dim", name.ljust(width)) + "  " if self.is_terminal else name + "\t"
             self.out.write(label + self.state(value) + "\n")
@@ -122,21 +129,6 @@ def safe(text: str) -> str:
     return _CONTROLS.sub("�", text)
 
 
-def age(moment: datetime | str | int | None) -> str:
-    """Return how long ago a moment was, in short form: 12s, 5m, 3h, 2d."""
-    if moment is None or moment == "":
-        return ""
-    if isinstance(moment, datetime):
-        then = int(moment.timestamp() * MS_PER_SECOND)
-    else:
-        then = moment if isinstance(moment, int) else parse_iso(moment)
-    seconds = max(0, SystemClock().now_ms() - then) // MS_PER_SECOND
-    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
-        if seconds >= size:
-            return f"{seconds // size}{unit}"
-    return f"{seconds}s"
-
-
 def first_line(text: str | None, chars: int = 80) -> str:
     """Return the start of a text on one line."""
     flat = " ".join((text or "").split())
@@ -144,15 +136,12 @@ def first_line(text: str | None, chars: int = 80) -> str:
 
 
 def _cell(value: object) -> str:
-    if value is None:
-        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
         return ", ".join(_cell(item) for item in value)
-    text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
+    return "" if value is None else _flat(str(value))
+
+
+def _flat(text: str) -> str:
     return safe(text).replace("\t", " ").replace("\n", " ")
-
-
-def _fit(text: str, width: int) -> str:
-    return text.ljust(width) if len(text) <= width else text[: width - 1] + "…"

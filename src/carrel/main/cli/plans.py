@@ -3,10 +3,12 @@
 from argparse import Namespace
 from typing import Any
 
-from carrel.bridge import Client, segment
+from carrel.bridge import Client
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age, first_line
+from carrel.main.cli.names import Listing, of
+from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.wording import age
 
 _SESSION = option("--session", default="main", metavar="SESSION", help="session key (default: main)")
 _PLAN = option("plan_id", nargs="?", metavar="PLAN", help="id of the plan (default: the one it can be done to)")
@@ -42,7 +44,8 @@ def show(args: Namespace, screen: Screen) -> int:
         plan_id = args.plan_id or _state(client, args)["activePlanId"]
         if plan_id is None:
             raise Failure(Exit.FAILED, f"{args.session} has no active plan. `carrel plan list` shows its plans.")
-        return _show_plan(client.get(f"/api/plans/{segment(plan_id)}", {"sessionId": args.session}), screen)
+        plan = of(client, _plans(args), plan_id, lambda path: client.get(path, {"sessionId": args.session}))
+        return _show_plan(plan, screen)
 
 
 def approve(args: Namespace, screen: Screen) -> int:
@@ -63,8 +66,13 @@ def resume(args: Namespace, screen: Screen) -> int:
 def _change(args: Namespace, screen: Screen, change: str) -> int:
     with connect(args) as client:
         plan_id = args.plan_id or _fitting(_state(client, args), change, args.session)
-        answer = client.post(f"/api/plans/{segment(plan_id)}/{change}", {"sessionId": args.session})
+        body = {"sessionId": args.session}
+        answer = of(client, _plans(args), plan_id, lambda path: client.post(f"{path}/{change}", body))
         return _show_plan(answer, screen)
+
+
+def _plans(args: Namespace) -> Listing:
+    return Listing("plans", "plan_", "/api/plans", "plans", {"sessionId": args.session})
 
 
 def _fitting(state: dict[str, Any], change: str, session: str) -> str:

@@ -5,7 +5,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from carrel import __version__
@@ -43,9 +43,11 @@ from carrel.main.cli import (
 from carrel.main.cli.a2a import commands as a2a
 from carrel.main.cli.command import Command, Exit, Failure
 from carrel.main.cli.discovery import SERVER_OPTIONS
+from carrel.main.cli.examples import EXAMPLES
 from carrel.main.cli.mcp import commands as mcp
 from carrel.main.cli.output import Screen
-from carrel.main.cli.words import Parser, arranged
+from carrel.main.cli.wording import label_of
+from carrel.main.cli.words import HelpText, Parser, arranged
 
 COMMANDS: tuple[Command, ...] = (
     *serve.COMMANDS,
@@ -97,19 +99,28 @@ GROUPS = {
 }
 
 
+def _needs_nothing(command: Command) -> bool:
+    """Tell whether a command can be run without arguments."""
+    return all(flags[0].startswith("-") or parameters.get("nargs") == "?" for flags, parameters in command.options)
+
+
 # The groups of which a noun alone is a list.
-_LISTS = frozenset(group for group in GROUPS if any(command.name == f"{group} list" for command in COMMANDS))
+_LISTS = frozenset(
+    group for group in GROUPS for command in COMMANDS if command.name == f"{group} list" and _needs_nothing(command)
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    args = parser().parse_args(arranged(sys.argv[1:] if argv is None else argv, lists=_LISTS))
+    words = sys.argv[1:] if argv is None else argv
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A character that the terminal cannot show becomes a question mark instead of an error.
             stream.reconfigure(errors="replace")
-    screen = Screen(as_json=getattr(args, "json", False))
+    screen = Screen(as_json="--json" in words)
+    args = argparse.Namespace()
     try:
+        args = parser().parse_args(arranged(words, lists=_LISTS))
         code = int(args.run(args, screen))
         screen.out.flush()
     except KeyboardInterrupt:
@@ -120,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
     except (Failure, Refusal, NotReachable, Refused, TimedOut) as fault:
-        code, sentence = _ending(fault)
+        code, sentence = _ending(fault, args)
         if screen.as_json:
             error = getattr(fault, "code", "") or Exit(code).name.lower()
             screen.err.write(json.dumps({"error": {"code": error, "message": sentence}}, ensure_ascii=False) + "\n")
@@ -138,31 +149,65 @@ def parser() -> argparse.ArgumentParser:
         "3 not reachable, 4 not allowed, 5 timed out.",
     )
     top.add_argument("--version", action="version", version=f"carrel {__version__}")
-    top.set_defaults(run=_help)
+    top.set_defaults(run=_help_of(top))
     commands: Any = top.add_subparsers(title="commands", metavar="COMMAND")
     groups: dict[str, Any] = {}
-    for command in (*COMMANDS, completion.command(parser)):
+    for command in (*COMMANDS, *completion.commands(parser)):
         group, _, name = command.name.rpartition(" ")
         if group and group not in groups:
-            added = commands.add_parser(group, help=GROUPS[group], description=GROUPS[group])
-            groups[group] = added.add_subparsers(title="commands", metavar="COMMAND", required=True)
+            alone = f"`carrel {group}` alone lists them." if group in _LISTS else ""
+            added = commands.add_parser(group, help=GROUPS[group], description=GROUPS[group], epilog=alone)
+            added.set_defaults(run=_help_of(added))
+            groups[group] = added.add_subparsers(title="commands", metavar="COMMAND")
         _add(groups[group] if group else commands, name, command)
     return top
 
 
-def _help(_: argparse.Namespace, screen: Screen) -> int:
-    screen.out.write(parser().format_help())
-    return Exit.OK
+def _help_of(shown: argparse.ArgumentParser) -> Callable[[argparse.Namespace, Screen], int]:
+    """Return a command that shows the help of a parser."""
+
+    def show(_: argparse.Namespace, screen: Screen) -> int:
+        screen.out.write(shown.format_help())
+        return Exit.OK
+
+    return show
 
 
 def _add(group: Any, name: str, command: Command) -> None:
-    added = group.add_parser(name, help=command.summary, description=command.summary)
-    for flags, parameters in (*command.options, *(SERVER_OPTIONS if command.needs_server else ())):
+    added = group.add_parser(
+        name,
+        **({"help": command.summary} if command.summary else {}),
+        description=command.summary,
+        usage=" ".join(["carrel", command.name, "[OPTIONS]", *_positionals(command)]),
+        epilog=_examples(command.name),
+        formatter_class=HelpText,
+    )
+    for flags, parameters in command.options:
         added.add_argument(*flags, **parameters)
+    if command.needs_server:
+        server = added.add_argument_group("which server, and how the answer is printed")
+        for flags, parameters in SERVER_OPTIONS:
+            server.add_argument(*flags, **parameters)
     added.set_defaults(run=command.run, parser=added)
 
 
-def _ending(fault: Exception) -> tuple[int, str]:
+def _positionals(command: Command) -> list[str]:
+    """Return the arguments of a command that have no flags, as the usage line shows them."""
+    shown = []
+    for flags, parameters in command.options:
+        if not flags[0].startswith("-"):
+            name = str(parameters.get("metavar") or "|".join(parameters.get("choices") or flags))
+            shown.append({"?": f"[{name}]", "+": f"{name}…", "*": f"[{name}…]"}.get(str(parameters.get("nargs")), name))
+    return shown
+
+
+def _examples(name: str) -> str | None:
+    lines = EXAMPLES.get(name, ())
+    title = "examples:" if len(lines) > 1 else "example:"
+    return "\n  ".join([title, *lines]) if lines else None
+
+
+def _ending(fault: Exception, args: argparse.Namespace) -> tuple[int, str]:
     match fault:
         case Failure():
             return fault.exit_code, str(fault)
@@ -170,9 +215,18 @@ def _ending(fault: Exception) -> tuple[int, str]:
             return Exit.NOT_REACHABLE, f"{fault} Start one with `carrel up`, or name another with --url."
         case TimedOut():
             return Exit.TIMED_OUT, str(fault)
-        case Refused(not_allowed=True):
+        case Refused(not_allowed=True) if fault.status == 401 or "token" in str(fault).lower():
             return Exit.NOT_ALLOWED, f"{fault} Use another token: pass it with --token or set CARREL_TOKEN."
+        case Refused(not_allowed=True):
+            return Exit.NOT_ALLOWED, str(fault)
         case Refused(field=str() as field) if field not in str(fault):
-            return Exit.FAILED, f"{field}: {fault}"
+            return Exit.FAILED, f"{_flag(field, args)}: {fault}"
         case _:
             return Exit.FAILED, str(fault)
+
+
+def _flag(field: str, args: argparse.Namespace) -> str:
+    """Return the option that a field of the request was taken from, where it is called alike; else the field."""
+    flag = f"--{label_of(field).replace(' ', '-')}"
+    known = getattr(args, "parser", None)
+    return flag if known is not None and flag in known._option_string_actions else field

@@ -4,11 +4,11 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any
 
-from carrel.bridge import Client, segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age, first_line
-from carrel.main.cli.run_names import RUN, of_run
+from carrel.main.cli.names import RUN, RUNS, of, of_run
+from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.wording import age, in_words
 
 _BAR_CELLS = 24
 _SHOWN_LINES = 6
@@ -35,7 +35,7 @@ def receipt(args: Namespace, screen: Screen) -> int:
 def _show_step(step: Step, screen: Screen, *, in_full: bool) -> None:
     screen.line()
     screen.out.write(screen.paint("bold", f"Step {step['n']}") + f"  attempt {step['attempt']}")
-    screen.line(f"  {step.get('model') or 'no model'}  {step.get('sentAt') or 'nothing was sent'}")
+    screen.line(f"  {step.get('model') or 'no model'}  {in_words(step.get('sentAt')) or 'nothing was sent'}")
     sections = [
         (f"instructions {step.get('instructionsVersion') or ''}".strip(), _text(step.get("instructions"))),
         ("input", _text(step.get("input"))),
@@ -105,7 +105,9 @@ def _item_text(item: dict[str, Any]) -> str:
 def compare(args: Namespace, screen: Screen) -> int:
     """Show how the receipts of two runs differ."""
     with connect(args) as client:
-        answer = of_run(client, args.run_id, lambda run_id: _compared(client, run_id, args.other))
+        answer = of_run(client, args.other, lambda other: of(
+            client, RUNS, args.run_id, lambda path: client.get(f"{path}/receipt/compare", {"with": other})
+        ))  # fmt: skip
     if screen.as_json:
         return screen.json(answer)
     if answer["same"]:
@@ -121,11 +123,6 @@ def compare(args: Namespace, screen: Screen) -> int:
         for tool in answer["tools"].get(name) or []:
             screen.out.write("  " + screen.paint(colour, f"{sign} {_flat(tool)}") + "\n")
     return Exit.OK
-
-
-def _compared(client: Client, run_id: str, other: str) -> dict[str, Any]:
-    answer: dict[str, Any] = client.get(f"/api/runs/{segment(run_id)}/receipt/compare", {"with": other})
-    return answer
 
 
 def _diff_lines(diff: object) -> Iterable[str]:
@@ -154,7 +151,9 @@ def show_reasons(answer: dict[str, Any], screen: Screen, *, moving: str, otherwi
         screen.line(moving if answer["moving"] else otherwise)
     for reason in answer["reasons"]:
         since = f" (for {age(reason['since'])})" if reason.get("since") else ""
-        screen.line(f"{reason['text']}{since}")
+        first, *rest = reason["text"].split("\n")
+        for line in (f"{first}{since}", *rest):
+            screen.line(line)
         for action in reason.get("actions") or []:
             screen.line(f"  → {action}")
 
@@ -171,5 +170,10 @@ COMMANDS = (
             option("--full", action="store_true", help="print every line"),
         ),
     ),
-    Command("runs compare", "compare the receipts of two runs", compare, (RUN, option("other", metavar="OTHER"))),
+    Command(
+        "runs compare",
+        "compare the receipts of two runs",
+        compare,
+        (RUN, option("other", metavar="OTHER", help="the run to compare it with")),
+    ),
 )

@@ -1,6 +1,8 @@
 """Waiting for a run and showing its result; shared by the commands that send messages."""
 
-from carrel.bridge import Client, Fault, Run, TimedOut
+from http import HTTPStatus
+
+from carrel.bridge import Client, Fault, Refused, Run, TimedOut
 from carrel.kernel import MS_PER_SECOND, SystemClock
 from carrel.main.cli.command import Exit, Option, option
 from carrel.main.cli.output import Screen
@@ -64,7 +66,7 @@ def show_result(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
     if run.state == "waiting":
         if with_reply:
             screen.line(question_of(run))
-        if run.waiting_for != "tool_output":
+        if asks_person(run):
             how = "yes|no" if run.waiting_for == "approval" else "TEXT"
             screen.note(f"To answer: `carrel runs answer {run.id} {how}`")
         return Exit.OK
@@ -92,18 +94,25 @@ def question_of(run: Run) -> str:
     return f"Waiting for your {run.waiting_for or 'input'}: {run.question}"
 
 
+def asks_person(run: Run) -> bool:
+    """Tell whether the run waits for a person."""
+    return run.state == "waiting" and run.waiting_for != "tool_output"
+
+
+def newest_question(client: Client, session_key: str) -> Run | None:
+    """Return the newest run of a session if it waits for a person."""
+    try:
+        newest = list(client.runs.list(session_key=session_key, limit=1))
+    except Refused as refused:
+        if refused.status != HTTPStatus.NOT_FOUND:
+            raise
+        # The first message creates the session.
+        return None
+    return newest[0] if newest and asks_person(newest[0]) else None
+
+
 def why_ended(run: Run) -> str:
     """Return why a run failed or was cancelled, in a few words."""
     error = run.error.message if run.error else ""
     words = error or run.note or run.reason or "no reason was given"
     return f"{words} (details: `carrel runs why {run.id}`)" if run.state == "failed" else words
-
-
-def answer_run(client: Client, run: Run, text: str) -> Run:
-    """Answer a waiting run; for an approval, yes and no mean just that, and anything else is a no with reasons."""
-    if run.waiting_for != "approval":
-        return client.runs.answer(run.id, text)
-    word = text.strip().lower()
-    if word in ("y", "yes", "ok", "approve"):
-        return client.runs.approve(run.id)
-    return client.runs.deny(run.id, "" if word in ("n", "no", "deny") else text)

@@ -2,14 +2,20 @@
 
 from argparse import Namespace
 
-from carrel.bridge import segment
+from carrel.bridge import Run
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age, first_line
-from carrel.main.cli.run_names import RUN, of_run
-from carrel.main.cli.run_results import answer_run, wait_and_show
+from carrel.main.cli.names import RUN, RUNS, of, of_run
+from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.run_results import wait_and_show
+from carrel.main.cli.wording import age
 
 WAIT_SECONDS = 600.0
+# What is shown below the rest, or says nothing to people; programs read it with --json.
+_HIDDEN = frozenset({
+    "message", "reply", "accountId", "sessionId", "deliverySessionKey", "attributes", "announce",
+    "deliveryInstructionProfileVersion", "instructionsSha256",
+})  # fmt: skip
 
 
 def list_runs(args: Namespace, screen: Screen) -> int:
@@ -21,11 +27,8 @@ def list_runs(args: Namespace, screen: Screen) -> int:
         )  # fmt: skip
     if screen.as_json:
         return screen.json(listed.raw)
-    rows = [
-        (run.id, run.state, run.agent_id, run.session_key, age(run.created_at), first_line(run.message.text))
-        for run in listed
-    ]
-    screen.table(("RUN", "STATE", "AGENT", "SESSION", "AGE", "MESSAGE"), rows, empty="No runs yet.")
+    rows = [(run.id, run.state, run.agent_id, run.session_key, age(run.created_at), _subject(run)) for run in listed]
+    screen.table(("RUN", "STATE", "AGENT", "SESSION", "AGE", "MESSAGE OR QUESTION"), rows, empty="No runs yet.")
     return Exit.OK
 
 
@@ -35,8 +38,11 @@ def show(args: Namespace, screen: Screen) -> int:
         run = of_run(client, args.run_id, client.runs.get)
     if screen.as_json:
         return screen.json({"run": run.raw})
-    screen.facts([(name, value) for name, value in run.raw.items() if name not in ("message", "reply")])
-    for title, text in (("Message", run.message.text), ("Reply", run.reply)):
+    # The question is shown below instead of the note that has it.
+    hidden = _HIDDEN | {"note"} if run.question else _HIDDEN
+    screen.facts((name, value) for name, value in run.raw.items() if name not in hidden)
+    said = ("Question", run.question) if run.question else ("Reply", run.reply)
+    for title, text in (("Message", run.message.text), said):
         if text:
             screen.line()
             screen.out.write(screen.paint("bold", title) + "\n")
@@ -53,16 +59,15 @@ def wait(args: Namespace, screen: Screen) -> int:
 
 def answer(args: Namespace, screen: Screen) -> int:
     """Answer a run that is waiting for a person."""
-    given = {name: text for name in ("text", "approve", "deny") if (text := getattr(args, name)) is not None}
+    given: dict[str, str] = {
+        name: text for name in ("text", "approve", "deny") if (text := getattr(args, name)) is not None
+    }
     if len(given) != 1:
         raise Failure(Exit.USAGE, "Answer with a text, --approve or --deny.")
     ((name, text),) = given.items()
     with connect(args) as client:
-        run = of_run(client, args.run_id, client.runs.get)
-        if name == "text":
-            answered = answer_run(client, run, text)
-        else:
-            answered = (client.runs.approve if name == "approve" else client.runs.deny)(run.id, text)
+        how = {"text": client.runs.answer, "approve": client.runs.approve, "deny": client.runs.deny}[name]
+        answered = of_run(client, args.run_id, lambda run_id: how(run_id, text))
     if screen.as_json:
         return screen.json({"run": answered.raw})
     screen.line("Answered. The run continues.")
@@ -82,11 +87,15 @@ def cancel(args: Namespace, screen: Screen) -> int:
 def retry(args: Namespace, screen: Screen) -> int:
     """Send a failed run's message again, as a new run."""
     with connect(args) as client:
-        answer = of_run(client, args.run_id, lambda run_id: client.post(f"/api/runs/{segment(run_id)}/retry"))
+        answer = of(client, RUNS, args.run_id, lambda path: client.post(f"{path}/retry"))
     if screen.as_json:
         return screen.json(answer)
     screen.line(answer["runId"])
     return Exit.OK
+
+
+def _subject(run: Run) -> str:
+    return first_line(run.question.partition("\n")[0] if run.question else run.message.text)
 
 
 COMMANDS = (
@@ -95,9 +104,9 @@ COMMANDS = (
         "list runs",
         list_runs,
         (
-            option("--session", metavar="KEY"),
-            option("--agent", metavar="ID"),
-            option("--task", metavar="ID", help="only runs of this task"),
+            option("--session", metavar="SESSION", help="only runs of this session"),
+            option("--agent", metavar="AGENT", help="only runs of this agent"),
+            option("--task", metavar="TASK", help="only runs of this task"),
             option("--state", choices=("queued", "running", "waiting", "completed", "failed", "cancelled")),
             option("--waiting-for", choices=("person", "program"), help="only runs that wait for one of them"),
             option("--limit", type=int, default=50, metavar="N"),

@@ -3,14 +3,15 @@
 from argparse import Namespace
 from typing import Any
 
-from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
+from carrel.main.cli.names import MAIN, SCHEDULES, of
 from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.run_results import wait_and_show, wait_option
 from carrel.main.cli.runs import WAIT_SECONDS
+from carrel.main.cli.wording import distance, in_words
 
-_ID = option("schedule_id", metavar="SCHEDULE", help="id of the schedule")
+_ID = option("schedule_id", metavar="SCHEDULE", help="id of the schedule, cut to what is unique")
 _HEADERS = ("SCHEDULE", "STATE", "WHEN", "NEXT", "LAST", "TIMES", "MESSAGE")
 
 
@@ -21,7 +22,8 @@ def list_schedules(args: Namespace, screen: Screen) -> int:
     if screen.as_json:
         return screen.json(answer)
     rows = [_row(schedule) for schedule in answer["schedules"]]
-    screen.table(_HEADERS, rows, empty="No schedules yet. To create one: `carrel schedule create SESSION CRON MESSAGE`")
+    empty = "No schedules yet. To create one: `carrel schedule create SESSION CRON MESSAGE`"
+    screen.table(_HEADERS, rows, empty=empty, whole_ids=args.session != MAIN)
     return Exit.OK
 
 
@@ -30,7 +32,7 @@ def _row(schedule: dict[str, Any]) -> tuple[object, ...]:
     state = "enabled" if schedule["enabled"] else "disabled" if reason in (None, "requested") else reason
     zone = "" if schedule["timezone"] == "UTC" else f" {schedule['timezone']}"
     most = f"/{schedule['maxExecutions']}" if schedule["maxExecutions"] > 0 else ""
-    following = schedule.get("retryAt") or schedule.get("nextAt") or ""
+    following = distance(schedule.get("retryAt") or schedule.get("nextAt"))
     times = f"{schedule['executionCount']}{most}"
     when, last = f"{schedule['cron']}{zone}", schedule.get("lastStatus") or ""
     target = f"{schedule['type']} {schedule['targetId']}" if schedule.get("targetId") else None
@@ -57,20 +59,20 @@ def create(args: Namespace, screen: Screen) -> int:
         return screen.json(answer)
     screen.line(answer["schedule"]["id"])
     if screen.is_terminal:
-        screen.note(f"Next run: {answer['schedule']['nextAt'] or 'none, the schedule is disabled'}")
+        screen.note(f"Next run: {in_words(answer['schedule']['nextAt']) or 'none, the schedule is disabled'}")
     return Exit.OK
 
 
 def show(args: Namespace, screen: Screen) -> int:
     """Show one schedule in full."""
     with connect(args) as client:
-        return _show(client.get(_path(args)), screen)
+        return _show(of(client, SCHEDULES, args.schedule_id, client.get), screen)
 
 
 def run(args: Namespace, screen: Screen) -> int:
     """Fire a schedule now; with --wait, print the reply."""
     with connect(args) as client:
-        fired = client.post(f"{_path(args)}/run")
+        fired = of(client, SCHEDULES, args.schedule_id, lambda path: client.post(f"{path}/run"))
         if args.wait is None:
             return _show_fired(fired, screen)
         return wait_and_show(client, fired["runId"], screen, seconds=args.wait)
@@ -94,28 +96,28 @@ def disable(args: Namespace, screen: Screen) -> int:
 
 
 def _switch(args: Namespace, screen: Screen, *, enabled: bool) -> int:
+    change = {"enabled": enabled}
     with connect(args) as client:
-        return _show(client.patch(_path(args), {"enabled": enabled}), screen)
+        return _show(of(client, SCHEDULES, args.schedule_id, lambda path: client.patch(path, change)), screen)
 
 
 def delete(args: Namespace, screen: Screen) -> int:
     """Delete a schedule; the messages it has sent stay."""
     with connect(args) as client:
-        client.delete(_path(args))
+        of(client, SCHEDULES, args.schedule_id, client.delete)
     if screen.as_json:
         return screen.json({"deleted": args.schedule_id})
     screen.line("Deleted.")
     return Exit.OK
 
 
-def _path(args: Namespace) -> str:
-    return f"/api/schedules/{segment(args.schedule_id)}"
-
-
 def _show(answer: dict[str, Any], screen: Screen) -> int:
     if screen.as_json:
         return screen.json(answer)
-    screen.facts(list(answer["schedule"].items()))
+    schedule = dict(answer["schedule"])
+    if schedule.get("maxExecutions", 0) < 0:
+        del schedule["maxExecutions"]
+    screen.facts(schedule.items())
     return Exit.OK
 
 
@@ -125,7 +127,7 @@ COMMANDS = (
         "list the schedules of a session",
         list_schedules,
         (
-            option("session", nargs="?", default="main", metavar="SESSION", help="session key (default: main)"),
+            option("session", nargs="?", default=MAIN, metavar="SESSION", help="session key (default: main)"),
             option("--limit", type=int, default=50, metavar="N"),
         ),
     ),

@@ -6,7 +6,8 @@ from typing import Any
 
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age, first_line
+from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.wording import age
 
 # The list in an answer -> what each of its hits is called.
 _KINDS = {"topics": "topic", "tasks": "task", "notes": "note", "logs": "entry"}
@@ -30,7 +31,7 @@ def search(args: Namespace, screen: Screen) -> int:
     if screen.as_json:
         return screen.json(answer)
     rows = sorted(_rows(answer), key=lambda row: -float(row[1]))
-    screen.table(("KIND", "SCORE", "ID", "AGE", "TEXT"), rows, empty="Nothing was found.")
+    screen.table(("KIND", "SCORE", "ID", "AGE", "TEXT"), rows, empty="Nothing was found.", whole_ids=True)
     return Exit.OK
 
 

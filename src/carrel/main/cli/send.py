@@ -5,6 +5,7 @@ from argparse import Namespace
 
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
+from carrel.main.cli.names import of_agent, session_key
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import wait_and_show, wait_option
 
@@ -17,7 +18,8 @@ def send(args: Namespace, screen: Screen) -> int:
     if not text.strip():
         raise Failure(Exit.USAGE, "Nothing to send; pass a text, or - to read it from stdin.")
     with connect(args) as client:
-        sent = client.send(args.target, text)
+        target = None if args.target is None else session_key(client, args.target)
+        sent = of_agent(client, _agent_in(args.target or ""), lambda: client.send(target, text))
         if args.wait is not None:
             return wait_and_show(client, sent.run_id, screen, seconds=args.wait)
     if screen.as_json:
@@ -26,6 +28,12 @@ def send(args: Namespace, screen: Screen) -> int:
     if screen.is_terminal:
         screen.note(f"Queued in {sent.session_key}. Wait for it: `carrel runs wait {sent.run_id}`")
     return Exit.OK
+
+
+def _agent_in(target: str) -> str:
+    """Return the agent that a target names, also as part of a session key."""
+    parts = target.split(":")
+    return parts[1] if len(parts) > 2 and parts[0] == "agent" else target
 
 
 COMMANDS = (

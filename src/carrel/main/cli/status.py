@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from carrel.bridge import Run
 from carrel.main.cli.command import Command, Exit
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age, first_line
+from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.run_results import question_of, why_ended
+from carrel.main.cli.wording import age
 
 _SHOWN = 10
 

@@ -5,18 +5,20 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any
 
-from carrel.bridge import Client, Refused, segment
+from carrel.bridge import Client, segment
 from carrel.kernel import elapsed_seconds
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age, first_line
+from carrel.main.cli.names import TASKS, of
+from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.receipts import show_reasons
 from carrel.main.cli.run_results import show_result, wait_for, wait_option
+from carrel.main.cli.wording import age
 
 STATUSES = ("inbox", "assigned", "in_progress", "review", "done", "blocked", "archived")
 WAIT_SECONDS = 600.0
-# How many tasks are looked at to find the one that a cut id means.
-_LOOKED_AT = 500
+# What is shown below the rest, or says nothing to people; programs read it with --json.
+_HIDDEN = ("spaceId", "sortIndex", "boardStatus", "priorityLabel", "description", "metadata", "createdBy", "pinned")
 _TAIL = 10
 _TASK = option("task", metavar="TASK", help="id of the task, cut to what is unique, or `last`")
 _LINES = option("-n", "--lines", type=int, default=_TAIL, metavar="N", help="messages of the thread (default: 10)")
@@ -26,24 +28,8 @@ Task = dict[str, Any]
 
 def _find(client: Client, name: str) -> Task:
     """Return the task that an id, the beginning of one, or `last` means."""
-    if name == "last":
-        found = client.get("/api/tasks", {"limit": 1})["tasks"]
-        if not found:
-            raise Failure(Exit.FAILED, "There are no tasks yet. To create one: `carrel tasks create TITLE`")
-        return dict(found[0])
-    try:
-        return dict(client.get(f"/api/tasks/{segment(name)}")["task"])
-    except Refused as refused:
-        if refused.status != 404:
-            raise
-        tasks = client.get("/api/tasks", {"limit": _LOOKED_AT, "includeArchived": True})["tasks"]
-        meant = [task for task in tasks if task["id"].startswith(name)]
-        if len(meant) > 1:
-            ids = ", ".join(task["id"] for task in meant[:5])
-            raise Failure(Exit.USAGE, f"Several tasks begin with {name}: {ids}. Write more of the id.") from refused
-        if not meant:
-            raise
-        return dict(meant[0])
+    found: Task = of(client, TASKS, name, client.get)["task"]
+    return found
 
 
 def _path(task: Task, *rest: str) -> str:
@@ -111,8 +97,8 @@ def show(args: Namespace, screen: Screen) -> int:
         why = client.get(_path(task, "why"))
     if screen.as_json:
         return screen.json({"task": task, "thread": thread, "why": why})
-    hidden = ("spaceId", "sortIndex", "boardStatus", "priority", "description", "metadata", "createdBy", "pinned")
-    screen.facts([(name, value) for name, value in task.items() if name not in hidden])
+    told = task | {"priority": task["priorityLabel"]}
+    screen.facts((name, value) for name, value in told.items() if name not in _HIDDEN)
     if task["description"]:
         screen.line()
         screen.line(task["description"])
@@ -297,7 +283,7 @@ COMMANDS = (
         move,
         (
             _TASK,
-            option("status", choices=(*STATUSES, "todo", "doing")),
+            option("status", choices=(*STATUSES, "todo", "doing"), metavar="STATUS", help=", ".join(STATUSES)),
             option("--reason", metavar="TEXT", help="why it is blocked"),
         ),
     ),

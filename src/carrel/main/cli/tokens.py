@@ -2,14 +2,17 @@
 
 from argparse import Namespace
 
-from carrel.bridge import segment
-from carrel.main.cli.command import Command, Exit, option
+from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen, age
+from carrel.main.cli.names import TOKENS, of
+from carrel.main.cli.output import Screen
+from carrel.main.cli.wording import age, distance
 
 
 def create(args: Namespace, screen: Screen) -> int:
     """Create a token; its secret is shown only once."""
+    if args.kind in ("agent", "user") and getattr(args, args.kind) is None:
+        raise Failure(Exit.USAGE, f"A token of kind {args.kind} needs --{args.kind}: whom it acts for.")
     body = {
         "kind": args.kind,
         "name": args.name or f"{args.kind} token",
@@ -40,7 +43,7 @@ def list_tokens(args: Namespace, screen: Screen) -> int:
             token["kind"],
             token.get("agentId") or token.get("userId") or "",
             age(token.get("lastUsedAt")) or "never",
-            token.get("expiresAt") or "never",
+            distance(token.get("expiresAt")) or "never",
             token["name"],
         )
         for token in answer["tokens"]
@@ -52,7 +55,7 @@ def list_tokens(args: Namespace, screen: Screen) -> int:
 def revoke(args: Namespace, screen: Screen) -> int:
     """Revoke a token with immediate effect."""
     with connect(args) as client:
-        client.delete(f"/api/tokens/{segment(args.token_id)}")
+        of(client, TOKENS, args.token_id, client.delete)
     if screen.as_json:
         return screen.json({"revoked": args.token_id})
     screen.line("Revoked.")
@@ -67,7 +70,7 @@ COMMANDS = (
         (
             option("kind", choices=("owner", "user", "agent", "client")),
             option("--name", help="what it is for"),
-            option("--agent", metavar="ID", help="the agent that an agent token acts for"),
+            option("--agent", metavar="AGENT", help="the agent that an agent token acts for"),
             option("--user", metavar="ID", help="the person that a user token acts for"),
             option("--agents", metavar="IDS", help="agents that a client may use, comma-separated"),
             option("--spaces", metavar="IDS", help="spaces that a person or agent is limited to, comma-separated"),
@@ -75,5 +78,10 @@ COMMANDS = (
         ),
     ),
     Command("token list", "list tokens", list_tokens),
-    Command("token revoke", "revoke a token", revoke, (option("token_id", metavar="TOKEN"),)),
+    Command(
+        "token revoke",
+        "revoke a token",
+        revoke,
+        (option("token_id", metavar="TOKEN", help="id of the token, cut to what is unique"),),
+    ),
 )

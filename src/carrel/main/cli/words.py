@@ -4,17 +4,24 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
+from carrel.main.cli.command import Exit, Failure
+
 _SPELLINGS = {"ls": "list", "rm": "delete"}
 
 
 def arranged(words: Sequence[str], *, lists: Iterable[str]) -> list[str]:
     """Return words in the form that the parser knows; `lists` are the groups that can list.
 
-    `help` shows the help of what follows it, `ls` lists, and a group alone lists as well.
+    `help` shows the help of what follows it, `ls` lists, sessions unless it is told what, and a group alone lists too.
     """
     typed = list(words)
+    if typed[:1] == ["complete"]:
+        # Words of another command line, which is not finished.
+        return typed
     if typed[:1] == ["help"]:
         return [*typed[1:], "--help"]
+    if typed[:1] == ["ls"]:
+        typed = [typed[1], "list", *typed[2:]] if typed[1:] and typed[1] in lists else ["sessions", "list", *typed[1:]]
     if len(typed) > 1:
         typed[1] = _SPELLINGS.get(typed[1], typed[1])
     if typed and typed[0] in lists and (len(typed) == 1 or _is_option(typed[1])):
@@ -53,6 +60,13 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return close[0] if close else ""
 
 
+class HelpText(argparse.HelpFormatter):
+    """Help in which texts of several lines, such as examples, stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if "\n" in text else super()._fill_text(text, width, indent)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors name what was probably meant."""
 
@@ -70,7 +84,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say in one sentence what is wrong, and end."""
-        self.exit(2, f"{self.prog}: {message}\n")
+        raise Failure(Exit.USAGE, f"{self.prog}: {message}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:

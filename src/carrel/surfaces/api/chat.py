@@ -5,7 +5,7 @@ from base64 import b64decode
 from collections.abc import Callable
 from typing import Annotated
 
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from carrel.commands import ChatMessage, Received, receive
 from carrel.kernel import PEOPLE, Access, NewAttachment, Refusal, invalid
@@ -42,12 +42,14 @@ class ChatLine(In, frozen=True, kw_only=True):
     channel_type: Channel = "web"
     client_instance_id: ClientId | None = None
     client_message_id: Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)] | None = None
+    # The run that the text answers; null for a message that answers none.
+    answers_run_id: Name | UnsetType | None = UNSET
     metadata: ChatMetadata | None = None
     attachments: Annotated[tuple[NewFile, ...], Meta(extra_json_schema={"maxItems": ATTACHMENTS_MAX})] = ()
 
 
 class ChatAccepted(Out, frozen=True, kw_only=True):
-    """The message is stored and queued."""
+    """The message is stored, and its run or the run that it answers is queued."""
 
     run_id: str
     session_id: str
@@ -73,7 +75,7 @@ class CommandAnswer(Out, frozen=True, kw_only=True):
     tool="sessions_send",
 )
 async def post_chat(call: Call[ChatLine, NoQuery]) -> Reply:
-    """Send a message to a chat, or run a command."""
+    """Send a message to a chat, answer a question that was asked in it, or run a command."""
     received = await send_line(
         call.house, call.access, call.body, lambda tx, received: call.promise(tx, _reply(received))
     )
@@ -125,6 +127,7 @@ def _message(line: ChatLine) -> ChatMessage:
         reference=line.session_key or line.session_id,
         client_instance_id=line.client_instance_id,
         client_message_id=line.client_message_id,
+        answers=line.answers_run_id,
         goal_id=None if line.metadata is None else line.metadata.goal_id,
     )
 

@@ -83,7 +83,7 @@ class WaitQuery(In, frozen=True, kw_only=True):
 
 
 class Answered(In, frozen=True, kw_only=True):
-    """The answer to a waiting run."""
+    """The answer to a waiting run. A tool call is decided by `approve`, or by a text that says yes or no."""
 
     text: Text | None = None
     approve: bool | None = None
@@ -208,8 +208,7 @@ async def answer_run(call: Call[Answered, NoQuery]) -> OneRun:
 
     def work(tx: Tx, access: Access) -> OneRun:
         run = visible_run(tx, access, call.path("id"))
-        approved = call.body.approve
-        text = run.answer_text(call.body.text, approved)
+        text, approved = run.read_answer(call.body.text, call.body.approve)
         message = Message(text=text, provenance=Provenance(kind="external_user", actor=access.actor_id))
         return OneRun(run=run_shape(tx, access, answer(tx, access, run.id, message, approved=approved)))
 

@@ -164,6 +164,7 @@ class _Connection:
             session_id=named,
             client_instance_id=frame.client_instance_id,
             client_message_id=frame.client_message_id or None,
+            answers_run_id=frame.answers_run_id,
             attachments=frame.attachments,
         )
 

@@ -46,6 +46,7 @@ class InFrame(In, frozen=True, kw_only=True):
     session_id: Reference | None = None
     client_instance_id: ClientId | None = None
     client_message_id: ClientId | None = None
+    answers_run_id: ClientId | UnsetType | None = UNSET
     text: str = ""
     attachments: tuple[NewFile, ...] = ()
 

@@ -173,6 +173,7 @@ def _result(shape: Struct) -> Result:
 MEMORY_TOOLS = (
     Tool(
         name="memory_search",
+        does="search its kept facts",
         description="Find kept facts of this session, its task and goal, and the whole account by words, best first.",
         params=SearchMemory,
         effect="read",
@@ -181,6 +182,7 @@ MEMORY_TOOLS = (
     ),
     Tool(
         name="memory_read",
+        does="read a kept fact",
         description="Read one kept fact in full.",
         params=OneMemory,
         effect="read",
@@ -189,6 +191,7 @@ MEMORY_TOOLS = (
     ),
     Tool(
         name="memory_add",
+        does="keep a fact for later",
         description="Keep a fact for later turns: of the task (task_state, result, failure, fix), of its goal "
         "(decision, constraint) or of the session.",
         params=AddMemory,
@@ -198,6 +201,7 @@ MEMORY_TOOLS = (
     ),
     Tool(
         name="memory_update",
+        does="change a kept fact",
         description="Change a kept fact of this session, its task or its goal.",
         params=UpdateMemory,
         effect="write",
@@ -206,6 +210,7 @@ MEMORY_TOOLS = (
     ),
     Tool(
         name="memory_forget",
+        does="forget a kept fact",
         description="Forget a kept fact of this session, its task or its goal.",
         params=OneMemory,
         effect="write",
@@ -214,6 +219,7 @@ MEMORY_TOOLS = (
     ),
     Tool(
         name="memory_promote",
+        does="let every session know a kept fact",
         description="Let every session of the account know a kept fact, with a reason.",
         params=PromoteMemory,
         effect="write",

@@ -142,6 +142,7 @@ def _agents_list(tx: Tx, caller: Caller, _params: AgentsList) -> Result:
 SESSION_TOOLS = (
     Tool(
         name="sessions_list",
+        does="list the sessions that it may see",
         description="List the sessions you may see, most recently used first, optionally with their last messages.",
         params=SessionsList,
         effect="read",
@@ -150,6 +151,7 @@ SESSION_TOOLS = (
     ),
     Tool(
         name="sessions_history",
+        does="read the transcript of a session",
         description="Read the transcript of a session you may see: its newest messages, oldest first.",
         params=SessionsHistory,
         effect="read",
@@ -158,6 +160,7 @@ SESSION_TOOLS = (
     ),
     Tool(
         name="session_status",
+        does="read the status of a session",
         description="Get the status of a session: state, generation, queue and token use. Your own by default.",
         params=SessionStatus,
         effect="read",
@@ -166,6 +169,7 @@ SESSION_TOOLS = (
     ),
     Tool(
         name="agents_list",
+        does="list the agents that it may spawn",
         description="List the agents you may spawn, yourself first.",
         params=AgentsList,
         effect="read",

@@ -181,6 +181,7 @@ def _answer_inline(tx: Tx, caller: Caller, run: Run) -> bool:
 SEND_TOOLS = (
     Tool(
         name=_NAME,
+        does="send a message to another session",
         description="Send a message to another session and wait for its reply; timeoutSeconds 0 does not wait.",
         params=SessionsSend,
         effect="write",

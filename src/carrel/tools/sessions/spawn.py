@@ -195,6 +195,7 @@ def _declined(params: SessionsSpawn, declined: Declined) -> Result:
 SPAWN_TOOLS = (
     Tool(
         name="sessions_spawn",
+        does="give work to a sub-agent",
         description=(
             "Give a task to a sub-agent in a session of its own, with files if it needs any. Returns at once; the "
             "result comes to this session when the sub-agent has ended."

@@ -218,6 +218,7 @@ def _request(tx: Tx, caller: Caller, params: RequestResponses) -> Result:
 WRITING_TOOLS = (
     Tool(
         name="task_status",
+        does="move a task to another status",
         description="Move a task to in_progress, review, done or blocked (with a reason); done only from review.",
         params=SetStatus,
         effect="write",
@@ -228,6 +229,7 @@ WRITING_TOOLS = (
     ),
     Tool(
         name="task_update",
+        does="change a task",
         description="Change a task: title, description, priority, tags, due date, status; as orchestrator, assignees.",
         params=UpdateTask,
         effect="write",
@@ -238,6 +240,7 @@ WRITING_TOOLS = (
     ),
     Tool(
         name="task_create",
+        does="create a task",
         description="Create a task; as orchestrator, also assign it to agents and users by their slugs.",
         params=CreateTask,
         effect="write",
@@ -247,6 +250,7 @@ WRITING_TOOLS = (
     ),
     Tool(
         name="task_assign",
+        does="assign a task",
         description="Assign a task to agents and users by their slugs; they are notified.",
         params=AssignTask,
         effect="write",
@@ -257,6 +261,7 @@ WRITING_TOOLS = (
     ),
     Tool(
         name="task_message",
+        does="write to the thread of a task",
         description="Write a message to the thread of a task; those who follow it are notified.",
         params=PostMessage,
         effect="write",
@@ -267,6 +272,7 @@ WRITING_TOOLS = (
     ),
     Tool(
         name="task_delete",
+        does="archive a task",
         description="Archive a task, with a reason: it can be read, but nobody works on it any more.",
         params=DeleteTask,
         effect="write",
@@ -277,6 +283,7 @@ WRITING_TOOLS = (
     ),
     Tool(
         name="response_request",
+        does="ask other agents for a response on a task",
         description="Ask other agents for a response on a task, by default this one. Says who was not asked, and why.",
         params=RequestResponses,
         effect="write",

@@ -130,6 +130,7 @@ def _task_search(tx: Tx, caller: Caller, params: SearchTasks) -> Result:
 READING_TOOLS = (
     Tool(
         name="task_history",
+        does="read the history of a task",
         description="Read a task with its newest messages, oldest first, and its activities, newest first.",
         params=HistoryOfTask,
         effect="read",
@@ -138,6 +139,7 @@ READING_TOOLS = (
     ),
     Tool(
         name="task_load",
+        does="read a task and its messages",
         description="Read a task with its newest messages, oldest first; task_history also has its activities.",
         params=LoadTask,
         effect="read",
@@ -146,6 +148,7 @@ READING_TOOLS = (
     ),
     Tool(
         name="task_list",
+        does="list tasks",
         description="List tasks, newest first: all that are not archived, or those of a status or an assignee.",
         params=ListTasks,
         effect="read",
@@ -155,6 +158,7 @@ READING_TOOLS = (
     ),
     Tool(
         name="task_get",
+        does="read a task",
         description="Get one task.",
         params=GetTask,
         effect="read",
@@ -164,6 +168,7 @@ READING_TOOLS = (
     ),
     Tool(
         name="task_thread",
+        does="read the thread of a task",
         description="Read the thread of a task: its newest messages, oldest first.",
         params=ThreadOfTask,
         effect="read",
@@ -173,6 +178,7 @@ READING_TOOLS = (
     ),
     Tool(
         name="task_search",
+        does="search tasks",
         description="Find tasks by words in their title, description or reason for being blocked, best first.",
         params=SearchTasks,
         effect="read",

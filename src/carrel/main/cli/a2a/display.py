@@ -5,7 +5,8 @@ from typing import Any
 
 from carrel.a2a import RemoteTask, interfaces_of, message_text
 from carrel.main.cli.command import Exit
-from carrel.main.cli.output import Screen, age, first_line
+from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.wording import age
 
 Item = dict[str, Any]
 
@@ -60,7 +61,7 @@ def show_tasks(answer: Item, screen: Screen) -> int:
         (one.id, one.state, one.context_id, _age(one.status.get("timestamp")), first_line(one.status_text))
         for one in tasks
     ]
-    screen.table(("TASK", "STATE", "CONTEXT", "SINCE", "MESSAGE"), rows, empty="No tasks yet.")
+    screen.table(("TASK", "STATE", "CONTEXT", "SINCE", "MESSAGE"), rows, empty="No tasks yet.", whole_ids=True)
     if answer.get("nextPageToken"):
         screen.note(f"More tasks: --page {answer['nextPageToken']}")
     return Exit.OK

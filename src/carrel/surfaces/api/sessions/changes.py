@@ -70,6 +70,12 @@ class ResetSession(Out, frozen=True, kw_only=True):
     next_generation: int
 
 
+class RestoredSession(OneSession, frozen=True, kw_only=True):
+    """A session that was brought back, and whether the generation that was archived is open again."""
+
+    reopened: bool
+
+
 class StoppedRuns(Out, frozen=True, kw_only=True):
     """The runs that were cancelled."""
 
@@ -164,21 +170,26 @@ async def stop_session(call: Call[None, NoQuery]) -> StoppedRuns:
 @endpoint("POST", "/api/sessions/{key}/archive", answers={200: OneSession}, who=PEOPLE)
 async def archive_session(call: Call[None, NoQuery]) -> OneSession:
     """Archive a session and close its generation; its transcript is kept."""
-    return await _archive(call, archived=True)
 
-
-@endpoint("POST", "/api/sessions/{key}/unarchive", answers={200: OneSession}, who=PEOPLE)
-async def unarchive_session(call: Call[None, NoQuery]) -> OneSession:
-    """Bring back an archived session."""
-    return await _archive(call, archived=False)
-
-
-async def _archive(call: Call[None, NoQuery], *, archived: bool) -> OneSession:
     def work(tx: Tx, access: Access) -> OneSession:
         lane, _ = find(tx, access, call.path("key"))
-        set_archived(tx, access, lane, archived=archived)
+        set_archived(tx, access, lane.session_key, archived=True)
         lane, session = find(tx, access, lane.key)
         return OneSession(session=session_shape(tx, access, lane, session))
+
+    return await call.write(work)
+
+
+@endpoint("POST", "/api/sessions/{key}/unarchive", answers={200: RestoredSession}, who=PEOPLE)
+async def unarchive_session(call: Call[None, NoQuery]) -> RestoredSession:
+    """Bring back an archived session; it goes on in the same generation, unless that one is closed for good."""
+
+    def work(tx: Tx, access: Access) -> RestoredSession:
+        lane, _ = find(tx, access, call.path("key"))
+        reopened = set_archived(tx, access, lane.session_key, archived=False)
+        lane, session = find(tx, access, lane.key)
+        shape = session_shape(tx, access, lane, session)
+        return RestoredSession(session=shape, reopened=reopened is not None)
 
     return await call.write(work)
 

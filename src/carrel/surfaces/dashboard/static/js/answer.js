@@ -3,6 +3,7 @@
 import { post, runPath } from "./api.js";
 import { actionButton } from "./action.js";
 import { freshId, h, setText } from "./dom.js";
+import { markdown } from "./markdown/view.js";
 
 /** Return the answer form of a waiting run. It is kept as long as the run waits, so a half-written answer is not lost. */
 export function answerForm(run, { answered = () => {} } = {}) {
@@ -62,10 +63,6 @@ export function answerForm(run, { answered = () => {} } = {}) {
   );
 }
 
-function cancelOnly(run, answered) {
-  return h("div", { class: "answer" }, h("div", { class: "buttons" }, cancelButton(run, answered).nodes));
-}
-
 function cancelButton(run, answered) {
   return actionButton({
     label: "Cancel run", busy: "Cancelling…", done: "Cancelled", kind: "plain",
@@ -73,7 +70,13 @@ function cancelButton(run, answered) {
   });
 }
 
-/** Return the question of a waiting run. */
+/** Return the question of a waiting run. What is to be approved is shown as it is: Markdown could hide a part of it. */
 export function question(run) {
-  return run.reply || run.note || "The agent is waiting but gave no question.";
+  const text = run.reply || run.note || "The agent is waiting but gave no question.";
+  return run.waitingFor === "approval" ? h("p", { class: "prose" }, text) : markdown(text);
+}
+
+/** Return only the button that cancels a waiting run: it is answered elsewhere on the page, or by a program. */
+export function cancelOnly(run, answered = () => {}) {
+  return h("div", { class: "answer" }, h("div", { class: "buttons" }, cancelButton(run, answered).nodes));
 }

@@ -1,6 +1,6 @@
 // Chat: one lane at a time with its live transcript, and the recent chats beside it.
 
-import { chatHref, get, post, url } from "../api.js";
+import { chatHref, get, post, runPath, url } from "../api.js";
 import { actionButton } from "../action.js";
 import { h, setAttribute, setChildren, setText } from "../dom.js";
 import { instanceId } from "../instance.js";
@@ -11,6 +11,9 @@ import { ChatLane } from "./lane.js";
 import { rail } from "./rail.js";
 import { chatSocket } from "./socket.js";
 import { transcript } from "./transcript.js";
+
+// The question is still open; with any other refusal it is not.
+const UNCLEAR = 400;
 
 /** Open Chat on a lane, or on this browser's active one when `key` is null: `{element, focus, stop}`. */
 export function chatView({ feed, go, setTitle }, key) {
@@ -77,7 +80,7 @@ function lanePane({ feed, go, setTitle, key, isNew }) {
   const slow = h("p", { class: "note slow", role: "status" });
   const script = transcript({ agent: splitKey(key).agent || "Agent", resend: send, discard });
   const older = actionButton({ label: "Show older messages", busy: "Loading…", kind: "quiet", act: () => lane.readOlder().then(draw) });
-  const write = composer({ key, send: (text) => send(lane.write(text)) });
+  const write = composer({ key, send: (text, answers) => send(lane.write(text, answers)), decide });
   let drawn = isNew;
   let remembered = false;
   let frame = 0;
@@ -89,6 +92,7 @@ function lanePane({ feed, go, setTitle, key, isNew }) {
     const items = lane.items;
     script.update(items);
     write.setOccupied(lane.occupied);
+    write.setAsking(lane.asking);
     older.button.hidden = lane.olderCursor === null;
     empty.hidden = !drawn || items.length > 0;
     setText(title, lane.row === null ? laneName(key) : laneTitle(lane.row));
@@ -117,10 +121,29 @@ function lanePane({ feed, go, setTitle, key, isNew }) {
     draw();
     const answer = await sending;
     if (ending.signal.aborted) return;
+    if (answer === null) takeBack(line);
     if (!remembered && answer?.runId) remembered = remember(key);
     draw();
     refresh.ask();
     if (answer?.sessionKey && answer.sessionKey !== key) go(chatHref(answer.sessionKey));
+  }
+
+  // A text that the server did not take as an answer goes back into the field; without its word, it may have been taken.
+  function takeBack(line) {
+    if (line.answers === null || line.status < 400 || line.status >= 500) return;
+    if (line.status !== UNCLEAR) {
+      lane.answered(line.answers);
+      line.answers = null;
+    }
+    draw();
+    if (write.takeBack(line)) lane.discard(line);
+  }
+
+  async function decide(run, decision) {
+    await post(runPath(run.id, "/answer"), decision);
+    lane.answered(run.id);
+    draw();
+    refresh.ask();
   }
 
   function discard(line) {

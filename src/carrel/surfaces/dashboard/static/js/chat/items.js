@@ -12,14 +12,15 @@ export function textOf(message) {
 
 /**
  * Merge messages, runs, partial replies, queue and unsent messages into one list of items with stable keys.
- * `live` maps a run's id to `{text, done}`; `asides` are replies to commands, which the journal does not store.
+ * `live` maps a run's id to `{text, done}`; `asides` are replies to commands, which the journal does not store; `asking`
+ * is the run that the next message answers.
  */
-export function itemsOf({ messages, runs, running, queued, live, unsent, asides }) {
+export function itemsOf({ messages, runs, running, queued, live, unsent, asides, asking }) {
   const ofRun = groupByRun(messages);
   const dated = [
-    ...messageItems(messages, runs, ofRun),
+    ...messageItems(messages, runs, ofRun, asking),
     ...asides.map((aside) => ({ at: aside.at, item: { key: aside.id, kind: "aside", ...aside } })),
-    ...outsideTranscript(messages, runs, ofRun),
+    ...outsideTranscript(messages, runs, ofRun, asking),
   ];
   dated.sort((one, other) => one.at - other.at);
   const items = dated.map((entry) => entry.item);
@@ -39,7 +40,7 @@ function groupByRun(messages) {
   return ofRun;
 }
 
-function messageItems(messages, runs, ofRun) {
+function messageItems(messages, runs, ofRun, asking) {
   const dated = [];
   let call = null;
   for (const message of messages) {
@@ -52,9 +53,9 @@ function messageItems(messages, runs, ofRun) {
       dated.push({ at, item: call });
     } else {
       call = null;
-      dated.push({ at, item: { key: message.id, kind: "said", message, receipt: receiptOf(message, runs, ofRun), asked: ofRun.get(message.runId)?.[0].provenance } });
+      if (!isApproval(message, runs)) dated.push({ at, item: { key: message.id, kind: "said", message, receipt: receiptOf(message, runs, ofRun), asked: ofRun.get(message.runId)?.[0].provenance } });
     }
-    const ending = endingAfter(message, runs, ofRun);
+    const ending = endingAfter(message, runs, ofRun, asking);
     if (ending !== null) dated.push({ at, item: ending });
   }
   return dated;
@@ -69,11 +70,22 @@ function receiptOf(message, runs, ofRun) {
 }
 
 /** Return the item after a run's last message: that it failed, was cancelled or asks something. */
-function endingAfter(message, runs, ofRun) {
+function endingAfter(message, runs, ofRun, asking) {
   const run = runs.get(message.runId);
   if (run === undefined || ofRun.get(run.id).at(-1) !== message) return null;
-  if (run.state === "waiting") return { key: `asks-${run.id}`, kind: "asks", run, isShown: isShown(run, ofRun) };
+  if (run.state === "waiting") return asksItem(run, asking, { isShown: run.waitingFor !== "approval" && isShown(run, ofRun) });
   return ENDED_BADLY.has(run.state) ? { key: `ended-${run.id}`, kind: "ended", run } : null;
+}
+
+function asksItem(run, asking, more) {
+  const byMessage = run.id === asking?.id;
+  return { key: `asks-${run.id}-${byMessage}`, kind: "asks", run, byMessage, ...more };
+}
+
+/** Tell whether a message is the open question of an approval, which is shown with its buttons. */
+function isApproval(message, runs) {
+  const run = runs.get(message.runId);
+  return run?.state === "waiting" && run.waitingFor === "approval" && message.role === "assistant" && textOf(message) === run.note;
 }
 
 /** Tell whether the transcript already shows the question. */
@@ -83,14 +95,14 @@ function isShown(run, ofRun) {
 }
 
 /** Return items for runs that ended or ask something before their message entered the transcript. */
-function outsideTranscript(messages, runs, ofRun) {
+function outsideTranscript(messages, runs, ofRun, asking) {
   const oldest = messages.length > 0 ? (instant(messages[0].timestamp) ?? 0) : 0;
   const dated = [];
   for (const run of runs.values()) {
     const at = instant(run.createdAt) ?? 0;
     if (ofRun.has(run.id) || at < oldest) continue;
     if (ENDED_BADLY.has(run.state)) dated.push({ at, item: { key: `ended-${run.id}`, kind: "ended", run, withMessage: true } });
-    else if (run.state === "waiting") dated.push({ at, item: { key: `asks-${run.id}`, kind: "asks", run, withMessage: true } });
+    else if (run.state === "waiting") dated.push({ at, item: asksItem(run, asking, { withMessage: true }) });
   }
   return dated;
 }

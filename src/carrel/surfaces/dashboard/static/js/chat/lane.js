@@ -33,12 +33,18 @@ export class ChatLane {
   get items() {
     return itemsOf({
       messages: this.messages, runs: this.runs, running: this.running, queued: this.queued,
-      live: this.#live, unsent: this.#unsent, asides: asidesByLane.get(this.key),
+      live: this.#live, unsent: this.#unsent, asides: asidesByLane.get(this.key), asking: this.asking,
     });
   }
 
   get occupied() {
     return this.running !== null || this.queued.length > 0;
+  }
+
+  /** The run that the next message answers: the newest one, if it waits for a person. */
+  get asking() {
+    const newest = this.runs.values().next().value;
+    return newest?.state === "waiting" && newest.waitingFor !== "tool_output" ? newest : null;
   }
 
   /** Reload the lane; one that does not exist yet is shown empty. */
@@ -131,9 +137,9 @@ export class ChatLane {
     return frame.type === "system_event" && frame.eventType !== "typing" ? "read" : false;
   }
 
-  /** Add a message that is about to be sent; it is shown at once, marked as not accepted yet. */
-  write(text) {
-    const line = { id: randomId(), text, runId: null, state: "sending", error: "" };
+  /** Add a message that is about to be sent; it is shown at once, marked as not accepted yet. `answers` is a run or null. */
+  write(text, answers) {
+    const line = { id: randomId(), text, answers, runId: null, state: "sending", error: "", status: 0 };
     this.#unsent.push(line);
     return line;
   }
@@ -158,7 +164,9 @@ export class ChatLane {
     try {
       const answer = await post("/api/chat", {
         text: line.text, sessionKey: this.key, channelType: "web", clientInstanceId: instanceId(), clientMessageId: line.id,
+        answersRunId: line.answers,
       });
+      this.answered(line.answers);
       if (answer.runId) {
         line.runId = answer.runId;
         line.state = "accepted";
@@ -170,8 +178,15 @@ export class ChatLane {
     } catch (error) {
       line.state = "refused";
       line.error = error.message;
+      line.status = error.status;
       return null;
     }
+  }
+
+  /** Note that a run was answered: until the lane is reloaded, it must not be answered again. */
+  answered(runId) {
+    const run = this.runs.get(runId);
+    if (run !== undefined) this.runs.set(runId, { ...run, state: "queued" });
   }
 
   // By the server's clock, so that later messages sort after it.

@@ -1,10 +1,11 @@
 // The transcript: one row per item, kept as long as the item exists.
 
 import { age } from "../ages.js";
-import { answerForm, question } from "../answer.js";
+import { answerForm, cancelOnly, question } from "../answer.js";
 import { post, runPath } from "../api.js";
 import { actionButton } from "../action.js";
-import { h, keyed, setAttribute, setChildren, setText } from "../dom.js";
+import { h, keyed, setAttribute, setText } from "../dom.js";
+import { growing, markdown } from "../markdown/view.js";
 import { prose } from "../prose.js";
 import { openReceipt } from "../receipt.js";
 import { faultOf, sourceOf, firstLine, isNoReply, targetOf, waitsFor, whyEnded } from "../format.js";
@@ -71,7 +72,7 @@ function saidRow({ message, asked }, agent) {
   const foot = h("p", { class: "foot" }, source ? h("span", {}, source) : null, when.element);
   const text = textOf(message);
   const silent = message.role === "assistant" && isNoReply(text);
-  const element = row(`said ${message.role}`, speaker, silent ? h("p", { class: "note" }, "The agent chose not to reply.") : prose(text), foot);
+  const element = row(`said ${message.role}`, speaker, silent ? h("p", { class: "note" }, "The agent chose not to reply.") : message.role === "assistant" ? markdown(text) : prose(text), foot);
   let linked = null;
   return {
     element,
@@ -112,16 +113,17 @@ function endedRow({ run, withMessage }) {
   return { element, update: (item) => setText(why, `${failed ? "The run failed" : "The run was cancelled"}: ${whyEnded(item.run)}`) };
 }
 
-function asksRow({ run, isShown, withMessage }) {
+function asksRow({ run, isShown, withMessage, byMessage }) {
   return still(row("asks", "Waiting",
     withMessage ? h("p", { class: "prose original" }, run.message?.text ?? "") : null,
     h("p", { class: "why" }, `The agent ${waitsFor(run)}.`),
-    isShown ? null : h("div", { class: "question" }, prose(question(run))),
-    answerForm(run)));
+    isShown ? null : h("div", { class: "question" }, question(run)),
+    byMessage ? cancelOnly(run) : answerForm(run)));
 }
 
 function speakingRow(first, agent) {
   const words = h("div", { class: "live-words" });
+  const show = growing(words);
   const since = age("", "");
   const working = h("p", { class: "working" }, h("span", { class: "pulse", "aria-hidden": "true" }), h("span", {}, "working "), since.element);
   const fault = h("p", { class: "fault", role: "status" });
@@ -132,7 +134,7 @@ function speakingRow(first, agent) {
     element: pair,
     update(item) {
       setAttribute(element, "aria-busy", String(item.working));
-      setChildren(words, prose(item.text));
+      show(item.text);
       working.hidden = !item.working;
       setText(fault, item.working ? faultOf(item.run) : "");
       since.set(item.run?.startedAt ?? null);

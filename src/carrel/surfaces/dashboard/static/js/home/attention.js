@@ -5,7 +5,6 @@ import { answerForm, question } from "../answer.js";
 import { chatHref, post, runPath } from "../api.js";
 import { actionButton } from "../action.js";
 import { h, setText } from "../dom.js";
-import { prose } from "../prose.js";
 import { firstLine, splitKey, waitsFor, whyEnded } from "../format.js";
 
 /** Return the card of a waiting run, for `keyed`. */
@@ -13,7 +12,7 @@ export function waitingCard(run) {
   const since = age("waiting ");
   const element = h("li", { class: "card waiting" },
     h("p", { class: "card-head" }, laneLink(run), h("span", {}, waitsFor(run)), since.element),
-    h("div", { class: "question" }, prose(question(run))),
+    h("div", { class: "question" }, question(run)),
     h("p", { class: "about" }, "Message: ", firstLine(run.message?.text)),
     answerForm(run),
   );

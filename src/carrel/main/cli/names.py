@@ -1,0 +1,158 @@
+"""Things as people name them: by id, by the beginning of one, as a table shows it, or as `last`."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from carrel.bridge import Client, Refused, segment
+from carrel.main.cli.command import Exit, Failure, option
+from carrel.main.cli.words import nearest
+
+_ELLIPSIS = "…"
+_PAGES_MAX = 5
+_HOW_TO_CREATE = " To create one: `carrel tasks create TITLE`"
+MAIN = "main"
+T = TypeVar("T")
+
+
+class Listing(NamedTuple):
+    """Where the ids of one kind of things are listed, newest first."""
+
+    words: str
+    # What every id begins with, which people may leave out.
+    prefix: str
+    path: str
+    field: str
+    query: dict[str, Any]
+    name_of_id: str = "id"
+    hint: str = ""
+
+
+RUNS = Listing("runs", "run_", "/api/runs", "runs", {"limit": 200})
+TASKS = Listing("tasks", "task_", "/api/tasks", "tasks", {"limit": 500, "includeArchived": True}, hint=_HOW_TO_CREATE)
+TOPICS = Listing("topics", "topic_", "/api/topics", "topics", {"limit": 500})
+TOKENS = Listing("tokens", "tok_", "/api/tokens", "tokens", {"limit": 200})
+NOTIFICATIONS = Listing("notifications", "ntf_", "/api/notifications", "notifications", {"limit": 200})
+NOTES = Listing("notes", "ent_", "/api/notes", "logs", {"limit": 200})
+# These are listed for each session; a cut id means one of the main session.
+SCHEDULES = Listing("schedules", "sch_", "/api/schedules", "schedules", {"sessionId": MAIN, "limit": 200})
+GOALS = Listing("goals", "goal_", "/api/goals", "goals", {"sessionId": MAIN, "limit": 200})
+MEMORY = Listing("memories", "mem_", "/api/memory", "items", {"sessionId": MAIN, "limit": 200})
+AUTO_RUNS = Listing("auto runs", "auto_", "/api/auto/runs", "runs", {"sessionId": MAIN, "includeEnded": "1"}, "runId")
+
+RUN = option("run_id", metavar="RUN", help="id of the run, cut to what is unique, or `last`")
+SESSION = option("key", metavar="SESSION", help="session key or id, or the beginning of one")
+
+
+def of_run(client: Client, name: str, act: Callable[[str], T]) -> T:
+    """Do something with the run that was named: `act` is given its id."""
+    return by_id(client, RUNS, name, act)
+
+
+def of(client: Client, listing: Listing, name: str, act: Callable[[str], T]) -> T:
+    """Do something with what was named: `act` is given its path."""
+    return by_id(client, listing, name, lambda found: act(f"{listing.path}/{segment(found)}"))
+
+
+def by_id(client: Client, listing: Listing, name: str, act: Callable[[str], T]) -> T:
+    """Do something with what was named: `act` is given its id. Only a name that is no id is looked up."""
+    if name == "last":
+        return act(_newest(client, listing))
+    try:
+        return act(name)
+    except Refused as fault:
+        found = _completed(client, listing, name) if fault.code == "not_found" else None
+        if found is None:
+            raise
+    return act(found)
+
+
+def _completed(client: Client, listing: Listing, name: str) -> str | None:
+    """Return the id among the newest ones that begins so; None if there is none."""
+    query, found = dict(listing.query), set[str]()
+    for _ in range(_PAGES_MAX):
+        page = client.get(listing.path, query)
+        ids = [str(one[listing.name_of_id]) for one in page[listing.field]]
+        found |= {one for one in ids if one.startswith((name, listing.prefix + name))}
+        query["cursor"] = page.get("nextCursor")
+        if found or not query["cursor"]:
+            break
+    return _only(found, name, listing.words)
+
+
+def of_agent(client: Client, name: str, act: Callable[[], T]) -> T:
+    """Do something with an agent; one that does not exist is told with the nearest."""
+    try:
+        return act()
+    except Refused as fault:
+        if fault.code != "not_found":
+            raise
+        agents = [str(agent["id"]) for agent in client.get("/api/agents")["agents"]]
+        if name in agents:
+            raise
+    raise _unknown("agent", name, nearest(name, agents), "`carrel agents` lists them.")
+
+
+def of_session(client: Client, name: str, act: Callable[[str], T]) -> T:
+    """Do something with the session that was named: `act` is given its key. Only an unknown name is looked up."""
+    if _ELLIPSIS in name:
+        return act(session_key(client, name))
+    try:
+        return act(name)
+    except Refused as fault:
+        # The beginning of a key need not look like one.
+        if fault.code != "not_found" and fault.field != "sessionKey":
+            raise
+        found = _session(client, name)
+        if found is None and fault.code == "not_found" and not name.startswith("ses_"):
+            # Compared without their agents, which most keys have in common.
+            keys = {_rest(key): key for key in _keys(client, "")}
+            meant = nearest(_rest(name), keys)
+            raise _unknown("session", name, keys.get(meant, ""), "`carrel sessions` lists them.") from fault
+        if found is None:
+            raise
+    return act(found)
+
+
+def session_key(client: Client, name: str) -> str:
+    """Return the key that a name means which a table has shortened; any other name is returned as it is."""
+    if _ELLIPSIS not in name:
+        return name
+    found = _session(client, name)
+    if found is None:
+        raise _unknown("session", name, "", "`carrel sessions` lists them.")
+    return found
+
+
+def _session(client: Client, name: str) -> str | None:
+    """Return the key of the session, archived or not, that a cut name means; None if there is none."""
+    start, _, end = name.partition(_ELLIPSIS)
+    keys = _keys(client, end or start)
+    return _only({key for key in keys if key.startswith(start) and key.endswith(end)}, name, "sessions")
+
+
+def _keys(client: Client, q: str) -> list[str]:
+    pages = [client.sessions.list(q=q, archived=put_away, limit=200) for put_away in (False, True)]
+    return [session.session_key for page in pages for session in page]
+
+
+def _rest(key: str) -> str:
+    return key.split(":", 2)[-1]
+
+
+def _unknown(word: str, name: str, meant: str, where: str) -> Failure:
+    hint = f"did you mean {meant}?" if meant else where
+    return Failure(Exit.FAILED, f"There is no {word} '{name}', or you may not see it; {hint}", code="not_found")
+
+
+def _only(found: set[str], name: str, words: str) -> str | None:
+    if len(found) > 1:
+        some = ", ".join(sorted(found)[:5])
+        raise Failure(Exit.USAGE, f"'{name}' is the beginning of {len(found)} {words} ({some}); write more of it.")
+    return next(iter(found), None)
+
+
+def _newest(client: Client, listing: Listing) -> str:
+    newest = client.get(listing.path, {**listing.query, "limit": 1})[listing.field]
+    if not newest:
+        raise Failure(Exit.FAILED, f"There are no {listing.words} yet.{listing.hint}")
+    return str(newest[0][listing.name_of_id])
