@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from carrel.board import routes_of
+from carrel.board import backlog, routes_of
 from carrel.journal import Entry, NewEntry, append_entry
 from carrel.kernel import Provenance, SessionKey
 from carrel.sessions import insert_lane, lane_of
@@ -325,3 +325,13 @@ async def space_of(board: Board, topic_id: str) -> str:
     row = await board.db.read(lambda tx: tx.one(sql, board.access, id=topic_id))
     assert row is not None
     return str(row[0])
+
+
+async def test_what_waits_is_counted_up_to_a_limit(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("carrel.board.classifier.store.WAITING_COUNTED_MAX", 2)
+    await board.send("The first", BUCKET)
+    board.engine.advance(60)
+    for text in ("The second", "The third"):
+        await board.send(text, BUCKET)
+    waits = await board.db.read(lambda tx: backlog(tx, board.access))
+    assert (waits.pending, waits.oldest_seconds) == (2, 60)

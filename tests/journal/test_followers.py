@@ -158,3 +158,15 @@ async def test_the_lag_says_how_many_events_are_left(engine: Engine) -> None:
     await tell(engine, "told.2", "told.3")
     behind = await engine.db.read(lambda tx: events_behind(tx, engine.access))
     assert behind == {"counting": 2}
+
+
+async def test_a_long_backlog_is_counted_up_to_a_limit(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("carrel.journal.follower_store.WAITING_COUNTED_MAX", 2)
+    async with following(engine.db, Counting()):
+        await tell(engine, "told.1")
+        await until_counted(engine, ["told.1"])
+    first = engine.clock.now_ms()
+    await tell(engine, "told.2")
+    engine.advance(5)
+    await tell(engine, "told.3", "told.4")
+    assert await engine.db.read(lambda tx: Counting.lag(tx, engine.access)) == (2, first)

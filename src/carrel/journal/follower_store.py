@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from carrel.kernel import Access, system_access
+from carrel.kernel.limits import WAITING_COUNTED_MAX
 from carrel.storage import Tx
 
 # A follower that is new to an account begins with the oldest event that is kept.
@@ -69,18 +70,19 @@ def feed_is_late(tx: Tx, before: int) -> bool:
 
 
 def events_behind(tx: Tx, access: Access) -> dict[str, int]:
-    """Return how many events each follower of an account has still to handle."""
-    sql = (
-        "SELECT f.name, (SELECT count(*) FROM events e WHERE e.account_id = f.account_id AND e.seq > f.cursor) "
-        "FROM followers f WHERE f.account_id = :account"
-    )
-    return {row[0]: row[1] for row in tx.all(sql, access)}
+    """Return how many events, up to a limit, each follower of an account has still to handle."""
+    names = tx.all("SELECT f.name FROM followers f WHERE f.account_id = :account", access)
+    return {name: oldest_unhandled(tx, access, name)[0] for (name,) in names}
 
 
 def oldest_unhandled(tx: Tx, access: Access, name: str) -> tuple[int, int | None]:
-    """Return how many events of an account a follower has still to handle, and since when the oldest of them waits."""
+    """Return how many events, up to a limit, a follower of an account has still to handle, and when the oldest came."""
     cursor = "COALESCE((SELECT f.cursor FROM followers f WHERE f.account_id = :account AND f.name = :name), 0)"
-    sql = f"SELECT count(*), min(at) FROM events WHERE account_id = :account AND seq > {cursor}"
-    row = tx.one(sql, access, name=name)
+    unhandled = f"FROM events WHERE account_id = :account AND seq > {cursor}"
+    sql = (
+        f"SELECT (SELECT count(*) FROM (SELECT 1 {unhandled} LIMIT :most) AS waiting), "
+        f"(SELECT at {unhandled} ORDER BY seq LIMIT 1)"
+    )
+    row = tx.one(sql, access, name=name, most=WAITING_COUNTED_MAX)
     assert row is not None, "a count always has a row"
     return row[0], row[1]

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from carrel.journal import Entry, entries_by_id
 from carrel.kernel import Access
-from carrel.kernel.limits import CLASSIFIER_SAID_CHARS_MAX
+from carrel.kernel.limits import CLASSIFIER_SAID_CHARS_MAX, WAITING_COUNTED_MAX
 from carrel.storage import Tx
 
 # An account is due when it has entries to sort or digests to renew, and nobody has it wait.
@@ -115,10 +115,15 @@ def last_cycle(tx: Tx, access: Access) -> int | None:
 
 
 def backlog(tx: Tx, access: Access) -> tuple[int, int | None]:
-    """Return how many entries are still to be sorted, and when the oldest of them was written."""
-    sql = "SELECT count(*), min(created_at) FROM entries WHERE account_id = :account AND classification = 'pending'"
-    row = tx.one(sql, access)
-    return (row[0], row[1]) if row else (0, None)
+    """Return how many entries are still to be sorted, up to a limit, and when the oldest of them was written."""
+    pending = "FROM entries WHERE account_id = :account AND classification = 'pending'"
+    sql = (
+        f"SELECT (SELECT count(*) FROM (SELECT 1 {pending} LIMIT :most) AS waiting), "
+        f"(SELECT created_at {pending} ORDER BY seq LIMIT 1)"
+    )
+    row = tx.one(sql, access, most=WAITING_COUNTED_MAX)
+    assert row is not None, "a count always has a row"
+    return row[0], row[1]
 
 
 def conversation_around(tx: Tx, access: Access, entry: Entry, *, count: int) -> list[Entry]:

@@ -29,6 +29,8 @@ LONG_READ_SECONDS_MAX = 30
 WRITE_IDLE_SECONDS_MAX = 10
 # Of lines, when two receipts are compared; these take about a second.
 DIFF_COMPARISONS_MAX = 5_000_000
+# What waits beyond this is not counted: everybody who asks for the health of the server would wait for the count.
+WAITING_COUNTED_MAX = 10_000
 # Threads. More on SQLite would only wait for each other: reading a file in Python needs the interpreter's lock.
 LONG_READERS_SQLITE = 2
 LONG_READERS_POSTGRES = 4
