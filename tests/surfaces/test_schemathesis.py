@@ -210,7 +210,7 @@ def is_listed(failure: Failure, case: schemathesis.Case[Any], response: Any) -> 
         for one in LISTED
         if (kind, code) == (one.kind, one.code)
         and re.fullmatch(one.operations, case.operation.label)
-        and (re.fullmatch(one.place, field) or re.fullmatch(one.place, f"{field}: {message}"))
+        and any(re.fullmatch(one.place, said, re.DOTALL) for said in (field, f"{field}: {message}"))
     ]
     FOUND.update(fitting)
     return bool(fitting)

@@ -2,7 +2,6 @@
 
 from msgspec import Struct
 
-from carrel.chats import require_valid_new_key
 from carrel.kernel import METRICS, MS_PER_SECOND, PEOPLE, Access, Code, Refusal, SessionKey, invalid, not_found
 from carrel.kernel.limits import (
     AUTO_INTERVAL_SECONDS_MAX,
@@ -14,8 +13,9 @@ from carrel.modes.auto import store
 from carrel.modes.auto.model import AutoRun
 from carrel.modes.auto.registry import publish, stop
 from carrel.modes.auto.targets import first_task
+from carrel.modes.lanes import ensure_lane
 from carrel.runs import Rules
-from carrel.sessions import lane_of, lock_lane, make_lane, may_see
+from carrel.sessions import lane_of, lock_lane, may_see
 from carrel.storage import Tx
 
 
@@ -59,9 +59,7 @@ def start_auto(tx: Tx, access: Access, new: NewAutoRun, rules: Rules) -> AutoRun
 
 def _prepare_lane(tx: Tx, access: Access, key: SessionKey) -> None:
     """Make and lock the lane; refuse one more auto run where there are many."""
-    if lane_of(tx, access, key) is None:
-        require_valid_new_key(key)
-        make_lane(tx, access, key)
+    ensure_lane(tx, access, key)
     lock_lane(tx, access, str(key))
     if len(store.auto_runs_of(tx, access, str(key), limit=AUTO_RUNS_PER_SESSION_MAX)) >= AUTO_RUNS_PER_SESSION_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"A session has at most {AUTO_RUNS_PER_SESSION_MAX} auto runs; stop some.")

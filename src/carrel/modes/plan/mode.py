@@ -8,7 +8,6 @@ from logging import getLogger
 
 from msgspec import structs
 
-from carrel.chats import require_valid_new_key
 from carrel.goals import (
     Plan,
     PlannedTask,
@@ -23,11 +22,12 @@ from carrel.goals import (
 from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, Sample, SessionKey, not_found
 from carrel.kernel.limits import SESSION_PLANS_SHOWN
+from carrel.modes.lanes import ensure_lane
 from carrel.modes.plan import store
 from carrel.modes.plan.model import PlanState, not_planning
 from carrel.modes.plan.shapes import shape_with
 from carrel.runs import Rules
-from carrel.sessions import lane_of, lock_lane, make_lane
+from carrel.sessions import lock_lane
 from carrel.storage import Tx
 
 _log = getLogger("carrel.modes")
@@ -156,10 +156,8 @@ def resume_session_plan(tx: Tx, access: Access, key: SessionKey, plan_id: str | 
 
 def _lock_session(tx: Tx, access: Access, key: SessionKey) -> None:
     """Lock the lane of a session, or create it; one that is deleted at the same time leaves no plan mode behind."""
-    if lane_of(tx, access, key) is None:
-        require_valid_new_key(key)
-        make_lane(tx, access, key)
-    elif lock_lane(tx, access, str(key)) is None:
+    ensure_lane(tx, access, key)
+    if lock_lane(tx, access, str(key)) is None:
         raise not_found("session")
 
 

@@ -2,11 +2,11 @@
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from carrel.chats import require_valid_new_key
 from carrel.goals import find_goal
 from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import Access, Code, Message, Provenance, Refusal, SessionKey, check_message, invalid, iso, not_found
 from carrel.kernel.limits import SCHEDULE_EXECUTIONS_MAX, SCHEDULES_PER_ACCOUNT_MAX
+from carrel.modes.lanes import ensure_lane
 from carrel.modes.schedules import store
 from carrel.modes.schedules.model import (
     OPEN_STATUSES,
@@ -18,7 +18,7 @@ from carrel.modes.schedules.model import (
     enabled,
 )
 from carrel.runs import run_by_id
-from carrel.sessions import find_session, lane_of, make_lane, may_see
+from carrel.sessions import find_session, lane_of, may_see
 from carrel.storage import Tx
 from carrel.work import readable_task
 
@@ -131,9 +131,7 @@ def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
     first = _require_window(schedule, tx.now)
     if store.count_schedules(tx, access) >= SCHEDULES_PER_ACCOUNT_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"An account has at most {SCHEDULES_PER_ACCOUNT_MAX} schedules; delete some.")
-    if found.lane is None:
-        require_valid_new_key(found.key)
-        make_lane(tx, access, found.key)
+    ensure_lane(tx, access, found.key)
     if new.enabled:
         schedule = enabled(schedule, first)
     store.insert_schedule(tx, access, schedule)
