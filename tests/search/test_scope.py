@@ -2,12 +2,15 @@
 
 import random
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
 from msgspec import structs
 
-from carrel.search import Document, Found, SearchQuery, store
+from carrel.kernel import system_access
+from carrel.search import Document, Found, SearchQuery, ranking, store
+from carrel.search.model import Scope
 from carrel.storage import Tx
 from tests.requirements.mark import requirement
 from tests.search.board import Board, MeaningsOf, open_board
@@ -108,14 +111,42 @@ async def test_documents_of_another_account_use_up_none_of_the_matches_of_a_word
     other = Board(board.engine, board.embedder, await board.engine.another_account("other"))
     await board.put("e1", "alpha")
     await other.put("e2", "alpha")
-    account, query = board.access.account_id, SearchQuery(text="alpha", topic_id="t1")
-    scope = store.scope_text(query.marks(account), query.places(account))
+    in_topic = SearchQuery(text="alpha", topic_id="t1").scope(board.access.account_id)
 
-    def newest(tx: Tx) -> list[str]:
-        numbers = store.matching(tx, board.access, scope, "alpha", limit=1)
+    def newest(tx: Tx, scope: Scope | None) -> list[str]:
+        numbers = store.matching(tx, board.access, "alpha", scope, limit=1)
         return [one.id for one in store.documents_numbered(tx, board.access, numbers.tolist())]
 
-    assert await board.engine.read(newest) == ["e1"]
+    for scope in (in_topic, None):
+        assert await board.engine.read(partial(newest, scope=scope)) == ["e1"]
+
+
+async def test_accounts_whose_ids_end_alike_find_nothing_of_one_another(board: Board) -> None:
+    alike = f"acc_{board.access.account_id[-8:]}"
+    sql = "INSERT INTO accounts (id, slug, name, settings, created_at) VALUES (:id, 'alike', 'Alike', '{}', 0)"
+    await board.engine.db.write(lambda tx: tx.run(sql, id=alike))
+    other = Board(board.engine, board.embedder, system_access(alike, "alike"))
+    await board.put("e1", "alpha")
+    for n in range(3):
+        await other.put(f"x{n}", "alpha")
+    for spaces in (None, ("s1",)):
+        assert await board.logs("alpha", spaces=spaces) == ["e1"]
+        assert sorted(await other.logs("alpha", spaces=spaces)) == ["x0", "x1", "x2"]
+
+
+@requirement("S4.search.scope", "S4.x.recall.window")
+async def test_in_a_scope_of_most_documents_an_old_match_is_found_behind_many_newer_ones_elsewhere(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranking, "SEARCH_MATCHES_PER_WORD_MAX", 5)
+    by_words = Board(board.engine)
+    await by_words.put("old", "gasket", spaces=("s1",), session_key="a")
+    for n in range(30):
+        await by_words.put(f"s{n}", "pump", spaces=("s1",), session_key=f"b{n}")
+    for n in range(20):
+        await by_words.put(f"x{n}", "gasket", spaces=("s2",), session_key=f"c{n}")
+    assert await by_words.logs("gasket", spaces=("s1",)) == ["old"]
+    assert sorted(await by_words.logs("gasket", spaces=("s1", "s2"), logs_max=5)) == ["x15", "x16", "x17", "x18", "x19"]
 
 
 @requirement("S4.search.scope")

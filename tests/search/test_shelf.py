@@ -131,13 +131,13 @@ async def test_what_a_search_looks_at_stays_as_it_is_while_another_takes_changes
         await board.put(f"e{n}", "vehicle", session_key="agent:main:main", sequence=n, speaker="one")
     kept = shelf.Shelf("groups/64")
     await board.engine.read(lambda tx: kept.refresh(tx, board.access))
-    marks = SearchQuery(text="x", viewer="owner").marks(board.access.account_id)
-    view = kept.view(marks, (), ())
+    scope = SearchQuery(text="x", viewer="owner").scope(board.access.account_id)
+    view = kept.view(scope, ())
     names = ("previous", "following", "stretches", "speakers")
     before = {name: getattr(view, name).copy() for name in names}
     await board.put("e0", "bicycle", session_key="agent:main:main", sequence=0, speaker="two")
     await board.put("e3", "vehicle", session_key="agent:main:main", sequence=3)
     await board.engine.read(lambda tx: kept.refresh(tx, board.access))
     assert [name for name in names if (getattr(view, name) != before[name]).any()] == []
-    assert view.following.max() < len(view.members)
-    assert kept.view(marks, (), ()).following.max() == 3
+    assert view.following.max() < view.count
+    assert kept.view(scope, ()).following.max() == 3

@@ -13,7 +13,7 @@ import pytest
 from carrel.kernel import Code, Refusal, system_access
 from carrel.runs import run_by_id
 from carrel.storage import NewerSchema, Tx, back_up, migrate, migrations, open_database, restore, sqlite_path
-from carrel.storage.dialect import schema_for_sqlite
+from carrel.storage.dialect import schema_for_sqlite, script_for
 from tests.harness.engine import MAIN, accounts_of, lane_key, open_engine, opened
 from tests.postgres import PostgresServer
 from tests.requirements.mark import requirement
@@ -104,7 +104,7 @@ def make_store_before(url: str, number: int) -> None:
     for migration in migrations():
         if migration.number < number:
             done = "PRAGMA user_version={0}" if lite else "INSERT INTO schema_version VALUES ({0})"
-            run_script(url, schema_for_sqlite(migration.script) if lite else migration.script)
+            run_script(url, schema_for_sqlite(migration.script) if lite else script_for("postgresql", migration.script))
             run_script(url, done.format(migration.number))
     run_script(
         url,
@@ -368,3 +368,26 @@ def test_of_messages_that_were_stored_twice_the_first_keeps_its_name(store_url: 
     assert [name for (name,) in named] == ["a", "d", "e", "f"]
     with pytest.raises((apsw.ConstraintError, psycopg.errors.UniqueViolation)):
         run_script(store_url, "UPDATE entries SET message_id = 'm-1' WHERE id = 'b'")
+
+
+def test_what_was_indexed_before_words_had_accounts_is_found_changed_and_removed(store_url: str) -> None:
+    make_store_before(store_url, 32)
+    no_bytes = "''" if sqlite_path(store_url) is None else "x''"
+    made = (
+        "INSERT INTO search_documents (account_id, kind, id, number, version, at, reach, places, speaker, sequence, "
+        "length, is_question, model, codes, label, terms, vectors) VALUES ('acc_1', 'log', '{0}', {1}, {1}, 0, 'v_a', "
+        f"'', '', 0, 1, 0, '', {no_bytes}, '', 'v_a {{2}}', {no_bytes})"
+    )
+    run_script(store_url, made.format("old", 7, "pump"))
+
+    def having(*terms: str) -> list[object]:
+        match = " AND ".join(f'"acc_1{term}"' for term in terms)
+        return [number for (number,) in run_script(store_url, f"SELECT rowid FROM search_words('{match}') ORDER BY 1")]
+
+    assert "0032_words_of_accounts" in migrate(store_url)
+    assert having("v_a", "pump") == [7]
+    run_script(store_url, made.format("new", 8, "valve"))
+    run_script(store_url, "UPDATE search_documents SET terms = 'v_a valve' WHERE id = 'old'")
+    assert (having("pump"), having("v_a", "valve")) == ([], [7, 8])
+    run_script(store_url, "DELETE FROM search_documents WHERE id = 'old'")
+    assert having("valve") == [8]

@@ -134,15 +134,15 @@ class Search:
         return found
 
     def _search(self, tx: LongTx, access: Access, query: SearchQuery, model: str, vector: Floats | None) -> Found:
-        marks, places = query.marks(access.account_id), query.places(access.account_id)
+        scope = query.scope(access.account_id)
         shelf = self._shelves.of(access, model)
         with shelf.lock:
             shelf.refresh(tx, access)
-            view = shelf.view(marks, places, tuple(words_of(query.text)))
-        if not len(view.members):
+            view = shelf.view(scope, tuple(words_of(query.text)))
+        if not view.count:
             return Found(dense=vector is not None)
         words = query_words(query.text)
-        matches = ranking.match_words(tx, access, view, store.scope_text(marks, places), words, quick=query.quick)
+        matches = ranking.match_words(tx, access, view, scope, words, quick=query.quick)
         limits = ranking.candidate_limits(query, len(words), self._settings)
         at = ranking.best_by_words(view, matches, limits)
         if vector is not None:
@@ -153,7 +153,7 @@ class Search:
         seen = [
             ranking.Candidate(position, read[number])
             for position, number in numbered
-            if number in read and _is_visible(read[number], marks, places)
+            if number in read and scope.has(read[number].reach.split(), read[number].places.split())
         ]
         similar = {} if vector is None else _similar(vector, model, read.values())
         wanted = {KINDS.index(kind): limit for kind, limit in query.limits().items()}
@@ -169,11 +169,6 @@ def _read(tx: LongTx, access: Access, view: View, at: Positions, *, before: bool
         wanted = np.union1d(at, previous[view.in_scope[previous]])
     numbers = view.numbers[wanted].tolist()
     return {row.number: row for row in store.documents_numbered(tx, access, numbers)}
-
-
-def _is_visible(document: Stored, marks: tuple[str, ...], places: tuple[str, ...]) -> bool:
-    own = document.places.split()
-    return not set(marks).isdisjoint((*document.reach.split(), *own)) and set(places) <= set(own)
 
 
 def _similar(vector: Floats, model: str, read: Iterable[Stored]) -> dict[int, float]:

@@ -1,5 +1,6 @@
 """What can be found, who may find it, and what is found. Pure."""
 
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Literal
 
@@ -59,6 +60,19 @@ class Document(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(_places(account_id, topic, task) + _places(account_id, self.task_topic_id, None)))
 
 
+class Scope(Struct, frozen=True):
+    """A part of an account: the documents that have one of the marks and all of the places."""
+
+    marks: tuple[str, ...]
+    places: tuple[str, ...] = ()
+
+    def has(self, reach: Iterable[str], places: Iterable[str]) -> bool:
+        """Return whether a document with those marks is in it."""
+        own = set(places)
+        # What belongs to a task has its mark among its places.
+        return not own.union(reach).isdisjoint(self.marks) and own.issuperset(self.places)
+
+
 class SearchQuery(Struct, frozen=True, kw_only=True):
     """What is looked for, and in which part of an account."""
 
@@ -83,23 +97,18 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     logs_max: int = SEARCH_FOUND_DEFAULT["log"]
     notes_max: int = SEARCH_FOUND_DEFAULT["note"]
 
-    def marks(self, account_id: str) -> tuple[str, ...]:
-        """Return the marks of which a document must have one, be it of who may find it or of where it belongs."""
+    def scope(self, account_id: str) -> "Scope":
+        """Return what is searched: what the viewer may find, at the topic and the task that are asked for."""
         own = [] if self.session_key is None else [f"session {self.session_key}"]
         viewers = {"owner": ["owner"], "user": ["all", "users", f"user {self.user_id}"], "agent": ["all", *own]}
         spaces = (None,) if self.spaces is None else tuple(dict.fromkeys(self.spaces))
         reach = (_mark("v", account_id, viewer, space) for viewer in viewers[self.viewer] for space in spaces)
-        return (*reach, *(place_mark(account_id, "task", task_id) for task_id in self.own_tasks))
-
-    def places(self, account_id: str) -> tuple[str, ...]:
-        """Return the marks of the topic and the task, all of which a document must have."""
-        return _places(account_id, self.topic_id, self.task_id)
+        own_tasks = (place_mark(account_id, "task", task_id) for task_id in self.own_tasks)
+        return Scope((*reach, *own_tasks), _places(account_id, self.topic_id, self.task_id))
 
     def finds(self, account_id: str, document: Document) -> bool:
         """Return whether a document is among those that are searched."""
-        places = document.places(account_id)
-        is_in_reach = not set(self.marks(account_id)).isdisjoint((*document.reach(account_id), *places))
-        return is_in_reach and set(self.places(account_id)) <= set(places)
+        return self.scope(account_id).has(document.reach(account_id), document.places(account_id))
 
     def limits(self) -> dict[DocumentKind, int]:
         """Return how many of each kind are wanted at most."""

@@ -16,21 +16,23 @@ from carrel.kernel import Access
 from carrel.kernel.limits import (
     SEARCH_MATCHES_MAX,
     SEARCH_MATCHES_PER_WORD_MAX,
+    SEARCH_QUICK_CANDIDATES,
     SEARCH_QUICK_MATCHES_MAX,
     SEARCH_QUICK_VECTORS_MAX,
 )
 from carrel.kernel.settings import SearchSettings
 from carrel.search import store
-from carrel.search.model import KINDS, DocumentKind, Hit, Reason, SearchQuery
+from carrel.search.model import KINDS, DocumentKind, Hit, Reason, Scope, SearchQuery
 from carrel.search.shelf import Positions, View
 from carrel.search.store import Stored
-from carrel.search.vectors import Floats, codes_of
+from carrel.search.vectors import Codes, Floats, codes_of
 from carrel.storage import Tx
 
 # How soon more of the same says nothing new, and how much a long text is held against it.
 _SATURATION, _LENGTH = 1.2, 0.3
-# What was said up to two entries before or after counts half.
-_SPAN, _BESIDE = 2, 0.5
+# What was said up to two entries before or after counts half; by how often that makes, what a word counts near it.
+_SPAN = 2
+_NEAR_BY_COUNT = np.array([n / (n + 2 * _SATURATION) for n in range(2 * _SPAN + 3)], dtype=np.float32)
 _OWN, _NEAR, _STRETCH = 0.2, 1.0, 0.8
 _MEANING, _MEANING_BEFORE = 0.4, 0.15
 _NAMED, _LABEL, _NOTE, _QUESTION = 0.15, 0.3, 0.15, -0.08
@@ -50,13 +52,15 @@ class Weights(Struct, frozen=True):
 
 
 class Matches(Struct, frozen=True, kw_only=True):
-    """What the words of a query bring up: the first three arrays have a row for each document in scope."""
+    """What the words of a query bring up: documents that have one, and those beside them."""
 
     weights: Weights
-    own: Floats
+    # Their positions; and of every document its row in the next two, 0 for all others.
+    at: Positions
+    rows: Positions
+    # How much of the query the document itself says; and how much it says together with what is beside it.
+    said: Floats
     near: Floats
-    # What the entry's own words add to `near`.
-    near_alone: Floats
     # The same of whole stretches of conversation.
     of_stretches: Floats
     # Words that too many documents have; only the best of the others are asked for them.
@@ -64,7 +68,7 @@ class Matches(Struct, frozen=True, kw_only=True):
 
 
 def match_words(
-    tx: Tx, access: Access, view: View, scope: str, words: tuple[str, ...], *, quick: bool = False
+    tx: Tx, access: Access, view: View, scope: Scope, words: tuple[str, ...], *, quick: bool = False
 ) -> Matches:  # fmt: skip
     """Look every word up in the scope and add up what each says about each document."""
     in_all = SEARCH_QUICK_MATCHES_MAX if quick else SEARCH_MATCHES_MAX
@@ -73,26 +77,40 @@ def match_words(
     common = tuple(word for word, positions in found.items() if len(positions) >= limit)
     if len(common) == len(words):
         common = ()
-    weights = {word: _weight(len(positions), len(view.members)) for word, positions in found.items()}
+    weights = {word: _weight(len(positions), view.count) for word, positions in found.items()}
     total = sum(weights.values()) or 1.0
-    sums = _Sums(view)
-    for word, positions in found.items():
-        if len(positions) and word not in common:
-            sums.add(positions, weights[word] / total, total)
+    telling = {word: positions for word, positions in found.items() if len(positions) and word not in common}
+    sums = _Sums(view, [[positions, *_beside(view, positions)] for positions in telling.values()])
+    for at, word in enumerate(telling):
+        sums.add(at, weights[word] / total, total)
     return Matches(
         weights=Weights(weights, total),
-        own=sums.own,
+        at=sums.at,
+        rows=sums.rows,
+        said=sums.said,
         near=sums.near,
-        near_alone=sums.near_alone,
         of_stretches=sums.of_stretches,
         common=common,
     )
 
 
-def _positions(tx: Tx, access: Access, view: View, scope: str, word: str, limit: int) -> Positions:
-    numbers = store.matching(tx, access, scope, word, limit=limit)
-    at = np.minimum(np.searchsorted(view.numbers, numbers), len(view.numbers) - 1)
-    # The index and the figures are of one moment, so this drops nothing; it must never widen a scope.
+def _positions(tx: Tx, access: Access, view: View, scope: Scope, word: str, limit: int) -> Positions:
+    """The positions of the newest documents in scope that have a word."""
+    if 2 * view.count >= len(view.numbers):
+        # Most documents are in scope: to look among all of them is faster than to intersect two long lists.
+        enough = limit * len(view.numbers) // view.count + limit // 4
+        numbers = store.matching(tx, access, word, None, limit=enough)
+        found = _in_scope(view, numbers)
+        if len(found) >= limit or len(numbers) < enough:
+            return found[:limit]
+    return _in_scope(view, store.matching(tx, access, word, scope, limit=limit))
+
+
+def _in_scope(view: View, numbers: NDArray[np.int64]) -> Positions:
+    """The positions of those documents that are in scope, in the same order: the newest first."""
+    # The newest of a word that many have are all near the end, where a search stays in the processor's cache.
+    oldest = np.searchsorted(view.numbers, numbers[-1:]).sum()
+    at = np.minimum(oldest + np.searchsorted(view.numbers[oldest:], numbers), len(view.numbers) - 1)
     found: Positions = at[(view.numbers[at] == numbers) & view.in_scope[at]].astype(np.int32)
     return found
 
@@ -101,45 +119,54 @@ def _weight(having: int, count: int) -> float:
     return math.log(1 + max(0, count - having + 0.5) / (having + 0.5))
 
 
+def _beside(view: View, positions: Positions) -> list[Positions]:
+    """The positions in scope that are before and after those in their sessions, in a list for each distance."""
+    found = []
+    for links in (view.previous, view.following):
+        beside = positions
+        for _ in range(_SPAN):
+            beside = links[beside]
+            beside = beside[beside >= 0]
+            found.append(beside[view.in_scope[beside]])
+    return found
+
+
 class _Sums:
-    """The sums over the words of a query."""
+    """The sums over the words of a query, of the documents that they bring up and of no others."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, found: list[list[Positions]]) -> None:
+        """Take for each word the documents that have it, and those beside them."""
         self._view = view
-        self.own, self.near, self.near_alone, self._counts = np.zeros((4, len(view.members)), dtype=np.float32)
-        self._mean = view.length
+        self._found = found
+        several = np.concatenate([np.zeros(0, dtype=np.int32), *(each for lists in found for each in lists)])
+        self.rows = np.zeros(len(view.numbers), dtype=np.int32)
+        # Of a position that is there several times the last one stays.
+        order = np.arange(1, len(several) + 1, dtype=np.int32)
+        self.rows[several] = order
+        self.at: Positions = several[self.rows[several] == order]
+        self.rows[self.at] = order[: len(self.at)]
+        self.said, self.near = np.zeros((2, len(self.at) + 1), dtype=np.float32)
+        # How often a word is at a document or beside it: twice for the document itself, and once for each one beside.
+        self._counts = np.zeros(len(self.at) + 1, dtype=np.int8)
         self.of_stretches = np.zeros(len(view.said), dtype=np.float32)
-        self._stretches = max(1, int((view.said > 0).sum()))
-        self._stretch_norm = _norm(view.said, float(view.said.sum()) / self._stretches)
+        self._stretches = max(1, int(np.count_nonzero(view.said)))
+        self._stretch_length = float(view.said.sum()) / self._stretches
 
-    def add(self, positions: Positions, share: float, total: float) -> None:
-        """Add one word, which these documents have."""
-        view = self._view
-        places = view.places[positions]
-        self.own[places] += share / (1 + _norm(view.lengths[positions], self._mean))
-        self.near_alone[places] += share / (1 + _SATURATION)
-        touched = self._count_near(positions)
-        counts = self._counts[touched]
-        # A place may be there several times; each time the same is written.
-        self.near[touched] = self.near[touched] + share * counts / (counts + _SATURATION)
+    def add(self, word: int, share: float, total: float) -> None:
+        """Add one of the words."""
+        view, positions = self._view, self._found[word][0]
+        own, *beside = (self.rows[each] for each in self._found[word])
+        self.said[own] += share
+        self._counts[own] = 2
+        for each in beside:
+            self._counts[each] += 1
+        touched = np.concatenate([own, *beside])
+        # A row may be there several times; each time the same is written.
+        self.near[touched] = self.near[touched] + share * _NEAR_BY_COUNT[self._counts[touched]]
         self._counts[touched] = 0
-        having = np.bincount(view.stretches[positions], minlength=len(self.of_stretches))
-        weight = _weight(int((having > 0).sum()), self._stretches) / total
-        self.of_stretches += (weight * having / (having + self._stretch_norm)).astype(np.float32)
-
-    def _count_near(self, positions: Positions) -> Positions:
-        """Count a word at each document and, for less, at those in scope beside it; return the places of all."""
-        view = self._view
-        touched = [view.places[positions]]
-        self._counts[touched[0]] = 1
-        for links in (view.previous, view.following):
-            beside = positions
-            for _ in range(_SPAN):
-                beside = links[beside]
-                beside = beside[beside >= 0]
-                touched.append(view.places[beside[view.in_scope[beside]]])
-                self._counts[touched[-1]] += _BESIDE
-        return np.concatenate(touched)
+        stretches, having = np.unique(view.stretches[positions], return_counts=True)
+        weight = _weight(len(stretches), self._stretches) / total
+        self.of_stretches[stretches] += weight * having / (having + _norm(view.said[stretches], self._stretch_length))
 
 
 def _norm(lengths: NDArray[np.generic], mean: float) -> Floats:
@@ -150,31 +177,39 @@ def _norm(lengths: NDArray[np.generic], mean: float) -> Floats:
 
 def best_by_words(view: View, matches: Matches, limits: dict[int, int]) -> Positions:
     """Return the positions of the best documents of each kind, as far as words and their surroundings say."""
-    places = np.flatnonzero(matches.near)
-    at = view.members[places]
-    score = _OWN * matches.own[places] + _NEAR * matches.near[places]
+    at = matches.at
+    score = _OWN * _own(view, matches, at) + _NEAR * matches.near[matches.rows[at]]
     score += _STRETCH * matches.of_stretches[view.stretches[at]]
     score += _NAMED * view.named[view.speakers[at]] + _QUESTION * view.questions[at]
     return _best(at, -score, view.kinds, limits)
 
 
+def _own(view: View, matches: Matches, at: Positions) -> Floats:
+    """How much of the query each document itself says; in a long text it counts less."""
+    own: Floats = matches.said[matches.rows[at]] / (1 + _norm(view.lengths[at], view.length))
+    return own
+
+
 def best_by_meaning(view: View, vector: Floats, limits: dict[int, int], *, quick: bool = False) -> Positions:
     """Return the positions of the documents of each kind whose vectors point most nearly the same way."""
-    asked, newest = codes_of(vector.reshape(1, -1))[0], -SEARCH_QUICK_VECTORS_MAX if quick else None
+    newest = -SEARCH_QUICK_VECTORS_MAX if quick else None
+    # As often as it is compared at once: numpy is slow with one short row against many.
+    asked = np.tile(codes_of(vector.reshape(1, -1)), (_CODES_AT_ONCE, 1))
     chosen = [_nearest(view, asked, view.coded[kind], newest, limit) for kind, limit in limits.items()]
     return np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *chosen]))
 
 
 def _nearest(
-    view: View, asked: NDArray[np.uint64], coded: tuple[Positions, Positions], newest: int | None, limit: int
+    view: View, asked: Codes, coded: tuple[Positions, Positions], newest: int | None, limit: int
 ) -> Positions:  # fmt: skip
     owners, rows = (each[newest:] for each in coded)
     distance = np.empty(len(rows), dtype=np.uint16)
     for first in range(0, len(rows), _CODES_AT_ONCE):
         # In pieces that the processor's cache holds; `take` is several times as fast as an index.
-        differing = np.bitwise_count(view.codes.take(rows[first : first + _CODES_AT_ONCE], axis=0) ^ asked)
-        # Column by column: a sum along a short axis takes several times as long.
         part = distance[first : first + _CODES_AT_ONCE]
+        codes = view.codes.take(rows[first : first + _CODES_AT_ONCE], axis=0)
+        differing = np.bitwise_count(codes ^ asked[: len(part)])
+        # Column by column: a sum along a short axis takes several times as long.
         part[:] = differing[:, 0]
         for column in range(1, differing.shape[1]):
             part += differing[:, column]
@@ -200,6 +235,7 @@ def _best(positions: Positions, worst: NDArray[Any], kinds: NDArray[np.int8], li
 def candidate_limits(query: SearchQuery, words: int, settings: SearchSettings) -> dict[int, int]:
     """Return how many candidates of each kind are looked at closely; of one word, as many as its own setting says."""
     window = settings.single_token_window_max if words == 1 else settings.source_topk
+    window = min(window, SEARCH_QUICK_CANDIDATES) if query.quick else window
     return {KINDS.index(kind): max(limit, window) for kind, limit in query.limits().items() if limit}
 
 
@@ -218,10 +254,10 @@ def hits(
     missed = _shares(matches, [one.document.terms if matches.common else "" for one in candidates], matches.common)
     labels = _shares(matches, [one.document.label for one in candidates], matches.weights.by_word)
     meaning, before = _similarities(view, at, similar)
-    places = view.places[at]
-    alone = matches.near_alone[places] + missed / (1 + _SATURATION)
-    own = matches.own[places] + missed / (1 + _SATURATION)
-    around = matches.near[places] - matches.near_alone[places]
+    near, said = matches.near[matches.rows[at]], matches.said[matches.rows[at]]
+    own = _own(view, matches, at) + missed / (1 + _SATURATION)
+    alone = (said + missed) / (1 + _SATURATION)
+    around = near - said / (1 + _SATURATION)
     parts = np.stack([
         _OWN * own + _NEAR * alone + _QUESTION * view.questions[at],
         _MEANING * meaning + _MEANING_BEFORE * before,
@@ -230,7 +266,7 @@ def hits(
         _LABEL * labels + _NAMED * view.named[view.speakers[at]],
     ]) / _FULL  # fmt: skip
     scores = np.clip(parts.sum(axis=0), 0, 1)
-    speaks_for_it = (matches.near[places] > 0) | (missed > 0) | (meaning >= _MEANING_MIN)
+    speaks_for_it = (near > 0) | (missed > 0) | (meaning >= _MEANING_MIN)
     ages = np.array([one.document.at for one in candidates])
     # Of equal ones the newest, as far as anybody can see a difference.
     order = [n for n in np.lexsort((-ages, -np.round(scores, 4))).tolist() if speaks_for_it[n]]

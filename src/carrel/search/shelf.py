@@ -22,7 +22,7 @@ from carrel.kernel.limits import (
 )
 from carrel.search import store
 from carrel.search.columns import Columns, Names
-from carrel.search.model import KINDS
+from carrel.search.model import KINDS, Scope
 from carrel.search.store import Figures
 from carrel.search.vectors import code_width
 from carrel.storage import Row, Tx
@@ -42,10 +42,8 @@ class View(Struct, frozen=True, kw_only=True):
 
     numbers: Ints
     in_scope: Mask
-    # The positions of those in scope; and of each of these the place among them.
-    members: Positions
-    places: Positions
-    # How long a text in scope is on average; and of every stretch how much of it is in scope.
+    # How many are in scope, and how long their texts are on average; and of every stretch how much of it is in scope.
+    count: int
     length: float
     said: NDArray[Any]
     kinds: NDArray[np.int8]
@@ -86,7 +84,7 @@ class Shelf:
         self._sessions.number("")
         self._last_in_session: dict[int, int] = {}
         self._stretches = 0
-        self._views = OrderedDict[tuple[tuple[str, ...], tuple[str, ...]], View]()
+        self._views = OrderedDict[Scope, View]()
 
     def __len__(self) -> int:
         return self._rows.size
@@ -247,35 +245,31 @@ class Shelf:
         self._last_in_session = dict(zip(ordered[last].tolist(), order[last].tolist(), strict=True))
         self._last_in_session.pop(-1, None)
 
-    def view(self, marks: tuple[str, ...], places: tuple[str, ...], words: tuple[str, ...]) -> View:
+    def view(self, scope: Scope, words: tuple[str, ...]) -> View:
         """Return the documents now, with those in scope and those whose speaker is named; hold the lock.
 
         Of the scopes that were searched last it is kept until a document changes: of a million documents, to find out
         which are in scope takes longer than to rank them.
         """
-        view = self._views.pop((marks, places), None) or self._view(marks, places)
-        self._views[marks, places] = view
+        view = self._views.pop(scope, None) or self._view(scope)
+        self._views[scope] = view
         while len(self._views) > SEARCH_VIEWS_KEPT:
             self._views.popitem(last=False)
         return structs.replace(view, named=self._speakers.having(*words))
 
-    def _view(self, marks: tuple[str, ...], places: tuple[str, ...]) -> View:
+    def _view(self, scope: Scope) -> View:
         rows = self._rows
         # What belongs to a task has one mark of it, whoever may find it.
-        marked = self._reach.having(*marks)[rows["reach"]] | self._places.having(*marks)[rows["places"]]
+        marked = self._reach.having(*scope.marks)[rows["reach"]] | self._places.having(*scope.marks)[rows["places"]]
         in_scope = rows["alive"] & marked
-        for place in places:
+        for place in scope.places:
             in_scope &= self._places.having(place)[rows["places"]]
         members = np.flatnonzero(in_scope).astype(np.int32)
-        # Only the places of members are ever looked at.
-        places_of = np.empty(len(in_scope), dtype=np.int32)
-        places_of[members] = np.arange(len(members), dtype=np.int32)
         lengths, stretches = rows["length"][members], rows["stretch"][members]
         return View(
             numbers=rows["number"],
             in_scope=in_scope,
-            members=members,
-            places=places_of,
+            count=len(members),
             length=float(lengths.mean()) if len(members) else 0.0,
             said=np.bincount(stretches, weights=lengths, minlength=self._stretches),
             kinds=rows["kind"],

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from carrel.kernel import Access
 from carrel.kernel.limits import SEARCH_LOAD_ROWS, SEARCH_REMOVALS_MAX
+from carrel.search.model import Scope
 from carrel.storage import Row, Table, Tx
 
 
@@ -59,6 +60,8 @@ _WRITE = (
     f"{_DOCUMENTS.insert.replace(':number', 'tick()').replace(':version', 'tick()')} "
     f"ON CONFLICT (account_id, kind, id) DO UPDATE SET {_CHANGES}"
 )
+# As in the migration that made the index: enough to tell accounts apart; where it is not, readers look again.
+_ACCOUNT_CHARS = 8
 # Rows that are read by their numbers at a time: one text for every such statement.
 _NUMBERED = 100
 _NUMBERS = ", ".join(f":n_{at}" for at in range(_NUMBERED))
@@ -134,20 +137,32 @@ def removals_after(tx: Tx, access: Access, after: int) -> list[tuple[int, int]]:
     return [(row[0], row[1]) for row in tx.all(sql, access, after=after, limit=SEARCH_REMOVALS_MAX)]
 
 
-def matching(tx: Tx, access: Access, scope: str, word: str, *, limit: int) -> NDArray[np.int64]:
-    """Return the numbers of the newest documents in a scope that have a word; the account is part of the scope."""
+def matching(tx: Tx, access: Access, word: str, scope: Scope | None, *, limit: int) -> NDArray[np.int64]:
+    """Return the numbers of the newest documents that have a word, in a scope or in the whole account."""
     newest = "SELECT rowid FROM search_words(:match) ORDER BY rowid DESC LIMIT :limit"
     # In one row: between any two rows the interpreter's lock would be taken, which everything else waits for.
     sql = f"SELECT string_agg(CAST(rowid AS TEXT), ',') FROM ({newest}) AS found"
-    row = tx.one(sql, match=f'{scope} AND "{word}"', limit=limit)
+    row = tx.one(sql, match=_match(access, word, scope), limit=limit)
     return np.fromstring((row and row[0]) or "", dtype=np.int64, sep=",")
 
 
+def _match(access: Access, term: str, scope: Scope | None = None) -> str:
+    """What the index of words is asked; its terms begin with the end of their account's id."""
+
+    def named(term: str) -> str:
+        return f'"{access.account_id[-_ACCOUNT_CHARS:]}{term}"'
+
+    if scope is None:
+        return named(term)
+    either = " OR ".join(map(named, scope.marks))
+    return " AND ".join([f"({either})", *map(named, scope.places), named(term)])
+
+
 def documents_at(tx: Tx, access: Access, place: str, after: int, *, limit: int) -> list[tuple[int, str, str]]:
-    """Return number, kind and id of the next documents at a place, in order; the account is part of its mark."""
+    """Return number, kind and id of the next documents at a place, in order."""
     found = "SELECT rowid FROM search_words(:match) WHERE rowid > :after ORDER BY rowid LIMIT :limit"
     sql = f"SELECT number, kind, id FROM search_documents WHERE account_id = :account AND number IN ({found})"
-    rows = tx.all(sql, access, match=f'"{place}"', after=after, limit=limit)
+    rows = tx.all(sql, access, match=_match(access, place), after=after, limit=limit)
     return sorted((row[0], row[1], row[2]) for row in rows)
 
 
@@ -163,12 +178,6 @@ def marks_named(tx: Tx, access: Access, names: Iterable[tuple[str, str]]) -> dic
     sql = "SELECT reach, places FROM search_documents WHERE account_id = :account AND kind = :kind AND id = :id"
     found = {name: tx.one(sql, access, kind=name[0], id=name[1]) for name in names}
     return {name: " ".join(row) for name, row in found.items() if row is not None}
-
-
-def scope_text(marks: Iterable[str], places: Iterable[str]) -> str:
-    """Return the scope as the index of words reads it: one of the marks, and all of the places."""
-    either = " OR ".join(f'"{mark}"' for mark in marks)
-    return " AND ".join([f"({either})", *(f'"{place}"' for place in places)])
 
 
 def documents_numbered(tx: Tx, access: Access, numbers: list[int]) -> list[Stored]:

@@ -131,9 +131,11 @@ SEARCH_CHUNK_CHARS = 1_000
 # Documents that are looked up for one word of a query, and for all of them; a word with more says too little.
 SEARCH_MATCHES_PER_WORD_MAX = 15_000
 SEARCH_MATCHES_MAX = 60_000
-# The same where somebody waits for a context; and vectors that are compared then, of each kind.
-SEARCH_QUICK_MATCHES_MAX = 12_000
+# The same where somebody waits for a context; and of each kind, vectors that are compared then, and documents that are
+# looked at closely, unless more are wanted.
+SEARCH_QUICK_MATCHES_MAX = 8_000
 SEARCH_QUICK_VECTORS_MAX = 100_000
+SEARCH_QUICK_CANDIDATES = 40
 SEARCH_SECONDS_MAX = 5
 SEARCH_RETRY_SECONDS = 1
 # From so many writes a second on, a search rests so many times as long as the last one took.

@@ -1,0 +1,36 @@
+-- Every term in the index of words begins with the end of its account's id. So a word can be looked up in a whole
+-- account without intersecting it with the mark of everything in there, and what others wrote costs nothing.
+-- sqlite: DROP TRIGGER search_words_added;
+-- sqlite: DROP TRIGGER search_words_changed;
+-- sqlite: DROP TRIGGER search_words_removed;
+-- sqlite: DROP TABLE search_words;
+-- sqlite: CREATE VIRTUAL TABLE search_words USING fts5 (
+-- sqlite:     terms, content='', detail='none', columnsize=0, tokenize="ascii tokenchars '_'");
+-- sqlite: CREATE TRIGGER search_words_added AFTER INSERT ON search_documents BEGIN
+-- sqlite:     INSERT INTO search_words (rowid, terms) VALUES (new.number,
+-- sqlite:         substr(new.account_id, -8) || replace(new.terms, ' ', ' ' || substr(new.account_id, -8)));
+-- sqlite: END;
+-- sqlite: CREATE TRIGGER search_words_changed AFTER UPDATE OF terms ON search_documents WHEN old.terms <> new.terms BEGIN
+-- sqlite:     INSERT INTO search_words (search_words, rowid, terms) VALUES ('delete', old.number,
+-- sqlite:         substr(old.account_id, -8) || replace(old.terms, ' ', ' ' || substr(old.account_id, -8)));
+-- sqlite:     INSERT INTO search_words (rowid, terms) VALUES (new.number,
+-- sqlite:         substr(new.account_id, -8) || replace(new.terms, ' ', ' ' || substr(new.account_id, -8)));
+-- sqlite: END;
+-- sqlite: CREATE TRIGGER search_words_removed AFTER DELETE ON search_documents BEGIN
+-- sqlite:     INSERT INTO search_words (search_words, rowid, terms) VALUES ('delete', old.number,
+-- sqlite:         substr(old.account_id, -8) || replace(old.terms, ' ', ' ' || substr(old.account_id, -8)));
+-- sqlite: END;
+-- sqlite: INSERT INTO search_words (rowid, terms) SELECT number,
+-- sqlite:     substr(account_id, -8) || replace(terms, ' ', ' ' || substr(account_id, -8)) FROM search_documents ORDER BY number;
+-- postgresql: CREATE FUNCTION search_terms(account_id text, terms text) RETURNS tsvector
+-- postgresql: LANGUAGE plpgsql IMMUTABLE COST 10000 AS $$ BEGIN
+-- postgresql:     RETURN array_to_tsvector(string_to_array(
+-- postgresql:         right(account_id, 8) || replace(terms, ' ', ' ' || right(account_id, 8)), ' '));
+-- postgresql: END $$;
+-- postgresql: DROP INDEX search_documents_by_terms;
+-- postgresql: CREATE INDEX search_documents_by_terms ON search_documents USING gin (search_terms(account_id, terms));
+-- postgresql: CREATE OR REPLACE FUNCTION search_words(match text) RETURNS TABLE (rowid bigint) LANGUAGE sql STABLE AS $$
+-- postgresql:     SELECT number FROM search_documents WHERE search_terms(account_id, terms)
+-- postgresql:     @@ CAST(replace(replace(replace(match, '"', ''''), ' AND ', ' & '), ' OR ', ' | ') AS tsquery)
+-- postgresql: $$;
+-- postgresql: DROP FUNCTION search_terms(text);
