@@ -82,6 +82,7 @@ async def test_a_word_that_too_many_have_still_counts_among_the_candidates(
 
 async def test_a_quick_search_looks_at_the_newest_alone(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "SEARCH_QUICK_MATCHES_MAX", 5)
+    monkeypatch.setattr(ranking, "SEARCH_MATCHES_PER_WORD_MIN", 1)
     monkeypatch.setattr(ranking, "SEARCH_QUICK_VECTORS_MAX", 5)
     for n in range(20):
         await board.put(f"e{n}", "vehicle", session_key=f"k{n}")
@@ -89,6 +90,18 @@ async def test_a_quick_search_looks_at_the_newest_alone(board: Board, monkeypatc
     # By the word itself, and by one that means the same.
     assert set(await board.logs("vehicle", quick=True)) == set(await board.logs("car", quick=True)) == newest
     assert len(await board.logs("vehicle")) == len(await board.logs("car")) == 20
+
+
+async def test_each_word_of_a_long_text_brings_up_some_however_many_words_there_are(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranking, "SEARCH_QUICK_MATCHES_MAX", 4)
+    monkeypatch.setattr(ranking, "SEARCH_MATCHES_PER_WORD_MIN", 3)
+    by_words = Board(board.engine)
+    for n, word in enumerate(["pump", "pump", "valve", "valve", "seal", "hose", "hose", "hose"]):
+        await by_words.put(f"e{n}", word, session_key=f"k{n}")
+    # Three have the last word, which is as many as are looked up: by that alone nothing is found.
+    assert sorted(await by_words.logs("pump valve seal hose", quick=True)) == ["e0", "e1", "e2", "e3", "e4"]
 
 
 async def test_what_is_kept_of_a_scope_follows_every_change(board: Board) -> None:

@@ -16,6 +16,7 @@ from carrel.kernel import Access
 from carrel.kernel.limits import (
     SEARCH_MATCHES_MAX,
     SEARCH_MATCHES_PER_WORD_MAX,
+    SEARCH_MATCHES_PER_WORD_MIN,
     SEARCH_QUICK_CANDIDATES,
     SEARCH_QUICK_MATCHES_MAX,
     SEARCH_QUICK_VECTORS_MAX,
@@ -41,7 +42,7 @@ _FULL = 1.25
 # Texts that have nothing to do with each other are about this similar; below, no word in common means no hit.
 _MEANING_MIN = 0.25
 _NOTE_KIND = KINDS.index("note")
-_CODES_AT_ONCE = 16_384
+_CODES_AT_ONCE = 8_192
 
 
 class Weights(Struct, frozen=True):
@@ -72,7 +73,7 @@ def match_words(
 ) -> Matches:  # fmt: skip
     """Look every word up in the scope and add up what each says about each document."""
     in_all = SEARCH_QUICK_MATCHES_MAX if quick else SEARCH_MATCHES_MAX
-    limit = min(SEARCH_MATCHES_PER_WORD_MAX, in_all // max(1, len(words)))
+    limit = min(SEARCH_MATCHES_PER_WORD_MAX, max(SEARCH_MATCHES_PER_WORD_MIN, in_all // max(1, len(words))))
     found = {word: _positions(tx, access, view, scope, word, limit) for word in words}
     common = tuple(word for word, positions in found.items() if len(positions) >= limit)
     if len(common) == len(words):

@@ -128,13 +128,14 @@ SEARCH_WORDS_MAX = 4_000
 SEARCH_WORD_CHARS_MAX = 40
 # Of one document: characters of each part that has a meaning of its own.
 SEARCH_CHUNK_CHARS = 1_000
-# Documents that are looked up for one word of a query, and for all of them; a word with more says too little.
-SEARCH_MATCHES_PER_WORD_MAX = 15_000
+# Documents that are looked up for all words of a query, and for each of them; a word with more says too little.
 SEARCH_MATCHES_MAX = 60_000
-# The same where somebody waits for a context; and of each kind, vectors that are compared then, and documents that are
-# looked at closely, unless more are wanted.
-SEARCH_QUICK_MATCHES_MAX = 8_000
-SEARCH_QUICK_VECTORS_MAX = 100_000
+SEARCH_MATCHES_PER_WORD_MAX = 15_000
+SEARCH_MATCHES_PER_WORD_MIN = 500
+# For all words where somebody waits for a context; and of each kind, vectors that are compared then, and documents that
+# are looked at closely, unless more are wanted.
+SEARCH_QUICK_MATCHES_MAX = 6_000
+SEARCH_QUICK_VECTORS_MAX = 50_000
 SEARCH_QUICK_CANDIDATES = 40
 SEARCH_SECONDS_MAX = 5
 SEARCH_RETRY_SECONDS = 1
