@@ -54,7 +54,6 @@ STORE_SIGNATURES = {
     "carrel.board.classifier.store.accounts_due": ENGINE,
     "carrel.board.classifier.store.next_cycle_due": ENGINE,
     "carrel.board.classifier.store.release_cycles": ENGINE,
-    "carrel.search.store.scope_text": "it writes a condition and reads nothing",
     "carrel.runs.store.end_claimed": HELD,
     "carrel.runs.store.park_claimed": HELD,
     "carrel.runs.store.back_to_head": HELD,

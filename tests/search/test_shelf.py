@@ -1,6 +1,8 @@
 """What is kept in memory follows the store, whatever happened in between."""
 
+import random
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -154,3 +156,41 @@ async def test_what_a_search_looks_at_stays_as_it_is_while_another_takes_changes
     assert [name for name in names if (getattr(view, name) != before[name]).any()] == []
     assert view.following.max() < view.count
     assert kept.view(scope, ()).following.max() == 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_what_is_kept_of_scopes_equals_what_is_found_out_anew(board: Board, seed: int) -> None:
+    chance, kept, names = random.Random(seed), shelf.Shelf("groups/64"), list[str]()
+    asked: list[dict[str, Any]] = [
+        {},
+        {"spaces": ("s1",)},
+        {"spaces": ("s2",), "topic_id": "t1"},
+        {"own_tasks": ("w1",)},
+    ]
+    followed = list[shelf.View]()
+    scopes = [SearchQuery(text="x", **one).scope(board.access.account_id) for one in asked]
+
+    async def change() -> None:
+        name = chance.choice(names) if names and chance.random() < 0.6 else f"e{len(names)}"
+        if name in names and chance.random() < 0.3:
+            await board.remove(name)
+            return
+        names.append(name)
+        await board.put(
+            name, " ".join(chance.choices(["vehicle", "lunch", "x" * 700], k=chance.randint(1, 4))),
+            kind="log", session_key=f"k{len(name) % 3}", sequence=int(name[1:]), spaces=(chance.choice(["s1", "s2"]),),
+            topic_id=chance.choice(["t1", "t2"]), task_id=chance.choice(["w1", None]),
+        )  # fmt: skip
+
+    for _ in range(25):
+        for _ in range(chance.randint(1, 4)):
+            await change()
+        await board.engine.read(lambda tx: kept.refresh(tx, board.access))
+        followed = [kept.view(scope, ()) for scope in scopes]
+        kept._members.clear()
+        for view, anew in zip(followed, (kept.view(scope, ()) for scope in scopes), strict=True):
+            assert view.in_scope.tolist() == anew.in_scope.tolist()
+            assert (view.count, view.length, view.said.tolist()) == (anew.count, anew.length, anew.said.tolist())
+            for kind, (owners, rows) in anew.coded.items():
+                assert [each.tolist() for each in view.coded[kind]] == [owners.tolist(), rows.tolist()]
+    assert sum(view.count for view in followed) > 0

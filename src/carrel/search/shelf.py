@@ -10,15 +10,15 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from carrel.kernel import Access
 from carrel.kernel.limits import (
     SEARCH_DOCUMENTS_IN_MEMORY_MAX,
     SEARCH_REMOVALS_MAX,
+    SEARCH_SCOPES_KEPT,
     SEARCH_STRETCH_ENTRIES,
-    SEARCH_VIEWS_KEPT,
 )
 from carrel.search import store
 from carrel.search.columns import Columns, Names
@@ -37,6 +37,21 @@ _Columns: Any = Figures
 _LINKED_SINGLY_MAX = 2_000
 
 
+# Documents that have vectors, in order, each with the row of one of its own.
+Coded = tuple[Positions, Positions]
+
+
+class Members(Struct, frozen=True, kw_only=True):
+    """Which documents are in a scope at one moment."""
+
+    in_scope: Mask
+    count: int
+    # Of every stretch of conversation how much of it is in scope.
+    said: NDArray[np.float64]
+    # Those in scope that have vectors, by kind.
+    coded: dict[int, Coded]
+
+
 class View(Struct, frozen=True, kw_only=True):
     """The documents at one moment, by position: each array has one row for each."""
 
@@ -45,7 +60,7 @@ class View(Struct, frozen=True, kw_only=True):
     # How many are in scope, and how long their texts are on average; and of every stretch how much of it is in scope.
     count: int
     length: float
-    said: NDArray[Any]
+    said: NDArray[np.float64]
     kinds: NDArray[np.int8]
     lengths: NDArray[np.int32]
     questions: Mask
@@ -56,9 +71,9 @@ class View(Struct, frozen=True, kw_only=True):
     previous: Positions
     following: Positions
     stretches: Positions
-    # The signs of vectors; and by kind the documents in scope that have them, each with the row of one of its own.
+    # The signs of vectors; and by kind the documents in scope that have them.
     codes: NDArray[np.uint64]
-    coded: dict[int, tuple[Positions, Positions]]
+    coded: dict[int, Coded]
 
 
 class Shelf:
@@ -84,7 +99,8 @@ class Shelf:
         self._sessions.number("")
         self._last_in_session: dict[int, int] = {}
         self._stretches = 0
-        self._views = OrderedDict[Scope, View]()
+        # Of the scopes that were searched last.
+        self._members = OrderedDict[Scope, Members]()
 
     def __len__(self) -> int:
         return self._rows.size
@@ -104,7 +120,6 @@ class Shelf:
         while page := store.figures_numbered_after(tx, access, self._last_number):
             self._append(page)
         self._link_all()
-        self._views.clear()
         self.is_complete = True
         # What was loaded by an earlier search may have changed since.
         if began_before:
@@ -119,11 +134,9 @@ class Shelf:
         while page := store.figures_after(tx, access, version):
             changed += page
             version = page[-1].version
-        if not self._apply(changed):
+        if not self._apply(changed, [number for _, number in removed]):
             return False
-        for at, number in removed:
-            self._forget(number)
-            version = max(version, at)
+        version = max([version, *(at for at, _ in removed)])
         # What is above the horizon may be preceded by what is not visible yet, so it is read again.
         self._version = min(version, max(self._version, tx.horizon()))
         return True
@@ -132,35 +145,36 @@ class Shelf:
     def _last_number(self) -> int:
         return int(self._rows["number"][-1]) if self._rows.size else 0
 
-    def _apply(self, changed: list[Figures]) -> bool:
-        """Take over changed documents; False when one belongs between others, which only loading anew can do."""
-        if changed:
-            self._views.clear()
-            self._rows.reclaim()
+    def _apply(self, changed: list[Figures], removed: list[int]) -> bool:
+        """Take changes over; False when a document belongs between others, which only loading anew can do."""
+        if not changed and not removed:
+            return True
         last = self._last_number
         fresh = sorted((one for one in changed if one.number > last), key=lambda one: one.number)
-        for one in changed:
-            if one.number <= last:
-                at = self._position(one.number)
-                if at is None:
-                    return False
-                self._change(at, one)
+        known = {one.number: self._position(one.number) for one in changed if one.number <= last}
+        if None in known.values():
+            return False
+        gone = [at for at in map(self._position, removed) if at is not None]
         first = self._rows.size
+        touched = np.unique(np.array([*known.values(), *gone, *range(first, first + len(fresh))], dtype=np.int32))
+        lengths = self._rows["length"][touched[touched < first]].copy()
+        self._rows.reclaim()
+        for one in changed:
+            if (at := known.get(one.number)) is not None:
+                self._change(at, one)
+        self._rows["alive"][gone] = False
         self._append(fresh)
         if len(fresh) > _LINKED_SINGLY_MAX or not all(self._link(at) for at in range(first, self._rows.size)):
             self._link_all()
+        else:
+            for scope, members in self._members.items():
+                self._members[scope] = self._renewed(scope, members, touched, lengths)
         return True
 
     def _position(self, number: int) -> int | None:
         numbers = self._rows["number"]
         at = int(np.searchsorted(numbers, number))
         return at if at < len(numbers) and numbers[at] == number else None
-
-    def _forget(self, number: int) -> None:
-        at = self._position(number)
-        if at is not None:
-            self._views.clear()
-            self._rows["alive"][at] = False
 
     def _append(self, page: Sequence[Row]) -> None:
         if not page:
@@ -224,7 +238,8 @@ class Shelf:
         return True
 
     def _link_all(self) -> None:
-        """Put every session in order."""
+        """Put every session in order; what is known of scopes goes by stretches, which begin elsewhere then."""
+        self._members.clear()
         rows, count = self._rows, self._rows.size
         session = rows["session"]
         order = np.lexsort((rows["number"], rows["sequence"], session))
@@ -246,45 +261,78 @@ class Shelf:
         self._last_in_session.pop(-1, None)
 
     def view(self, scope: Scope, words: tuple[str, ...]) -> View:
-        """Return the documents now, with those in scope and those whose speaker is named; hold the lock.
-
-        Of the scopes that were searched last it is kept until a document changes: of a million documents, to find out
-        which are in scope takes longer than to rank them.
-        """
-        view = self._views.pop(scope, None) or self._view(scope)
-        self._views[scope] = view
-        while len(self._views) > SEARCH_VIEWS_KEPT:
-            self._views.popitem(last=False)
-        return structs.replace(view, named=self._speakers.having(*words))
-
-    def _view(self, scope: Scope) -> View:
+        """Return the documents now, with those in scope and those whose speaker is named; hold the lock."""
+        members = self._members_of(scope)
         rows = self._rows
-        # What belongs to a task has one mark of it, whoever may find it.
-        marked = self._reach.having(*scope.marks)[rows["reach"]] | self._places.having(*scope.marks)[rows["places"]]
-        in_scope = rows["alive"] & marked
-        for place in scope.places:
-            in_scope &= self._places.having(place)[rows["places"]]
-        members = np.flatnonzero(in_scope).astype(np.int32)
-        lengths, stretches = rows["length"][members], rows["stretch"][members]
         return View(
             numbers=rows["number"],
-            in_scope=in_scope,
-            count=len(members),
-            length=float(lengths.mean()) if len(members) else 0.0,
-            said=np.bincount(stretches, weights=lengths, minlength=self._stretches),
+            in_scope=members.in_scope,
+            count=members.count,
+            length=float(members.said.sum()) / max(1, members.count),
+            said=members.said,
             kinds=rows["kind"],
             lengths=rows["length"],
             questions=rows["question"],
             speakers=rows.lend("speaker"),
-            named=self._speakers.having(),
+            named=self._speakers.having(*words),
             previous=rows.lend("previous"),
             following=rows.lend("following"),
             stretches=rows.lend("stretch"),
             codes=self._codes["code"],
-            coded=self._coded(members),
+            coded=members.coded,
         )
 
-    def _coded(self, members: Positions) -> dict[int, tuple[Positions, Positions]]:
+    def _members_of(self, scope: Scope) -> Members:
+        """Which documents are in a scope; kept, since of a million that takes longer to find out than to rank them."""
+        members = self._members.pop(scope, None)
+        if members is None:
+            everything = np.arange(self._rows.size, dtype=np.int32)
+            nothing = Members(
+                in_scope=np.zeros(0, dtype=bool), count=0, said=np.zeros(0), coded=self._coded(everything[:0])
+            )
+            members = self._renewed(scope, nothing, everything, np.zeros(0, dtype=np.int32))
+        self._members[scope] = members
+        while len(self._members) > SEARCH_SCOPES_KEPT:
+            self._members.popitem(last=False)
+        return members
+
+    def _renewed(self, scope: Scope, members: Members, touched: Positions, lengths: Ints) -> Members:
+        """Return which documents are in a scope after those were changed, whose texts had these lengths before.
+
+        What is returned is new: somebody may be looking at the old one.
+        """
+        before = touched[: len(lengths)]
+        left, entered = before[members.in_scope[before]], touched[self._is_in(scope, touched)]
+        in_scope = np.zeros(self._rows.size, dtype=bool)
+        in_scope[: len(members.in_scope)] = members.in_scope
+        in_scope[touched] = False
+        in_scope[entered] = True
+        rows = self._rows
+        weights = np.concatenate([-lengths[members.in_scope[before]], rows["length"][entered]])
+        stretches = rows["stretch"][np.concatenate([left, entered])]
+        said = np.zeros(self._stretches)
+        said[: len(members.said)] = members.said
+        said += np.bincount(stretches, weights=weights, minlength=self._stretches)
+        new = self._coded(entered)
+        return Members(
+            in_scope=in_scope,
+            count=members.count - len(left) + len(entered),
+            said=said,
+            coded={kind: _edited(coded, left, new[kind]) for kind, coded in members.coded.items()},
+        )
+
+    def _is_in(self, scope: Scope, at: Positions) -> Mask:
+        """Which of the documents are in a scope."""
+        rows = self._rows
+        reach, places = rows["reach"][at], rows["places"][at]
+        # What belongs to a task has one mark of it, whoever may find it.
+        marked = self._reach.having(*scope.marks)[reach] | self._places.having(*scope.marks)[places]
+        found: Mask = rows["alive"][at] & marked
+        for place in scope.places:
+            found &= self._places.having(place)[places]
+        return found
+
+    def _coded(self, members: Positions) -> dict[int, Coded]:
         counts = self._rows["coded"][members]
         owners, counts = members[counts > 0], counts[counts > 0]
         at = self._rows["coded_at"][owners]
@@ -293,6 +341,21 @@ class Shelf:
             owners, at = np.repeat(owners, counts), (np.repeat(at, counts) + within).astype(np.int32)
         kinds = self._rows["kind"][owners]
         return {kind: (owners[kinds == kind], at[kinds == kind]) for kind in _KIND_NUMBERS.values()}
+
+
+def _edited(coded: Coded, left: Positions, entered: Coded) -> Coded:
+    """Return documents that have vectors without some and with others, in order."""
+    owners, rows = coded
+    if len(left):
+        kept = ~np.isin(owners, left)
+        owners, rows = owners[kept], rows[kept]
+    if not len(entered[0]):
+        return owners, rows
+    owners, rows = np.concatenate([owners, entered[0]]), np.concatenate([rows, entered[1]])
+    if len(owners) > len(entered[0]) and owners[-len(entered[0]) - 1] > entered[0][0]:
+        order = np.argsort(owners, kind="stable")
+        owners, rows = owners[order], rows[order]
+    return owners, rows
 
 
 class Shelves:

@@ -155,7 +155,7 @@ SEARCH_DOCUMENTS_IN_MEMORY_MAX = 4_000_000
 # Entries next to one another that count as one stretch of a conversation.
 SEARCH_STRETCH_ENTRIES = 48
 # Scopes of an account of which is kept what is in them.
-SEARCH_VIEWS_KEPT = 4
+SEARCH_SCOPES_KEPT = 4
 SEARCH_EMBED_TEXTS_MAX = 64
 SEARCH_EMBED_SECONDS_MAX = 30
 # Texts whose meanings are kept in memory to be compared again, at about two kilobytes each.
