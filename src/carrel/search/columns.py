@@ -25,11 +25,11 @@ class Columns:
         self._lent.add(name)
         return self[name]
 
-    def reclaim(self) -> None:
-        """Prepare for changes of rows: what was lent is left to its readers."""
-        for name in self._lent:
+    def reclaim(self, *names: str) -> None:
+        """Prepare for changes of rows in those arrays: what was lent is left to its readers."""
+        for name in self._lent.intersection(names):
             self._arrays[name] = self._arrays[name].copy()
-        self._lent.clear()
+        self._lent.difference_update(names)
 
     def extend(self, **values: Any) -> None:
         """Append rows; what is not given is 0."""

@@ -158,7 +158,10 @@ class Shelf:
         first = self._rows.size
         touched = np.unique(np.array([*known.values(), *gone, *range(first, first + len(fresh))], dtype=np.int32))
         lengths = self._rows["length"][touched[touched < first]].copy()
-        self._rows.reclaim()
+        if known:
+            self._rows.reclaim("speaker")
+        if fresh:
+            self._rows.reclaim("following")
         for one in changed:
             if (at := known.get(one.number)) is not None:
                 self._change(at, one)
@@ -240,6 +243,7 @@ class Shelf:
     def _link_all(self) -> None:
         """Put every session in order; what is known of scopes goes by stretches, which begin elsewhere then."""
         self._members.clear()
+        self._rows.reclaim("previous", "following", "stretch")
         rows, count = self._rows, self._rows.size
         session = rows["session"]
         order = np.lexsort((rows["number"], rows["sequence"], session))
@@ -345,17 +349,15 @@ class Shelf:
 
 def _edited(coded: Coded, left: Positions, entered: Coded) -> Coded:
     """Return documents that have vectors without some and with others, in order."""
-    owners, rows = coded
-    if len(left):
-        kept = ~np.isin(owners, left)
-        owners, rows = owners[kept], rows[kept]
-    if not len(entered[0]):
-        return owners, rows
-    owners, rows = np.concatenate([owners, entered[0]]), np.concatenate([rows, entered[1]])
-    if len(owners) > len(entered[0]) and owners[-len(entered[0]) - 1] > entered[0][0]:
-        order = np.argsort(owners, kind="stable")
-        owners, rows = owners[order], rows[order]
-    return owners, rows
+    changed = np.concatenate([left, entered[0]])
+    if not len(changed):
+        return coded
+    # What changes is mostly new, so that nearly all of a long list stays as it is.
+    first = int(np.searchsorted(coded[0], changed.min()))
+    (owners, rows), kept = (each[first:] for each in coded), ~np.isin(coded[0][first:], left)
+    owners, rows = np.concatenate([owners[kept], entered[0]]), np.concatenate([rows[kept], entered[1]])
+    order = np.argsort(owners, kind="stable")
+    return np.concatenate([coded[0][:first], owners[order]]), np.concatenate([coded[1][:first], rows[order]])
 
 
 class Shelves:
