@@ -13,8 +13,6 @@ from msgspec import structs
 from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds
 from carrel.kernel.limits import (
     LONG_READ_SECONDS_MAX,
-    SEARCH_BUSY_WRITES_PER_SECOND,
-    SEARCH_REST,
     SEARCH_RETRY_SECONDS,
     SEARCH_SECONDS_MAX,
 )
@@ -22,6 +20,7 @@ from carrel.kernel.settings import SearchSettings
 from carrel.search import ranking, store
 from carrel.search.embedders import Embedder, EmbeddingUnavailable
 from carrel.search.model import KINDS, Found, Hit, Mode, SearchQuery
+from carrel.search.pace import Pace
 from carrel.search.shelf import Positions, Shelves, View
 from carrel.search.store import Stored
 from carrel.search.vectors import Floats, similarities, unit_query
@@ -40,7 +39,7 @@ class Search:
         self._embedder = embedder
         self._settings = settings
         self._gate = asyncio.Semaphore(settings.concurrency)
-        self._rests_until = 0.0
+        self._pace = Pace()
         self._shelves = Shelves()
         self._cache: OrderedDict[tuple[str, str, SearchQuery], _Cached] = OrderedDict()
         self._cache_lock = Lock()
@@ -93,16 +92,13 @@ class Search:
 
     @asynccontextmanager
     async def _paced(self, query: SearchQuery) -> AsyncIterator[None]:
-        """Let a search rest after the last one while others write: all of them need the interpreter's lock."""
         if query.quick:
             yield
             return
-        await asyncio.sleep(max(0.0, self._rests_until - elapsed_seconds()))
+        await asyncio.sleep(self._pace.wait_seconds(elapsed_seconds()))
         begun, written = elapsed_seconds(), self._db.bell(FEED).version
         yield
-        took = elapsed_seconds() - begun
-        if self._db.bell(FEED).version - written > took * SEARCH_BUSY_WRITES_PER_SECOND:
-            self._rests_until = elapsed_seconds() + took * SEARCH_REST
+        self._pace.ended(elapsed_seconds() - begun, self._db.bell(FEED).version - written)
 
     async def _vector(self, query: SearchQuery) -> Floats | None:
         """The meaning of a query; None when there is no model for it now, so that words alone count."""
