@@ -1,6 +1,6 @@
 """`GET /api/context` of a real server, with recall, while its board grows tenfold and again.
 
-A million entries (`CARREL_BENCH_CONTEXT_ENTRIES=10000,100000,1000000`) take a quarter of an hour to write and to index.
+A million entries (`CARREL_BENCH_CONTEXT_ENTRIES=10000,100000,1000000`) take ten minutes to write and to index.
 """
 
 import os

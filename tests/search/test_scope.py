@@ -125,12 +125,13 @@ async def test_accounts_whose_ids_end_alike_find_nothing_of_one_another(board: B
     alike = f"acc_{board.access.account_id[-8:]}"
     sql = "INSERT INTO accounts (id, slug, name, settings, created_at) VALUES (:id, 'alike', 'Alike', '{}', 0)"
     await board.engine.db.write(lambda tx: tx.run(sql, id=alike))
-    other = Board(board.engine, board.embedder, system_access(alike, "alike"))
-    await board.put("e1", "alpha")
+    ours, other = (Board(board.engine, access=access) for access in (board.access, system_access(alike, "alike")))
+    await ours.put("e1", "alpha", session_key="a")
     for n in range(3):
         await other.put(f"x{n}", "alpha")
+    await ours.put("e2", "beta", session_key="b")
     for spaces in (None, ("s1",)):
-        assert await board.logs("alpha", spaces=spaces) == ["e1"]
+        assert await ours.logs("alpha", spaces=spaces) == ["e1"]
         assert sorted(await other.logs("alpha", spaces=spaces)) == ["x0", "x1", "x2"]
 
 
