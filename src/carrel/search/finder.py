@@ -92,6 +92,7 @@ class Search:
 
     @asynccontextmanager
     async def _paced(self, query: SearchQuery) -> AsyncIterator[None]:
+        """Wait until it may start; a search for a context, which a run waits for, starts at once."""
         if query.quick:
             yield
             return

@@ -108,10 +108,8 @@ def _positions(tx: Tx, access: Access, view: View, scope: Scope, word: str, limi
 
 
 def _in_scope(view: View, numbers: NDArray[np.int64]) -> Positions:
-    """The positions of those documents that are in scope, in the same order: the newest first."""
-    # The newest of a word that many have are all near the end, where a search stays in the processor's cache.
-    oldest = np.searchsorted(view.numbers, numbers[-1:]).sum()
-    at = np.minimum(oldest + np.searchsorted(view.numbers[oldest:], numbers), len(view.numbers) - 1)
+    """The positions of those documents that are in scope, in the same order."""
+    at = np.minimum(np.searchsorted(view.numbers, numbers), len(view.numbers) - 1)
     found: Positions = at[(view.numbers[at] == numbers) & view.in_scope[at]].astype(np.int32)
     return found
 

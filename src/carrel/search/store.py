@@ -60,7 +60,7 @@ _WRITE = (
     f"{_DOCUMENTS.insert.replace(':number', 'tick()').replace(':version', 'tick()')} "
     f"ON CONFLICT (account_id, kind, id) DO UPDATE SET {_CHANGES}"
 )
-# As in the migration that made the index: enough to tell accounts apart; where it is not, readers look again.
+# As in the migration that made the index. Accounts whose ids end alike share terms; readers drop what is not theirs.
 _ACCOUNT_CHARS = 8
 # Rows that are read by their numbers at a time: one text for every such statement.
 _NUMBERED = 100
