@@ -141,7 +141,7 @@ SEARCH_SECONDS_MAX = 5
 SEARCH_RETRY_SECONDS = 1
 # From so many writes a second on, a search rests so many times as long as the last one took, and at most so long.
 SEARCH_BUSY_WRITES_PER_SECOND = 50
-SEARCH_REST = 4
+SEARCH_REST = 3
 SEARCH_REST_SECONDS_MAX = 0.5
 # Of a text that was found, in an answer of the API and in that of a tool.
 SEARCH_SHOWN_CHARS_MAX = 2_000
