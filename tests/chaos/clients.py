@@ -87,6 +87,8 @@ class Follower:
 
     def __init__(self, servers: Servers, seed: str) -> None:
         self.seen: list[int] = []
+        # The newest number that it must have seen.
+        self.until = 1 << 61
         self.resets: list[str] = []
         self._servers = servers
         self._chance = random.Random(seed)

@@ -66,8 +66,8 @@ async def _caught_up(servers: Servers, follower: Follower) -> None:
     """Return once the follower has seen what a fresh look at the feed calls the newest, or the time is up."""
     async with servers.client() as client:
         for _ in range(int(ANSWER_SECONDS / LOOK_SECONDS)):
-            newest = (await client.get("/api/changes", params={"sinceSeq": 1 << 61})).json()["seq"]
-            if follower.seen and follower.seen[-1] >= newest:
+            follower.until = (await client.get("/api/changes", params={"sinceSeq": 1 << 61})).json()["seq"]
+            if follower.seen and follower.seen[-1] >= follower.until:
                 return
             await asyncio.sleep(LOOK_SECONDS)
 
