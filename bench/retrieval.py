@@ -24,6 +24,7 @@ from carrel.kernel.settings import SearchSettings
 from carrel.search import Document, Embedder, Search, SearchQuery, embed_texts, embedder_for, put_document
 from carrel.search.vectors import Floats
 from carrel.storage import Tx
+from carrel.visibility import Viewer
 from carrel.wire import Wire
 
 NAME = "retrieval"
@@ -91,6 +92,7 @@ def _session(space: str, said: dict[str, Any], n: int) -> Iterator[Document]:
             speaker=turn["speaker"],
             spaces=(space,),
             topic_id="talk",
+            on_board=True,
             session_key=f"agent:main:{space}:{n}",
             sequence=at,
         )
@@ -130,7 +132,12 @@ async def _index(made: BenchEngine, entries: list[Document], embedder: Embedder,
 
 
 async def _ask(made: BenchEngine, search: Search, among: Conversation, question: Question) -> list[str]:
-    query = SearchQuery(text=question.text, spaces=(among.name,), names=among.speakers, logs_max=max(CUTS))
+    query = SearchQuery(
+        text=question.text,
+        viewer=Viewer(spaces=(among.name,), recalls_board=True),
+        names=among.speakers,
+        logs_max=max(CUTS),
+    )
     return [hit.id for hit in (await search.find(made.access, query)).logs]
 
 

@@ -24,6 +24,7 @@ from carrel.kernel.settings import SearchSettings
 from carrel.search import Document, Embedder, Search, SearchQuery, Vectors, put_document
 from carrel.search.vectors import Floats, vectors_of
 from carrel.storage import LongTx, Tx
+from carrel.visibility import Viewer
 
 NAME = "search"
 ENTRIES = int(os.environ.get("CARREL_BENCH_SEARCH_ENTRIES", "100000"))
@@ -73,7 +74,7 @@ async def _measure(folder: Path, durability: str) -> list[Figure]:
         rate = ENTRIES / (elapsed_seconds() - begun)
         search = Search(made.db, meanings, SearchSettings())
         begun = elapsed_seconds()
-        await search.find(made.access, SearchQuery(text="warm"))
+        await search.find(made.access, SearchQuery(text="warm", viewer=Viewer(recalls_board=True)))
         loaded = elapsed_seconds() - begun
         figures = [await _queries(made, search, meanings, space, bar) for space, bar in BARS_MS.items()]
         figures += await _beside_lanes(made, search)
@@ -96,7 +97,8 @@ async def _furnish(made: BenchEngine, meanings: RandomMeanings) -> None:
             space = chance.choices(spaces, shares)[0]
             entry = Document(
                 kind="log", id=f"e{n}", text=text(chance, 20), at=_EPOCH_MS + n, speaker=f"agent{n % 20}",
-                spaces=(space,), topic_id=f"t{n % 100}", session_key=f"agent:main:{space}:{n // 5_000}", sequence=n,
+                spaces=(space,), topic_id=f"t{n % 100}", on_board=True, sequence=n,
+                session_key=f"agent:main:{space}:{n // 5_000}",
             )  # fmt: skip
             put_document(tx, made.access, entry, vectors[at])
 
@@ -115,7 +117,7 @@ async def _queries(made: BenchEngine, search: Search, meanings: Embedder, space:
 
     tell(f"search: {QUERIES} queries in {space}")
     for _ in range(QUERIES):
-        query = SearchQuery(text=text(chance, 6), spaces=(space,), names=("agent7",))
+        query = SearchQuery(text=text(chance, 6), viewer=Viewer(spaces=(space,), recalls_board=True), names=("agent7",))
         (vector,) = await meanings.embed([query.text])
         took.append(await made.db.long_read(partial(timed, query=query, vector=vector)))
     name = f"one query in {SPACES[space]:.0%} of {ENTRIES:,} entries, p95 of the processor time"
@@ -155,7 +157,9 @@ async def _search_on(made: BenchEngine, search: Search, seed: int, count: Counte
     chance = random.Random(seed)
     while True:
         try:
-            await search.find(made.access, SearchQuery(text=text(chance, 6), spaces=("narrow",)))
+            await search.find(
+                made.access, SearchQuery(text=text(chance, 6), viewer=Viewer(spaces=("narrow",), recalls_board=True))
+            )
             count["found"] += 1
         except Refusal:
             count["refused"] += 1

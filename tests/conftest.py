@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.blank_stores import BlankDatabases, blank_sqlite
+from tests.harness.elapsing import Elapsing
 from tests.harness.process import Start, servers_in
 from tests.postgres import PostgresMissing, PostgresServer, postgres_server
 from tests.requirements.manifest import explain
@@ -20,7 +21,7 @@ GARBAGE = (10_000, 20, 20)
 REQUIRE_ALL = os.environ.get("CARREL_REQUIRE_ALL") == "1"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # What `./dev test --fast` leaves out, besides Hypothesis searches and tests that carry the mark `slow` themselves.
-SLOW_FIXTURES = {"postgres", "chromium_path", "start"}
+SLOW_FIXTURES = {"postgres", "chromium_path", "served", "start"}
 SLOW_PATHS = (
     "access/test_isolation.py",
     "bench",
@@ -33,6 +34,7 @@ SLOW_PATHS = (
     "house/test_contracts.py",
     "house/test_dev.py",
     "invariants",
+    "isolation/test_worlds.py",
     "main/cli/test_mcp.py",
     "main/cli/test_program.py",
     "main/test_grpc_port.py",
@@ -121,6 +123,12 @@ def gateway() -> Iterator[ScriptedGateway]:
     """A scripted model gateway on a free port."""
     with ScriptedGateway() as running:
         yield running
+
+
+@pytest.fixture
+def elapsing(monkeypatch: pytest.MonkeyPatch) -> Elapsing:
+    """The clock of this process, for tests of time limits: they move it on instead of waiting."""
+    return Elapsing(monkeypatch)
 
 
 @pytest.fixture

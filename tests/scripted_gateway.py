@@ -168,6 +168,7 @@ class ScriptedGateway:
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.rule: Callable[[Request], Answer] | None = None
+        self.models = raw(json.dumps({"object": "list", "data": [{"id": MODEL, "object": "model"}]}).encode())
         self.base_url = ""
         self.disconnects = 0
         self.connections = 0
@@ -191,10 +192,22 @@ class ScriptedGateway:
         """Return once `count` clients have hung up while an answer was being held."""
         self._wait(lambda: self.disconnects >= count, f"{count} disconnects", timeout_seconds)
 
+    def go_away(self) -> None:
+        """Stop listening and hang up, as a server that is killed; requests are no longer received."""
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(WAIT_SECONDS)
+
+    def come_back(self) -> None:
+        """Listen again, at the same address."""
+        self._listen(int(self.base_url.rpartition(":")[2]))
+
+    def _listen(self, port: int) -> None:
+        starting = asyncio.start_server(self._serve, "127.0.0.1", port)
+        self._server = asyncio.run_coroutine_threadsafe(starting, self._loop).result(WAIT_SECONDS)
+
     def __enter__(self) -> Self:
         self._thread.start()
-        starting = asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self._server = asyncio.run_coroutine_threadsafe(starting, self._loop).result(WAIT_SECONDS)
+        self._listen(0)
+        assert self._server is not None
         self.base_url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self
 
@@ -233,7 +246,7 @@ class ScriptedGateway:
 
     def _choose(self, method: str, request: Request) -> Answer:
         if method == "GET" and request.path.partition("?")[0].endswith("/v1/models"):
-            return raw(json.dumps({"object": "list", "data": [{"id": MODEL, "object": "model"}]}).encode())
+            return self.models
         if method != "POST" or not request.path.endswith(self.path):
             return http_error(404, f"no route {method} {request.path}")
         with self._changed:

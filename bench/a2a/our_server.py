@@ -15,6 +15,7 @@ from a2a.types import Message, Part, Role, SendMessageRequest
 
 from bench.a2a.shape import ANSWER, CONTEXTS, HELD, RELEASING, SAID, state_of
 from carrel.access import access_by_token
+from carrel.delivery import Turns
 from carrel.kernel import Access, Envelope, SessionKey, caller_hash
 from carrel.main import assembly
 from carrel.main.cli import main
@@ -32,18 +33,18 @@ _DONE = Completed(reply=ANSWER)
 _FAILED = Failed(code="bench", message=ANSWER)
 
 
-class AtOnce:
+_released = asyncio.Event()
+
+
+class AtOnce(Turns):
     """Replaces the turns; contexts with the suffix HELD wait until one with the suffix RELEASING runs."""
 
-    def __init__(self, *_: object) -> None:
-        self._released = asyncio.Event()
-
-    async def take(self, run: Claim) -> Outcome:
+    async def take(self, claim: Claim) -> Outcome:
         """Reply at once, unless held."""
-        if run.key.endswith(HELD):
-            await self._released.wait()
-        elif run.key.endswith(RELEASING):
-            self._released.set()
+        if claim.key.endswith(HELD):
+            await _released.wait()
+        elif claim.key.endswith(RELEASING):
+            _released.set()
         return _DONE
 
 
@@ -84,5 +85,5 @@ def _envelope(access: Access, number: int) -> Envelope:
 if __name__ == "__main__":
     home = Path(sys.argv[1])
     uvloop.run(fill(home, sys.argv[2], int(sys.argv[3])))
-    assembly.Turns = AtOnce  # type: ignore[attr-defined, assignment]
+    assembly.Turns = AtOnce  # type: ignore[attr-defined]
     sys.exit(main(["serve", "--port", "0", "--data-dir", str(home)]))

@@ -182,11 +182,12 @@ async def test_a_cookie_is_valid_until_sign_out_or_expiry(store_url: str) -> Non
     async with open_engine(store_url) as engine:
         _, secret = await mint(engine, "owner")
         access, first = await engine.db.write(lambda tx: sign_in(tx, secret))
+        signed_in = structs.replace(access, expires_at=await engine.db.read(lambda tx: tx.now) + 30 * MS_PER_DAY)
         _, second = await engine.db.write(lambda tx: sign_in(tx, secret))
-        assert await engine.db.read(lambda tx: access_by_login(tx, first)) == access
+        assert await engine.db.read(lambda tx: access_by_login(tx, first)) == signed_in
         await engine.db.write(lambda tx: sign_out(tx, access, first))
         assert await engine.db.read(lambda tx: access_by_login(tx, first)) is None
-        assert await engine.db.read(lambda tx: access_by_login(tx, second)) == access
+        assert await engine.db.read(lambda tx: access_by_login(tx, second)) == signed_in
         engine.advance(30 * MS_PER_DAY / 1000)
         assert await engine.db.read(lambda tx: access_by_login(tx, second)) is None
         with pytest.raises(Refusal) as caught:

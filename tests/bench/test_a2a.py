@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import httpx
 import pytest
 
+from bench.a2a.figures import our_server
 from bench.a2a.proofs import list_faults, stream_fault
+from bench.a2a.shape import ANSWER
 
 DONE = "TASK_STATE_COMPLETED"
 
@@ -16,6 +19,15 @@ def told(kind: str, generation: int, state: str = "") -> dict[str, Any]:
 
 BEGUN, WORKING, ENDED = told("task", 1), told("statusUpdate", 2), told("statusUpdate", 4, DONE)
 RESULT = told("artifactUpdate", 3)
+
+
+def test_our_side_of_the_benchmark_starts_and_replies() -> None:
+    message = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    with our_server("normal", 0) as served:
+        headers = {"authorization": f"Bearer {served.token}", "a2a-version": "1.0"}
+        replied = httpx.post(served.url, json=body, headers=headers, timeout=30)
+    assert ANSWER in replied.text
 
 
 def test_a_stream_that_tells_everything_has_no_fault() -> None:

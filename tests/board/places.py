@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from carrel.access import make_space
-from carrel.board import Classifier, LogSource, ModelOf, NewLog, Sorter, backlog, record
+from carrel.board import Classifier, LogSource, ModelOf, NewLog, Sorter, backlog, record, settle_accounts
 from carrel.journal import Entry, entries_by_id
 from carrel.kernel import Access
-from carrel.kernel.settings import Settings
+from carrel.kernel.settings import Recall, Settings
 from carrel.search import Nearness, NoEmbedder
 from carrel.topics import NewTopic, put_topic
 from carrel.work import NewTask, create_task
@@ -73,7 +73,8 @@ class Board:
 
 
 @asynccontextmanager
-async def open_board(store_url: str) -> AsyncIterator[Board]:
-    """Open a store with an empty board."""
+async def open_board(store_url: str, recall: Recall = "space") -> AsyncIterator[Board]:
+    """Open a store with an empty board; by default what is said in lanes is on it."""
     async with open_engine(store_url) as engine:
+        await settle_accounts(engine.db, recall)
         yield Board(engine)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from carrel.board import Classifier, Model
+from carrel.board import Classifier, LogChange, Model, change_entry
 from carrel.gateway import open_gateway
 from carrel.kernel.settings import ClassifierSettings, GatewaySettings
 from carrel.topics import TopicChange, change_topic
@@ -181,6 +181,26 @@ async def test_a_topic_that_moves_to_another_space_while_a_model_thinks_is_not_c
     assert (how(await board.entry(entry)), (await placed(board, entry))[0]) == (("pending", None), None)
     await board.sort(classifier)
     assert (await placed(board, entry))[0] not in (None, fence)
+
+
+@pytest.mark.parametrize("status", ["pending", "classified", "failed"])
+async def test_what_a_person_decides_while_a_model_thinks_stays_decided(
+    board: Board, gateway: ScriptedGateway, status: Any
+) -> None:  # fmt: skip
+    gate, roof = Gate(), await board.topic("Roof")
+    await board.topic("Garden fence")
+    moved, kept = await board.send("It is rotten, I think", BUCKET), await board.send("And it is old", BUCKET)
+    classifier = await with_model(board, gateway, lambda _: text(json.dumps({"newTopic": "Rot"}), before=gate))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(board.sort(classifier))
+        await gate.reached()
+        change = LogChange(topic_id=roof, classification=status)
+        await board.db.write(lambda tx: change_entry(tx, board.access, moved.id, change))
+        change = LogChange(classification="failed")
+        await board.db.write(lambda tx: change_entry(tx, board.access, kept.id, change))
+        gate.open()
+    assert ((await placed(board, moved))[0], (await board.entry(moved)).classification) == (roof, status)
+    assert ((await placed(board, kept))[0], (await board.entry(kept)).classification) == (None, "failed")
 
 
 NONSENSE = (

@@ -11,7 +11,8 @@ from carrel.board import LogChange, change_entry, delete_entry, routes_of, sort_
 from carrel.journal import Entry, delete_lane_entries, events_after
 from carrel.kernel.settings import ClassifierSettings, DigestsSettings
 from carrel.storage import Tx
-from carrel.work import TaskChange, change_task, reopen_task
+from carrel.work import TaskChange, change_task, reopen_task, visible_changes
+from carrel.work.changes import SeenChanges
 from tests.board.places import Board, open_board
 from tests.board.test_convergence import asked_for, obliging, with_model
 from tests.harness.engine import MAIN, SECONDS_MAX, within
@@ -43,6 +44,11 @@ async def renewed(board: Board) -> list[Any]:
     return [(event.topic_id, event.task_id) for event in events if event.name == "digest.updated"]
 
 
+async def changes(board: Board, after: int) -> SeenChanges:
+    """Return what has changed on the board after a number."""
+    return await board.db.read(lambda tx: visible_changes(tx, board.access, after, limit=100))
+
+
 @requirement("S4.digest.fields", "S4.digest.quiet")
 async def test_a_digest_tells_how_a_topic_stands_and_changes_nothing_else(board: Board) -> None:
     fence = await board.topic("Garden fence")
@@ -55,13 +61,28 @@ async def test_a_digest_tells_how_a_topic_stands_and_changes_nothing_else(board:
     await board.send("Two coats, please", f"clawboard:task:{fence}:{paint}")
     await board.sort()
     found, at, updated_at = await digest(board, fence)
-    assert found == "Last message: Which green for the fence?\nLast answer: Moss green."
+    assert found == "Last message: Which green for the fence?\nLast answer (reported): Moss green."
     assert at is not None
     assert updated_at == changed_at < at
     found, _, updated_at = await digest(board, paint)
     assert found == "Last message: Two coats, please"
     assert updated_at == task_changed_at
     assert sorted(await renewed(board), key=str) == sorted([(fence, None), (None, paint)], key=str)
+
+
+async def test_whoever_follows_the_changes_gets_new_and_removed_digests(board: Board) -> None:
+    fence = await board.topic("Garden fence")
+    paint = await board.task("Paint it", topic_id=fence)
+    await board.send("Which green for the fence?", f"clawboard:topic:{fence}")
+    coats = await board.send("Two coats, please", f"clawboard:task:{fence}:{paint}")
+    seen = await changes(board, 0)
+    await board.sort()
+    seen = await changes(board, seen.page.seq)
+    assert [topic.digest for topic in seen.topics] == ["Last message: Which green for the fence?"]
+    assert [task.digest for task in seen.tasks] == ["Last message: Two coats, please"]
+    await board.db.write(lambda tx: delete_entry(tx, board.access, coats.id))
+    seen = await changes(board, seen.page.seq)
+    assert [(task.id, task.digest) for task in seen.tasks] == [(paint, None)]
 
 
 @requirement("S4.digest.interval")
@@ -155,6 +176,24 @@ async def test_what_is_said_while_a_digest_is_written_is_told_by_the_next(
     board.engine.advance(16 * MINUTE)
     await board.sort(turns=2)
     assert (await digest(board, fence))[0] == "Last message: second\nBefore: first"
+
+
+async def test_a_note_that_is_written_beside_a_digest_is_told_by_the_next(
+    board: Board, gateway: ScriptedGateway
+) -> None:
+    fence, gate = await board.topic("Garden fence"), Gate()
+    await board.send("first", f"clawboard:topic:{fence}")
+    classifier = await with_model(board, gateway, lambda _: text("digest", before=gate))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(board.sort(classifier))
+        await gate.reached()
+        # It has its place at once: nobody sorts it, and so nobody asks for a digest because of it.
+        await board.send("second", type="note", topic_id=fence)
+        gate.open()
+    assert (await digest(board, fence))[0] == "digest"
+    board.engine.advance(16 * MINUTE)
+    await board.sort()
+    assert "second" in ((await digest(board, fence))[0] or "")
 
 
 async def test_no_digests_are_written_where_the_settings_allow_none(board: Board) -> None:
@@ -273,8 +312,9 @@ async def test_a_digest_waits_for_whoever_deletes_what_it_tells_of(
         assert await asyncio.to_thread(deleted.wait, SECONDS_MAX)
         gate.open()
         try:
-            done, _ = await asyncio.wait({sorting}, timeout=0.5)
-            assert not done, "it has not waited"
+            async with asyncio.timeout(SECONDS_MAX):
+                while not await board.db.read(lambda tx: tx.one("SELECT 1 FROM pg_locks WHERE NOT granted")):
+                    assert not sorting.done(), "it has not waited"
         finally:
             may_commit.set()
             await within(asyncio.gather(sorting, deleting))

@@ -17,7 +17,7 @@ from carrel.kernel.settings import FollowupsSettings
 from carrel.notifications import OWNERS, newest_notifications
 from carrel.runs import Claim, Failed, NeedsInput
 from carrel.sessions import close_generation, open_session_of
-from carrel.storage import FEED, Tx
+from carrel.storage import Tx
 from tests.exchanges.plays import Play, spawn
 from tests.exchanges.talks import TELLER, Talk, open_talk
 from tests.harness.engine import START_MS, events_of_run
@@ -127,6 +127,31 @@ async def test_a_long_run_is_reported_to_its_requester_and_to_people_at_each_che
         (6, 3600),
         (7, 7200),
     ]
+
+
+async def test_a_check_that_two_servers_have_taken_is_made_once(watched: Watched) -> None:
+    run_id = await watched.hand_over()
+    await watched.start()
+    watched.engine.advance(60)
+    taken = [await watched.engine.read(lambda tx: watched.duty.take(tx, 10)) for _ in range(2)]
+    # The state has changed again, which a second check would report.
+    sql = "UPDATE runs SET attempt = attempt + 1 WHERE account_id = :account AND id = :id"
+    for (item,) in taken:
+        await watched.engine.db.write(lambda tx: tx.run(sql, watched.engine.access, id=run_id))
+        await watched.duty.do(item)
+    assert len(await watched.progress(run_id)) == 1
+
+
+@requirement("S4.follow.progress")
+async def test_a_run_is_long_from_the_very_minute_that_the_settings_name(store_url: str) -> None:
+    settings = FollowupsSettings(ladder_minutes=(4, 5), progress_after_minutes=5)
+    async with open_talk(store_url, working=False) as talk:
+        observe_delegated_runs(talk.engine.db, settings)
+        watched = Watched(talk, settings)
+        await watched.hand_over()
+        for minutes, told in ((4, 0), (5, 1)):
+            await watched.at(minutes)
+            assert len(await watched.notified()) == told
 
 
 @requirement("S4.x.follow.nolane")
@@ -246,5 +271,5 @@ async def test_a_server_tells_the_session_that_spawned_while_its_child_works(
             found = entries_of_session(tx, access, session_id, limit=100)
             return any(entry.content.startswith("main is still working on: count the sheep") for entry in found)
 
-        await server.until(FEED, is_told)
+        await server.until(is_told)
         gate.open()

@@ -5,9 +5,10 @@ import asyncio
 import pytest
 from msgspec import structs
 
-from carrel.board import Ingests, LogSource, NewLog, accept, record
+from carrel.board import Ingests, LogSource, NewLog, accept, ingests, record
 from carrel.journal import entries_since
-from carrel.kernel import Refusal, ToolVisibility
+from carrel.kernel import Code, Refusal, ToolVisibility
+from carrel.kernel.limits import INGEST_RETRY_SECONDS
 from carrel.kernel.settings import IntakeSettings
 from tests.harness.engine import MAIN, Engine, open_engine
 from tests.requirements.mark import requirement
@@ -51,6 +52,21 @@ async def test_what_is_refused_later_holds_back_nothing(store_url: str) -> None:
             await engine.db.read(lambda tx: tx.all("SELECT 1 FROM ingests WHERE account_id = :account", engine.access))
             == []
         )
+
+
+async def test_more_entries_than_may_wait_are_refused_together(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingests, "INGEST_WAITING_MAX", 3)
+    async with open_engine(store_url) as engine:
+        await send(engine, line("one"))
+        with pytest.raises(Refusal) as refused:
+            await send(engine, *(line(f"more {n}") for n in range(3)))
+        assert (refused.value.code, refused.value.retry_after_seconds) == (Code.QUEUE_FULL, INGEST_RETRY_SECONDS)
+        await send(engine, line("two"), line("three"))
+        with pytest.raises(Refusal):
+            await send(engine, line("four"))
+        await Ingests(engine.db).round()
+        assert await stored(engine) == ["one", "two", "three"]
+        await send(engine, line("four"))
 
 
 async def test_two_servers_store_each_entry_once_and_in_order(postgres_url: str) -> None:

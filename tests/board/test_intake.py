@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -19,10 +19,13 @@ from carrel.journal import (
     update_entry,
 )
 from carrel.kernel import Access, Provenance, Refusal, SessionKey, ToolVisibility
+from carrel.kernel.limits import LINEAGE_STEPS_MAX
 from carrel.sessions import NewChild, insert_child, insert_lane
 from carrel.storage import Tx
+from carrel.storage.database import InAccount
 from carrel.topics import NewTopic, put_topic
 from tests.harness.engine import MAIN, SECONDS_MAX, Engine, lane_key, open_engine, within
+from tests.harness.wrapped_transaction import WrappedTransaction
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -149,21 +152,18 @@ async def test_equal_texts_are_one_entry_only_under_the_same_message_id(engine: 
     assert first.id != second.id
 
 
-class Halting:
+class Halting(WrappedTransaction):
     """A transaction that stops before it writes an entry, until it may go on."""
 
     def __init__(self, tx: Tx) -> None:
-        self._tx = tx
+        super().__init__(tx)
         self.stopped, self.may_go_on = threading.Event(), threading.Event()
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._tx, name)
-
-    def run(self, sql: str, *access: Any, **values: object) -> int:
+    def run(self, sql: str, access: InAccount | None = None, /, **values: object) -> int:
         if sql.startswith("INSERT INTO entries"):
             self.stopped.set()
             assert self.may_go_on.wait(SECONDS_MAX)
-        return self._tx.run(sql, *access, **values)
+        return super().run(sql, access, **values)
 
 
 @requirement("S4.x.dedupe.person")
@@ -177,7 +177,7 @@ async def test_a_message_that_is_sent_under_two_keys_at_once_is_one_entry(postgr
         def slowly(tx: Tx) -> tuple[Entry, bool]:
             held = Halting(tx)
             loop.call_soon_threadsafe(halting.set_result, held)
-            return record(cast(Tx, held), engine.access, log)
+            return record(held, engine.access, log)
 
         second = asyncio.ensure_future(engine.db.write(slowly))
         held = await within(halting)
@@ -210,6 +210,15 @@ async def test_two_replies_to_a_request_are_kept_and_the_same_one_once(engine: E
     assert not repeated
     assert (await send(engine, reply("I am on it."))) == (first, True)
     assert (await send(engine, reply("It is done."))) == (second, True)
+    other = structs.replace(reply("It is done."), agent_id="coder")
+    assert (await send(engine, other))[1] is False, "what another agent says is not the same"
+
+
+async def test_an_entry_was_said_when_its_sender_says_but_not_in_the_future(engine: Engine) -> None:
+    now = engine.clock.now_ms()
+    for said_at, kept in ((now - 60_000, now - 60_000), (now + 60_000, now), (None, now)):
+        entry, _ = await send(engine, said("hello", created_at=said_at))
+        assert entry.created_at == kept
 
 
 async def test_an_idempotency_key_is_used_once(engine: Engine) -> None:
@@ -288,6 +297,42 @@ async def test_a_sub_agents_entries_inherit_their_place_by_the_link_of_their_own
         engine, said("Done.", {"session_key": other, "board_scope_topic_id": "fence"}, agent_id="coder")
     )
     assert [entry.topic_id for entry in (linked, unlinked, told)] == ["fence", None, "fence"]
+
+
+async def test_a_sub_agents_session_leads_nobody_into_a_topic_that_they_do_not_see(engine: Engine) -> None:
+    child = "agent:coder:subagent:0b1c"
+    spawned = f'Tool result: sessions_spawn {{"childSessionKey": "{child}"}}'
+    await send(engine, said(spawned, {"session_key": "clawboard:topic:fence"}, type="action", agent_id="coder"))
+    bob = structs.replace(engine.access, kind="user", actor_id="usr_bob", space_ids=(DEFAULT_SPACE,))
+    log = said("Where am I?", {"session_key": child})
+    lost, _ = await engine.db.write(lambda tx: record(tx, bob, log))
+    assert (lost.topic_id, lost.space_id, lost.source) == (None, None, {"sessionKey": child})
+    linked, _ = await send(engine, said("Done.", {"session_key": child}, agent_id="coder"))
+    assert (linked.topic_id, linked.space_id) == ("fence", "space-work")
+
+
+async def test_only_the_trace_of_a_tool_links_a_sub_agents_session(engine: Engine) -> None:
+    child = "agent:coder:subagent:0b1c"
+    for kind in ("conversation", "note"):
+        quoted = f'I read "childSessionKey": "{child}" somewhere'
+        await send(engine, said(quoted, {"session_key": "clawboard:topic:fence"}, type=kind))
+    entry, _ = await send(engine, said("Done.", {"session_key": child}, agent_id="coder"))
+    assert entry.topic_id is None
+
+
+@pytest.mark.parametrize(("steps", "topic"), [(LINEAGE_STEPS_MAX, "fence"), (LINEAGE_STEPS_MAX + 1, None)])
+async def test_a_place_is_inherited_over_so_many_steps(engine: Engine, steps: int, topic: str | None) -> None:
+    parent = SessionKey.of("main", "topic:fence")
+    children = [SessionKey.of("main", f"subagent:{n}") for n in range(steps)]
+
+    def spawn(tx: Tx) -> None:
+        insert_lane(tx, engine.access, parent)
+        for above, child in zip((parent, *children), children, strict=False):
+            insert_child(tx, engine.access, NewChild(key=child, spawned_by=above))
+
+    await engine.db.write(spawn)
+    entry, _ = await send(engine, said("Done.", {"session_key": str(children[-1])}, agent_id="main"))
+    assert entry.topic_id == topic
 
 
 async def test_a_spawned_lane_inherits_the_place_of_the_lane_it_was_spawned_from(engine: Engine) -> None:

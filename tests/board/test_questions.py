@@ -7,8 +7,8 @@ import pytest
 
 from carrel.board.classifier.bundles import bundle_at
 from carrel.board.classifier.questions import question_about
-from carrel.board.classifier.rules import Choice, Surroundings, TaskCandidate
-from carrel.board.classifier.scores import Candidate
+from carrel.board.classifier.rules import Choice, Surroundings
+from carrel.board.classifier.scores import Candidate, TaskCandidate
 from tests.board.test_rules import AROUND, CANDIDATES, conversation
 
 ASKED = question_about(bundle_at(conversation(("user", "buy planks"), ("assistant", "Bought.")), 0), AROUND)

@@ -9,7 +9,7 @@ from msgspec import structs
 from carrel.board import infer_space, prune_routes, remember_route, routes_of, visible_routes
 from carrel.journal import NewEntry, append_entry
 from carrel.kernel import Provenance
-from carrel.kernel.limits import ROUTES_MAX
+from carrel.kernel.limits import ROUTE_ANCHOR_CHARS_MAX, ROUTES_MAX
 from carrel.runs import remove_lane
 from carrel.sessions import lane_of
 from carrel.storage import Tx
@@ -64,6 +64,14 @@ async def test_the_newest_routes_are_kept_newest_last_with_the_names_of_now(boar
         ("Green fence", "Paint it", "space-default")
     }
     assert [route.anchor for route in await routes(board, limit=1)] == [f"message {ROUTES_MAX + 2}"]
+    sql = "SELECT count(*) FROM topic_routes WHERE account_id = :account"
+    assert await board.db.read(lambda tx: tx.one(sql, board.access)) == (ROUTES_MAX,), "the others are gone"
+
+
+async def test_of_a_long_message_only_the_beginning_is_kept(board: Board) -> None:
+    await remember(board, await board.topic("Fence"), anchor="x" * (ROUTE_ANCHOR_CHARS_MAX + 1))
+    (route,) = await routes(board)
+    assert len(route.anchor) == ROUTE_ANCHOR_CHARS_MAX
 
 
 async def test_routes_of_another_session_or_account_are_not_touched(board: Board) -> None:

@@ -6,8 +6,8 @@ import pytest
 from msgspec import structs
 
 from carrel.board.classifier.bundles import bundle_at
-from carrel.board.classifier.rules import Choice, Surroundings, TaskCandidate, choose_by_rules
-from carrel.board.classifier.scores import Candidate, scores
+from carrel.board.classifier.rules import Choice, Surroundings, choose_by_rules, named
+from carrel.board.classifier.scores import Candidate, TaskCandidate, scores
 from carrel.journal import Entry
 from carrel.kernel import Provenance
 
@@ -107,6 +107,52 @@ def test_a_task_is_made_only_when_it_is_asked_for_and_not_twice() -> None:
 def test_a_topic_of_nearly_the_same_name_is_used_again() -> None:
     around = Surroundings(topics=[Candidate(id="poem", name="A poem about autumn leaves")])
     assert choose_by_rules(["Autumn leaves: the poem"], around, {}).topic_id == "poem"
+
+
+# Words that none of the candidates below has, so that their scores are those of their meanings alone.
+FOREIGN = "umbrella weather seaside holiday"
+FENCE = Candidate(id="fence", name="Garden fence")
+PAINT = TaskCandidate(id="paint", name="Paint the whole garden fence green", topic_id="fence")
+WORDS = ["ka", "ki", "ko", "ku", "ke", "ga", "gi", "gu", "ge", "na", "ni", "nu", "ta", "tu"]
+
+
+@pytest.mark.parametrize(("nearness", "fits"), [(0.976, False), (0.977, True)])
+def test_a_topic_fits_from_a_score_of_0_29_on(nearness: float, *, fits: bool) -> None:
+    around = Surroundings(topics=[FENCE])
+    assert choose_by_rules([FOREIGN], around, {"fence": nearness}).topic_id == ("fence" if fits else None)
+
+
+@pytest.mark.parametrize(("nearness", "fits"), [(0.675, False), (0.677, True)])
+def test_a_task_fits_from_a_score_of_0_4_on(nearness: float, *, fits: bool) -> None:
+    around = Surroundings(tasks=[PAINT], topic_id="fence")
+    asked = ["umbrella weather garden fence"]
+    assert choose_by_rules(asked, around, {"paint": nearness}).task_id == ("paint" if fits else None)
+
+
+@pytest.mark.parametrize(("nearness", "continues"), [(0.435, False), (0.445, True)])
+def test_a_session_stays_at_a_topic_from_a_score_of_0_06_on(nearness: float, *, continues: bool) -> None:
+    around = Surroundings(topics=[FENCE], last=Choice(topic_id="fence"))
+    assert choose_by_rules([FOREIGN], around, {"fence": nearness}).topic_id == ("fence" if continues else None)
+
+
+def test_a_message_of_three_words_continues_and_one_of_four_does_not() -> None:
+    around = Surroundings(topics=[FENCE], last=Choice(topic_id="fence"))
+    assert choose_by_rules(["umbrella weather seaside"], around, {}).topic_id == "fence"
+    assert choose_by_rules([FOREIGN], around, {}).topic_id is None
+
+
+@pytest.mark.parametrize(("shared", "of", "same"), [(5, 7, False), (8, 11, True)])
+def test_names_mean_the_same_topic_from_a_share_of_0_72_on(shared: int, of: int, *, same: bool) -> None:
+    topics = [Candidate(id="known", name=" ".join(WORDS[:of]))]
+    assert named(" ".join(WORDS[:shared]), topics).topic_id == ("known" if same else None)
+
+
+@pytest.mark.parametrize(("shared", "of", "same"), [(7, 9, False), (11, 14, True)])
+def test_titles_mean_the_same_task_from_a_share_of_0_78_on(shared: int, of: int, *, same: bool) -> None:
+    known = TaskCandidate(id="known", name=" ".join(WORDS[:of]), topic_id="fence")
+    asked = [f"todo: {' '.join(WORDS[:shared])}"]
+    place = choose_by_rules(asked, Surroundings(tasks=[known], topic_id="fence"), {})
+    assert (place.task_id, place.new_task is None) == (("known", True) if same else (None, False))
 
 
 def entry(at: int, role: str, text: str, status: Any = "pending", **more: Any) -> Entry:

@@ -9,10 +9,19 @@ from msgspec import structs
 
 from carrel.access import SpaceScope
 from carrel.board import BoardQuery, LogFilter, board_search, found_entry, list_entries
+from carrel.board.digests import publish_digest
 from carrel.journal import ContextMarks, NewEntry, append_entry
 from carrel.kernel import Access, Provenance, SessionKey, ToolVisibility
 from carrel.storage import Tx
-from carrel.topics import NewTopic, TopicChange, change_topic, put_topic, remove_topic
+from carrel.topics import (
+    NewTopic,
+    TopicChange,
+    change_topic,
+    put_topic,
+    remove_topic,
+    set_task_digest,
+    set_topic_digest,
+)
 from carrel.work import (
     NewTask,
     TaskChange,
@@ -119,6 +128,8 @@ async def test_the_lane_of_a_reopened_task_finds_only_what_came_after(world: Wor
     await say(world, "the old gasket elsewhere", topic_id="house")
     lane = agent_at(world, "agent:main:task:pump")
     assert len(await found(world, "gasket", lane)) == 2
+    in_run = structs.replace(lane, kind="run", run_id="run_1")
+    assert len(await found(world, "gasket", in_run)) == 1, "inside a run, the task's and nothing of the board"
     person = structs.replace(world.access, kind="owner", actor_id="usr_ann")
 
     def reopen(tx: Tx) -> None:
@@ -130,6 +141,7 @@ async def test_the_lane_of_a_reopened_task_finds_only_what_came_after(world: Wor
     fresh = await say(world, "the new gasket", task_id="pump")
     assert await found(world, "gasket", lane, task_id="pump") == [fresh]
     assert len(await found(world, "gasket", lane)) == 2, "one from elsewhere, one from after the reopening"
+    assert await found(world, "gasket", in_run) == [fresh]
     assert len(await found(world, "gasket", person)) == 3, "people find everything"
 
 
@@ -154,12 +166,12 @@ async def test_an_agent_finds_what_it_works_on_outside_of_its_spaces_like_everyw
 
     assert await seen() == ([], [], [])
     await db.write(lambda tx: assign_task(tx, world.access, "pump", rules, agent_ids=("main",)))
-    assert await seen() == (sorted(said), sorted(said), ["pump"])
+    # It sees the task and its log; a search finds what was said there in the lanes of that task alone.
+    assert await seen() == ([], sorted(said), ["pump"])
     assert (await db.read(lambda tx: found_entry(tx, agent, said[0]))).id == said[0]
-    assert await found(world, "gasket", agent, scope=SpaceScope(allowed=("space-a",))) != [], "all that it may see"
     assert await seen(source="space-a", allowed=("space-a",)) == ([], [], [])
     there = SpaceScope(source="space-b", allowed=())
-    assert await found(world, "gasket", agent, scope=there, task_id="pump") != []
+    assert await found(world, "gasket", agent, scope=there, task_id="pump") == []
     lane = structs.replace(agent_at(world, "agent:main:task:pump"), space_ids=("space-a",))
     assert sorted(await found(world, "gasket", lane, scope=there)) == sorted(said)
     outside = structs.replace(lane, agent_id="other", actor_id="other")
@@ -195,6 +207,25 @@ async def test_injected_context_in_a_question_is_not_searched_for(world: World) 
     assert await found(world, block) == []
     assert await found(world, f"{block}\nwhat of the house?") == []
     assert len(await found(world, f"{block}\ngasket")) == 1
+
+
+async def test_neither_digests_nor_what_was_done_to_a_task_are_found(world: World) -> None:
+    def summarise(tx: Tx) -> None:
+        set_topic_digest(tx, world.access, "house", "The gasket leaks.")
+        set_task_digest(tx, world.access, "pump", "The gasket leaks.")
+        for kind, item in (("topic", "house"), ("task", "pump")):
+            publish_digest(tx, world.access, kind, item, None)  # type: ignore[arg-type]
+
+    await world.engine.db.write(summarise)
+    activity = {"type": "system", "role": "system", "author": "system", "task_view": "activities"}
+    await say(world, "Olga moved the gasket task.", task_id="pump", **activity)
+    posted = await say(world, "I moved the gasket.", task_id="pump", task_view="thread")
+    assert await found(world, "gasket") == [posted]
+    answer = await board_search(world.engine.db, world.search, world.access, BoardQuery(text="gasket"))
+    assert (answer.topics, answer.tasks) == ((), ())
+    answer = await board_search(world.engine.db, world.search, world.access, BoardQuery(text="house pump"))
+    shown = [*(one.item.digest for one in answer.topics), *(one.item.digest for one in answer.tasks)]
+    assert shown == ["The gasket leaks."] * 2
 
 
 async def test_noise_is_not_found(world: World) -> None:

@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from carrel.board import backlog, routes_of
 from carrel.journal import Entry, NewEntry, append_entry
 from carrel.kernel import Provenance, SessionKey
-from carrel.sessions import insert_lane, lane_of
+from carrel.sessions import NewChild, insert_child, insert_lane, lane_of
 from carrel.storage import Tx
 from tests.board.places import Board, open_board
 from tests.harness.engine import MAIN, lane_key
@@ -136,6 +137,15 @@ async def test_a_terse_message_goes_to_the_topic_and_task_its_session_used_last(
     assert [route.topic_id for route in await routes(board, BUCKET)] == [fence, fence]
 
 
+async def test_of_two_topics_that_fit_alike_the_one_that_is_not_snoozed_is_chosen(board: Board) -> None:
+    awake = await board.topic("Garden fence")
+    board.engine.advance(1)
+    await board.topic("Garden fence", status="snoozed")
+    said = await board.send("Paint the garden fence", BUCKET)
+    await board.sort()
+    assert (await placed(board, said))[0] == awake
+
+
 async def test_small_talk_has_one_topic_for_each_space(board: Board) -> None:
     home = await board.space("Home")
     said = [await board.send("Hello!", "a"), await board.send("Good morning", "b"), await board.send("Thanks", "c")]
@@ -212,6 +222,22 @@ async def test_what_a_child_reports_goes_where_its_work_came_from(board: Board) 
     assert len(await routes(board, str(MAIN))) == 1
 
 
+@requirement("S4.alloc.nofallback")
+async def test_what_a_child_tells_a_session_that_did_not_spawn_it_has_no_place(board: Board) -> None:
+    fence = await board.topic("Garden fence")
+    asked = await board.engine.say(MAIN, "Paint the garden fence")
+    await spoken(board, "Paint the garden fence", key=str(MAIN), run_id=asked.id)
+    child = SessionKey.of("main", "subagent:child")
+    await board.db.write(lambda tx: insert_child(tx, board.access, NewChild(key=child, spawned_by=MAIN)))
+    await board.engine.say(child, "Buy paint", kind="spawn", parent_run_id=asked.id)
+    report: dict[str, Any] = {"kind": "announce", "author": "main", "told_by": child}
+    mine = await spoken(board, "It is bought", key=str(MAIN), **report)
+    strange = await spoken(board, "It is bought", key=str(lane_key("other")), **report)
+    await board.sort()
+    assert (await placed(board, mine))[0] == fence
+    assert how(await board.entry(strange)) == ("failed", "unallocated")
+
+
 @requirement("S4.alloc.background")
 async def test_timers_and_stray_tool_traces_leave_no_continuity(board: Board) -> None:
     fence = await board.topic("Garden fence")
@@ -240,7 +266,7 @@ async def test_a_runs_tool_calls_go_where_its_message_went(board: Board) -> None
         await spoken(board, "{}", key=str(MAIN), run_id=run.id, type_="action", role=role, author="main")
         for role in ("toolCall", "toolResult")
     ]
-    gone = {"key": str(lane_key("x")), "run_id": "run_gone"}
+    gone: dict[str, Any] = {"key": str(lane_key("x")), "run_id": "run_gone"}
     stray = await spoken(board, "{}", type_="action", role="toolCall", author="main", **gone)
     await board.sort()
     for call in calls:
@@ -291,13 +317,13 @@ async def test_what_was_said_in_a_topic_that_is_gone_goes_to_no_other(board: Boa
 
 async def spoken(
     board: Board, text: str, *, kind: Any = "external_user", role: str = "user", author: str = "user",
-    type_: str = "conversation", **more: Any,
+    type_: str = "conversation", told_by: SessionKey | None = None, **more: Any,
 ) -> Entry:  # fmt: skip
-    """Write an entry as lanes do."""
+    """Write an entry as lanes do; `told_by` is the session that a message comes from."""
     author_kind: Any = author if author in ("user", "system") else "agent"
     entry = NewEntry(
         type=type_, role=role, content=text, author=author, author_kind=author_kind,
-        provenance=Provenance(kind=kind), **more,
+        provenance=Provenance(kind=kind, source_session_key=str(told_by) if told_by else UNSET), **more,
     )  # fmt: skip
 
     def write(tx: Tx) -> Entry:

@@ -35,6 +35,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     viewer: str
     session: str | None
     sandboxed: bool = False
+    # The task whose lane looks.
+    task_id: str | None = None
 
 
 class World:
@@ -222,21 +224,42 @@ class Rule:
         found |= {
             ("task", name): one["title"] for name, one in self.tasks.items() if within(self.task_spaces(name), name)
         }
+        # A name that looks like a lane's is a program's once something was sent under it; before, an agent looks from
+        # its own lane.
+        sent = {entry["bucket"] for entry in self.entries.values()}
+        if caller.session not in (None, *LANES, BUCKETS[0]) and caller.session not in sent:
+            caller = structs.replace(caller, session=str(caller.access.current))
         for entry in self.entries.values():
             kind = "note" if entry["type"] == "note" else "log"
-            is_seen = entry["task_view"] is None and within(self.entry_spaces(entry), entry["task_id"])
+            # What belongs to a task is found out of its spaces in the lanes of that task alone.
+            own_task = entry["task_id"] if caller.task_id == entry["task_id"] else None
+            # Whoever names no spaces finds what was said in their own chats or session, whatever spaces they see.
+            is_own = everywhere and kind == "log" and self._is_own(caller, entry)
+            is_seen = entry["task_view"] is None and (is_own or within(self.entry_spaces(entry), own_task))
             if is_seen and self._is_told(caller, entry, kind):
                 found[kind, entry["id"]] = entry["content"]
         return found
 
+    def _is_own(self, caller: Caller, entry: dict[str, Any]) -> bool:
+        if caller.viewer == "user":
+            return ":web:" in (entry["key"] or "") and caller.access.actor_id == PEOPLE[0]
+        unplaced = not (entry["topic_id"] or entry["task_id"] or entry["space_id"])
+        is_here = caller.viewer == "agent" and entry["key"] is not None and entry["key"] == caller.session
+        return is_here and (unplaced or ":web:" in entry["key"])
+
     def _is_told(self, caller: Caller, entry: dict[str, Any], kind: str) -> bool:
         if caller.sandboxed and entry["key"] != str(caller.access.current):
             return False
-        if kind == "note" or entry["topic_id"] or entry["task_id"] or caller.viewer == "owner":
+        is_sorted = entry["topic_id"] is not None or entry["task_id"] is not None
+        on_board = is_sorted and (entry["key"] is None or entry["task_id"] is None)
+        if kind == "note" or caller.viewer == "owner":
             return True
         if caller.viewer == "user":
-            return ":web:" not in (entry["key"] or "") or caller.access.actor_id == PEOPLE[0]
-        return caller.session is not None and (entry["key"] or entry["bucket"]) == caller.session
+            return on_board or ":web:" not in (entry["key"] or "") or caller.access.actor_id == PEOPLE[0]
+        # A lane recalls itself, lanes of a task what belongs to it; outside of a run an agent looks at the board.
+        is_of_task = caller.task_id is not None and entry["task_id"] == caller.task_id
+        is_own = caller.session is not None and (entry["key"] or entry["bucket"]) == caller.session
+        return is_own or is_of_task or on_board
 
 
 @asynccontextmanager

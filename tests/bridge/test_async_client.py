@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from carrel.bridge import AsyncClient, Fault, NotReachable, Refused, TimedOut
-from carrel.bridge.api import feed
 from tests.bridge.tiny_server import Asked, Frames, Raw, TinyServer, tiny_server
+from tests.harness.elapsing import Elapsing
+from tests.harness.engine import SECONDS_MAX
 
 pytestmark = pytest.mark.anyio
 
@@ -25,8 +26,8 @@ def frame(seq: int, **data: str) -> bytes:
     return f'id: {seq}\r\nevent: run.queued\r\ndata: {{"seq":{seq},"name":"run.queued"{said}}}\r\n\r\n'.encode()
 
 
-async def test_events_go_on_after_a_broken_connection(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "RECONNECT_SECONDS", 0.001)
+async def test_events_go_on_after_a_broken_connection(server: TinyServer, elapsing: Elapsing) -> None:
+    elapsing.skip_pauses()
     ready = b'event: stream.ready\ndata: {"seq": 6}\n\n'
     # The second event arrives in two pieces, the fourth is cut, and a separator that is no line end stays in its text.
     connections = iter(
@@ -46,17 +47,17 @@ async def test_events_go_on_after_a_broken_connection(server: TinyServer, monkey
     assert server.asked[1].query == {"sessionKey": "main", "events": "run.,log."}
 
 
-async def test_a_server_that_always_closes_the_stream_is_given_up(
-    server: TinyServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(feed, "RECONNECT_SECONDS", 0.0)
+async def test_a_server_that_always_closes_the_stream_is_given_up(server: TinyServer, elapsing: Elapsing) -> None:
+    elapsing.skip_pauses()
     server.does("GET", "/api/stream", lambda _: (200, Frames(iter([]))))
     async with AsyncClient(server.url) as client:
         with pytest.raises(NotReachable, match="closes the event stream"):
             await anext(client.events())
 
 
-async def test_failed_attempts_are_told_from_the_feed_until_the_time_is_up(server: TinyServer) -> None:
+async def test_failed_attempts_are_told_from_the_feed_until_the_time_is_up(
+    server: TinyServer, elapsing: Elapsing
+) -> None:
     gate, told = threading.Event(), list[Fault]()
 
     def frames() -> Iterator[bytes]:
@@ -65,28 +66,36 @@ async def test_failed_attempts_are_told_from_the_feed_until_the_time_is_up(serve
             data = {"attempt": attempt, "attemptsMax": 5, "error": {"code": "away", "message": "Away."}}
             body = json.dumps({"runId": "run_1", "data": data})
             yield f"id: {attempt + 6}\nevent: run.retrying\ndata: {body}\n\n".encode()
-        while not gate.wait(0.02):
-            yield b": ping\n\n"
+        gate.wait(SECONDS_MAX)
+
+    def tell(fault: Fault) -> None:
+        told.append(fault)
+        elapsing.advance(30)
 
     server.does("GET", "/api/stream", lambda _: (200, Frames(frames())))
     server.answers("GET", "/api/runs/run_1", {"run": {"id": "run_1", "state": "running", "sessionKey": "main"}})
-    async with AsyncClient(server.url) as client, asyncio.timeout(10):
+    async with AsyncClient(server.url) as client:
         with pytest.raises(TimedOut, match="run_1 is still running"):
-            await client.runs.wait("run_1", 0.5, on_fault=told.append)
+            await client.runs.wait("run_1", 60, on_fault=tell)
     gate.set()
     assert [(fault.attempt, fault.attempts_max, fault.code) for fault in told] == [(1, 5, "away"), (2, 5, "away")]
 
 
-async def test_an_idle_feed_ends(server: TinyServer) -> None:
+async def test_an_idle_feed_ends(server: TinyServer, elapsing: Elapsing) -> None:
     gate = threading.Event()
 
     def pieces() -> Iterator[bytes]:
         yield frame(1)
-        gate.wait(5)
+        gate.wait(SECONDS_MAX)
 
     server.does("GET", "/api/stream", lambda _: (200, Frames(pieces())))
     async with AsyncClient(server.url) as client:
-        assert [event.seq async for event in client.events(after=0, idle_seconds=0.2)] == [1]
+        events = client.events(after=0, idle_seconds=20)
+        assert (await anext(events)).seq == 1
+        async with asyncio.TaskGroup() as group:
+            ending = group.create_task(anext(events, None))
+            await elapsing.pass_by(40, lambda: asyncio.sleep(0))
+        assert ending.result() is None
     gate.set()
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from carrel.bridge import Client, NotReachable, Refused, TimedOut, segment
-from carrel.bridge.api import feed
 from tests.bridge.tiny_server import Asked, Frames, HangUp, Raw, TinyServer, tiny_server
+from tests.harness.elapsing import Elapsing
 
 
 @pytest.fixture
@@ -112,8 +112,8 @@ def frame(seq: int, name: str = "run.queued") -> bytes:
     return f'id: {seq}\nevent: {name}\ndata: {{"seq": {seq},\ndata:  "name": "{name}"}}\n\n'.encode()
 
 
-def test_a_stream_resumes_after_the_last_event_it_saw(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "RECONNECT_SECONDS", 0.001)
+def test_a_stream_resumes_after_the_last_event_it_saw(server: TinyServer, elapsing: Elapsing) -> None:
+    elapsing.skip_pauses()
     connections = iter(
         [
             [b'event: stream.ready\ndata: {"seq": 6}\n\n', b": ping\n\n", frame(7), frame(8), b"id: 9\nevent: ru"],
@@ -130,9 +130,9 @@ def test_a_stream_resumes_after_the_last_event_it_saw(server: TinyServer, monkey
 
 
 def test_a_stream_cut_before_its_first_event_resumes_where_it_was_opened(
-    server: TinyServer, monkeypatch: pytest.MonkeyPatch
+    server: TinyServer, elapsing: Elapsing
 ) -> None:
-    monkeypatch.setattr(feed, "RECONNECT_SECONDS", 0.001)
+    elapsing.skip_pauses()
     server.does("GET", "/s", lambda _: (200, Frames(iter([b'event: stream.ready\ndata: {"seq": 4}\n\n']))))
     stream = Client(server.url).stream("/s")
     next(stream), next(stream)
@@ -147,7 +147,7 @@ def test_a_stream_with_an_idle_limit_ends_without_an_error(server: TinyServer) -
         gate.wait(5)
 
     server.does("GET", "/s", lambda _: (200, Frames(pieces())))
-    assert len(list(Client(server.url).stream("/s", idle_seconds=0.2))) == 1
+    assert len(list(Client(server.url).stream("/s", idle_seconds=2))) == 1
     gate.set()
 
 
@@ -157,10 +157,8 @@ def test_a_refused_stream_raises_at_once(server: TinyServer) -> None:
         next(Client(server.url).stream("/s"))
 
 
-def test_a_server_that_always_closes_the_stream_is_given_up(
-    server: TinyServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(feed, "RECONNECT_SECONDS", 0.0)
+def test_a_server_that_always_closes_the_stream_is_given_up(server: TinyServer, elapsing: Elapsing) -> None:
+    elapsing.skip_pauses()
     server.does("GET", "/s", lambda _: (200, Frames(iter([]))))
     with pytest.raises(NotReachable, match="closes the event stream"):
         next(Client(server.url).stream("/s"))

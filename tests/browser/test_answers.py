@@ -27,7 +27,7 @@ def test_an_approval_is_decided_by_keyboard_by_words_or_by_buttons(
 ) -> None:
     key = client.open_lane("Careful lane")
     model.on("First report", calls(ADD), text("Not written."))
-    model.on("Second report", calls(ADD), text("Written."))
+    model.on("Second report", calls(ADD), text("It is filed."))
     page = signed_in(address(key))
     field = page.get_by_role("textbox", name="Message")
     write(page, "First report")
@@ -49,8 +49,26 @@ def test_an_approval_is_decided_by_keyboard_by_words_or_by_buttons(
     write(page, "Second report")
     expect(asked).to_have_count(1)
     write(page, "yes")
-    expect(row(page, "Written.")).to_have_count(1)
+    expect(row(page, "It is filed.")).to_have_count(1)
     expect(page.get_by_role("button", name="Approve")).to_be_hidden()
+
+
+def test_the_list_of_chats_says_waiting_where_the_header_does(
+    signed_in: OpenPage, client: Client, model: ScriptedModel
+) -> None:
+    key = client.open_lane("Unsure lane")
+    model.on("Paint the door", calls(("request_input", {"question": "Which colour?"})))
+    model.on("red", text("Painted."))
+    page = signed_in(address(key))
+    write(page, "Paint the door")
+    header = page.get_by_role("region", name="Open chat").locator(".pane-facts")
+    listed = page.get_by_role("complementary", name="Chats").get_by_role("link", name="Unsure lane")
+    for place in (header, listed):
+        expect(place).to_contain_text("main · waiting")
+    write(page, "red")
+    expect(row(page, "Painted.")).to_have_count(1)
+    for place in (header, listed):
+        expect(place).to_contain_text("main · idle")
 
 
 def test_nobody_answers_a_question_that_is_closed_or_that_they_have_not_seen(

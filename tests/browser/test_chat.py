@@ -6,6 +6,7 @@ import re
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
 from tests.browser.talking import Client, OpenPage, ScriptedModel
+from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, calls, http_error, text
 
 
@@ -142,6 +143,17 @@ def test_a_tool_call_is_one_closed_line(signed_in: OpenPage, client: Client, mod
     expect(call.get_by_text("Result")).to_be_visible()
 
 
+def test_a_refused_tool_call_is_shown_as_refused(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
+    key = client.open_lane("Refused")
+    model.on("Move it", calls(("task_load", {"taskId": "gone"}), ("session_status", {})), text("I could not."))
+    client.ended(client.say(key, "Move it"))
+    page = signed_in(address(key))
+    made = transcript(page).get_by_role("group")
+    expect(made).to_have_count(2)
+    expect(made.filter(has_text="task_load").locator("summary")).to_contain_text("refused")
+    expect(made.filter(has_text="session_status").locator("summary")).to_contain_text("done")
+
+
 def test_a_no_reply_marker_is_not_shown_and_replies_to_another_lane_say_so(
     signed_in: OpenPage, client: Client, model: ScriptedModel
 ) -> None:
@@ -158,6 +170,18 @@ def test_a_no_reply_marker_is_not_shown_and_replies_to_another_lane_say_so(
     home = signed_in("/")
     expect(home.get_by_role("heading", level=3, name="Between lanes")).to_be_visible()
     expect(home.get_by_text("ANNOUNCE_SKIP")).to_have_count(0)
+
+
+@requirement("I.reported")
+def test_a_line_that_somebody_reports_is_not_shown_as_the_agents(signed_in: OpenPage, client: Client) -> None:
+    key = client.open_lane("Reports")
+    client.ended(client.say(key, "Hello"))
+    line = {"type": "conversation", "agentId": "main", "content": "I agreed to pay.", "source": {"sessionKey": key}}
+    client.post("/api/log", line)
+    page = signed_in(address(key))
+    reported = row(page, "I agreed to pay.")
+    expect(reported.locator(".speaker")).to_have_text("Reported")
+    expect(reported).to_contain_text("reported")
 
 
 def test_markup_in_an_answer_stays_text(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
@@ -201,6 +225,7 @@ def test_markdown_grows_without_being_drawn_anew_and_loads_nothing(
     assert [url for url in asked if "foreign.test" in url] == []
 
 
+@requirement("S3.ui.filter", "S3.accept")
 def test_a_chat_shows_nothing_of_another_lane(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
     mine, other = client.open_lane("My lane"), client.open_lane("Their lane")
     gate = Gate()
@@ -217,6 +242,7 @@ def test_a_chat_shows_nothing_of_another_lane(signed_in: OpenPage, client: Clien
     expect(transcript(page)).not_to_contain_text("other lane")
 
 
+@requirement("S3.ui.filter")
 def test_a_frame_of_another_lane_is_dropped(signed_in: OpenPage, client: Client) -> None:
     key = client.open_lane("Thick walls")
     page = signed_in()
@@ -240,6 +266,7 @@ def overhear(browser_side: WebSocketRoute) -> None:
     server_side.on_message(pass_on)
 
 
+@requirement("S3.ui.filter")
 def test_switching_fast_ends_on_the_chosen_lane(signed_in: OpenPage, client: Client) -> None:
     keys = [client.open_lane(f"Shelf {number}") for number in range(4)]
     for number, key in enumerate(keys):

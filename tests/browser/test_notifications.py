@@ -1,5 +1,7 @@
 """The notification bell: failures appear at once, and opening one marks it as read."""
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -50,6 +52,34 @@ def test_a_failure_appears_at_once_and_opening_it_marks_it_read(
     expect(panel(page)).to_be_hidden()
     for each in (page, other):
         expect(bell(each)).to_have_accessible_name("Notifications, none unread")
+
+
+def test_a_notification_of_a_task_leads_to_the_task_and_its_thread(signed_in: OpenPage, client: Client) -> None:
+    task = client.post("/api/tasks", {"title": "Paint the fence"})["task"]
+    client.http.post(f"/api/tasks/{task['id']}/assign", json={"userIds": ["owners"]}).raise_for_status()
+    user = client.post("/api/users", {"name": "Ada", "slug": "ada", "role": "member"})["user"]["id"]
+    secret = client.post("/api/tokens", {"kind": "user", "name": "ada", "userId": user})["secret"]
+    said = {"content": "Green, please"}
+    as_ada = {"Authorization": f"Bearer {secret}"}
+    client.http.post(f"/api/tasks/{task['id']}/messages", json=said, headers=as_ada).raise_for_status()
+    page = signed_in()
+    bell(page).click()
+    panel(page).get_by_role("link", name="Unread: Ada wrote in: Paint the fence").click()
+    expect(page).to_have_url(re.compile(f"/tasks/{task['id']}$"))
+    expect(page.get_by_role("heading", level=1, name="Paint the fence")).to_be_visible()
+    expect(page.get_by_role("region", name="Thread").get_by_role("article", name="Ada")).to_contain_text(
+        said["content"]
+    )
+    page.reload()
+    expect(page.get_by_role("heading", level=1, name="Paint the fence")).to_be_visible()
+
+
+@pytest.mark.parametrize("address", ["/chat/null", "/board", "/sessions/main", "/settings", "/runs/run_1/context"])
+def test_an_address_without_a_page_says_so_in_a_page(signed_in: OpenPage, address: str) -> None:
+    page = signed_in(address)
+    expect(page.get_by_role("heading", level=1, name="Page not found")).to_be_visible()
+    page.get_by_role("main").get_by_role("link", name="Go to Home").click()
+    expect(page.get_by_role("heading", level=1, name="Home")).to_be_visible()
 
 
 def test_all_are_marked_at_once_and_stay_in_the_list(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:

@@ -1,6 +1,5 @@
 """A world drawn from a seed: two accounts with the same ids, their people and agents, and random steps in them."""
 
-import asyncio
 import random
 import tempfile
 from collections import Counter
@@ -19,7 +18,7 @@ from carrel.kernel import Access, Refusal, SessionKey
 from carrel.kernel.settings import GatewaySettings, SessionsSettings, Settings
 from carrel.main.assembly import open_store
 from carrel.sessions import lane_for_work
-from carrel.storage import FEED, Tx
+from carrel.storage import Tx
 from carrel.wire import Wire
 from carrel.work import (
     NewTask,
@@ -38,7 +37,6 @@ from tests.canary.evidence import is_settled, read_evidence
 from tests.canary.marks import Mark
 from tests.canary.model import RepeatingModel
 from tests.harness.blank_stores import blank_sqlite
-from tests.harness.engine import SECONDS_MAX
 from tests.harness.server import NoDelay, Server
 from tests.harness.watched_database import WatchedDatabase
 
@@ -244,13 +242,7 @@ class World:
     async def settle(self, _twin: Twin) -> None:
         """Let every run and what follows from it end."""
         self.model.going.set()
-        feed = self.server.db.bell(FEED)
-        async with asyncio.timeout(SECONDS_MAX):
-            version = feed.version
-            while not await self.server.read(lambda tx: is_settled(tx, self.twins)):
-                # The handling of an end that has no consequences does not ring.
-                await feed.wait(version, LOOK_AGAIN_SECONDS)
-                version = feed.version
+        await self.server.until(lambda tx: is_settled(tx, self.twins))
 
 
 @asynccontextmanager

@@ -5,8 +5,10 @@ from msgspec import structs
 
 from carrel.chats import ChatAddress, chat_session, chosen_key, move_pointer
 from carrel.chats.pointers import pointed_session
+from carrel.journal import events_after
 from carrel.kernel import Access, Code, Refusal, SessionKey, is_new_conversation_key
 from carrel.kernel.settings import SessionsSettings
+from carrel.notifications import OWNERS, mailbox_of
 from carrel.runs import remove_lane
 from carrel.sessions import insert_lane, lane_of, set_archived
 from tests.harness.engine import Engine, open_engine
@@ -50,6 +52,27 @@ async def test_a_transport_points_to_one_session_and_two_people_never_share_one(
         assert source == "default"
         assert key not in (str(first), str(second))
         assert is_new_conversation_key(SessionKey.parse(key).conversation)
+
+
+async def test_nobody_chooses_the_chat_of_another_person(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        ann, bob = person(engine, "ann"), person(engine, "bob")
+        chat = await make_chat(engine, ann, "chat-one1")
+        assert await engine.db.read(lambda tx: chosen_key(tx, ann, "web", "chat-one1", None)) == chat
+        with pytest.raises(Refusal) as refused:
+            await engine.db.read(lambda tx: chosen_key(tx, bob, "web", "chat-one1", None))
+        assert refused.value.code == Code.NOT_FOUND
+
+
+async def test_where_a_person_turned_is_told_to_nobody_else(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        ann, system = person(engine, "ann"), engine.access
+        await point_to(engine, ann, await make_chat(engine, ann, "chat-one1"))
+        await point_to(engine, system, await make_chat(engine, system, "chat-two2"))
+        events = await engine.db.read(lambda tx: events_after(tx, engine.access, 0, limit=100))
+        told = [event.recipient for event in events if event.name == "pointer.changed"]
+        assert told == [mailbox_of(ann), OWNERS]
+        assert mailbox_of(ann) not in (None, OWNERS)
 
 
 @requirement("S3.id.delete")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from carrel.board import BoardQuery, LogSource, board_search
+from carrel.board import BoardQuery, LogSource, board_search, settle_accounts
 from carrel.context import ContextLimits
 from carrel.context.model import (
     NOTES,
@@ -20,10 +20,16 @@ from carrel.context.model import (
     WORKING_TASKS,
     WORKING_TOPICS,
 )
-from carrel.kernel import MS_PER_DAY, Code, Refusal, SessionKey, ToolVisibility
+from carrel.kernel import MS_PER_DAY, SessionKey, ToolVisibility
 from carrel.kernel.settings import ContextSettings, Settings
+from carrel.runs import Rules
+from carrel.search import Search
 from carrel.sessions import close_generation
-from tests.context.whiteboard import Whiteboard, contexts_with, open_whiteboard, section
+from carrel.storage import Tx
+from carrel.topics import set_task_digest
+from carrel.work import TaskChange, change_task, reopen_task
+from tests.context.whiteboard import Whiteboard, contexts_with, hindered_search, open_whiteboard, section
+from tests.harness.elapsing import Elapsing
 from tests.harness.engine import within
 from tests.requirements.mark import requirement
 
@@ -69,6 +75,8 @@ async def test_working_topics_are_pinned_or_of_this_session_and_neither_archived
     await board.topic("Later", pinned=True, snoozed_until=2**45)
     await board.topic("Awake", pinned=True, status="snoozed", snoozed_until=1)
     await board.log("we speak of it", BUCKET, topic_id="said")
+    await board.log("and of this, which is pinned", BUCKET, topic_id="pinned")
+    await board.route(BUCKET, "pinned", anchor="and there")
     await board.route(BUCKET, "routed", anchor="send it there")
     found = await board.build(BUCKET)
     assert [line.id for line in found.of(WORKING_TOPICS)] == ["awake", "pinned", "routed", "said"]
@@ -85,9 +93,9 @@ async def test_working_tasks_are_pressing_ones_the_most_pressing_first(board: Wh
     await board.task("Of hidden", topic_id="hidden", pinned=True)
     await board.task("Idle")
     await board.task("Sleeping", pinned=True, snoozed_until=now + MS_PER_DAY)
-    await board.task("Much later", due_date=now + 30 * MS_PER_DAY)
-    await board.task("Urgent", priority=1)
-    await board.task("Due soon", due_date=now + 2 * MS_PER_DAY)
+    await board.task("Much later", due_date=now + 7 * MS_PER_DAY + MS_PER_DAY // 24)
+    await board.task("Urgent", priority=2)
+    await board.task("Due soon", due_date=now + 7 * MS_PER_DAY)
     await board.task("Older work", status="in_progress", **owned)
     await board.task("Newer work", status="in_progress", **owned)
     await board.task("Stuck", status="blocked", blocked_reason="no paint", priority=1, **owned)
@@ -112,8 +120,9 @@ async def test_the_timeline_has_the_last_lines_oldest_first_each_clipped(board: 
     await board.log("the nightly backup is done", agent_id="main", source=nightly)
     found = await board.build(BUCKET)
     lines = section(found, TIMELINE)
-    assert [line.split()[3] for line in lines] == ["2", "3", "4", "5", "6", "7"]
-    assert [line.split()[1] for line in lines][:2] == ["user:", "assistant:"]
+    said = [line.removeprefix("- ").partition(": line ") for line in lines]
+    assert [text.split()[0] for _, _, text in said] == ["2", "3", "4", "5", "6", "7"]
+    assert [speaker for speaker, _, _ in said][:2] == ["user", "assistant (reported)"]
     assert {len(line) for line in lines} == {160}
     assert not section(await board.build(BUCKET, with_pending=False), TIMELINE)
     assert not section(await board.build(BUCKET, limits=ContextLimits(timeline=0)), TIMELINE)
@@ -134,6 +143,31 @@ async def test_what_is_posted_for_a_lane_belongs_to_its_open_generation_or_else_
     assert section(await board.build(MAIN), TIMELINE) == []
     await board.log("between two generations", MAIN)
     assert section(await board.build(MAIN), TIMELINE) == ["- user: between two generations"]
+
+
+async def test_a_generation_that_is_about_to_begin_has_heard_nothing(small_board: Whiteboard) -> None:
+    board = small_board
+    await board.log("before there was a lane", MAIN)
+    await board.server.ask("hello")
+    assert section(await board.build(MAIN), TIMELINE)
+    assert section(await board.build(MAIN, session_id="ses_next"), TIMELINE) == []
+
+
+async def test_the_timeline_of_a_reopened_task_begins_anew(board: Whiteboard) -> None:
+    await board.topic("Launch")
+    await board.task("Write copy", topic_id="launch", assigned_agent_ids=("main",))
+    key = "clawboard:task:launch:write-copy"
+    await board.log("the old draft", key)
+    # The agent is told of its assignment, and answers, before the task is reopened.
+    await board.server.until(lambda tx: tx.one("SELECT 1 FROM runs WHERE ended_at IS NULL") is None)
+
+    def reopen(tx: Tx) -> None:
+        change_task(tx, board.access, "write-copy", TaskChange(status="done"), Rules())
+        reopen_task(tx, board.access, "write-copy")
+
+    await board.db.write(reopen)
+    await board.log("the new draft", key)
+    assert section(await board.build(key), TIMELINE) == ["- user: the new draft"]
 
 
 @requirement("S4.context.routing")
@@ -158,7 +192,7 @@ async def test_full_adds_what_is_found_and_cheap_finds_nothing(board: Whiteboard
     said = await board.log("the harbour lamps must be green", "somewhere", topic_id="harbour-lights")
     await board.note("harbour lamps come from Hamburg", topic_id="harbour-lights", related_id=said.id)
     question = "which harbour lamps?"
-    found = await board.build(MAIN, question, mode="full")
+    found = await board.build("another program", question, mode="full")
     assert found.layers == ("B:semantic",)
     assert [line.id for line in found.of(RECALLED_TOPICS)] == ["harbour-lights"]
     assert section(found, RECALLED_TOPICS) == ["- Harbour lights (harbour-lights): Lamps for the pier."]
@@ -169,8 +203,8 @@ async def test_full_adds_what_is_found_and_cheap_finds_nothing(board: Whiteboard
     assert all(0 < (line.score or 0) <= 1 and line.reason for line in found.lines)
     assert found.block.split("\n")[1:3] == [f"Current user intent: {question}", "Mode: full"]
     assert (await board.build(MAIN, question)).layers == ("B:semantic",)
-    assert (await board.build(MAIN, question, mode="cheap")).layers == ()
-    assert (await board.build(MAIN, "", mode="full")).layers == ()
+    assert "B:semantic" not in (await board.build(MAIN, question, mode="cheap")).layers
+    assert "B:semantic" not in (await board.build(MAIN, "", mode="full")).layers
     shown = frozenset({said.id})
     assert not section(await board.build(MAIN, question, shown=shown), RECALLED_LOGS)
 
@@ -208,12 +242,79 @@ async def test_nothing_outside_the_spaces_of_a_session_is_shown(board: Whiteboar
     assert "secret" in unscoped.block
 
 
+@requirement("S4.digest.shown", "S4.context.layers")
+async def test_every_line_of_a_topic_or_task_has_its_digest_clipped_and_the_layers_follow_the_block(
+    board: Whiteboard,
+) -> None:
+    long = "lantern " * 40
+    await board.topic("Pinned lantern", digest=long, pinned=True)
+    await board.topic("Found lantern", digest=long)
+    for title, more in (("Pressing lantern", {"pinned": True}), ("Quiet lantern", {})):
+        task = await board.task(title, topic_id="found-lantern", **more)
+        await board.db.write(lambda tx, task=task: set_task_digest(tx, board.access, task.id, long))  # type: ignore[misc]
+    key = "clawboard:topic:pinned-lantern"
+    await board.log("which lantern?", key)
+    await board.route("agent:main:topic:pinned-lantern", "pinned-lantern")
+    limits = ContextLimits(max_chars=12_000)
+    found = await board.build(key, "which lantern is it?", mode="patient", limits=limits)
+    widths = {"topic": 140, "task": 120}
+    lines = [line for line in found.lines if line.kind in widths and line.section != ROUTING]
+    sections = {PLACE, WORKING_TOPICS, WORKING_TASKS, RECALLED_TOPICS, RECALLED_TASKS}
+    assert {line.section for line in lines} == sections
+    for line in lines:
+        if line.kind == "task":
+            assert "lantern lantern" not in line.line, "the digest of a task is for the lanes of that task"
+            continue
+        digest = line.line.split(": ")[-1]
+        assert len(digest) == widths[line.kind], line
+        assert digest.endswith("…")
+    assert found.layers == ("A:board_session", "A:working_set", "A:routing_memory", "A:timeline", "B:semantic")
+    places = [found.block.index(name) for name in (PLACE, WORKING_TOPICS, ROUTING, TIMELINE, RECALLED_TOPICS)]
+    assert places == sorted(places)
+
+
 @requirement("S4.context.nonempty")
-async def test_with_anything_in_view_the_block_is_not_empty(small_board: Whiteboard) -> None:
-    await small_board.topic("Launch")
-    for size in (200, 2_200):
-        found = await small_board.build(None, limits=ContextLimits(max_chars=size))
-        assert found.block
+@pytest.mark.parametrize("size", [200, 2_200])
+@pytest.mark.parametrize("what", ["topic", "task", "entry"])
+async def test_whatever_alone_is_in_view_is_shown(small_board: Whiteboard, what: str, size: int) -> None:
+    limits, long = ContextLimits(max_chars=size), ("Lantern " * 15).strip()
+    nothing = await small_board.build(BUCKET, "what about " + "x" * 200, mode="patient", limits=limits)
+    assert nothing.lines == ()
+    match what:
+        case "topic":
+            await small_board.topic(long)
+        case "task":
+            await small_board.task(long)
+        case _:
+            await small_board.log(long, BUCKET)
+    for mode, question in (("auto", ""), ("cheap", "ok"), ("patient", "what about " + "x" * 200)):
+        found = await small_board.build(BUCKET, question, mode=mode, limits=limits)
+        (line,) = found.lines
+        assert "Lantern" in line.line
+        assert line.line in found.block.split("\n")
+        assert len(found.block) <= size
+
+
+@requirement("S4.context.nonempty")
+async def test_what_is_new_is_shown_only_where_nothing_else_is_and_only_what_someone_made(
+    board: Whiteboard,
+) -> None:
+    await board.topic("Gossip", digest="Ann is leaving.", created_by="classifier")
+    await board.topic("Asleep", status="archived")
+    await board.task("Guess", created_by="classifier")
+    assert (await board.build(BUCKET)).lines == ()
+    await board.topic("Launch", digest="Ann is leaving.")
+    await board.task("Write copy", topic_id="launch")
+    await board.task("Buy a blanket", topic_id="asleep")
+    found = await board.build(BUCKET)
+    assert [section(found, name) for name in (WORKING_TOPICS, WORKING_TASKS)] == [
+        ["- Launch (launch)"], ["- Write copy (write-copy) [inbox]"]
+    ]  # fmt: skip
+    assert {line.reason for line in found.lines} == {"changed last"}
+    secret = await board.space("Secret")
+    assert (await board.build(BUCKET, allowed_space_ids=(secret,))).lines == ()
+    await board.log("hello", BUCKET)
+    assert {line.section for line in (await board.build(BUCKET)).lines} == {TIMELINE}
 
 
 @requirement("S4.context.lane.task")
@@ -230,6 +331,8 @@ async def test_the_lane_of_a_task_sees_nothing_of_another_task_unless_that_is_wi
                 await board.log("copy banner colours: stranger", "c", task_id="elsewhere")
                 await board.note("copy banner colours: topic note", topic_id="launch")
                 await board.note("copy banner colours: sibling note", topic_id="launch", task_id="paint-banner")
+            else:
+                await settle_accounts(board.db, "space")
             found = await board.build("agent:main:task:write-copy", "which copy banner colours?", mode="full")
             return found.block, board
 
@@ -254,13 +357,14 @@ async def test_an_agent_is_told_of_the_task_that_it_works_on_outside_of_its_spac
     await board.task("Another task", space_id=secret, pinned=True)
     await board.log("the lantern is green", "a", task_id="hidden-task")
     await board.log("the lantern is blue", "b", task_id="another-task")
-    view = ToolVisibility(mode="agent", key=SessionKey.stored(lane), rule="")
-    agent = structs.replace(board.access, kind="agent", actor_id="main", agent_id="main", view=view, space_ids=(home,))
+    agent = structs.replace(board.access, kind="agent", actor_id="main", agent_id="main", space_ids=(home,))
     question = "which lantern is it for the hidden task?"
-    for session in (lane, MAIN):
+    for session, recalled in ((lane, True), (MAIN, False)):
+        view = ToolVisibility(mode="agent", key=SessionKey.stored(session), rule="")
+        agent = structs.replace(agent, view=view)
         block = (await board.build(session, question, agent, mode="full")).block
         assert "Hidden task" in block
-        assert "green" in block
+        assert ("green" in block) == recalled, "what is said about a task is for the lanes of that task"
         assert "blue" not in block
         assert "Another task" not in block
     block = (await board.build(MAIN, question, agent, mode="full", space_id=home)).block
@@ -269,29 +373,53 @@ async def test_an_agent_is_told_of_the_task_that_it_works_on_outside_of_its_spac
 
 
 @requirement("S4.search.busy.context", "S4.flow.besteffort")
-async def test_a_search_that_is_busy_slow_or_broken_leaves_layer_a_and_says_so(small_board: Whiteboard) -> None:
-    board = small_board
-    await board.topic("Launch", pinned=True)
+@pytest.mark.parametrize("limit", ["fetch_timeout_ms", "total_budget_ms"])
+async def test_a_search_that_is_slow_leaves_layer_a_and_says_so(
+    small_board: Whiteboard, elapsing: Elapsing, limit: str
+) -> None:
+    await small_board.topic("Launch", pinned=True)
 
-    async def busy(*_: Any) -> None:
-        raise Refusal(Code.SEARCH_BUSY, "Too many searches are running.")
-
-    async def slow(*_: Any) -> None:
+    async def slow() -> None:
+        elapsing.advance(5)
         await asyncio.Event().wait()
 
-    async def broken(*_: Any) -> None:
+    search = hindered_search(small_board.server, slow)
+    assert await degraded_by(small_board, search, **{limit: 5_000}) == "timeout"
+
+
+@requirement("S4.search.busy.context", "S4.flow.besteffort")
+async def test_a_search_that_is_busy_leaves_layer_a_and_says_so(small_board: Whiteboard) -> None:
+    await small_board.topic("Launch", pinned=True)
+    searching = asyncio.Event()
+
+    async def endless() -> None:
+        searching.set()
+        await asyncio.Event().wait()
+
+    search = hindered_search(small_board.server, endless)
+    async with asyncio.TaskGroup() as group:
+        other = group.create_task(board_search(small_board.db, search, small_board.access, BoardQuery(text="launch")))
+        await within(searching.wait())
+        assert await degraded_by(small_board, search) == "search_busy"
+        other.cancel()
+
+
+@requirement("S4.search.busy.context", "S4.flow.besteffort")
+async def test_a_search_that_is_broken_leaves_layer_a_and_says_so(small_board: Whiteboard) -> None:
+    await small_board.topic("Launch", pinned=True)
+
+    async def broken() -> None:
         raise RuntimeError("no index")
 
-    for search, limits, said in (
-        (busy, {}, "search_busy"),
-        (slow, {"fetch_timeout_ms": 50}, "timeout"),
-        (slow, {"total_budget_ms": 50}, "timeout"),
-        (broken, {}, "semantic"),
-    ):
-        builder = contexts_with(board.server, search, **limits)
-        found = await within(board.build(MAIN, "which launch?", mode="full", contexts=builder))
-        assert found.degraded == said
-        assert found.layers == ("A:working_set",)
+    assert await degraded_by(small_board, hindered_search(small_board.server, broken)) == "semantic"
+
+
+async def degraded_by(board: Whiteboard, search: Search, **limits: int) -> str | None:
+    """What a context with such a search says is missing; layer A is there in any case."""
+    builder = contexts_with(board.server, search, **limits)
+    found = await within(board.build(MAIN, "which launch?", mode="full", contexts=builder))
+    assert found.layers == ("A:working_set",)
+    return found.degraded
 
 
 @requirement("S4.context.cache")

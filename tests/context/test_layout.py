@@ -134,11 +134,26 @@ def test_agreements_and_commands_say_nothing_to_search_for(text: str) -> None:
 @requirement("S4.context.auto.signal")
 @pytest.mark.parametrize(
     ("text", "enough"),
-    [("launch", True), ("a b", True), ("ship", True), ("abc", False), ("a-1", True), ("ok but which colour", True)],
-)
+    [
+        ("launch", True), ("a b", True), ("ship", True), ("abc", False), ("a-1", True), ("ok but which colour", True),
+        ("abc???", True), ("abc??", False),
+    ],
+)  # fmt: skip
 def test_six_characters_or_two_words_or_a_word_of_four_say_enough(text: str, *, enough: bool) -> None:
     assert has_signal(text) is enough
     assert recalls("auto", text, in_board_session=False) is enough
+
+
+@requirement("S4.context.auto.low")
+def test_an_agreement_has_at_most_twenty_four_characters() -> None:
+    assert is_low_signal("go ahead".ljust(24, "!"))
+    assert not is_low_signal("go ahead".ljust(25, "!"))
+
+
+def test_the_intent_takes_a_quarter_of_a_small_block_and_never_more_than_180_characters() -> None:
+    for max_chars, chars in ((400, 100), (720, 180), (2_200, 180)):
+        head = lay_out([], question="x" * 500, mode="auto", max_chars=max_chars).block.split("\n")[1]
+        assert len(head.removeprefix("Current user intent: ")) == chars
 
 
 @requirement("S4.context.auto.board", "S4.context.cheap", "S4.context.full")

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import structs
 
@@ -11,12 +11,16 @@ from carrel.board import LogSource, NewLog, record, remember_route
 from carrel.context import Context, ContextRequest, Contexts, key_named
 from carrel.journal import Entry
 from carrel.kernel import Access
-from carrel.kernel.settings import Settings
-from carrel.storage import Database, Tx
+from carrel.kernel.settings import SearchSettings, Settings
+from carrel.search import NoEmbedder, Search
+from carrel.storage import Database, LongTx, Tx
 from carrel.topics import NewTopic, Topic, put_topic, set_topic_digest
 from carrel.work import NewTask, Task, create_task
 from tests.harness.server import Server, gateways_to, open_server
+from tests.harness.wrapped_database import WrappedDatabase
 from tests.scripted_gateway import ScriptedGateway
+
+T = TypeVar("T")
 
 
 class Whiteboard:
@@ -89,14 +93,25 @@ def section(context: Context, heading: str) -> list[str]:
     return [line.line for line in context.lines if line.section == heading]
 
 
-def contexts_with(server: Server, search: Callable[..., Awaitable[object]], **changes: Any) -> Contexts:
-    """Return a builder whose search is another one, with other settings of contexts."""
+class Hindered(WrappedDatabase):
+    """A store on which something happens before each long read."""
+
+    def __init__(self, db: Database, before: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(db)
+        self._before = before
+
+    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True) -> T:
+        await self._before()
+        return await super().long_read(work, seconds_max=seconds_max, urgent=urgent)
+
+
+def hindered_search(server: Server, before: Callable[[], Awaitable[None]]) -> Search:
+    """Return a search for one at a time, on a store on which something happens before each search."""
+    settings = SearchSettings(embedding="none", concurrency=1, concurrency_wait_ms=0)
+    return Search(Hindered(server.db, before), NoEmbedder(), settings)
+
+
+def contexts_with(server: Server, search: Search, **changes: Any) -> Contexts:
+    """Return a builder with a search of its own and with other settings of contexts."""
     settings = structs.replace(server.house.settings, context=structs.replace(server.house.settings.context, **changes))
-
-    class Other:
-        """Stands where the search of a server stands: what is behind it is slow, full or broken."""
-
-        mode = "lexical"
-        find = staticmethod(search)
-
-    return Contexts(server.db, settings, Other())  # type: ignore[arg-type]
+    return Contexts(server.db, settings, search)

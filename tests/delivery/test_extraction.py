@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from carrel.delivery import Extractions
+from carrel.delivery.extraction_store import Extraction, extractions_due
+from carrel.kernel import MS_PER_DAY
 from carrel.kernel.settings import MemorySettings, Settings
 from carrel.runs import Run, remove_lane
 from carrel.sessions import lane_of
 from carrel.storage import Tx
+from tests.harness.engine import MAIN
 from tests.harness.server import Server, gateways_to, open_server
 from tests.memory.places import Notebook
 from tests.requirements.mark import requirement
@@ -157,3 +160,46 @@ async def test_nothing_is_kept_for_a_session_that_was_deleted_meanwhile(
         await bell.wait(version, SECONDS_MAX)
         assert bell.version > version
         assert await kept(server) == []
+
+
+async def test_only_what_a_person_states_is_kept_by_rules(server: Server, gateway: ScriptedGateway) -> None:
+    gateway.rule = lambda request: text("Noted.")
+    for kind in ("hook", "external_user"):
+        await server.settled(await server.say(MAIN, f"We decided to use oil paint, says {kind}.", kind=kind))
+    assert await kept(server) == [("session:main:main", "We decided to use oil paint, says external_user.")]
+
+
+async def taken(server: Server) -> Extraction:
+    """Return the turn that a model is to be asked about later, as another server would have it now."""
+
+    def take(tx: Tx) -> Extraction:
+        tx.run("UPDATE extractions SET due_at = 0")
+        (item,) = extractions_due(tx, 10)
+        tx.run("UPDATE extractions SET due_at = :later", later=tx.now + MS_PER_DAY)
+        return item
+
+    return await server.db.write(take)
+
+
+async def test_a_model_that_fails_three_times_is_not_asked_again(sqlite_url: str, gateway: ScriptedGateway) -> None:
+    gateway.rule = answering(http_error(503))
+    async with open_server(sqlite_url, gateways_to(gateway), BY_MODEL) as server:
+        await server.ask("hello")
+        await until_asked(server)
+        for attempt, left in ((1, 1), (2, 0)):
+            item = await taken(server)
+            assert item.attempt == attempt
+            await Extractions(server.db, server.connections).do(item)
+            assert await server.read(lambda tx: tx.one("SELECT count(*) FROM extractions")) == (left,)
+
+
+async def test_a_turn_that_two_servers_have_asked_about_is_kept_once(sqlite_url: str, gateway: ScriptedGateway) -> None:
+    gateway.rule = answering(http_error(503))
+    async with open_server(sqlite_url, gateways_to(gateway), BY_MODEL) as server:
+        await server.ask("hello")
+        await until_asked(server)
+        item = await taken(server)
+        for content in ("One.", "Two."):
+            gateway.rule = answering(text(listing(("fact", content))))
+            await Extractions(server.db, server.connections).do(item)
+        assert [fact for _, fact in await kept(server)] == ["One."]

@@ -93,11 +93,11 @@ async def test_after_the_last_attempt_a_run_is_a_dead_letter_that_a_person_may_s
 
 
 async def test_a_gateway_that_is_not_there_is_named_with_what_to_do(sqlite_url: str, gateway: ScriptedGateway) -> None:
-    settings = Settings(runs=RunsSettings(attempts_max=1))
+    settings = Settings(runs=RunsSettings(unreachable_hours=0.000_001))
     nobody = gateways_to(gateway, base_url="http://127.0.0.1:9")
     async with open_server(sqlite_url, nobody, settings) as server:
         run = await server.ask("hello")
-    assert (run.state, run.reason, run.error_code) == ("failed", "dead_letter", "gateway_unreachable")
+    assert (run.state, run.reason, run.error_code) == ("failed", "timeout", "gateway_unreachable")
     assert "gateway.default.base_url" in (run.error_message or "")
 
 

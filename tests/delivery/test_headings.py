@@ -21,7 +21,8 @@ RUN = Run(
     account_id="acc", id="run_1", key="agent:writer:task:task_1", agent_id="writer", seq=1, state="running",
     attempts_max=1, timeout_ms=0, provenance='{"kind":"notification","notificationId":"ntf_1","type":"mention"}',
     provenance_kind="notification", created_at=0, updated_at=0, attempt=1, claim_no=1, deadline_at=None, generation=1,
-    started_at=0, task_id="task_1", auto_run_id=None, actor_id="usr_1", message_id="ent_1", text="Please begin.",
+    started_at=0, task_id="task_1", auto_run_id=None, patience_ms=0, unreachable_since=None,
+    actor_id="usr_1", message_id="ent_1", text="Please begin.",
     channel="internal",
 )  # fmt: skip
 
@@ -58,6 +59,15 @@ def test_a_heading_holds_the_ids_the_task_and_the_newest_messages_before() -> No
         "Earlier in the thread, oldest first:",
         "- Ann: one",
         "- Writer: two",
+    ]
+
+
+@requirement("I.reported")
+def test_a_heading_says_whether_one_author_wrote_all_of_the_message_or_several_did() -> None:
+    told = [heading(briefing(notice="thread_update", joined=joined)).splitlines()[1] for joined in (1, 3)]
+    assert told == [
+        "Ann (a person) wrote in the thread; the message comes last.",
+        "3 messages come last, each with its author's name above its indented lines.",
     ]
 
 

@@ -110,6 +110,18 @@ async def test_none_is_queued_while_one_is_queued_running_or_waiting(house: Hous
     assert second.id != first.id
 
 
+async def test_a_heartbeat_that_two_servers_have_taken_is_queued_once(house: House) -> None:
+    task_id = await house.task()
+    house.advance(30)
+    one, other = Heartbeats(house.db, house.rules), Heartbeats(house.db, house.rules)
+    ((item,), (same,)) = [await house.read(lambda tx, duty=duty: duty.take(tx, 10)) for duty in (one, other)]  # type: ignore[misc]
+    await one.do(item)
+    await house.finish()
+    await house.post(task_id, "more")
+    await other.do(same)
+    assert len(await house.runs(WRITER)) == 1, "the next one is due in half a minute"
+
+
 @requirement("S0.heartbeat")
 async def test_none_is_queued_when_nothing_has_changed_but_what_the_agent_did_itself(house: House) -> None:
     task_id = await house.task()
@@ -252,7 +264,7 @@ async def test_an_agent_that_had_an_interval_before_there_were_heartbeats_is_loo
     assert await due(house) == [house.clock.now_ms() + 30_000]
 
 
-@requirement("S0.heartbeat", "S0.x.silence")
+@requirement("S0.heartbeat", "S0.x.silence", "S0.x.base.growth")
 async def test_the_answer_to_a_heartbeat_is_posted_nowhere_and_its_profile_is_its_own(
     server: Server, gateway: ScriptedGateway
 ) -> None:
@@ -264,6 +276,7 @@ async def test_the_answer_to_a_heartbeat_is_posted_nowhere_and_its_profile_is_it
     request = gateway.requests[-1]
     assert request.headers["x-openclaw-session-key"] == "agent:writer:main:v1"
     assert "This is a heartbeat" in request.json["instructions"]
+    assert run.instructions_version, "a heartbeat carries a profile of instructions"
     assert "secret" not in request.body.decode()
     assert (run.state, run.reply, run.note) == ("completed", "", "no_reply")
     assert len(gateway.requests) == 2, "nobody waits for an answer"

@@ -2,7 +2,6 @@
 
 import asyncio
 from functools import partial
-from typing import Any
 
 import msgspec
 import pytest
@@ -12,9 +11,10 @@ from carrel.delivery import Recollection, contexts_of_runs, injections_of
 from carrel.journal import events_after
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import ContextSettings, Settings
-from carrel.sessions import close_generation
+from carrel.sessions import LaneChange, change_lane, close_generation
 from carrel.work import move_task, reopen_task
-from tests.context.whiteboard import contexts_with, open_whiteboard
+from tests.context.whiteboard import contexts_with, hindered_search, open_whiteboard
+from tests.harness.elapsing import Elapsing
 from tests.harness.engine import within
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, calls, text
@@ -109,9 +109,10 @@ async def test_with_augment_off_nothing_is_injected_and_runs_still_work(
 
 @requirement("S4.flow.besteffort")
 async def test_a_run_goes_on_without_what_cannot_be_found_in_time_and_its_receipt_says_so(
-    sqlite_url: str, gateway: ScriptedGateway
+    sqlite_url: str, gateway: ScriptedGateway, elapsing: Elapsing
 ) -> None:
-    async def never(*_: Any) -> None:
+    async def never() -> None:
+        elapsing.advance(5)
         await asyncio.Event().wait()
 
     async with open_whiteboard(sqlite_url, gateway) as board:
@@ -120,7 +121,7 @@ async def test_a_run_goes_on_without_what_cannot_be_found_in_time_and_its_receip
         await server.kill()
         gateway.script(text("In May."))
         await server.send("when is the launch?")
-        contexts = contexts_with(server, never, total_budget_ms=100)
+        contexts = contexts_with(server, hindered_search(server, never), total_budget_ms=5_000)
         gather = Recollection(server.db, contexts, server.house.settings.context).gather
         turns = server.turns_on(server.db, gather=gather)
         await within(turns.take(await server.take_one()))
@@ -131,7 +132,7 @@ async def test_a_run_goes_on_without_what_cannot_be_found_in_time_and_its_receip
 
 
 @requirement("S4.context.lane.session", "S4.context.lane.sandbox")
-async def test_what_belongs_to_no_topic_is_recalled_in_its_own_session_alone(
+async def test_a_lane_recalls_the_board_only_where_that_was_chosen_and_private_talk_nowhere_else(
     sqlite_url: str, gateway: ScriptedGateway
 ) -> None:
     async with open_whiteboard(sqlite_url, gateway) as board:
@@ -141,9 +142,14 @@ async def test_what_belongs_to_no_topic_is_recalled_in_its_own_session_alone(
         await board.server.ask("the private lantern is blue", "hook:other")
         await board.server.indexed()
         await board.server.ask("which lantern do we have?", "hook:mine")
+        assert "lantern is red" not in sent_block(gateway), "a lane recalls itself"
+        assert "lantern is blue" not in sent_block(gateway)
+        mine = SessionKey.of("main", "hook:mine")
+        await board.db.write(lambda tx: change_lane(tx, board.access, mine, LaneChange(recall="space")))
+        await board.server.ask("which lantern do we have?", "hook:mine")
         assert "lantern is red" in sent_block(gateway)
         assert "lantern is blue" not in sent_block(gateway)
-        await board.server.make_agent("boxed", sandbox="on")
+        await board.server.make_agent("boxed", sandbox="on", recall="space")
         await board.server.ask("which lantern do we have?", "hook:boxed", agent="boxed")
         assert "lantern is red" not in sent_block(gateway)
 
@@ -181,7 +187,7 @@ async def test_a_session_that_begins_afresh_recalls_nothing_of_the_generation_be
         await server.ask("which lantern do we have?", "hook:one")
         assert sent_block(gateway) == ""
         person = await board.build(str(key), "which lantern do we have?", mode="full")
-        assert "the lantern is blue" in person.block
+        assert "the lantern is blue" not in person.block, "a person is shown what a run would be shown"
 
 
 @requirement("S4.context.injected.max")

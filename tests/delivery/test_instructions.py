@@ -100,7 +100,8 @@ def said_by(kind: str) -> Run:
         account_id="acc", id="run_1", key="agent:writer:main", agent_id="writer", seq=1, state="running",
         attempts_max=1, timeout_ms=0, provenance=json.dumps(source), provenance_kind=kind, created_at=0, updated_at=0,
         attempt=1, claim_no=1, deadline_at=None, generation=1, started_at=0, task_id=None, auto_run_id=None,
-        actor_id="editor", message_id="ent_1", text="How many?", channel="api", reply="Three.",
+        patience_ms=0, unreachable_since=None, actor_id="editor", message_id="ent_1", text="How many?",
+        channel="api", reply="Three.",
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from carrel.goals import Goal, Plan, PlannedTask, approve_plan, draft_plan, find_goal, make_goal, set_plan
 from carrel.kernel import SessionKey
-from carrel.storage import FEED, Tx
+from carrel.storage import Tx
 from tests.harness.server import Server, gateways_to, open_server
 from tests.memory.places import Notebook
 from tests.requirements.mark import requirement
@@ -32,7 +32,7 @@ async def planned(server: Server) -> tuple[Goal, Plan]:
 
 async def completed(server: Server, goal: Goal) -> None:
     """Return once the goal is completed."""
-    await server.until(FEED, lambda tx: find_goal(tx, server.access, goal.id).status == "completed")
+    await server.until(lambda tx: find_goal(tx, server.access, goal.id).status == "completed")
 
 
 def said(request: Request) -> str:

@@ -1,13 +1,16 @@
 """Receipts: what the gateway received and what the receipt says are the same bytes."""
 
 from hashlib import sha256
+from typing import Any
 
 import msgspec
 import pytest
 
 from carrel.agents import ToolRules, change_agent, require_agent
 from carrel.delivery import PROFILE_VERSION, compare_receipts
-from carrel.kernel import Code, Refusal
+from carrel.kernel import Code, Refusal, SessionKey, TurnExtras
+from carrel.runs import Run
+from carrel.sessions import close_generation
 from carrel.storage import Tx
 from tests.harness.server import Server, open_server
 from tests.requirements.mark import requirement
@@ -112,3 +115,25 @@ async def test_two_receipts_show_what_one_was_told_that_the_other_was_not(
     assert itself.same
     assert (itself.instructions.diff, itself.input.diff) == ("", "")
     assert set(msgspec.to_builtins(itself)) == {"same", "instructions", "input", "context", "tools"}
+
+
+@requirement("P.receipt.compare")
+async def test_receipts_that_differ_in_their_tools_alone_are_not_the_same(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = lambda request: text("Good.")
+    function = {"type": "function", "name": "get_weather", "description": "", "parameters": {}, "strict": False}
+
+    async def ask_anew(*functions: dict[str, Any]) -> Run:
+        """Ask in a session that begins afresh, so that nothing else is different."""
+        key = SessionKey.of("main", "hook:one")
+        await server.db.write(lambda tx: close_generation(tx, server.access, key, "reset"))
+        return await server.ask("write the report", "hook:one", extras=TurnExtras(functions=functions))
+
+    before, again, after = await ask_anew(), await ask_anew(), await ask_anew(function)
+    for other, added in ((again, []), (after, ["get_weather"])):
+        shown = await server.db.long_read(
+            lambda tx, other=other: compare_receipts(tx, server.access, before, other)  # type: ignore[misc]
+        )
+        assert (shown.instructions.diff, shown.input.diff) == ("", "")
+        assert (shown.same, shown.tools) == (not added, {"added": added, "removed": []})

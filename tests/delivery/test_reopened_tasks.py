@@ -8,7 +8,7 @@ from carrel.delivery import Snapshot
 from carrel.kernel import Access, SessionKey
 from carrel.runs import Completed
 from carrel.sessions import generations_of, open_session_of
-from carrel.storage import FEED, Tx
+from carrel.storage import Tx
 from carrel.work import (
     NewTask,
     TaskChange,
@@ -54,7 +54,7 @@ async def _ends_handled(server: Server) -> None:
     def none_left(tx: Tx) -> bool:
         return tx.one("SELECT 1 FROM task_run_ends WHERE account_id = :account", server.access) is None
 
-    await server.until(FEED, none_left)
+    await server.until(none_left)
 
 
 @requirement("S0.close.running", "S0.reopen.fresh")

@@ -147,7 +147,8 @@ async def test_a_turn_whose_session_is_reset_ends_in_the_generation_it_began_in(
     assert {entry.session_id for entry in await server.entries(old)} == {old.session_id}
 
 
-async def test_an_agent_reaches_the_gateway_its_profile_names_and_the_built_in_one_where_that_is_gone(
+@requirement("T.settings.place")
+async def test_an_agent_reaches_the_gateway_its_profile_names_and_fails_where_that_is_gone(
     sqlite_url: str, gateway: ScriptedGateway
 ) -> None:
     gateway.rule = lambda request: text("From the gateway.")
@@ -157,7 +158,12 @@ async def test_an_agent_reaches_the_gateway_its_profile_names_and_the_built_in_o
         await server.make_agent("lost", gateway="gone")
         far, plain = await server.ask("hello", agent="far"), await server.ask("hello")
         lost = await server.ask("hello", agent="lost")
+        steps = (await server.receipt(lost, with_body=True)).steps
     assert far.reply == "From the gateway."
     assert plain.reply is not None
     assert "built-in agent" in plain.reply
-    assert lost.reply == plain.reply
+    assert (lost.state, lost.attempt, lost.error_code) == ("failed", 1, "gateway_not_configured")
+    assert lost.error_message is not None
+    assert lost.error_message.startswith("Agent lost uses gateway.gone, which is not configured. Add [gateway.gone] to")
+    assert "`carrel agents update lost --gateway NAME`" in lost.error_message
+    assert [step.body for step in steps] == [""], "nothing was sent to anybody"

@@ -134,8 +134,10 @@ async def test_what_a_run_says_is_gathered_by_step_and_begun_anew_where_a_step_i
     heard = []
     for gate in (first, second, third):
         await gate.reached()
+        version = words.bell.version
         while not words.text:
-            await words.bell.wait(words.bell.version, HEAR_SECONDS)
+            await words.bell.wait(version, HEAR_SECONDS)
+            version = words.bell.version
         heard.append((words.step, words.text))
         gate.open()
     await server.settled(run)

@@ -6,7 +6,6 @@ from carrel.exchanges import may_be_silent, visible_reply
 from carrel.journal import entries_of_task
 from carrel.monitoring import RunFilter, runs_newest_first
 from carrel.runs import Run
-from carrel.runs.model import RUNS
 from tests.delivery.tasks import assign, lane, make_task, notify
 from tests.harness.server import Server
 from tests.requirements.mark import requirement
@@ -88,7 +87,7 @@ async def test_an_update_that_an_agent_wrote_is_tried_once(server: Server, gatew
     )
     await server.ask("how far are you?", writers.rest, agent="writer")
     newest = RunFilter(key=str(editors))
-    await server.until(RUNS, lambda tx: len(runs_newest_first(tx, server.access, newest, before=None, limit=9)) == 2)
+    await server.until(lambda tx: len(runs_newest_first(tx, server.access, newest, before=None, limit=9)) == 2)
     (_, update) = await server.runs(editors)
     run = await server.settled(update)
     assert (run.source().type, run.reply, run.note) == ("thread_update", "", "no_reply")

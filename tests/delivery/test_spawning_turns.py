@@ -1,6 +1,7 @@
 """A spawn with files within a turn: made once wherever the worker dies, and with a yes where one is needed."""
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,18 @@ async def test_a_spawn_that_must_be_agreed_to_places_its_files_with_the_yes_and_
         assert await kept_aside(server) == []
         entries = await server.read(lambda tx: tx.all("SELECT details FROM entries"))
         assert SECRET not in str(entries)
+
+
+@requirement("S2.spawn.label")
+async def test_the_label_of_a_child_is_in_the_log(
+    sqlite_url: str, gateway: ScriptedGateway, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="carrel.delivery")
+    Play(gateway)
+    async with open_server(sqlite_url, gateways_to(gateway), settings_in(tmp_path)) as server:
+        await server.ask(spawn({"task": "count", "label": "sheep"}))
+        query = "SELECT 1 FROM runs WHERE provenance_kind = 'spawn' AND state = 'completed'"
+        await server.until(lambda tx: tx.one(query) is not None)
+        (child,) = await children(server)
+    begun = [record.__dict__ for record in caplog.records if record.getMessage() == "turn_started"]
+    assert {one["session_key"].rpartition(":")[2]: one.get("label") for one in begun} == {"main": None, child: "sheep"}

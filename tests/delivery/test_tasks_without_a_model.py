@@ -9,7 +9,6 @@ from carrel.agents import change_account
 from carrel.kernel import SessionKey
 from carrel.records import tools_called
 from carrel.runs import Run
-from carrel.runs.model import RUNS
 from carrel.storage import Tx
 from carrel.work import NewTask, Task, create_task, post_message, read_thread, readable_task
 from carrel.work.thread import Posted
@@ -54,7 +53,7 @@ class Board:
         def look(tx: Tx) -> bool:
             return holds(readable_task(tx, self.server.access, task_id)[0])
 
-        await self.server.until(RUNS, look)
+        await self.server.until(look)
 
 
 @pytest.fixture

@@ -6,9 +6,11 @@ import pytest
 
 from carrel.journal import NewEntry, append_entry, entries_of_task
 from carrel.kernel import Provenance
-from carrel.storage import Tx
+from carrel.storage import Row, Tx
+from carrel.storage.database import InAccount
 from tests.delivery.tasks import assign, make_task, notify
 from tests.harness.server import Server, gateways_to, open_server
+from tests.harness.wrapped_transaction import WrappedTransaction
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, text
 
@@ -19,14 +21,15 @@ class Explained(Exception):
     """The plan of a statement, instead of its rows."""
 
 
-class Explaining:
+class Explaining(WrappedTransaction):
     """A transaction that explains the first statement it is given."""
 
     def __init__(self, tx: Tx, explain: str) -> None:
-        self._tx, self._explain = tx, explain
+        super().__init__(tx)
+        self._explain = explain
 
-    def all(self, sql: str, *access: object, **values: object) -> None:
-        raise Explained("\n".join(str(row) for row in self._tx.all(f"{self._explain} {sql}", *access, **values)))  # type: ignore[arg-type]
+    def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
+        raise Explained("\n".join(str(row) for row in super().all(f"{self._explain} {sql}", access, **values)))
 
 
 @requirement("S0.isolation.thread", "S0.input.compact")
@@ -47,7 +50,7 @@ async def test_a_thread_is_read_along_its_index_from_the_newest_on(
 
         def plan(tx: Tx) -> str:
             try:
-                entries_of_task(Explaining(tx, explain), server.access, task_id, "thread", limit=5, before=before)  # type: ignore[arg-type]
+                entries_of_task(Explaining(tx, explain), server.access, task_id, "thread", limit=5, before=before)
             except Explained as explained:
                 return str(explained)
             raise AssertionError("nothing was read")

@@ -11,7 +11,6 @@ from carrel.kernel.messages import ProvenanceKind
 from carrel.kernel.settings import GatewaySettings
 from carrel.records import artifacts_of
 from carrel.runs import answer
-from carrel.storage import FEED
 from tests.harness.engine import words
 from tests.harness.server import Server, open_server
 from tests.requirements.mark import requirement
@@ -87,7 +86,7 @@ async def test_the_result_of_a_remote_sub_agent_makes_the_built_in_agent_call_no
             await server.ask('use sessions_spawn {"task": "look it up", "agentId": "main"}', agent="clerk")
             clerk = SessionKey.of("clerk", "main")
             query = "SELECT 1 FROM runs WHERE key = :key AND provenance_kind = 'announce' AND state = 'completed'"
-            await server.until(FEED, lambda tx: tx.one(query, key=str(clerk)) is not None)
+            await server.until(lambda tx: tx.one(query, key=str(clerk)) is not None)
             told = (await server.runs(clerk))[-1]
             made = await server.read(lambda tx: artifacts_of(tx, server.access, told.id))
     assert SAVE in told.text

@@ -3,11 +3,11 @@
 from carrel.kernel import Code
 
 SETTINGS = """
-A setting comes from the environment, or else from the file (`carrel.toml` in the working directory, or `--config`), or
-else it has its default. `runs.attempts_max` is `CARREL_RUNS__ATTEMPTS_MAX` in the environment, and `attempts_max` under
-`[runs]` in the file. An unknown name or an invalid value stops the server at startup, with a message that names it.
-`GET /api/settings` shows the owner every value and where it comes from. [Operating a server](../guides/operating.md)
-explains how to use them.
+A setting comes from the environment, or else from the file, or else it has its default. The file is `carrel.toml` in
+the data directory, unless there is one in the working directory or `--config` names another. `runs.attempts_max` is
+`CARREL_RUNS__ATTEMPTS_MAX` in the environment, and `attempts_max` under `[runs]` in the file. An unknown name or an
+invalid value stops the server at startup, with a message that names it. `GET /api/settings` shows the owner every
+value, where it comes from, and the file. [Operating a server](../guides/operating.md) explains how to use them.
 """
 
 ERRORS = """
@@ -99,6 +99,7 @@ MEANINGS = {
     "context.max_chars": "characters of a block, at most",
     "context.mode": "how far a block looks: `cheap` (no search), `full`, `patient` (more of it), or `auto`",
     "context.task_limit": "tasks that are recalled for a block, at most",
+    "context.recall": "whether what is said in a session stays there (`own`), or is on the board (`space`)",
     "context.task_lane": "how far the block of a task's session looks: the `task`, its `topic`, or its `space`",
     "context.topic_limit": "topics that are recalled for a block, at most",
     "context.total_budget_ms": "milliseconds that a whole block may take",
@@ -112,7 +113,7 @@ MEANINGS = {
     "hooks.enabled": "whether other programs may start runs with hooks",
     "intake.ignore_session_prefixes": "how the keys of sessions begin whose entries are not recorded on the board",
     "search.concurrency": "searches that run at the same time on this server; further ones wait",
-    "search.concurrency_wait_ms": "milliseconds that a search waits for its turn, then it gets `search_busy`",
+    "search.concurrency_wait_ms": "milliseconds that a caller's second search waits, then it gets `search_busy`",
     "search.embedding": "what compares meanings: `none`, `static` (packaged), `minilm` (an extra), or `endpoint`",
     "search.endpoint.api_key": "the key for the embeddings endpoint",
     "search.endpoint.base_url": "where embeddings are asked for: `POST <base_url>/v1/embeddings`",
@@ -130,6 +131,7 @@ MEANINGS = {
     "runs.timeout_minutes": "time limit of a run that sets none; 0 for none",
     "responses.tool_output_wait_minutes": "how long a run waits for the output of a program's function; 0 for ever",
     "runs.waiting_days": "how long a run waits for a person; 0 for ever",
+    "runs.unreachable_hours": "how long a run waits for a gateway that does not answer; 0 for ever",
     "server.drain_seconds": "how long running turns may take to finish when the server stops",
     "server.host": "address to listen on",
     "server.port": "port to listen on; 0 picks a free one",

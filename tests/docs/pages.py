@@ -62,4 +62,14 @@ def headings_of(page: Path) -> set[str]:
     """Return the anchors of a page's headings."""
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
     titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    return {_anchor(title) for title in titles}
+
+
+def sections_of(page: Path) -> dict[str, str]:
+    """Return the text below each heading of the second level, by its anchor."""
+    parts = re.split(r"^## (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {_anchor(title): text for title, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")

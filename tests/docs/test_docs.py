@@ -1,69 +1,85 @@
 """The commands in the manual work, its tables match the code, and its links lead somewhere."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from tests.docs.pages import ROOT, Piece, headings_of, links_of, matches, pages, pieces_of
+from carrel.kernel.settings import Settings
+from tests.docs.pages import ROOT, headings_of, links_of, matches, pages, pieces_of, sections_of
+from tests.docs.reader import Reading, Terminal
 from tests.docs.reference import GENERATORS, PAGES
-from tests.harness.process import RunningServer, clean_environment
+from tests.harness.process import clean_environment
 from tests.requirements.mark import requirement
 
-PIECE_SECONDS = 60
 SOURCES = ROOT / "src" / "carrel"
 EVENT_NAME = re.compile(r"\"((?:run|session|log|agent|pointer|notification|schedule|memory|auto)\.[a-z_]+)\"")
 SCREEN_LINES = 60
-# Pages on which nobody has been told to name the server; the others use its address in their commands.
-FINDS_THE_SERVER = ("start.md", "python-client.md")
-
-
-def run_piece(piece: Piece, server: RunningServer) -> subprocess.CompletedProcess[str]:
-    """Run a block in a shell that stops at the first failure."""
-    command = ["bash", "-euo", "pipefail", "-c", piece.code]
-    if piece.language == "python":
-        command = [sys.executable, "-c", piece.code]
-    return subprocess.run(
-        command,
-        cwd=server.folder.parent,
-        env=server.environment | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        timeout=PIECE_SECONDS,
-        check=False,
-    )
+PAGES_TO_RUN = [page for page in pages() if pieces_of(page)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in pages() if pieces_of(page)], ids=lambda page: page.name)
-def test_what_a_page_shows_works_in_the_order_it_is_shown(page: Path, tmp_path: Path) -> None:
-    folder = tmp_path / ".carrel"
-    folder.mkdir()
-    server = RunningServer(folder, clean_environment(tmp_path))
-    if page.name not in FINDS_THE_SERVER:
-        server.environment |= {"CARREL_URL": server.url, "CARREL_TOKEN": server.token}
+@pytest.mark.parametrize("pace", ["quick", "slow"])
+@pytest.mark.parametrize("page", PAGES_TO_RUN, ids=lambda page: page.name)
+def test_what_a_page_shows_works_in_the_order_it_is_shown(page: Path, pace: str, tmp_path: Path) -> None:
+    reading = Reading(tmp_path, pace)
     try:
         for piece in pieces_of(page):
-            done = run_piece(piece, server)
+            typed = reading.type(piece)
             where = f"{piece.page}:{piece.line}"
-            assert done.returncode == 0, f"{where} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+            assert not typed.failed, f"{where}: {typed.failed} failed:\n{typed.out}{typed.err}"
             if piece.output is not None:
-                assert matches(done.stdout, piece.output), f"{where} printed:\n{done.stdout}"
+                assert matches(typed.out, piece.output), f"{where} printed:\n{typed.out}"
+            if pace == "slow":
+                reading.catch_up()
     finally:
-        server.close()
+        reading.server.close()
+
+
+# What each part of the page about tasks has to tell, in words that it cannot do without.
+TOLD_OF_TASKS = {
+    "isolation": ("agent:main:task:letter", "agent:writer:task:report", "transcript"),
+    "statuses": ("closes its sessions", "generation"),
+    "what-an-agent-is-sent": (
+        "`instructions`", "`input`", "heading", "`tools`", "receipts.md#how-a-request-is-built", "`taskId`",
+        "`messageLimit`", "`activityLimit`", "task messages activities meta", "messageLimitApplied",
+        "activityLimitApplied", "oldest first", "newest first", "`not_found`",
+    ),
+    "two-switches": ("`sessions.task_scoped`", "`delivery.instructions`", "`false`", "`inline`", "to go back"),
+    "tracing-a-key-and-why-something-does-not-move": (
+        "carrel tasks why", "carrel runs list --task", "carrel sessions show agent:", "carrel queue agent:",
+        "session_resolution", "generation",
+    ),
+}  # fmt: skip
 
 
 @requirement("S0.docs")
-def test_the_manual_explains_tasks_with_commands_that_are_run() -> None:
+@pytest.mark.parametrize("heading", TOLD_OF_TASKS)
+def test_the_manual_explains_the_sessions_of_tasks(heading: str) -> None:
+    part = sections_of(ROOT / "docs" / "guides" / "tasks.md")[heading]
+    assert [words for words in TOLD_OF_TASKS[heading] if words not in part] == []
+
+
+@requirement("S0.docs")
+def test_the_manual_says_of_both_switches_how_to_go_back_to_their_defaults() -> None:
+    part = sections_of(ROOT / "docs" / "guides" / "tasks.md")["two-switches"]
+    for setting, default in (("sessions.task_scoped", "true"), ("delivery.instructions", "v2")):
+        row = next(line for line in part.splitlines() if line.startswith(f"| `{setting}`"))
+        _, _, on, off, back, _ = row.split("|")
+        section, name = setting.split(".")
+        assert msgspec.to_builtins(getattr(getattr(Settings(), section), name)) == {"true": True}.get(default, default)
+        assert f"`{default}`" in on
+        assert f"`{default}`" not in off
+        assert f"set it to `{default}` again" in back
+
+
+@requirement("S0.docs")
+def test_the_manual_shows_how_to_trace_a_key_with_commands_that_are_run() -> None:
     page = ROOT / "docs" / "guides" / "tasks.md"
-    wanted = {"isolation", "what-an-agent-is-sent", "two-switches", "tracing-a-key-and-why-something-does-not-move"}
-    assert wanted <= headings_of(page)
-    named = ("sessions.task_scoped", "delivery.instructions", "task_history", "messageLimitApplied", "carrel tasks why")
-    assert [word for word in named if word not in page.read_text(encoding="utf-8")] == []
-    assert any("carrel tasks create" in piece.code for piece in pieces_of(page))
+    run = "\n".join(piece.code for piece in pieces_of(page))
+    for command in ("tasks create", "tasks why letter", "queue agent:main:task:letter", "/history?messageLimit=2"):
+        assert command in run, command
 
 
 def test_the_manual_shows_things_that_are_run() -> None:
@@ -129,3 +145,35 @@ def test_what_the_architecture_points_to_exists() -> None:
 def test_the_runner_of_the_manual_notices_what_is_wrong() -> None:
     assert matches("run_01 ready\nmore", "run_… ready\n…")
     assert not matches("run_01 failed", "run_… ready")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "false\necho on",
+        "false | cat",
+        'echo "$(false)"',
+        'echo "$(false; echo more)"',
+        "read_it() { false; echo more; }\nread_it",
+        "exit 3",
+        'echo "$NOT_SET"',
+    ],
+    ids=["in the middle", "in a pipe", "as an argument", "within one", "in a function", "at the end", "an unset name"],
+)
+def test_the_runner_notices_a_command_that_fails(tmp_path: Path, code: str) -> None:
+    assert Terminal(tmp_path, clean_environment(tmp_path)).type("sh", code).failed
+
+
+def test_the_runner_accepts_a_failure_that_the_block_speaks_of(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, clean_environment(tmp_path))
+    meant = 'false || echo "status $?"\nif false; then echo yes; else echo no; fi\nuntil true; do false; done'
+    assert terminal.type("sh", meant) == ("status 1\nno\n", "", [])
+    hiding = [piece for page in pages() for piece in pieces_of(page) if re.search(r"\|\| (true|:)(\s|$)", piece.code)]
+    assert hiding == [], "it would hide any other failure as well: print the status instead"
+
+
+def test_the_runner_keeps_what_a_block_exports(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, clean_environment(tmp_path))
+    assert not terminal.type("sh", 'eval "$(echo export CARREL_URL=http://here)"').failed
+    assert terminal.type("sh", 'echo "$CARREL_URL"').out == "http://here\n"
+    assert terminal.type("python", 'import os; print(os.environ["CARREL_URL"])').out == "http://here\n"

@@ -78,7 +78,9 @@ def context(client: httpx.Client, **query: Any) -> Any:
 @requirement("S4.accept")
 def test_a_context_is_never_empty_and_never_longer_than_asked_for(client: httpx.Client) -> None:
     for most in (200, 400, 2200, 12000):
-        block = context(client, maxChars=most)["block"]
+        found = context(client, maxChars=most)
+        block = found["block"]
+        assert found["layers"], "something stands below the heading"
         assert 0 < len(block) <= most
         assert len(block.encode("utf-16-le")) // 2 <= most
 

@@ -1,6 +1,5 @@
 """How much of a store a context reads over HTTP: no more of a large board than of a small one."""
 
-import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -9,7 +8,7 @@ import pytest
 
 from carrel.storage import Database, LongTx, Tx
 from tests.context.test_bounds import Counted
-from tests.harness.engine import SECONDS_MAX
+from tests.harness.engine import until_found
 from tests.harness.server import open_http_server
 from tests.harness.wrapped_database import WrappedDatabase
 from tests.requirements.mark import requirement
@@ -54,13 +53,12 @@ async def send(client: httpx.AsyncClient, first: int, last: int) -> None:
 
 async def stored(client: httpx.AsyncClient, number: int) -> None:
     """Wait until a line is stored; they are stored in their order."""
-    async with asyncio.timeout(SECONDS_MAX):
-        while not [
-            log
-            for log in (await client.get("/api/log", params={"sessionKey": SESSION, "limit": 1})).json()["logs"]
-            if log["content"].startswith(f"Line {number} ")
-        ]:
-            pass
+
+    async def newest() -> list[str]:
+        answer = await client.get("/api/log", params={"sessionKey": SESSION, "limit": 1})
+        return [log["content"] for log in answer.json()["logs"]]
+
+    await until_found(newest, lambda lines: lines and lines[0].startswith(f"Line {number} "))
 
 
 @requirement("S4.accept")

@@ -141,7 +141,7 @@ class Talk:
 
     async def until(self, holds: Callable[[Tx], bool]) -> None:
         """Wait, bounded, until what is stored satisfies a condition."""
-        await self.engine.until(EXCHANGES, holds)
+        await self.engine.until(holds)
 
     async def exchange(self) -> Exchange:
         """Return what follows after the first run, as it is stored now."""

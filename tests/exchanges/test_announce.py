@@ -1,6 +1,5 @@
 """Sub-agents from spawn to announce: the result is delivered once, and nothing is left behind."""
 
-import asyncio
 import json
 import os
 from collections.abc import AsyncIterator
@@ -13,7 +12,6 @@ from msgspec import structs
 from carrel.access import make_user
 from carrel.agents import SubagentRules
 from carrel.exchanges import Exchange, exchange_after
-from carrel.exchanges.store import EXCHANGES
 from carrel.journal import Entry, entries_of_session
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import (
@@ -25,15 +23,14 @@ from carrel.kernel.settings import (
     ToolsSettings,
     ToolsSpawnSettings,
 )
-from carrel.monitoring import RunFilter, runs_newest_first
 from carrel.notifications import OWNERS, newest_notifications
 from carrel.notifications.model import Notification
 from carrel.runs import Run, remove_lane, retry, stop_lane
 from carrel.runs.pruner import prune
 from carrel.sessions import Lane, close_generation, lane_of, open_session_of
-from carrel.storage import FEED
 from carrel.tools import CATALOG, Cleanup
 from tests.exchanges.plays import Play, spawn
+from tests.harness.engine import until_found
 from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, http_error, text
@@ -63,14 +60,11 @@ class Spawner:
 
     async def until_ended(self, run_id: str) -> Exchange | None:
         """Return the exchange of a spawn once it is no longer open; None when it was deleted with its child."""
-        access, db = self.server.access, self.server.db
-        async with asyncio.timeout(SECONDS_MAX):
-            while True:
-                version = db.bell(EXCHANGES).version
-                found = await db.read(lambda tx: exchange_after(tx, access, run_id))
-                if found is None or found.state != "open":
-                    return found
-                await db.bell(EXCHANGES).wait(version, 1)
+        access = self.server.access
+        return await until_found(
+            lambda: self.server.read(lambda tx: exchange_after(tx, access, run_id)),
+            lambda exchange: exchange is None or exchange.state != "open",
+        )
 
     async def announced(self, run_id: str) -> str:
         """Return the announcement of a delivered spawn."""
@@ -86,16 +80,10 @@ class Spawner:
 
     async def runs_in(self, key: SessionKey) -> list[Run]:
         """Return the runs of a lane, oldest first, once all have settled."""
-        wanted = RunFilter(key=str(key))
-        async with asyncio.timeout(SECONDS_MAX):
-            while True:
-                version = self.server.db.bell(FEED).version
-                found = await self.server.read(
-                    lambda tx: runs_newest_first(tx, self.server.access, wanted, before=None, limit=50)
-                )
-                if all(run.state not in ("queued", "running") for run in found):
-                    return found[::-1]
-                await self.server.db.bell(FEED).wait(version, 1)
+        return await until_found(
+            lambda: self.server.runs(key),
+            lambda runs: all(run.state not in ("queued", "running") for run in runs),
+        )
 
     async def lane(self, key: str) -> Lane | None:
         return await self.server.read(lambda tx: lane_of(tx, self.server.access, SessionKey.parse(key)))
@@ -130,7 +118,7 @@ async def test_a_result_is_announced_with_status_result_notes_and_stats_and_wake
     status, result, notes, stats = told.splitlines()
     assert (status, result, notes) == ("Status: completed", "Result: twelve sheep", "Notes: one was a goat")
     for part in (
-        "runtime 0s",
+        f"runtime {((child.ended_at or 0) - (child.started_at or 0)) // 1_000}s",
         "18 tokens (11 in, 7 out)",
         f"sessionKey {answer['childSessionKey']}",
         f"sessionId {child.session_id}",
@@ -372,7 +360,7 @@ async def test_a_result_for_an_ended_session_goes_to_the_next_generation_and_not
     assert (woken.text, woken.generation) == (told, before.generation + 1)
     (notice,) = await spawner.told()
     assert (notice.type, notice.run_id, notice.key) == ("run_undelivered", answer["runId"], str(MAIN))
-    assert notice.title == "main came back after the session had ended: count the sheep"
+    assert notice.title == "main finished after the session had ended: count the sheep"
     assert str(MAIN) in notice.body
     assert [each.title for each in await spawner.told(ada.id)] == [notice.title], "and to who had asked for it"
 

@@ -1,6 +1,5 @@
 """Two agents exchange messages in real turns: with the dispatcher, a model gateway, and the duty of exchanges."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -8,14 +7,13 @@ from typing import Any
 import pytest
 
 from carrel.exchanges import Exchange, exchange_after
-from carrel.exchanges.store import EXCHANGES
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import RunsSettings
 from carrel.monitoring import RunFilter, runs_newest_first
 from carrel.runs import Run
 from carrel.storage import Tx
 from tests.exchanges.talks import ASKER, TELLER, talking_settings
-from tests.harness.engine import SECONDS_MAX
+from tests.harness.engine import until_found
 from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, text
@@ -59,14 +57,12 @@ async def open_agents(server: Server) -> None:
 
 async def exchange_ended(server: Server, run_id: str) -> Exchange:
     """Return the exchange that followed a run, once it has ended."""
-    bell = server.db.bell(EXCHANGES)
-    async with asyncio.timeout(SECONDS_MAX):
-        while True:
-            version = bell.version
-            found = await server.read(lambda tx: exchange_after(tx, server.access, run_id))
-            if found is not None and found.state != "open":
-                return found
-            await bell.wait(version, 1.0)
+    ended = await until_found(
+        lambda: server.read(lambda tx: exchange_after(tx, server.access, run_id)),
+        lambda exchange: exchange is not None and exchange.state != "open",
+    )
+    assert ended is not None
+    return ended
 
 
 async def runs_of(server: Server, key: SessionKey) -> list[Run]:

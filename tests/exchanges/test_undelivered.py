@@ -18,10 +18,11 @@ from carrel.notifications.model import Notification
 from carrel.outbox import ChannelFault, ChannelMessage
 from carrel.runs import Completed, Failed, NeedsInput, Outcome, remove_lane, retry, run_by_id
 from carrel.runs.model import Cancelled
+from carrel.runs.queue_store import next_due
 from carrel.sessions import LaneChange, change_lane, lane_of, make_lane
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Caller, ToolServices, lock_caller, prepare_call, run_caller
-from tests.harness.engine import MAIN, SECONDS_MAX, Engine, events_of_run, open_engine
+from tests.harness.engine import MAIN, Engine, events_of_run, open_engine, until_found
 from tests.requirements.mark import requirement
 from tests.tools.spawning import settings_in
 
@@ -77,31 +78,25 @@ class Spawn:
 
     async def end(self, outcome: Outcome) -> str:
         """End the next due run; return it."""
-        async with asyncio.timeout(SECONDS_MAX):
-            while not (taken := await self.engine.take(1)):
-                await self.engine.db.bell(EXCHANGES).wait(self.engine.db.bell(EXCHANGES).version, 0.05)
-        run = await self.engine.run(taken[0].id)
-        await self.engine.end(taken[0], outcome)
+        await self.engine.until(lambda tx: (next_due(tx) or tx.now + 1) <= tx.now)
+        (taken,) = await self.engine.take(1)
+        run = await self.engine.run(taken.id)
+        await self.engine.end(taken, outcome)
         return run.text
 
     async def until(self, holds: Callable[[Exchange], bool]) -> Exchange:
         """Return the exchange once it satisfies a condition."""
-        bell = self.engine.db.bell(EXCHANGES)
-        async with asyncio.timeout(SECONDS_MAX):
-            while True:
-                version = bell.version
-                found = await self.engine.db.read(lambda tx: exchange_after(tx, self.engine.access, self.run_id))
-                assert found is not None
-                if holds(found):
-                    return found
-                await bell.wait(version, 0.5)
+
+        async def look() -> Exchange:
+            exchange = await self.engine.read(lambda tx: exchange_after(tx, self.engine.access, self.run_id))
+            assert exchange is not None
+            return exchange
+
+        return await until_found(look, holds)
 
     async def until_gone(self, key: SessionKey) -> None:
         """Wait until a lane no longer exists."""
-        bell = self.engine.db.bell(EXCHANGES)
-        async with asyncio.timeout(SECONDS_MAX):
-            while await self.engine.db.read(lambda tx: lane_of(tx, self.engine.access, key)):
-                await bell.wait(bell.version, 0.05)
+        await self.engine.until(lambda tx: lane_of(tx, self.engine.access, key) is None)
 
     async def ended(self) -> Exchange:
         return await self.until(lambda exchange: exchange.state != "open")

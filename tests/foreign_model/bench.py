@@ -80,7 +80,7 @@ class Bench:
         done = subprocess.run(
             whole, cwd=folder, env=given, capture_output=True, text=True, timeout=CONNECT_SECONDS, check=False
         )
-        written = load(folder / "carrel.toml", {}, {}).settings.gateway["default"]
+        written = load(folder / ".carrel" / "carrel.toml", {}, {}).settings.gateway["default"]
         return Ended(done.returncode, done.stdout, done.stderr), written
 
     def run(self, run_id: str, client: httpx.Client | None = None) -> dict[str, Any]:

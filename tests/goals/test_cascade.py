@@ -31,8 +31,9 @@ def run(state: str, *, created_at: int = 10, ended_at: int | None = 20) -> Run:
     return Run(
         account_id="acc", id="run_1", key="agent:main:main", agent_id="main", seq=1, state=state, attempts_max=1,
         timeout_ms=0, provenance="{}", provenance_kind="notification", created_at=created_at, updated_at=0, attempt=1,
-        claim_no=1, deadline_at=None, generation=1, started_at=1, task_id="task_1", auto_run_id=None, actor_id="tok",
-        message_id="m", text="", channel="internal", ended_at=ended_at, error_message="no disk",
+        claim_no=1, deadline_at=None, generation=1, started_at=1, task_id="task_1", auto_run_id=None,
+        patience_ms=0, unreachable_since=None, actor_id="tok", message_id="m", text="",
+        channel="internal", ended_at=ended_at, error_message="no disk",
     )  # fmt: skip
 
 

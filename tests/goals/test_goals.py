@@ -18,6 +18,7 @@ from carrel.goals import (
     find_plan,
     goal_of_task,
     goal_shape,
+    goals,
     goals_of_session,
     make_goal,
     next_open_task,
@@ -279,3 +280,13 @@ async def test_equal_ids_in_two_accounts_have_nothing_to_do_with_each_other(plan
     await planner.db.write(lambda tx: delete_goal(tx, planner.access, mine.id, planner.rules))
     shape = await planner.read(lambda tx: goal_shape(tx, theirs, found))
     assert [(plan.status, [task.status for task in plan.tasks]) for plan in shape.plans] == [("ready", ["inbox"])]
+
+
+async def test_a_session_has_a_limited_number_of_goals(planner: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goals, "SESSION_GOALS_MAX", 2)
+    first = await planner.goal("One")
+    await planner.goal("Two")
+    assert await planner.refused(planner.goal("Three")) == Code.LIMIT_REACHED
+    await planner.goal("Elsewhere", OTHER_CHAT)
+    await planner.db.write(lambda tx: delete_goal(tx, planner.access, first.id, planner.rules))
+    await planner.goal("Three")

@@ -1,5 +1,7 @@
 """Plans run their tasks in order: what begins, what waits, what fails, what is resumed and what is ended."""
 
+from typing import Any
+
 import pytest
 
 from carrel.goals import (
@@ -233,6 +235,29 @@ async def test_tasks_that_are_added_to_a_working_plan_begin_too(planner: Planner
     assert set(await planner.claimed()) == {"nails"}
     await planner.finish(working["paint"])
     assert [task.task_index for task in (await planner.tasks(plan)).values()] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("status", ["completed", "cancelled"])
+async def test_no_tasks_are_added_to_a_plan_that_has_ended(planner: Planner, status: Any) -> None:
+    plan = await planner.plan("paint")
+    await planner.approve(plan)
+    await planner.db.write(lambda tx: end_plan(tx, planner.access, plan.id, status, planner.rules))
+    new = (PlannedTask(title="nails"),)
+    adding = planner.db.write(lambda tx: add_tasks(tx, planner.access, plan.id, new))
+    assert await planner.refused(adding) == Code.ILLEGAL_TRANSITION
+    assert set(await planner.statuses(plan)) == {"paint"}
+
+
+async def test_a_run_that_fails_its_plan_stops_the_others_and_not_itself(planner: Planner) -> None:
+    plan = await planner.plan("paint", "nails")
+    await planner.approve(plan)
+    working = await planner.claimed()
+    own = planner.agent("writer", working["paint"])
+    await planner.db.write(lambda tx: end_plan(tx, own, plan.id, "failed", planner.rules, key=CHAT))
+    assert {title: (await planner.run(held.id)).stopping for title, held in working.items()} == {
+        "paint": None,
+        "nails": "stopped",
+    }
 
 
 @requirement("S1.x.opt.limits")

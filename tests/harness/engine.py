@@ -48,7 +48,7 @@ from carrel.runs.outcomes import settle, settle_and_claim
 from carrel.sessions import open_generation
 from carrel.storage import Database, Tx
 from tests.harness.tasks import ensure_task
-from tests.harness.watched_database import WatchedDatabase
+from tests.harness.watched_database import WatchedDatabase, written
 
 T = TypeVar("T")
 # No wait in a test is longer than this.
@@ -210,15 +210,9 @@ class Engine:
         """Read from the store."""
         return await self.db.read(work)
 
-    async def until(self, bell: str, holds: Callable[[Tx], bool]) -> None:
-        """Wait, bounded, until what is stored satisfies a condition; `bell` rings when it may have changed."""
-        ring = self.db.bell(bell)
-        async with asyncio.timeout(SECONDS_MAX):
-            while True:
-                version = ring.version
-                if await self.read(holds):
-                    return
-                await ring.wait(version, 1.0)
+    async def until(self, holds: Callable[[Tx], bool]) -> None:
+        """Wait, bounded, until what is stored satisfies a condition."""
+        await until_found(lambda: self.read(holds))
 
     async def another_account(self, slug: str) -> Access:
         """Create an account; return the system's access to it."""
@@ -311,6 +305,19 @@ class Commanded:
     def fail(self, run_id: str, error: Exception) -> None:
         """End a turn with an error."""
         self._turns.pop(run_id).set_exception(error)
+
+
+async def until_found(look: Callable[[], Awaitable[T]], holds: Callable[[T], object] = bool) -> T:
+    """Return what a look finds once it is as wanted; look again after every write of this process.
+
+    It is given up when nothing is written any more, however long a busy machine takes until then.
+    """
+    while True:
+        version = written().version
+        if holds(seen := await look()):
+            return seen
+        await written().wait(version, SECONDS_MAX)
+        assert written().version != version, f"nothing more is written, and this is all there is: {seen!r}"
 
 
 async def within(wanted: Awaitable[T], seconds_max: float = SECONDS_MAX) -> T:

@@ -16,7 +16,8 @@ import httpx
 from tests.scripted_gateway import MODEL, ScriptedGateway
 
 CARREL = Path(sys.executable).with_name("carrel")
-START_SECONDS = 30.0
+# Starting takes a second or two of a processor, which is a minute of a machine that does many other things.
+START_SECONDS = 90.0
 STOP_SECONDS = 30.0
 ANSWER_SECONDS = 30.0
 
@@ -48,9 +49,11 @@ def reaching(gateway: ScriptedGateway) -> dict[str, str]:
 
 
 class RunningServer:
-    """One started server and the folder it works in."""
+    """One started server and the folder it works in; `cwd` is where it is started, if not there."""
 
-    def __init__(self, folder: Path, environment: dict[str, str], *options: str, program: Path = CARREL) -> None:
+    def __init__(
+        self, folder: Path, environment: dict[str, str], *options: str, program: Path = CARREL, cwd: Path | None = None
+    ) -> None:
         self._program = str(program)
         self.folder = folder
         self.environment = environment
@@ -59,7 +62,7 @@ class RunningServer:
         self._errors = self.log_file.open("a")
         command = [self._program, "serve", "--port", "0", "--data-dir", str(folder), *options]
         self.started = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=self._errors, text=True
+            command, cwd=cwd or folder, env=environment, stdout=subprocess.PIPE, stderr=self._errors, text=True
         )
         self.url = self._wait_until_ready()
         self.token = (folder / "owner_token").read_text().strip()
@@ -87,12 +90,12 @@ class RunningServer:
         headers = {"Authorization": f"Bearer {token or self.token}"}
         return httpx.Client(base_url=self.url, headers=headers, timeout=ANSWER_SECONDS)
 
-    def carrel(self, *words: str, stdin: str = "") -> Ended:
-        """Run one command of the command line against this server."""
+    def carrel(self, *words: str, stdin: str = "", cwd: Path | None = None) -> Ended:
+        """Run one command of the command line against this server; `cwd` is where it is typed, if not in its folder."""
         whole = [self._program, *words, "--data-dir", str(self.folder)]
         done = subprocess.run(
             whole,
-            cwd=self.folder,
+            cwd=cwd or self.folder,
             env=self.environment,
             input=stdin,
             capture_output=True,

@@ -36,7 +36,7 @@ from carrel.main.gateways import Gateways
 from carrel.runs import Run
 from carrel.runs.queue_store import expire_leases
 from carrel.search import index_lag
-from carrel.storage import FEED, Database
+from carrel.storage import Database
 from carrel.surfaces import House, Reloaded
 from carrel.wire import Wire
 from tests.harness.engine import SECONDS_MAX, Engine, ensure_default_account
@@ -56,6 +56,9 @@ class FixedConfiguration:
 
     def rows(self) -> Sequence[SettingRow]:
         return ROWS
+
+    def file(self) -> str:
+        return "/nowhere/carrel.toml"
 
     async def reload(self) -> Reloaded:
         return Reloaded(changed=[], need_restart=[])
@@ -102,6 +105,11 @@ class Server(Engine):
         """What the surfaces share."""
         return self.assembly.house
 
+    @property
+    def connections(self) -> Mapping[str, Connection]:
+        """The connections to models, by the names of their gateways."""
+        return self._parts[1]
+
     def assemble(self, db: Database) -> Assembly:
         """Put a server together on a store, with a worker name of its own."""
         self._assembled += 1
@@ -145,10 +153,7 @@ class Server(Engine):
 
     async def indexed(self, access: Access | None = None) -> None:
         """Wait until search has caught up with everything that was written in an account."""
-        bell = self.db.bell(FEED)
-        async with asyncio.timeout(SECONDS_MAX):
-            while (await self.db.read(lambda tx: index_lag(tx, access or self.access))).pending:
-                await bell.wait(bell.version, 0.02)
+        await self.until(lambda tx: not index_lag(tx, access or self.access).pending)
 
     async def let_leases_end(self) -> None:
         """Free what a killed worker held, as time would."""
@@ -253,7 +258,7 @@ class _Web(uvicorn.Server):
         for connection in list(self.server_state.connections):
             connection.shutdown()
         if self.server_state.tasks:
-            _, late = await asyncio.wait(self.server_state.tasks, timeout=3)
+            _, late = await asyncio.wait(self.server_state.tasks, timeout=SECONDS_MAX)
             for task in late:
                 task.cancel()
 

@@ -4,11 +4,13 @@ Only statements of the product are looked at, not those a test writes. A store f
 purpose stands in STORE_SIGNATURES with its reason; what it joins must be of one account nevertheless.
 """
 
+import asyncio
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
-from carrel.storage import Database, Landing, LongTx, Tx
+from carrel.storage import Bell, Database, Landing, LongTx, Tx
 from tests.harness.account_sql import unbound_tables
 from tests.harness.wrapped_database import WrappedDatabase
 from tests.house.exceptions import ASKER, ENGINE, SERVER, STORE_SIGNATURES
@@ -16,6 +18,14 @@ from tests.house.exceptions import ASKER, ENGINE, SERVER, STORE_SIGNATURES
 T = TypeVar("T")
 C = TypeVar("C")
 ACROSS_ACCOUNTS = {name for name, reason in STORE_SIGNATURES.items() if reason in (ASKER, ENGINE, SERVER)}
+
+
+_written: WeakKeyDictionary[asyncio.AbstractEventLoop, Bell] = WeakKeyDictionary()
+
+
+def written() -> Bell:
+    """Return the bell that rings after every write of this loop's stores, whatever they are for."""
+    return _written.setdefault(asyncio.get_running_loop(), Bell())
 
 
 class ForgottenAccount(AssertionError):
@@ -30,7 +40,10 @@ class WatchedDatabase(WrappedDatabase):
         self.forgotten: list[str] = []
 
     async def write(self, work: Callable[[Tx], T]) -> T:
-        return await self.db.write(lambda tx: work(self.watched(tx)))
+        try:
+            return await self.db.write(lambda tx: work(self.watched(tx)))
+        finally:
+            written().ring()
 
     async def read(self, work: Callable[[Tx], T]) -> T:
         return await self.db.read(lambda tx: work(self.watched(tx)))

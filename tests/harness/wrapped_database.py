@@ -17,6 +17,10 @@ class WrappedDatabase:
         self.db = db
         self.engine = db.engine
 
+    @property
+    def write_error(self) -> str | None:
+        return self.db.write_error
+
     async def write(self, work: Callable[[Tx], T]) -> T:
         return await self.db.write(work)
 

@@ -21,6 +21,8 @@ STORE_SIGNATURES = {
     "carrel.runs.queue_store.stopping_runs": ENGINE,
     "carrel.runs.queue_store.lost_runs": ENGINE,
     "carrel.runs.queue_store.expire_leases": ENGINE,
+    "carrel.runs.unreachable_store.unreachable_gateways": ENGINE,
+    "carrel.runs.unreachable_store.release_from": ENGINE,
     "carrel.runs.store.expired_waits": ENGINE,
     "carrel.outbox.webhook_store.due_webhooks": ENGINE,
     "carrel.outbox.webhook_store.next_webhook_due": ENGINE,
@@ -57,6 +59,8 @@ STORE_SIGNATURES = {
     "carrel.runs.store.end_claimed": HELD,
     "carrel.runs.store.park_claimed": HELD,
     "carrel.runs.store.back_to_head": HELD,
+    "carrel.runs.unreachable_store.wait_for_gateway": HELD,
+    "carrel.runs.unreachable_store.unreachable_since": HELD,
     "carrel.runs.store.claimed_stop": HELD,
     "carrel.records.call_store.outside_call": "it writes an id and reads nothing",
     "carrel.runs.store.may_move": "it writes a condition and reads nothing",
@@ -73,4 +77,51 @@ STORE_SIGNATURES = {
 SQL_FILES: dict[str, str] = {
     "src/carrel/bridge/outbox.py": "it runs in other programs and has a file of its own, without accounts",
     "src/carrel/bridge/histories/openclaw.py": "it reads the database of another program",
+}
+
+ELSEWHERE = "it asks a server in a process of its own until something is there"
+KILLS = "it kills servers, in processes of their own, at moments that nobody arranges"
+THOUSANDS = "the limit is of thousands of rows, and a few are enough to show what happens at it"
+FIXTURES = "the conformance suite asks for tools of its own, which no product has"
+
+# Files and folders of the suite that wait by the clock or read it.
+BY_THE_CLOCK: dict[str, str] = {
+    "tests/chaos/": KILLS,
+    "tests/spawns/": KILLS,
+    "tests/stress/": KILLS,
+    "tests/postgres.py": "PostgreSQL tells nobody when it is ready",
+    "tests/bridge/road.py": ELSEWHERE,
+    "tests/docs/reader.py": ELSEWHERE,
+    "tests/end_to_end/test_board.py": ELSEWHERE,
+    "tests/end_to_end/test_without_a_model.py": ELSEWHERE,
+    "tests/harness/terminal.py": "a terminal does not say that nothing more will be shown",
+}
+
+# Classes of ours that others are made from.
+MADE_TO_BE_SUBCLASSED: dict[str, str] = {
+    "Duty": "each duty says what is due and how it is done",
+    "LeasedDuty": "each duty says what is due and how it is done",
+    "Follower": "each follower says what it does with events",
+    "Params": "each tool says what its parameters are",
+}
+
+# What stands in for our own code, by file and name.
+STAND_INS: dict[str, str] = {
+    "tests/board/test_sorting.py: WAITING_COUNTED_MAX": THOUSANDS,
+    "tests/board/test_ingests.py: INGEST_WAITING_MAX": THOUSANDS,
+    "tests/bridge/test_bridge.py: WAITING_MAX": THOUSANDS,
+    "tests/goals/test_goals.py: SESSION_GOALS_MAX": THOUSANDS,
+    "tests/journal/test_followers.py: WAITING_COUNTED_MAX": THOUSANDS,
+    "tests/search/test_scope.py: SEARCH_MATCHES_PER_WORD_MAX": THOUSANDS,
+    "tests/search/test_shelf.py: SEARCH_DOCUMENTS_IN_MEMORY_MAX": THOUSANDS,
+    "tests/search/test_shelf.py: SEARCH_LOAD_ROWS": THOUSANDS,
+    "tests/search/test_shelf.py: SEARCH_MATCHES_PER_WORD_MAX": THOUSANDS,
+    "tests/search/test_shelf.py: SEARCH_MATCHES_PER_WORD_MIN": THOUSANDS,
+    "tests/search/test_shelf.py: SEARCH_QUICK_MATCHES_MAX": THOUSANDS,
+    "tests/search/test_shelf.py: SEARCH_QUICK_VECTORS_MAX": THOUSANDS,
+    "tests/search/test_shelf.py: SEARCH_REMOVALS_MAX": THOUSANDS,
+    "tests/storage/test_postgres_store.py: _NO_HANGING": "PostgreSQL itself keeps this time, and ten seconds are long",
+    "tests/conformance/mcp_serving.py: McpEndpoint": FIXTURES,
+    "tests/conformance/mcp_serving.py: FixtureEndpoint": FIXTURES,
+    "tests/conformance/mcp_serving.py: FixtureProtocol": FIXTURES,
 }

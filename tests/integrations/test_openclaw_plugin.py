@@ -1,4 +1,4 @@
-"""The OpenClaw plugin, run by Node against a stand-in server: what it records, and that its outbox is durable."""
+"""The OpenClaw plugin, run by Node against a real server: what it records, and that its outbox is durable."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from carrel.bridge.settings import BridgeSettings
-from tests.bridge.board_stand_in import StandIn, stand_in
+from tests.bridge.road import Road
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "integrations" / "openclaw"
@@ -29,8 +29,8 @@ Json = dict[str, Any]
 class Host:
     """OpenClaw with the plugin, in a process of its own."""
 
-    def __init__(self, board: StandIn, path: Path, **config: Any) -> None:
-        given = {"baseUrl": board.url, "token": "crl_agent_x_y", "queuePath": str(path)} | config
+    def __init__(self, board: Road, path: Path, **config: Any) -> None:
+        given = {"baseUrl": board.url, "token": board.token, "queuePath": str(path)} | config
         command = [str(NODE), str(HOST), str(PLUGIN / "src" / "index.ts"), json.dumps(given)]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -63,13 +63,7 @@ class Host:
 
 
 @pytest.fixture
-def board() -> Iterator[StandIn]:
-    with stand_in() as running:
-        yield running
-
-
-@pytest.fixture
-def host_of(board: StandIn, tmp_path: Path) -> Iterator[Callable[..., Host]]:
+def host_of(board: Road, tmp_path: Path) -> Iterator[Callable[..., Host]]:
     started: list[Host] = []
 
     def start(**config: Any) -> Host:
@@ -81,11 +75,11 @@ def host_of(board: StandIn, tmp_path: Path) -> Iterator[Callable[..., Host]]:
         host.stop()
 
 
-def texts(board: StandIn) -> list[str]:
+def texts(board: Road) -> list[str]:
     return [entry["content"] for entry in board.entries]
 
 
-def test_a_turn_of_a_channel_is_recorded_once(board: StandIn, host_of: Callable[..., Host]) -> None:
+def test_a_turn_of_a_channel_is_recorded_once(board: Road, host_of: Callable[..., Host]) -> None:
     host = host_of()
     received = {"content": "how many sheep?", "messageId": "m1", "threadId": 7, "sessionKey": WHERE["sessionKey"]}
     channel = {"channelId": "discord", "conversationId": "c42"}
@@ -106,7 +100,7 @@ def test_a_turn_of_a_channel_is_recorded_once(board: StandIn, host_of: Callable[
     assert "hush" not in json.dumps(board.entries)
 
 
-def test_a_turn_without_message_hooks_is_recorded_at_its_end(board: StandIn, host_of: Callable[..., Host]) -> None:
+def test_a_turn_without_message_hooks_is_recorded_at_its_end(board: Road, host_of: Callable[..., Host]) -> None:
     host = host_of()
     context = "[CLAWBOARD_CONTEXT_BEGIN]\nx\n[CLAWBOARD_CONTEXT_END]\n\n"
     messages = [
@@ -122,7 +116,8 @@ def test_a_turn_without_message_hooks_is_recorded_at_its_end(board: StandIn, hos
     assert board.entries[0]["source"]["sessionKey"] == "openclaw:agent:main:discord:channel:42"
 
 
-def test_control_text_is_not_sent(board: StandIn, host_of: Callable[..., Host]) -> None:
+def test_control_text_is_not_sent(board: Road, host_of: Callable[..., Host]) -> None:
+    board.ask("POST", "/api/topics", {"id": "topic-1", "name": "Launch"})
     host = host_of()
     for text in ("HEARTBEAT_OK", "[cron:1] back up", "[Subagent Context] You are", "NO_REPLY", " "):
         host.fire("message_received", {"content": text})
@@ -133,11 +128,15 @@ def test_control_text_is_not_sent(board: StandIn, host_of: Callable[..., Host]) 
     assert texts(board) == ["hi yourself"]
 
 
-def test_the_context_is_fetched_once_in_a_turn(board: StandIn, host_of: Callable[..., Host]) -> None:
+def test_the_context_is_fetched_once_in_a_turn(board: Road, host_of: Callable[..., Host]) -> None:
+    for number in range(20):
+        board.ask("POST", "/api/log", {"type": "conversation", "content": f"{number} sheep are white",
+                                       "source": {"sessionKey": "openclaw:agent:main:discord:channel:42"}})  # fmt: skip
     host = host_of(contextMaxChars=400)
     first = host.fire("before_prompt_build", {"prompt": "how many sheep?", "messages": []})
     assert host.fire("before_prompt_build", {"prompt": "how many sheep?", "messages": []}) == first
-    assert len(first["prependContext"]) == 400
+    assert "19 sheep are white" in first["prependContext"]
+    assert 300 < len(first["prependContext"]) <= 400
     assert first["prependContext"].startswith("[CLAWBOARD_CONTEXT_BEGIN]\n")
     (asked,) = board.contexts
     assert (asked["q"], asked["topicLimit"], asked["logLimit"]) == ("how many sheep?", "3", "6")
@@ -151,12 +150,12 @@ def test_the_context_is_fetched_once_in_a_turn(board: StandIn, host_of: Callable
 
 
 @pytest.mark.parametrize("config", [{"enabled": False}, {"contextAugment": False}])
-def test_the_plugin_can_be_turned_off(board: StandIn, host_of: Callable[..., Host], config: Json) -> None:
+def test_the_plugin_can_be_turned_off(board: Road, host_of: Callable[..., Host], config: Json) -> None:
     assert host_of(**config).fire("before_prompt_build", {"prompt": "hi"}) is None
     assert board.contexts == []
 
 
-def test_each_session_gets_one_topic_where_that_is_wanted(board: StandIn, host_of: Callable[..., Host]) -> None:
+def test_each_session_gets_one_topic_where_that_is_wanted(board: Road, host_of: Callable[..., Host]) -> None:
     host = host_of(autoTopicBySession=True, queue=True)
     for name in ("a", "b", "a"):
         host.fire("message_received", {"content": "hi"}, {"conversationId": name})
@@ -166,7 +165,7 @@ def test_each_session_gets_one_topic_where_that_is_wanted(board: StandIn, host_o
 
 
 def test_what_was_recorded_survives_a_kill_and_the_absence_of_the_server(
-    board: StandIn, host_of: Callable[..., Host], tmp_path: Path
+    board: Road, host_of: Callable[..., Host], tmp_path: Path
 ) -> None:
     board.away()
     host = host_of()

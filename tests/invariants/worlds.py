@@ -308,6 +308,9 @@ class Worlds(RuleBasedStateMachine):
         account, _ = place
         goal = None if task_id is None else self.goal_of[account, task_id]
         chain = [] if task_id is None else [Shelf(account, "task", task_id)]
+        # What a goal and its session keep is for that session, and for the lanes of the goal's tasks.
+        if goal is not None and goal[1] != place:
+            goal = None
         if goal is not None:
             chain.append(Shelf(account, "goal", goal[0]))
         return [*chain, self._session_shelf(place if goal is None else goal[1]), Shelf(account, "global", "")]

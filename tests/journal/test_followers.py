@@ -11,7 +11,8 @@ from carrel.journal.model import About
 from carrel.kernel import Access
 from carrel.kernel.limits import FOLLOWER_LEASE_SECONDS
 from carrel.storage import FEED, Database, Tx, open_database
-from tests.harness.engine import SECONDS_MAX, Engine, FakeClock, open_engine, within
+from tests.harness.engine import Engine, FakeClock, open_engine, until_found, within
+from tests.harness.watched_database import WatchedDatabase
 
 pytestmark = pytest.mark.anyio
 
@@ -23,12 +24,14 @@ class Counting(Follower[str]):
 
     def __init__(self, before: Callable[[], None] | None = None) -> None:
         self.prepared = 0
+        self.preparing = asyncio.Event()
         self.gate = asyncio.Event()
         self.gate.set()
         self._before = before
 
     async def prepare(self, access: Access, events: list[Event]) -> str:
         self.prepared += 1
+        self.preparing.set()
         await self.gate.wait()
         return f"{len(events)} events"
 
@@ -68,13 +71,7 @@ async def counted(db: Database, access: Access) -> list[str]:
 
 async def until_counted(engine: Engine, wanted: list[str], access: Access | None = None) -> None:
     """Wait, bounded, until exactly these events were written down."""
-    bell = engine.db.bell(FEED)
-    async with asyncio.timeout(SECONDS_MAX):
-        while True:
-            version = bell.version
-            if await counted(engine.db, access or engine.access) == wanted:
-                return
-            await bell.wait(version, 0.05)
+    await until_found(lambda: counted(engine.db, access or engine.access), lambda names: names == wanted)
 
 
 @asynccontextmanager
@@ -130,15 +127,13 @@ async def test_another_process_takes_over_when_a_lease_has_run_out_and_the_first
     clock = FakeClock()
     async with open_engine(postgres_url, clock=clock) as engine:
         await engine.db.write(lambda tx: tx.run("CREATE TABLE counted (account_id TEXT, seq BIGINT, name TEXT)"))
-        beside = open_database(postgres_url, durability="normal", clock=clock)
+        beside = WatchedDatabase(open_database(postgres_url, durability="normal", clock=clock))
         slow, quick = Counting(), Counting()
         slow.gate.clear()
         try:
             await tell(engine, "told.1")
             async with following(engine.db, slow, worker="slow"):
-                async with asyncio.timeout(SECONDS_MAX):
-                    while not slow.prepared:
-                        await engine.db.bell(FEED).wait(engine.db.bell(FEED).version, 0.01)
+                await within(slow.preparing.wait())
                 async with following(beside, quick, worker="quick"):
                     assert quick.prepared == 0
                     clock.advance(FOLLOWER_LEASE_SECONDS + 1)

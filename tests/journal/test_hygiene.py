@@ -1,7 +1,5 @@
 """What is taken out of texts before they are stored or searched."""
 
-from time import perf_counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,6 +36,8 @@ BLOCK = f"{BEGIN}\n{ContextMarks.PREAMBLE}\n{ContextMarks.HEADING}\nWorking set 
         ("first\n[Mon 2026-02-09 10:00] second", "first\nsecond"),
         ("hello [message_id: 1234567890]", "hello"),
         ("a [message_id: 1] b", "a   b"),
+        ("a [message_id: [message_id: 1] 2] b", "a   b"),
+        ("a [message_id: [x] 2] b", "a [message_id: [x] 2] b"),
         ("[message_id: 1] [Discord Ada] hello", "hello"),
         ("see [Discord rules](https://example.com)", "see [Discord rules](https://example.com)"),
         ("[Discord rules](https://example.com)", "[Discord rules](https://example.com)"),
@@ -68,11 +68,9 @@ def test_nothing_that_is_left_is_a_mark_again(text: str) -> None:
     [BEGIN * 40_000, "[message_id:" * 80_000, "[Discord " * 100_000, " " * 1_000_000 + "[", ("[" + " " * 9) * 90_000],
 )
 def test_a_long_hostile_text_is_cleaned_in_linear_time(text: str) -> None:
-    started = perf_counter()
-    clean(text)
+    # Quadratic, each of these takes minutes, and the suite ends the test.
+    assert len(clean(text)) <= len(text)
     quoted_lines_removed(text, BLOCK)
-    # Quadratic, each of these takes minutes.
-    assert perf_counter() - started < 5
 
 
 @requirement("S4.clean.loop")

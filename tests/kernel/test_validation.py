@@ -8,6 +8,16 @@ from msgspec import Meta, Struct
 from carrel.kernel import Code, Refusal, decode_json
 
 
+class Red(Struct, tag_field="type", tag="red"):
+    """One alternative."""
+
+    deep: Literal["dark"] = "dark"
+
+
+class Blue(Struct, tag_field="type", tag="blue"):
+    """Another."""
+
+
 class Order(Struct, forbid_unknown_fields=True, kw_only=True):
     """Something with one field of each kind."""
 
@@ -16,6 +26,9 @@ class Order(Struct, forbid_unknown_fields=True, kw_only=True):
     count: Annotated[int, Meta(ge=1, le=9)] = 1
     kind: Literal["new", "old"] = "new"
     tags: Annotated[list[str], Meta(max_length=2)] = []
+    paints: list[Red | Blue] = []
+    sizes: dict[str, Literal["small", "large"] | None] = {}
+    code: Annotated[str, Meta(pattern="^[a-z]+$")] = "a"
 
 
 @pytest.mark.parametrize(
@@ -27,10 +40,19 @@ class Order(Struct, forbid_unknown_fields=True, kw_only=True):
         ('{"name": "toolong"}', "name must have at most 5 characters."),
         ('{"name": "a", "note": true}', "note must be a string or null, not a boolean."),
         ('{"name": "a", "count": 0}', "count must be at least 1."),
-        ('{"name": "a", "kind": "used"}', "kind must not be 'used'."),
+        ('{"name": "a", "kind": "used"}', "kind must be one of new, old."),
+        ('{"name": "a", "kind": 1}', "kind must be one of new, old."),
+        ('{"name": "a", "sizes": {"coat": "huge"}}', "sizes must be one of small, large."),
+        ('{"name": "a", "paints": [{"type": "green"}]}', "paints.0.type must be one of red, blue."),
+        ('{"name": "a", "paints": [{"type": "red", "deep": "no"}]}', "paints.0.deep must be dark."),
+        ('{"name": "a", "code": "7"}', "code must match the pattern ^[a-z]+$."),
         ('{"name": "a", "tags": ["b", 2]}', "tags.1 must be a string, not an integer."),
         ('{"name": "a", "tags": ["b", "c", "d"]}', "tags must have at most 2 items."),
-        ('{"name": "a", "colour": "red"}', "There is no field colour."),
+        ('{"name": "a", "naem": "red"}', "There is no field naem; did you mean name?"),
+        (
+            '{"name": "a", "colour": "red"}',
+            "There is no field colour; the fields are name, note, count, kind, tags, paints, sizes, code.",
+        ),
         ("[]", "The value must be an object, not an array."),
     ],
 )

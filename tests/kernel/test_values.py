@@ -1,6 +1,7 @@
 """Ids, moments, texts, redaction, metrics, retries and access."""
 
 import random
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import example, given
@@ -131,6 +132,37 @@ def test_ordinary_text_is_not_redacted() -> None:
         assert redact(plain) == plain
 
 
+class _Watched(list[object]):
+    """A list that counts how many of its items were looked at."""
+
+    seen = 0
+
+    def __iter__(self) -> Iterator[object]:
+        for item in super().__iter__():
+            self.seen += 1
+            yield item
+
+
+def test_of_a_long_value_no_more_is_looked_at_than_is_shown() -> None:
+    items = _Watched(range(1_000_000))
+    shown = redact({"items": items, "text": "x" * 1_000_000}, 1_000)
+    assert (len(shown), shown[:20], shown[-1]) == (1_000, '{"items": [0, 1, 2, ', "…")
+    assert items.seen < 2_000
+    assert redact("word " * 1_000_000, 1_000) == ("word " * 200)[:999] + "…"
+    assert redact({"items": [1, 2], "password": "x"}, 1_000) == '{"items": [1, 2], "password": "[redacted]"}'
+
+
+@requirement("S0.x.secrets")
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_at_the_end_of_what_is_shown_is_redacted_however_it_is_cut(secret: str) -> None:
+    # What is redacted before it makes room for what comes after.
+    before = f"Bearer {'a' * 300} "
+    for more in range(600, 900):
+        shown = redact(before + "x" * more + " " + secret + " " + "y" * 1_000, 1_000)
+        assert secret[10:18] not in shown
+        assert len(shown) <= 1_000
+
+
 def test_a_secret_has_256_bits_and_only_its_digest_is_comparable() -> None:
     secret = new_secret()
     assert len(secret) == 64
@@ -141,11 +173,11 @@ def test_a_secret_has_256_bits_and_only_its_digest_is_comparable() -> None:
 
 def test_counters_add_up_and_histograms_count_up_to_each_bound() -> None:
     metrics = Metrics()
-    metrics.count("runs.started.count", agent="a")
-    metrics.count("runs.started.count", 2, agent="a")
-    metrics.count("runs.started.count", agent="b")
+    metrics.count("runs.started.count", "acc", agent="a")
+    metrics.count("runs.started.count", "acc", 2, agent="a")
+    metrics.count("runs.started.count", "acc", agent="b")
     for seconds in (0.001, 0.3, 5, 4000):
-        metrics.observe("runs.wait.seconds", seconds)
+        metrics.observe("runs.wait.seconds", "acc", seconds)
     a, b, histogram = metrics.samples()
     assert (a.value, a.labels, b.value) == (3, (("agent", "a"),), 1)
     assert (histogram.count, histogram.value) == (4, 4005.301)
@@ -156,7 +188,7 @@ def test_counters_add_up_and_histograms_count_up_to_each_bound() -> None:
 def test_the_number_of_session_labels_is_limited() -> None:
     metrics = Metrics()
     for n in range(300):
-        metrics.count("memory.blocked.count", session=f"s{n}")
+        metrics.count("memory.blocked.count", "", session=f"s{n}")
     labels = [sample.labels for sample in metrics.samples()]
     assert len(labels) == 201
     assert (("session", "other"),) in labels
@@ -164,8 +196,8 @@ def test_the_number_of_session_labels_is_limited() -> None:
 
 def test_labels_in_any_order_are_the_same_series() -> None:
     metrics = Metrics()
-    metrics.count("x", a="1", b="2")
-    metrics.count("x", b="2", a="1")
+    metrics.count("x", "", a="1", b="2")
+    metrics.count("x", "", b="2", a="1")
     (sample,) = metrics.samples()
     assert sample.value == 2
 

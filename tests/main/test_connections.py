@@ -8,14 +8,20 @@ from collections.abc import Iterator
 
 import pytest
 import uvicorn
+from starlette.types import Receive, Send
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.frames import CloseCode
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from carrel.kernel.limits import BODY_BYTES_MAX, REQUEST_HEAD_BYTES_MAX
-from carrel.main import http_limits
-from carrel.main.http_limits import BoundedHttp
+from carrel.kernel.limits import (
+    BODY_BYTES_MAX,
+    REQUEST_BODY_SECONDS_MAX,
+    REQUEST_HEAD_BYTES_MAX,
+    STREAM_SEND_SECONDS_MAX,
+)
+from carrel.main.http_limits import BoundedHttp, allow_many_connections
+from tests.harness.elapsing import Elapsing
 from tests.harness.process import RunningServer, Start
 
 WAIT_SECONDS_MAX = 10.0
@@ -91,6 +97,48 @@ def test_a_body_of_many_parts_is_no_head(start: Start) -> None:
         assert client.post("/api/runs", content=iter(parts)).status_code == 202
 
 
+async def listening_with(app: object) -> asyncio.Server:
+    """A server of the limits alone, around an application."""
+    config = uvicorn.Config(app, http=BoundedHttp, lifespan="off", log_config=None)  # type: ignore[arg-type]
+    web = uvicorn.Server(config)
+    config.load()
+    return await asyncio.get_running_loop().create_server(
+        lambda: BoundedHttp(config=config, server_state=web.server_state, app_state={}), "127.0.0.1", 0
+    )
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_ended", [False, True], ids=["sending", "sent"])
+async def test_a_client_that_reads_nothing_is_disconnected(elapsing: Elapsing, is_ended: bool) -> None:
+    paused, gone = asyncio.Event(), asyncio.Event()
+
+    async def app(_scope: object, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        # More than the connections on both sides take.
+        await send({"type": "http.response.body", "body": b"x" * (1 << 26), "more_body": not is_ended})
+        paused.set()
+        await send({"type": "http.response.body", "body": b""})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone.set()
+
+    async with await listening_with(app) as listening:
+        reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname(), limit=1)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        async with asyncio.timeout(WAIT_SECONDS_MAX + STREAM_SEND_SECONDS_MAX):
+            await paused.wait()
+            assert listening.sockets
+            elapsing.advance(STREAM_SEND_SECONDS_MAX)
+            if not is_ended:
+                await gone.wait()
+            with contextlib.suppress(ConnectionError):
+                said = 0
+                while piece := await reader.read(1 << 20):
+                    said += len(piece)
+                assert said < 1 << 26
+        writer.transport.abort()
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("sent", "answered"),
@@ -102,10 +150,8 @@ def test_a_body_of_many_parts_is_no_head(start: Start) -> None:
     ids=["nothing", "half-a-head", "half-a-body"],
 )
 async def test_a_request_that_does_not_arrive_ends_its_connection(
-    monkeypatch: pytest.MonkeyPatch, sent: bytes, answered: bytes
+    elapsing: Elapsing, sent: bytes, answered: bytes
 ) -> None:
-    monkeypatch.setattr(http_limits, "REQUEST_HEAD_SECONDS_MAX", 0.05)
-    monkeypatch.setattr(http_limits, "REQUEST_BODY_SECONDS_MAX", 0.05)
     gone = asyncio.Event()
 
     async def app(_scope: object, receive: object, _send: object) -> None:
@@ -113,19 +159,16 @@ async def test_a_request_that_does_not_arrive_ends_its_connection(
             pass
         gone.set()
 
-    config = uvicorn.Config(app, http=BoundedHttp, lifespan="off", log_config=None)
-    web = uvicorn.Server(config)
-    config.load()
-    listening = await asyncio.get_running_loop().create_server(
-        lambda: BoundedHttp(config=config, server_state=web.server_state, app_state={}), "127.0.0.1", 0
-    )
-    async with listening, asyncio.timeout(WAIT_SECONDS_MAX):
+    async with await listening_with(app) as listening:
         reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname())
         writer.write(sent)
-        said = await reader.read()
-        writer.close()
-        if b"Content-Length" in sent:
-            await gone.wait()
+        # The loop looks at its connections in each of these seconds.
+        await elapsing.pass_by(2 * REQUEST_BODY_SECONDS_MAX, lambda: asyncio.sleep(0))
+        async with asyncio.timeout(WAIT_SECONDS_MAX):
+            said = await reader.read()
+            writer.close()
+            if b"Content-Length" in sent:
+                await gone.wait()
     assert said.startswith(answered) if answered else said == b""
 
 
@@ -151,7 +194,7 @@ def test_the_limit_of_open_files_is_raised_as_far_as_it_may(monkeypatch: pytest.
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _which: (1_024, 4_096))
     monkeypatch.setattr(resource, "setrlimit", lambda _which, limits: asked.append(limits))
-    http_limits.allow_many_connections()
+    allow_many_connections()
     assert asked == [(4_096, 4_096)]
 
 

@@ -78,6 +78,7 @@ DEFAULTS = {
     "runs.timeout_minutes": 30,
     "runs.retention_days": 30,
     "runs.waiting_days": 7,
+    "runs.unreachable_hours": 24,
     "runs.lane_queue_max": 9999,
     "responses.tool_output_wait_minutes": 60,
     "a2a.enabled": True,
@@ -133,6 +134,7 @@ DEFAULTS = {
     "context.max_chars": 2200,
     "context.fetch_timeout_ms": 1200,
     "context.total_budget_ms": 3000,
+    "context.recall": "own",
     "context.task_lane": "task",
     "context.topic_limit": 3,
     "context.task_limit": 3,
@@ -471,6 +473,21 @@ def test_a_foreign_spelling_comes_before_the_file() -> None:
     assert loaded.settings.sessions.task_scoped is False
 
 
+@requirement("S2.pingpong.max")
+@pytest.mark.parametrize(("given", "used"), [("9", 5), ("5", 5), ("0", 0), ("-1", 0)])
+def test_rounds_beyond_the_limits_are_clamped_with_a_notice(given: str, used: int) -> None:
+    name = "sessions.agent_to_agent.max_ping_pong_turns"
+    in_file = load_file(f"[session.agentToAgent]\nmaxPingPongTurns = {given}")
+    in_environment = load(None, {"CARREL_SESSIONS__AGENT_TO_AGENT__MAX_PING_PONG_TURNS": given}, {})
+    for loaded in (in_file, in_environment):
+        assert value_of(loaded, name) == used
+        assert loaded.settings.sessions.agent_to_agent.max_ping_pong_turns == used
+        assert [f"using {used}." in notice for notice in loaded.notices] == ([] if str(used) == given else [True])
+    (problem,) = problems_of("[session.agentToAgent]\nmaxPingPongTurns = 'many'")
+    assert "must be a whole number from 0 to 5" in problem
+
+
+@requirement("S2.visibility.default")
 def test_an_unknown_visibility_counts_as_tree_with_a_notice() -> None:
     loaded = load_file("[tools.sessions]\nvisibility = 'everyone'")
     assert loaded.settings.tools.sessions.visibility == "tree"

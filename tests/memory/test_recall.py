@@ -94,6 +94,25 @@ async def test_the_lines_of_a_block_fit_together_and_only_the_longest_are_clippe
     assert fact_lines([], 400) == []
 
 
+async def test_a_memory_is_found_by_other_forms_of_its_words(notes: Notebook) -> None:
+    await notes.keep("Send every invoice to the bookkeeping", HERE)
+    await notes.keep("Lunch is at noon", HERE)
+    for question in ("invoices", "invoiced", "INVOICE"):
+        (found,) = await notes.recall(reader(), question, only_matching=True)
+        assert found.reason.startswith(f"matches {question.lower()};")
+    best, _ = await notes.recall(reader(), "who sends invoices?")
+    assert best.memory.content.startswith("Send every invoice")
+    assert best.reason.startswith("matches invoices, sends;")
+
+
+async def test_a_memory_is_found_that_was_stored_under_whole_words(notes: Notebook) -> None:
+    memory = await notes.keep("Two invoices are open", HERE)
+    sql = "UPDATE memory_words SET word = 'invoices' WHERE account_id = :account AND word = 'invoic'"
+    await notes.engine.db.write(lambda tx: tx.run(sql, notes.access))
+    (found,) = await notes.recall(reader(), "invoices", only_matching=True)
+    assert found.memory.id == memory.id
+
+
 @requirement("S3.scope.bound", "S3.metric.blocked")
 async def test_a_memory_outside_the_chain_is_not_found_and_counted(notes: Notebook) -> None:
     memory = await notes.keep("The door is green", HERE)

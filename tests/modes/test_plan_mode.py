@@ -255,7 +255,7 @@ def enablings(account: Access) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     for sample in METRICS.samples():
         labels = dict(sample.labels)
-        if sample.name == "plan.mode.enabled.count" and labels["account"] == account.account_id:
+        if sample.name == "plan.mode.enabled.count" and sample.account_id == account.account_id:
             found[labels["channel"], labels["session"]] = int(sample.value)
     return found
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import pytest
 from msgspec import json
@@ -29,6 +29,7 @@ from carrel.runs.model import Cancelled
 from carrel.sessions import lane_of
 from carrel.storage import Database, Tx, open_database
 from tests.harness.engine import DONE, MAIN, Engine, FakeClock, engine_on, open_engine, within
+from tests.harness.wrapped_database import WrappedDatabase
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -42,12 +43,11 @@ class Crash(Exception):
     """The server has crashed."""
 
 
-class Dying:
+class Dying(WrappedDatabase):
     """A store whose server crashes at every write, before the commit or right after."""
 
     def __init__(self, db: Database, *, after: bool, error: Exception | None = None) -> None:
-        self.bell, self.read = db.bell, db.read
-        self._db = db
+        super().__init__(db)
         self._after = after
         self._error = error or Crash()
 
@@ -58,7 +58,7 @@ class Dying:
                 raise self._error
             return done
 
-        await self._db.write(dying)
+        await super().write(dying)
         raise self._error
 
 
@@ -473,7 +473,7 @@ async def test_the_duty_is_woken_by_changes_and_by_ended_runs(store_url: str) ->
             serving = group.create_task(timeline.schedules.serve())
             made = await timeline.make()
             await timeline.run_now(made)
-            await engine.until(SCHEDULES, lambda tx: find_schedule(tx, engine.access, made.id).last_status == "failed")
+            await engine.until(lambda tx: find_schedule(tx, engine.access, made.id).last_status == "failed")
             serving.cancel()
 
 
@@ -499,7 +499,7 @@ async def test_a_server_that_dies_in_a_window_neither_loses_nor_repeats_it(timel
     clock = timeline.engine.clock
     assert isinstance(clock, FakeClock)
     clock.advance(3_600)
-    dying = Schedules(cast(Database, Dying(timeline.engine.db, after=after)), timeline.engine.rules)
+    dying = Schedules(Dying(timeline.engine.db, after=after), timeline.engine.rules)
     await dying.round()
     assert len(await timeline.runs()) == int(after)
     await timeline.settle()
@@ -513,7 +513,7 @@ async def test_a_failing_store_is_tried_again_after_a_pause(timeline: Timeline) 
     assert isinstance(clock, FakeClock)
     clock.advance(3_600)
     away = Dying(timeline.engine.db, after=False, error=Refusal(Code.STORAGE_UNAVAILABLE, "The disk is full."))
-    assert await Schedules(cast(Database, away), timeline.engine.rules).round() == SAFETY_POLL_SECONDS
+    assert await Schedules(away, timeline.engine.rules).round() == SAFETY_POLL_SECONDS
     await timeline.settle()
     assert len(await timeline.runs()) == 1
 

@@ -192,4 +192,25 @@ MODES = (
         "",
         "tests/delivery/test_extraction.py",
     ),
+    Mutant(
+        "tasks are added to a plan that has ended",
+        "goals/plans.py",
+        "    if not PLAN_MOVES[plan.status]:",
+        "    if False:",
+        "tests/goals/test_plans.py",
+    ),
+    Mutant(
+        "a session has any number of goals",
+        "goals/goals.py",
+        "if len(store.goals_of_session(tx, access, str(key), limit=SESSION_GOALS_MAX)) >= SESSION_GOALS_MAX:",
+        "if False:",
+        "tests/goals/test_goals.py",
+    ),
+    Mutant(
+        "a run that fails its plan stops itself",
+        "goals/plans.py",
+        "if run is not None and run.ended_at is None and run.id != access.run_id:",
+        "if run is not None and run.ended_at is None:",
+        "tests/goals/test_plans.py",
+    ),
 )

@@ -20,7 +20,7 @@ PROTOCOLS = (
     Mutant(
         "an MCP client that lists resources gets an error",
         "surfaces/mcp/protocol.py",
-        "            on_list_resources=_no_resources,\n",
+        "            on_list_resources=_listing(ListResourcesResult(resources=[])),\n",
         "",
         "tests/surfaces/mcp/test_protocol.py",
     ),
@@ -40,7 +40,7 @@ PROTOCOLS = (
     ),
     Mutant(
         "a late post to a webhook of 0.3 shows a later reply",
-        "surfaces/a2a/legacy/push.py",
+        "surfaces/a2a/push.py",
         "reply = run.reply if change >= run.changes - 1 else None",
         "reply = run.reply",
         "tests/surfaces/a2a/test_push.py",
@@ -54,7 +54,7 @@ PROTOCOLS = (
     ),
     Mutant(
         "a late post to a webhook of 0.3 shows the newest state",
-        "surfaces/a2a/legacy/push.py",
+        "surfaces/a2a/push.py",
         'return write_task(task | {"status": status})',
         "return write_task(task)",
         "tests/surfaces/a2a/test_push.py",
@@ -68,14 +68,14 @@ PROTOCOLS = (
     ),
     Mutant(
         "the next message of a session leaves its run waiting",
-        "runs/unanswered.py",
+        "runs/answers.py",
         "if seen.key == str(key) or (made",
         "if (made",
         "tests/surfaces/responses/test_functions.py",
     ),
     Mutant(
         "calls with other arguments count as the same call",
-        "runs/unanswered.py",
+        "runs/answers.py",
         "return one[0] == other[0] and _value(one[1]) == _value(other[1])",
         "return True",
         "tests/surfaces/responses/test_functions.py",
@@ -117,7 +117,7 @@ PROTOCOLS = (
     ),
     Mutant(
         "models show a disabled agent",
-        "surfaces/responses/models.py",
+        "surfaces/responses/targets.py",
         "    if not agent.enabled:",
         "    if False:",
         "tests/surfaces/responses/test_models.py",
@@ -152,7 +152,7 @@ PROTOCOLS = (
     ),
     Mutant(
         "status shows runs that wait for a program",
-        "main/cli/status.py",
+        "main/cli/doctor.py",
         'list(waiting_for="person", limit=_SHOWN)',
         'list(state="waiting", limit=_SHOWN)',
         "tests/main/cli/test_doctor.py",

@@ -96,16 +96,16 @@ WALL = (
     ),
     Mutant(
         "the login page is readable by others",
-        "main/server.py",
-        'os.O_EXCL, 0o600), "wb")',
-        'os.O_EXCL, 0o644), "wb")',
+        "main/login_page.py",
+        'os.O_EXCL, 0o600), "w")',
+        'os.O_EXCL, 0o644), "w")',
         "tests/main/test_private_files.py",
     ),
     Mutant(
         "an old token file stays readable",
         "main/server.py",
-        '(data_dir / "owner_token").chmod(0o600)',
-        '(data_dir / "owner_token").exists()',
+        "(data_dir / OWNER_TOKEN).chmod(0o600)",
+        "(data_dir / OWNER_TOKEN).exists()",
         "tests/main/test_private_files.py",
     ),
     Mutant(
@@ -124,7 +124,7 @@ WALL = (
     ),
     Mutant(
         "an account deletes the runs of another",
-        "runs/lane_store.py",
+        "runs/store.py",
         '_LANE = "account_id = :account AND key = :key"',
         '_LANE = "key = :key"',
         "tests/access/test_isolation.py",

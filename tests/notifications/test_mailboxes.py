@@ -20,8 +20,8 @@ from carrel.notifications import (
     read_oldest_notifications,
 )
 from carrel.notifications.model import Notification
-from carrel.sessions import visible_events
 from carrel.storage import Tx
+from carrel.visibility import visible_events
 from tests.harness.engine import Engine, open_engine
 
 pytestmark = pytest.mark.anyio

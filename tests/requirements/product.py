@@ -9,22 +9,27 @@ BUILT = {
     "P.tool.ask": "A tool listed in tools.ask acts only after a person approved that very call, also after a restart.",
     "P.account.keys": "The account leads every primary key and is part of every foreign key between account tables.",
     "P.account.wall": "No read or write on any surface crosses into another account.",
+    "I.duplicate": "A duplicate answer holds no content the caller may not read.",
+    "I.reported": "An entry's author is the caller; reported authors are marked as reported, "
+    "and reach a model as such.",
     "P.rights": "Every endpoint, tool and A2A method answers exactly the kinds of tokens its row of rights names.",
     "P.view.journal": "Every view of the journal shows the same entry with the same id and text.",
     "P.engine.two": "Everything works on SQLite and PostgreSQL; several processes never run two runs of one lane.",
     "P.door": "Every message enters through deliver(); no surface can skip policy, limits or provenance.",
     "P.settings": "Settings come from environment, file or default; an unknown name stops the start with a suggestion.",
+    "T.settings.place": "Started from any directory, a data directory's settings apply; an agent whose gateway is "
+    "missing fails with that reason.",
     "P.waiting": "A run that waits for a person is listed, can be answered or cancelled, and expires after 7 days.",
     "P.absent": "Document tree, memory map and server-side drafts are not offered, and nothing mentions them.",
     "P.stop": "A graceful stop refuses new runs with 503 and lets running turns end within server.drain_seconds.",
+    "T.terminal": "What `carrel chat` printed stays on the screen.",
+    "I.revoke": "Revocation ends open streams and sockets within a second on every server.",
+    "I.transport": "No log line holds a raw transport id.",
     "P.kill": "Killing the process at any point loses no accepted message and repeats no write tool call.",
+    "T.unreachable": "A gateway that does not answer delays a run up to `runs.unreachable_hours` without using "
+    "attempts; the first success lets waiting runs go on.",
 }
 
-# What is still open of ids in BUILT.
-PARTIAL: dict[str, str] = {
-    "P.nomodel": "search, allocation and context, once they exist.",
-    "P.view.journal": "the board, search and the timeline of a task, once they exist.",
-    "P.settings": "the settings of the parts that do not exist yet.",
-}
+PARTIAL: dict[str, str] = {}
 
 DEFERRED: dict[str, dict[str, str]] = {}

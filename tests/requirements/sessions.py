@@ -121,9 +121,6 @@ BUILT = {
     "S0.x.loop": "An agent's answer to a thread_update causes no further thread_update to agents.",
 }
 
-# What is still open of ids in BUILT.
-PARTIAL: dict[str, str] = {
-    "S0.x.parity": "the tools of board, memory and plans, once they exist.",
-}
+PARTIAL: dict[str, str] = {}
 
 DEFERRED: dict[str, dict[str, str]] = {}

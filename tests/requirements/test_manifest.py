@@ -9,7 +9,7 @@ import pytest
 from tests.requirements.manifest import AREAS, BUILT, DEFERRED, PARTIAL, explain
 
 TESTS = Path(__file__).resolve().parents[1]
-ID = re.compile(r"(P|S[0-4])(\.[a-z0-9]+)+")
+ID = re.compile(r"([AIPT]|S[0-4])(\.[a-z0-9]+)+")
 
 
 def named_in(text: str, where: str) -> dict[str, list[str]]:

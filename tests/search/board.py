@@ -21,6 +21,7 @@ from carrel.search import (
     remove_document,
 )
 from carrel.search.vectors import Floats
+from carrel.visibility import Viewer
 from tests.harness.engine import START_MS, Engine, open_engine
 
 
@@ -44,6 +45,15 @@ class MeaningsOf:
         return vector
 
 
+_OF_VIEWER = ("spaces", "user_id", "session_key", "own_tasks", "recalls_board")
+
+
+def asked(text: str, *, viewer: Any = "lane", lane_task: str | None = None, **more: Any) -> SearchQuery:
+    """Return a query: by default of a lane that recalls the board, in the whole account."""
+    who = {"recalls_board": True} | {name: more.pop(name) for name in _OF_VIEWER if name in more}
+    return SearchQuery(text=text, viewer=Viewer(kind=viewer, task_id=lane_task, **who), **more)
+
+
 class Board:
     """The documents of one account, and a search over them."""
 
@@ -58,7 +68,7 @@ class Board:
 
     async def put(self, name: str, text: str, **more: Any) -> Document:
         """Index a document: by default an entry of a topic."""
-        usual: dict[str, Any] = {"kind": "log", "at": START_MS, "spaces": ("s1",), "topic_id": "t1"}
+        usual: dict[str, Any] = {"kind": "log", "at": START_MS, "spaces": ("s1",), "topic_id": "t1", "on_board": True}
         return await self.put_document(Document(id=name, text=text, **usual | more))
 
     async def put_document(self, document: Document) -> Document:
@@ -73,7 +83,7 @@ class Board:
 
     async def find(self, text: str, **more: Any) -> Found:
         """Return what a query finds, by default in the whole account."""
-        return await self.search.find(self.access, SearchQuery(text=text, **more))
+        return await self.search.find(self.access, asked(text, **more))
 
     async def logs(self, text: str, **more: Any) -> list[str]:
         """Return the ids of the entries that a query finds, best first."""

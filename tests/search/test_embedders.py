@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrel.kernel.limits import SEARCH_DIMENSIONS_MAX
 from carrel.kernel.settings import SearchEndpointSettings, SearchSettings
 from carrel.search import EmbeddingUnavailable, embed_texts, embedder_for
 from carrel.search.vectors import similarities, unit_query
@@ -78,6 +79,8 @@ async def test_an_endpoint_is_asked_with_its_key_and_its_vectors_are_put_into_or
         ({"data": [{"index": 0, "embedding": []}]}, 200),
         ({"data": [{"index": 0, "embedding": ["x"]}]}, 200),
         ({"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0, 2.0]}]}, 200),
+        ({"data": [{"index": 0, "embedding": [1.0] * (SEARCH_DIMENSIONS_MAX + 1)}]}, 200),
+        ({"data": [{"index": 0, "embedding": [1.0]}], "more": [0] * SEARCH_DIMENSIONS_MAX * 32}, 200),
         ({"error": "no"}, 500),
         ([], 200),
     ],

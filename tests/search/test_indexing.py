@@ -9,13 +9,14 @@ import pytest
 
 from carrel.board import BoardDocuments
 from carrel.journal import FollowerDuty, NewEntry, append_entry, delete_lane_entries, events_behind
-from carrel.kernel import Provenance
+from carrel.kernel import MS_PER_DAY, Provenance
+from carrel.kernel.limits import SEARCH_CHUNK_CHARS
 from carrel.kernel.settings import SearchSettings
 from carrel.search import Indexing, Rebuilds, is_rebuilding, observe_entries, request_rebuild
 from carrel.storage import Tx
-from carrel.topics import NewTopic, put_topic
+from carrel.topics import NewTopic, put_topic, set_task_digest, set_topic_digest
 from carrel.work import NewTask, TaskChange, change_task, create_task
-from tests.harness.engine import MAIN, SECONDS_MAX, lane_key, open_engine
+from tests.harness.engine import MAIN, START_MS, lane_key, open_engine
 from tests.requirements.mark import requirement
 from tests.search.board import Board, MeaningsOf
 
@@ -51,10 +52,8 @@ async def following(board: Board, follower: Indexing) -> AsyncIterator[None]:
 
 async def follow(board: Board, **settings: Any) -> None:
     """Have everything indexed that was written so far."""
-    async with following(board, indexing(board, **settings)), asyncio.timeout(SECONDS_MAX):
-        bell = board.engine.db.bell("feed")
-        while (await board.engine.db.read(lambda tx: events_behind(tx, board.access))).get("search") != 0:
-            await bell.wait(bell.version, 0.02)
+    async with following(board, indexing(board, **settings)):
+        await board.engine.until(lambda tx: events_behind(tx, board.access).get("search") == 0)
 
 
 async def rebuild(board: Board) -> None:
@@ -62,6 +61,19 @@ async def rebuild(board: Board) -> None:
     duty = Rebuilds(indexing(board))
     while await board.engine.db.read(lambda tx: is_rebuilding(tx, board.access)):
         await duty.round()
+
+
+@requirement("S4.search.tuning")
+@pytest.mark.parametrize(("parts", "found"), [(1, False), (2, True)])
+async def test_as_many_parts_of_a_text_are_compared_as_the_settings_say(
+    sqlite_url: str, parts: int, *, found: bool
+) -> None:
+    async with open_engine(sqlite_url) as engine:
+        observe_entries(engine.db)
+        board = Board(engine, MeaningsOf("car vehicle"))
+        name = await say(board, f"{'x ' * (SEARCH_CHUNK_CHARS // 2)} vehicle")
+        await follow(board, rerank_chunks_per_doc=parts)
+        assert await board.logs("car", viewer="owner") == ([name] if found else [])
 
 
 @requirement("S4.search.index")
@@ -73,6 +85,50 @@ async def test_an_entry_is_found_once_the_follower_has_seen_it(board: Board) -> 
     later = await say(board, "the gasket broke again")
     await follow(board)
     assert sorted(await board.logs("gasket", viewer="owner")) == sorted([name, later])
+
+
+# Copies of documents, as many of each as are asked for.
+COPIES = """
+INSERT INTO search_documents (account_id, kind, id, number, version, at, reach, places, speaker, session_key, sequence,
+    length, is_question, model, codes, label, terms, vectors)
+WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :copies)
+SELECT account_id, kind, id || '-' || n, tick(), tick(), at + n, reach, places, speaker, session_key, sequence, length,
+    is_question, model, codes, label, terms, vectors
+FROM search_documents CROSS JOIN numbers WHERE account_id = :account AND id IN ('newer-1', 'newer-2')
+"""
+
+
+@pytest.mark.slow
+@requirement("S4.x.note.reach", "S4.x.recall.window")
+async def test_fifty_thousand_newer_entries_hide_nothing_that_is_kept_nor_what_says_all_of_it(board: Board) -> None:
+    entry = await say(board, "the safe is behind the wardrobe", task_id=None)
+    alone = await say(board, "the safe is blue", type="note")
+    tied = await say(board, "the safe is red", type="note", related_id=entry)
+    await follow(board)
+    await board.put("k1", "", kind="task", label="Open the safe")
+    for name, text in (("newer-1", "the safe is locked"), ("newer-2", "the wardrobe is locked")):
+        await board.put(name, text, at=START_MS + 900 * MS_PER_DAY)
+    await board.engine.db.write(lambda tx: tx.run(COPIES, board.access, copies=24_999))
+
+    for question in ("safe", "where is the safe", "safe wardrobe", "safe northwind", "safe blue"):
+        for quick in (False, True):
+            found = await board.find(question, viewer="owner", quick=quick)
+            assert {hit.id for hit in found.notes} == {alone, tied}, question
+            assert [hit.id for hit in found.tasks] == ["k1"], question
+            assert question != "safe wardrobe" or found.logs[0].id == entry
+
+
+@requirement("S4.search.tuning")
+@pytest.mark.parametrize("parts", [1, 3, 6])
+async def test_the_settings_say_how_many_parts_of_a_text_have_a_meaning(store_url: str, parts: int) -> None:
+    async with open_engine(store_url) as engine:
+        board = Board(engine, MeaningsOf("alpha", "beta"))
+        name = await say(board, "alpha " * 1_200)
+        await follow(board, rerank_chunks_per_doc=parts)
+        sql = "SELECT codes FROM search_documents WHERE account_id = :account AND id = :id"
+        row = await engine.read(lambda tx: tx.one(sql, board.access, id=name))
+        assert row is not None
+        assert len(row[0]) == parts * 64 // 8
 
 
 @requirement("S4.search.tooltraces")
@@ -129,6 +185,37 @@ async def test_a_task_is_found_by_its_title_and_text_but_not_by_its_tags(board: 
     await board.engine.db.write(lambda tx: change_task(tx, board.access, "t7", change, board.engine.rules))
     await follow(board)
     assert ([hit.id for hit in (await board.find("valve")).tasks], (await board.find("gasket")).tasks) == (["t7"], ())
+
+
+@requirement("S4.clean.system.tags")
+async def test_tags_and_digests_are_no_words_of_a_topic_or_task_and_change_no_score(board: Board) -> None:
+    def furnish(tx: Tx) -> None:
+        for name, tags in (("plain", ()), ("tagged", ("system:urgent", "system:gasket"))):
+            put_topic(tx, board.access, NewTopic(id=name, name="Gasket works", tags=tags))
+            create_task(tx, board.access, NewTask(id=name, title="Gasket works", tags=tags), board.engine.rules)
+
+    await board.engine.db.write(furnish)
+    await follow(board)
+
+    async def scores() -> list[dict[str, float]]:
+        found = await board.find("urgent gasket")
+        return [{hit.id: hit.score for hit in hits} for hits in (found.topics, found.tasks)]
+
+    before = await scores()
+    assert all(one["plain"] == one["tagged"] > 0 for one in before)
+
+    def digest(tx: Tx) -> None:
+        set_topic_digest(tx, board.access, "tagged", "An urgent gasket, a valve.")
+        set_task_digest(tx, board.access, "tagged", "An urgent gasket, a valve.")
+
+    await board.engine.db.write(digest)
+    await follow(board)
+    await board.engine.db.write(lambda tx: request_rebuild(tx, board.access))
+    await rebuild(board)
+    assert await scores() == before
+    for word in ("valve", "urgent", "system"):
+        found = await board.find(word)
+        assert (found.topics, found.tasks) == ((), ()), word
 
 
 async def test_what_is_said_on_a_task_is_found_in_the_topic_of_the_task_too(board: Board) -> None:

@@ -1,16 +1,21 @@
 """What is kept in memory follows the store, whatever happened in between."""
 
 import random
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeVar
 
 import pytest
 
 from carrel.kernel import Code, Refusal
-from carrel.search import SearchQuery, ranking, shelf, store
-from tests.search.board import Board, MeaningsOf, open_board
+from carrel.search import Search, ranking, shelf, store
+from carrel.storage import Database, LongTx, Row
+from carrel.storage.database import InAccount
+from tests.harness.wrapped_database import WrappedDatabase
+from tests.harness.wrapped_transaction import WrappedTransaction
+from tests.search.board import Board, MeaningsOf, asked, open_board
 
 pytestmark = pytest.mark.anyio
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -46,19 +51,40 @@ async def test_documents_are_loaded_page_by_page(board: Board, monkeypatch: pyte
     assert len(await board.logs("bicycles")) == 10
 
 
+class SlowPages(WrappedDatabase):
+    """A store on which the time is up before the third page of documents is loaded; it notes where pages begin."""
+
+    def __init__(self, db: Database, pages: list[object]) -> None:
+        super().__init__(db)
+        self._pages = pages
+
+    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True) -> T:
+        return await super().long_read(
+            lambda tx: work(SlowPage(tx, self._pages)), seconds_max=seconds_max, urgent=urgent
+        )
+
+
+class SlowPage(WrappedTransaction):
+    """A transaction of such a store."""
+
+    def __init__(self, tx: LongTx, pages: list[object]) -> None:
+        super().__init__(tx)
+        self._pages = pages
+
+    def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
+        if "number > :after" in sql:
+            self._pages.append(values["after"])
+            if len(self._pages) == 3:
+                raise Refusal(Code.STORAGE_UNAVAILABLE, "The time is up.")
+        return super().all(sql, access, **values)
+
+
 async def test_loading_that_ran_out_of_time_goes_on_where_it_was(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(10):
         await board.put(f"e{n}", "vehicle")
     monkeypatch.setattr(store, "SEARCH_LOAD_ROWS", 4)
-    loading, pages = store.figures_numbered_after, list[int]()
-
-    def slow(tx: object, access: object, number: int) -> object:
-        pages.append(number)
-        if len(pages) == 3:
-            raise Refusal(Code.STORAGE_UNAVAILABLE, "The time is up.")
-        return loading(tx, access, number)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(store, "figures_numbered_after", slow)
+    pages = list[object]()
+    board.search = Search(SlowPages(board.engine.db, pages), board.embedder, board.settings)
     with pytest.raises(Refusal):
         await board.logs("car")
     await board.remove("e0")
@@ -66,7 +92,7 @@ async def test_loading_that_ran_out_of_time_goes_on_where_it_was(board: Board, m
     await board.put("e2", "vehicle", spaces=("s2",))
     assert await board.logs("car", spaces=("s2",)) == ["e2"]
     assert sorted(await board.logs("car")) == [f"e{n}" for n in range(2, 10)]
-    assert pages[2] == pages[3] > 0
+    assert pages[2] == pages[3] != 0
 
 
 async def test_a_word_that_too_many_have_still_counts_among_the_candidates(
@@ -137,7 +163,7 @@ async def test_accounts_that_were_searched_least_recently_are_dropped(
     for at in (board, other):
         for n in range(2):
             await at.put(f"e{n}", "vehicle")
-        assert len((await at.search.find(at.access, SearchQuery(text="car"))).logs) == 2
+        assert len((await at.search.find(at.access, asked("car"))).logs) == 2
     assert len(await board.logs("vehicle")) == 2
 
 
@@ -146,7 +172,7 @@ async def test_what_a_search_looks_at_stays_as_it_is_while_another_takes_changes
         await board.put(f"e{n}", "vehicle", session_key="agent:main:main", sequence=n, speaker="one")
     kept = shelf.Shelf("groups/64")
     await board.engine.read(lambda tx: kept.refresh(tx, board.access))
-    scope = SearchQuery(text="x", viewer="owner").scope(board.access.account_id)
+    scope = asked("x", viewer="owner").scope(board.access.account_id)
     view = kept.view(scope, ())
     names = ("previous", "following", "stretches", "speakers")
     before = {name: getattr(view, name).copy() for name in names}
@@ -161,14 +187,14 @@ async def test_what_a_search_looks_at_stays_as_it_is_while_another_takes_changes
 @pytest.mark.parametrize("seed", range(3))
 async def test_what_is_kept_of_scopes_equals_what_is_found_out_anew(board: Board, seed: int) -> None:
     chance, kept, names = random.Random(seed), shelf.Shelf("groups/64"), list[str]()
-    asked: list[dict[str, Any]] = [
+    queries: list[dict[str, Any]] = [
         {},
         {"spaces": ("s1",)},
         {"spaces": ("s2",), "topic_id": "t1"},
         {"own_tasks": ("w1",)},
     ]
     followed = list[shelf.View]()
-    scopes = [SearchQuery(text="x", **one).scope(board.access.account_id) for one in asked]
+    scopes = [asked("x", **one).scope(board.access.account_id) for one in queries]
 
     async def change() -> None:
         name = chance.choice(names) if names and chance.random() < 0.6 else f"e{len(names)}"

@@ -12,6 +12,7 @@ OWN_NAME = "a part of the row's own name"
 
 # By table and column; `*` stands for every table.
 ONLY_NAMED = {
+    "*.space_ids": "a list of spaces in JSON, which may have gone",
     "*.actor_id": ACTOR,
     "*.made_by": ACTOR,
     "*.message_id": SENDER,

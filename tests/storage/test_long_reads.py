@@ -2,11 +2,16 @@
 
 import asyncio
 import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
+from typing import Any
 
 import pytest
 
 from carrel.kernel import Code, Refusal
 from carrel.storage import LongTx, Tx
+from carrel.storage.long_reads import Deadline, LongReads
 from tests.harness.engine import SECONDS_MAX, Engine, lane_key, open_engine, within
 
 pytestmark = pytest.mark.anyio
@@ -70,6 +75,72 @@ async def test_a_read_whose_caller_has_gone_stops(store_url: str) -> None:
             reading.cancel()
         await within(stopped.wait())
         assert await all_threads_read(engine) == [0] * 8
+
+
+@asynccontextmanager
+async def one_reader(read: Callable[[Deadline], str]) -> AsyncIterator[LongReads[ExitStack]]:
+    """Long reads on a single connection, where `read` is what is done with it."""
+
+    def do(_connection: ExitStack, _work: object, deadline: Deadline) -> Any:
+        return read(deadline)
+
+    reads = LongReads(ExitStack, do, threads=1)
+    try:
+        yield reads
+    finally:
+        await asyncio.to_thread(reads.close)
+
+
+async def test_a_cancellation_that_is_ahead_of_its_statement_is_repeated() -> None:
+    began, loop = asyncio.Event(), asyncio.get_running_loop()
+    cancelled, attempts = threading.Event(), list[str]()
+
+    def cancel() -> None:
+        # The first one arrives before the statement does and ends nothing.
+        attempts.append("too early" if not attempts else "in time")
+        if attempts[-1] == "in time":
+            cancelled.set()
+
+    def read(deadline: Deadline) -> str:
+        with deadline.cancelled_by(cancel):
+            loop.call_soon_threadsafe(began.set)
+            assert cancelled.wait(SECONDS_MAX)
+        return "ended"
+
+    async with one_reader(read) as reads, asyncio.TaskGroup() as group:
+        reading = group.create_task(reads.run(runs, SECONDS_MAX))
+        await within(began.wait())
+        reading.cancel()
+    assert attempts == ["too early", "in time"]
+
+
+async def test_a_late_cancellation_does_not_end_the_next_read_on_the_connection() -> None:
+    began, loop = asyncio.Event(), asyncio.get_running_loop()
+    finished, steps = threading.Event(), list[str]()
+
+    def cancel() -> None:
+        steps.append("cancelling")
+        finished.set()
+        for _ in range(1_000):
+            # A reader that did not wait would go on now.
+            time.sleep(0)
+        steps.append("cancelled")
+
+    def read(deadline: Deadline) -> str:
+        with deadline.cancelled_by(cancel):
+            if not steps:
+                loop.call_soon_threadsafe(began.set)
+                assert finished.wait(SECONDS_MAX)
+        steps.append("ended")
+        return "ended"
+
+    async with one_reader(read) as reads:
+        async with asyncio.TaskGroup() as group:
+            reading = group.create_task(reads.run(runs, SECONDS_MAX))
+            await within(began.wait())
+            reading.cancel()
+        assert await reads.run(lambda _: "ended", SECONDS_MAX) == "ended"
+    assert steps == ["cancelling", "cancelled", "ended", "ended"]
 
 
 async def test_work_between_two_statements_ends_at_its_next_statement(store_url: str) -> None:

@@ -379,6 +379,7 @@ def test_what_was_indexed_before_words_had_accounts_is_found_changed_and_removed
         f"'', '', 0, 1, 0, '', {no_bytes}, '', 'v_a {{2}}', {no_bytes})"
     )
     run_script(store_url, made.format("old", 7, "pump"))
+    run_script(store_url, made.format("note", 6, "gasket").replace("'log'", "'note'"))
 
     def having(*terms: str) -> list[object]:
         match = " AND ".join(f'"acc_1{term}"' for term in terms)
@@ -386,6 +387,7 @@ def test_what_was_indexed_before_words_had_accounts_is_found_changed_and_removed
 
     assert "0032_words_of_accounts" in migrate(store_url)
     assert having("v_a", "pump") == [7]
+    assert having("k_kept") == [6], "a note, and no entry"
     run_script(store_url, made.format("new", 8, "valve"))
     run_script(store_url, "UPDATE search_documents SET terms = 'v_a valve' WHERE id = 'old'")
     assert (having("pump"), having("v_a", "valve")) == ([], [7, 8])

@@ -322,10 +322,14 @@ CHAT: dict[str, Rights] = {"WS /ws/chat": PEOPLE}
 CARD = ANYBODY | {"none": MAY}
 # The secret in the path decides, and no token.
 SECRET: Rights = dict.fromkeys(KINDS, HIDDEN)
+# The page is the same for everybody and holds nothing of an account.
+DASHBOARD = (
+    "", "chat", "chat/{id:path}", "board", "sessions", "sessions/{id:path}", "runs", "runs/{id:path}", "memory",
+    "isolation", "isolation/{id:path}", "search", "agents", "goals", "schedules", "spaces", "tokens", "models", "usage",
+    "settings", "health", "tasks/{id:path}",
+)  # fmt: skip
 PAGES: dict[str, Rights] = {
-    "GET /": OPEN,
-    "GET /chat": OPEN,
-    "GET /chat/{key:path}": OPEN,
+    **{f"GET /{page}": OPEN for page in DASHBOARD},
     "GET /static/{path:path}": OPEN,
     "GET /.well-known/agent-card.json": CARD,
     "GET /.well-known/agent.json": CARD,

@@ -115,7 +115,8 @@ async def test_a_search_gives_the_same_at_every_door_and_by_both_names(board: Bo
     answer = await result_of(board.agent, "tools/call", {"name": "board_search", "arguments": {"q": "gasket"}})
     assert ids(answer["structuredContent"]) == wanted
     by_model = await board.by_model("board_search", q="gasket")
-    assert wanted <= ids(by_model)
+    assert wanted - {"log-work", "log-home"} <= ids(by_model)
+    assert not {"log-work", "log-home"} & ids(by_model), "inside a run, a lane recalls itself"
     few = await board.result("clawboard_search", q="gasket", limitTopics=1, limitTasks=0, limitLogs=-5)
     assert [len(few[kind]) for kind in ("topics", "tasks", "logs")] == [1, 1, 1]
     assert ids(await board.result("clawboard_search", q="gasket", topicId="topic-home")) == {
@@ -157,10 +158,24 @@ async def test_a_session_that_the_agent_may_not_see_is_refused_and_a_foreign_nam
 ) -> None:
     await board.owner.post("/api/agents", json={"id": "other", "name": "Other"})
     async with board.server.client(await board.server.token(board.owner, kind="agent", agentId="other")) as other:
-        hidden = await other.post("/agent/clawboard_search", json={"q": "x", "sessionKey": "agent:main:main"})
-        assert refused(hidden)[:2] == (403, "forbidden")
+        await send_and_wait(board.owner, "hello", sessionKey="agent:main:main")
+        rows = (await board.owner.get("/api/sessions/agent:main:main/generations")).json()["sessions"]
+        for hidden in ("agent:main:main", "agent:main:main:v1", rows[0]["sessionId"]):
+            for tool in ("clawboard_search", "board_context"):
+                answer = await other.post(f"/agent/{tool}", json={"q": "x", "sessionKey": hidden})
+                assert refused(answer) == (403, "forbidden", "sessionKey"), (tool, hidden)
+            for path in ("/api/search", "/api/context"):
+                answer = await other.get(path, params={"q": "x", "sessionKey": hidden})
+                assert refused(answer) == (403, "forbidden", "sessionKey"), (path, hidden)
+        said = {"type": "note", "content": "x", "relatedLogId": "log-work", "source": {"sessionKey": "agent:main:main"}}
+        assert refused(await other.post("/api/log", json=said)) == (403, "forbidden", "sessionKey")
+        unopened = await other.get("/api/context", params={"sessionKey": "agent:main:hook:unopened"})
+        assert refused(unopened) == (403, "forbidden", "sessionKey")
         named = await other.post("/agent/clawboard_search", json={"q": "gasket", "sessionKey": "channel:7"})
         assert "log-work" in ids(named.json())
+        for free in ("channel:7", "agent:nobody:main"):
+            answer = await other.post("/agent/clawboard_context", json={"q": "gasket", "sessionKey": free})
+            assert answer.status_code == 200, answer.text
 
 
 @requirement("S4.context.lane.sandbox")
@@ -229,6 +244,26 @@ async def test_a_note_belongs_where_the_entry_does_and_is_found(board: BoardServ
                   {"relatedLogId": "log-work", "taskId": "task-home"}):  # fmt: skip
         answer = await board.call("clawboard_create_note", text="x", **where)
         assert refused(answer)[:2] == (404, "not_found"), where
+
+
+@requirement("S4.tool.strict")
+async def test_every_tool_of_the_board_refuses_what_it_does_not_know_and_wrong_types_by_name(
+    board: BoardServer,
+) -> None:
+    right: dict[str, Json] = {
+        "clawboard_search": {"q": "gasket"}, "clawboard_context": {}, "clawboard_get_topic": {"id": "topic-work"},
+        "clawboard_get_task": {"id": "task-work"}, "clawboard_get_log": {"id": "log-work"},
+        "clawboard_create_note": {"relatedLogId": "log-work", "text": "x"},
+        "clawboard_update_task": {"id": "task-work", "pinned": True},
+    }  # fmt: skip
+    assert right.keys() == BOARD_TOOLS
+    for tool, arguments in right.items():
+        unknown = await board.call(tool, **arguments, surprise=1)
+        assert refused(unknown) == (400, "invalid_params", "surprise"), tool
+        for field, kind in CATALOG.find(tool).schema()["properties"].items():
+            wrong = await board.call(tool, **arguments | {field: {"not": "this"}})
+            assert refused(wrong) == (400, "invalid_params", field), f"{tool} {field} {kind}"
+        assert (await board.call(tool, **arguments)).status_code == 200, tool
 
 
 @requirement("S4.tool.update", "S4.tool.strict")

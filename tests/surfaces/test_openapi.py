@@ -1,6 +1,8 @@
 """The OpenAPI document: valid, complete, and the same every time."""
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -9,11 +11,13 @@ from openapi_spec_validator import validate
 from starlette.routing import Route
 
 from carrel.kernel import Refusal
+from carrel.kernel.limits import SPACES_PER_ACCOUNT_MAX
 from carrel.main.assembly import DESCRIBED, whole_document
 from carrel.sessions.references import parse_reference
 from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN
 from carrel.surfaces.http.described import REFERENCE_SCHEMA
 from tests.harness.server import HttpServer
+from tests.surfaces.api_calls import refused
 
 FILE = {"name": "a.txt", "mimeType": "text/plain", "dataBase64": "YQ=="}
 
@@ -42,7 +46,7 @@ async def test_every_route_of_a_described_surface_is_in_the_document(server: Htt
     described = {(one.method, one.path) for one in DESCRIBED} | {("POST", "/agent/{tool}")}
     for route in server.assembly._routes():
         path = getattr(route, "path", "")
-        if isinstance(route, Route) and path.startswith(("/a2a/{agent}/", "/agent", "/v1/")):
+        if isinstance(route, Route) and (path == "/agent" or path.startswith(("/a2a/{agent}/", "/agent/", "/v1/"))):
             if "/.well-known/" in path or path.startswith("/a2a/{agent}/v1/") or path == "/a2a/{agent}/":
                 continue
             assert {(method, path) for method in (route.methods or set()) - {"HEAD"}} <= described
@@ -204,3 +208,59 @@ def test_the_document_is_the_same_every_time() -> None:
 @pytest.mark.anyio
 async def test_the_server_gives_the_document_to_anybody(nobody: httpx.AsyncClient) -> None:
     assert (await nobody.get("/api/openapi.json")).json() == whole_document()
+
+
+# A list without a bound of its own, and what bounds it.
+BOUNDED_OTHERWISE = {
+    "/a2a/": "a request of A2A has at most A2A_VALUES_MAX values",
+    "/agent/sessions_spawn": "tools.sessions_spawn.attachments.max_files",
+}
+
+
+def unbounded(document: dict[str, Any], schema: Any, at: str, above: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The paths of the lists in a schema that may have any number of items."""
+    if isinstance(schema, list):
+        for one in schema:
+            yield from unbounded(document, one, at, above)
+    if not isinstance(schema, dict):
+        return
+    name = schema.get("$ref", "").rpartition("/")[2]
+    if name and name not in above:
+        yield from unbounded(document, document["components"]["schemas"][name], at, above | {name})
+    if schema.get("type") == "array" and "maxItems" not in schema:
+        yield at
+    for word in ("anyOf", "oneOf", "allOf", "items", "prefixItems", "additionalProperties"):
+        yield from unbounded(document, schema.get(word), at, above)
+    for name, inner in schema.get("properties", {}).items():
+        yield from unbounded(document, inner, f"{at} {name}", above)
+
+
+def test_every_list_in_a_request_has_a_bound() -> None:
+    document = whole_document()
+    found = [
+        at
+        for path, methods in document["paths"].items()
+        for operation in methods.values()
+        for content in operation.get("requestBody", {}).get("content", {}).values()
+        for at in unbounded(document, content["schema"], path)
+    ]
+    assert [at for at in found if not at.startswith(tuple(BOUNDED_OTHERWISE))] == []
+    assert all(any(at.startswith(one) for at in found) for one in BOUNDED_OTHERWISE), "each entry is needed"
+
+
+@pytest.mark.anyio
+async def test_every_read_refuses_more_spaces_than_an_account_can_have(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
+    names = ",".join(f"space-{n}" for n in range(SPACES_PER_ACCOUNT_MAX + 1))
+    paths = [
+        path
+        for path, methods in whole_document()["paths"].items()
+        if any(one["name"] == "allowedSpaceIds" for one in methods.get("get", {}).get("parameters", ()))
+    ]
+    assert len(paths) > 5
+    for path in paths:
+        query = {"allowedSpaceIds": names} | ({"q": "x"} if "search" in path else {})
+        answer = await client.get(path, params=query)
+        assert (path, *refused(answer)) == (path, 400, "invalid_params", "allowedSpaceIds")
+        assert f"at most {SPACES_PER_ACCOUNT_MAX}" in answer.text

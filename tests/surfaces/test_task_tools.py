@@ -102,6 +102,32 @@ async def test_a_call_for_a_task_is_granted_or_refused_at_every_door_alike(
         assert set(model) == set(http) == set(mcp)
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "allowed"),
+    [
+        ("task_status", {"taskId": "x", "status": "won"}, "status must be one of in_progress, review, done, blocked."),
+        ("task_status", {"taskID": "x", "status": "done"}, "There is no field taskID; did you mean taskId?"),
+        ("task_update", {"taskId": "TASK", "status": "won"}, "status must be one of inbox, assigned, in_progress, "),
+        ("task_update", {"taskId": "TASK", "priority": 9}, "priority must be 1 to 5 or one of: critical, high, "),
+        ("task_assign", {"taskId": "TASK", "assigneeSlugs": ["mian"]}, "agent or user 'mian' in this account; did you"),
+        ("task_update", {"taskId": "TASK", "assignedAgentIds": ["mian"]}, "'mian' in this account; did you mean main?"),
+        ("memory_add", {"content": "x", "type": "idea"}, "type must be one of decision, constraint, failure, fix, "),
+    ],
+)
+async def test_a_refused_call_says_at_every_door_what_is_allowed(
+    server: HttpServer, client: httpx.AsyncClient, tool: str, arguments: Json, allowed: str
+) -> None:
+    await client.patch("/api/account", json={"settings": {"orchestratorAgentId": "main"}})
+    task = await new_task(client)
+    given = {name: task["id"] if value == "TASK" else value for name, value in arguments.items()}
+    model = await by_model(server, client, "agent:main:main", tool, given)
+    async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
+        http = (await agent.post(f"/agent/{tool}", json=given)).json()
+        mcp = text_of(await call(agent, tool, given))
+    for told in (model, http, mcp):
+        assert allowed in told["error"]["message"]
+
+
 @requirement("S0.agent.key")
 async def test_a_task_lane_is_named_in_every_spelling(server: HttpServer, client: httpx.AsyncClient) -> None:
     task = await new_task(client)

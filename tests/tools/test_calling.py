@@ -108,6 +108,20 @@ async def test_asking_and_declining_end_the_turn(turn: TurnCaller) -> None:
     assert declined.ends == Failed(code="rejected", message="No.", reason="rejected")
 
 
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "JavaScript://example.com/%0aalert(1)", "data:text/html,x", "file:///etc/passwd",
+            "//example.com", "https://", "http:///x", " javascript:alert(1)", "https:example.com"],
+)  # fmt: skip
+async def test_an_artifact_links_to_the_web_and_to_nothing_else(turn: TurnCaller, url: str) -> None:
+    refused, _ = await turn.call("artifact_add", {"url": url}, "1:a")
+    assert refused["error"] == {
+        "code": "invalid_params",
+        "message": "url must begin with http:// or https:// and name a host.",
+    }
+    added, _ = await turn.call("artifact_add", {"url": "HTTPS://example.com/a"}, "1:b")
+    assert "artifactId" in added
+
+
 async def test_an_artifact_grows_by_parts(turn: TurnCaller) -> None:
     added, _ = await turn.call("artifact_add", {"text": "one", "artifactId": "report", "name": "Report"}, "1:a")
     taken, _ = await turn.call("artifact_add", {"text": "two", "artifactId": "report"}, "1:b")

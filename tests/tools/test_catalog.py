@@ -1,9 +1,11 @@
 """The catalog: one definition per tool, from which its schema, offer and refusals come."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
-from carrel.agents import Profile, ToolRules
+from carrel.agents import ToolRules
 from carrel.kernel import Code, Refusal
 from carrel.tools import CATALOG, Permitted
 from tests.requirements.mark import requirement
@@ -55,6 +57,43 @@ def test_invalid_arguments_are_refused_with_the_name_of_the_tool(name: str, argu
     assert name in refused.value.message
 
 
+def words_of(field: dict[str, Any]) -> list[str]:
+    """Return the words that a field of a schema takes; none if it takes anything else."""
+    kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
+    listed = [kind["enum"] for kind in kinds if "enum" in kind]
+    return [word for word in listed[0] if word is not None] if len(listed) == len(kinds) == 1 else []
+
+
+def test_a_wrong_word_is_refused_with_the_words_to_choose_from() -> None:
+    seen = 0
+    for tool in CATALOG.offered():
+        for field, words in ((name, words_of(one)) for name, one in tool.schema()["properties"].items()):
+            if not words:
+                continue
+            given = {field: "nonsense"} | {one: "x" for one in tool.schema().get("required", ()) if one != field}
+            with pytest.raises(Refusal) as refused:
+                tool.read_params(msgspec.json.encode(given).decode())
+            named = refused.value.message.removeprefix(f"{tool.name}: {field} must be one of ").rstrip(".")
+            assert (sorted(named.split(", ")), refused.value.field) == (sorted(words), field), refused.value.message
+            seen += 1
+    assert seen >= 8
+    with pytest.raises(Refusal, match=r"status must be one of in_progress, review, done, blocked\."):
+        CATALOG.find("task_status").read_params('{"taskId": "x", "status": "completed"}')
+
+
+def test_an_unknown_field_is_refused_with_the_closest_one_or_with_all() -> None:
+    for tool in CATALOG.offered():
+        fields = list(tool.schema()["properties"])
+        with pytest.raises(Refusal) as refused:
+            tool.read_params('{"zzzz": 1}')
+        listed = f"; the fields are {', '.join(fields)}." if fields else "."
+        assert refused.value.message == f"{tool.name}: There is no field zzzz{listed}"
+    with pytest.raises(Refusal, match=r"There is no field session_key; did you mean sessionKey\?"):
+        CATALOG.find("session_status").read_params('{"session_key": "main"}')
+    with pytest.raises(Refusal, match=r"There is no tool 'task_stauts'; did you mean task_status\?"):
+        CATALOG.find("task_stauts")
+
+
 def test_arguments_may_contain_the_text_of_an_escaped_nul() -> None:
     asked = CATALOG.find("request_input").read_params(r'{"question": "Is it \\u0000?"}')
     assert msgspec.to_builtins(asked)["question"] == r"Is it \u0000?"
@@ -76,7 +115,7 @@ def test_arguments_may_be_empty_if_nothing_is_required() -> None:
 )
 def test_a_wrapper_refuses_exactly_what_it_hides(rules: ToolRules, left: list[str]) -> None:
     known = {"artifact_add", "decline", "request_input", "session_status"}
-    toolset = Permitted(CATALOG, Profile(tools=rules))
+    toolset = Permitted(CATALOG, rules)
     assert [tool.name for tool in toolset.offered() if tool.name in known] == left
     for tool in CATALOG.offered():
         if tool in toolset.offered():

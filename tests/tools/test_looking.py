@@ -101,6 +101,30 @@ async def test_kinds_filter_rows_and_unknown_kinds_are_ignored(caller: MainAgent
     assert (await caller.ask("sessions_list", kinds=["nonsense"]))["count"] == 8
 
 
+@requirement("S2.key.internal")
+@pytest.mark.parametrize("rest", ["cron:nightly", "hook:h1", "node-n1"])
+async def test_a_short_key_of_a_schedule_a_hook_or_a_node_names_a_lane_of_the_calling_agent(
+    caller: MainAgent, rest: str
+) -> None:
+    await caller.engine.make_agent("other")
+    await caller.lane(rest, agent="other")
+    with pytest.raises(Refusal):
+        await caller.ask("session_status", sessionKey=rest)
+    own = await caller.lane(rest)
+    assert (await caller.ask("session_status", sessionKey=rest))["sessionKey"] == own
+
+
+@requirement("S2.key.group")
+@pytest.mark.parametrize("rest", ["telegram:group:g1", "discord:channel:c1"])
+async def test_a_room_is_named_by_its_full_key_in_every_tool(caller: MainAgent, rest: str) -> None:
+    key = await caller.lane(rest)
+    await caller.said(rest, ("user", "hello room"))
+    told = await caller.ask("sessions_history", sessionKey=key)
+    assert (told["sessionKey"], told["messages"][0]["content"][0]["text"]) == (key, "hello room")
+    assert (await caller.ask("session_status", sessionKey=key))["sessionKey"] == key
+    assert key in keys(await caller.ask("sessions_list"))
+
+
 @requirement("S2.list.limit", "S2.list.active")
 async def test_a_list_is_bounded_and_can_be_limited_to_recent_sessions(caller: MainAgent) -> None:
     caller.engine.advance(600)

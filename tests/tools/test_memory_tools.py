@@ -6,11 +6,11 @@ import pytest
 from msgspec import structs
 
 from carrel.agents import BehaviorFlags, change_agent, require_agent
-from carrel.kernel import SessionKey
-from carrel.memory import Scope
+from carrel.kernel import SessionKey, ToolVisibility
+from carrel.memory import Reader, Scope
 from carrel.storage import Tx
 from carrel.tools import Caller
-from carrel.tools.memory.readers import memory_reader
+from carrel.tools.memory.readers import context_reader, memory_reader
 from tests.memory.places import Notebook, counted
 from tests.requirements.mark import requirement
 from tests.tools.task_world import Seat, TaskWorld, open_world, twin_of
@@ -48,6 +48,24 @@ async def may_promote(world: TaskWorld, agent: str, flag: bool) -> None:
 async def contents(seat: Seat, query: str) -> list[str]:
     """Return what a search finds."""
     return [item["content"] for item in (await seat.call("memory_search", query=query))["items"]]
+
+
+async def test_an_agent_that_looks_at_another_session_is_shown_none_of_its_memory(world: TaskWorld) -> None:
+    mine, other = await seat_in(world, "hook:a"), await seat_in(world, "hook:b")
+    views = ToolVisibility(mode="all", key=mine.run.session_key, rule="", others_enabled=True)
+    agent = structs.replace(mine.caller.access, view=views)
+
+    def readers(tx: Tx) -> list[Reader | None]:
+        keys = (mine.run.session_key, other.run.session_key)
+        return [context_reader(tx, asking, key) for asking in (agent, world.owner) for key in keys]
+
+    own, foreign, *of_person = await world.engine.read(readers)
+    assert own is not None
+    assert "session:hook:a" in [str(scope) for scope in own.chain]
+    assert foreign is None, "though it may see the session"
+    assert [None if found is None else str(found.chain[0]) for found in of_person] == [
+        "session:hook:a", "session:hook:b",
+    ]  # fmt: skip
 
 
 @requirement("S3.x.tools.scoped", "S3.scope.persist.task", "S3.scope.persist.session", "S3.x.goal.noleak")
@@ -149,6 +167,6 @@ async def test_a_search_of_many_long_memories_stays_within_a_tools_result(world:
     for n in range(60):
         tags = tuple(f"{n}-{at}-{'x' * 50}" for at in range(32))
         await notes.keep(f"door {n} " + "long " * 300, "session:hook:a", "writer", tags=tags)
-    found = await (await seat_in(world, "hook:a")).call("memory_search", query="door", limit=50)
+    found = await (await seat_in(world, "hook:a")).call("memory_search", query="doors", limit=500)
     assert 5 < len(found["items"]) <= 50
     assert all(len(item["content"]) <= 600 for item in found["items"])

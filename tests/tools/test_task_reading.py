@@ -1,11 +1,12 @@
 """The tools that read tasks: what they return, how much of it, and to whom."""
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from carrel.kernel.limits import TOOL_RESULT_BYTES_MAX
+from carrel.kernel.limits import TOOL_MESSAGE_CHARS_MAX, TOOL_RESULT_BYTES_MAX
 from carrel.tools import CATALOG
 from tests.requirements.mark import requirement
 from tests.tools.task_world import TASK_TOOLS, TaskWorld, open_world, twin_of
@@ -65,7 +66,7 @@ async def test_a_long_thread_keeps_its_newest_messages_within_the_limit_of_a_res
     for at in range(30):
         await world.say(task.id, f"{at} " + "x" * 20_000)
     read = await (await world.seat("writer", task.id)).call("task_history", taskId=task.id)
-    assert "truncated" not in read
+    assert "bytes" not in read
     assert read["messages"][-1]["content"].startswith("29 ")
     assert 5 < len(read["messages"]) < 30
     assert len(str(read)) < TOOL_RESULT_BYTES_MAX
@@ -180,3 +181,24 @@ async def test_the_thread_and_the_task_are_shown_to_the_orchestrator(world: Task
     assert [message["content"] for message in thread["messages"]] == ["message 1", "message 2"]
     assert set(thread) == {"messages"}
     assert (await chief.call("task_get", taskId=task.id))["task"]["lastMessageAt"] is not None
+
+
+@requirement("S2.x.history.caps")
+async def test_the_history_of_a_task_is_cut_and_redacted_as_that_of_a_session(world: TaskWorld) -> None:
+    task = await world.task()
+    for number in range(40):
+        await world.say(task.id, f"{number} " + "word " * 1_200)
+    secrets = (
+        "Bearer abcdefghijklmnopqrstuvwxyz012345", "sk-abcdefghijklmnopqrstuvwxyz", "crl_owner_abc_" + "0" * 64,
+        "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----",
+    )  # fmt: skip
+    for secret in secrets:
+        await world.say(task.id, f"the secret is {secret}")
+    told = await (await world.seat("writer", task.id)).call("task_history", taskId=task.id, messageLimit=200)
+    assert (told["truncated"], told["contentTruncated"], told["contentRedacted"]) == (True, True, True)
+    assert told["droppedMessages"] + len(told["messages"]) == 44
+    assert all(len(message["content"]) <= TOOL_MESSAGE_CHARS_MAX for message in told["messages"])
+    assert len(json.dumps(told).encode()) <= TOOL_RESULT_BYTES_MAX
+    for secret in secrets:
+        assert secret.split()[-1] not in json.dumps(told), secret
+    assert len([message for message in told["messages"] if "[redacted]" in message["content"]]) == len(secrets)

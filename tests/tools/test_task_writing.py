@@ -8,6 +8,7 @@ from msgspec import structs
 
 from carrel.agents import BehaviorFlags, change_agent, require_agent
 from carrel.kernel import Access, SessionKey
+from carrel.sessions import generations_of, open_generation
 from carrel.storage import Tx
 from carrel.work.model import AGENT_STATUSES
 from tests.requirements.mark import requirement
@@ -141,6 +142,7 @@ async def test_a_task_begins_in_one_of_four_statuses(world: TaskWorld) -> None:
         assert [(one["from"], one["to"]) for one in moves] == [("inbox", status)], "no move back"
 
 
+@requirement("S0.work.assign")
 async def test_the_orchestrator_assigns_others_by_slug_and_never_itself(world: TaskWorld) -> None:
     chief = await world.seat("chief")
     made = (await chief.call("task_create", title="x", assigneeSlugs=["writer", "chief", "owners"]))["task"]
@@ -171,8 +173,11 @@ async def test_a_task_that_cannot_be_assigned_is_not_created(world: TaskWorld) -
     assert await world.counts() == before
 
 
+@requirement("S0.close.archived")
 async def test_the_orchestrator_writes_to_threads_and_archives(world: TaskWorld) -> None:
     task = await world.task(assigned_agent_ids=("writer",))
+    key = SessionKey.of("writer", f"task:{task.id}")
+    await world.engine.db.write(lambda tx: open_generation(tx, world.access, key))
     chief, lane = await world.seat("chief"), SessionKey.of("writer", f"task:{task.id}")
     posted = await chief.call("task_message", taskId=task.id, content="Which colour, @writer?")
     assert (posted["message"]["authorId"], posted["message"]["mentions"]) == ("chief", [])
@@ -180,6 +185,8 @@ async def test_the_orchestrator_writes_to_threads_and_archives(world: TaskWorld)
     gone = await chief.call("task_delete", taskId=task.id, reason="the fence fell")
     assert gone["task"]["status"] == "archived"
     assert await world.engine.live(lane) == []
+    (session,) = await world.engine.read(lambda tx: generations_of(tx, world.access, str(key)))
+    assert session.closed_reason == "task_archived"
     assert "the fence fell" in str((await chief.call("task_history", taskId=task.id))["activities"])
 
 

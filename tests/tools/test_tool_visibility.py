@@ -7,7 +7,7 @@ import pytest
 from carrel.agents import Agent, Profile
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import SandboxDefaultsSettings, ToolsSessionsSettings, ToolsSettings
-from carrel.sessions import visibility_of
+from carrel.visibility import visibility_of
 from tests.requirements.mark import requirement
 from tests.tools.visibility_cases import compare
 

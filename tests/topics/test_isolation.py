@@ -25,17 +25,9 @@ from carrel.journal import (
 )
 from carrel.kernel import Access, Provenance
 from carrel.storage import Tx
-from carrel.topics import (
-    NewTopic,
-    TopicChange,
-    TopicFilter,
-    change_topic,
-    list_topics,
-    put_topic,
-    remove_topic,
-    seen_entries,
-)
-from carrel.work import TaskChange, TaskFilter, change_task, list_tasks, visible_changes, visible_events
+from carrel.topics import NewTopic, TopicChange, TopicFilter, change_topic, list_topics, put_topic, remove_topic
+from carrel.visibility import seen_entries, visible_events
+from carrel.work import TaskChange, TaskFilter, change_task, list_tasks, visible_changes
 from tests.harness.engine import lane_key
 from tests.requirements.mark import requirement
 from tests.topics.board_model import DEFAULT, Board, Item, spaces_named
@@ -275,7 +267,7 @@ class World:
     async def check_events(self, reader: Reader) -> None:
         def work(tx: Tx) -> tuple[list[Event], set[int]]:
             events = events_after(tx, self.desk.access, 0, limit=MUCH)
-            return events, {event.seq for event in visible_events(tx, reader.access, events, reader.scope(tx))}
+            return events, {event.seq for event in visible_events(tx, reader.access, events, reader.scope(tx).allowed)}
 
         events, shown = await self.desk.read(work)
         for event in events:

@@ -9,6 +9,7 @@ from msgspec import structs
 from carrel.access import every_space, make_space, remove_space
 from carrel.journal import DEFAULT_SPACE, NewEntry, append_entry, entries_by_id, events_after
 from carrel.kernel import Access, Code, Provenance, Refusal
+from carrel.kernel.limits import TOPIC_DEPTH_MAX
 from carrel.storage import Tx
 from carrel.topics import (
     NewTopic,
@@ -21,12 +22,12 @@ from carrel.topics import (
     readable_topic,
     remove_topic,
     reorder_topics,
-    seen_entries,
     set_topic_digest,
     spaces_of_topic,
     topics_by_id,
 )
-from carrel.work import Task, visible_changes
+from carrel.visibility import seen_entries
+from carrel.work import Task, TaskChange, change_task, visible_changes
 from tests.requirements.mark import requirement
 from tests.work.desk import Desk, open_desk
 
@@ -109,6 +110,40 @@ async def test_only_new_tags_or_a_space_move_a_topic(desk: Desk) -> None:
     assert await spaces(desk, topic) == {"space-work", "space-garden"}
     assert (await change(desk, topic, space_id=DEFAULT_SPACE)).tags == ("Garden",)
     assert await spaces(desk, topic) == {DEFAULT_SPACE, "space-garden"}
+    again = await change(desk, topic, description="Dig", tags=("Garden",))
+    assert again.space_id == DEFAULT_SPACE, "tags that it has already do not take it back"
+
+
+@requirement("S4.x.tag.rehome")
+async def test_a_change_of_anything_but_tags_and_space_leaves_a_topic_where_it_is(desk: Desk) -> None:
+    """Its tags name another space than the one it was put into, so deriving it anew would move it."""
+    topic = await put(desk, "Launch", tags=("Work",), space_id=DEFAULT_SPACE)
+    changes: dict[str, Any] = {
+        "name": "Start", "description": "All of it", "status": "snoozed", "snoozed_until": 1, "priority": "high",
+        "parent_id": (await put(desk, "Parent")).id, "pinned": True, "color": "#00f", "sort_index": 2.5,
+    }  # fmt: skip
+    assert changes.keys() == set(TopicChange.__struct_fields__) - {"tags", "space_id"}
+    for field, value in changes.items():
+        assert (await change(desk, topic, **{field: value})).space_id == DEFAULT_SPACE, field
+    assert (await put(desk, "Again", id=topic.id)).space_id == DEFAULT_SPACE, "written again"
+    digested = await desk.db.write(lambda tx: set_topic_digest(tx, desk.access, topic.id, "We launch in May."))
+    assert digested.space_id == DEFAULT_SPACE
+    assert await spaces(desk, topic) == {DEFAULT_SPACE, "space-work"}
+
+
+@requirement("S4.x.tag.rehome")
+async def test_a_change_of_a_task_leaves_it_in_its_space_unless_it_is_given_one_or_a_topic(desk: Desk) -> None:
+    home = await space(desk, "Home")
+    task = await desk.create("writer", tags=("Work",), space_id=home)
+    changes: dict[str, Any] = {
+        "title": "x", "description": "y", "priority": 1, "tags": ("Garden",), "status": "in_progress", "pinned": True,
+        "due_date": 1, "snoozed_until": 1, "color": "#00f", "sort_index": 2.5, "metadata": {"a": 1},
+        "assigned_agent_ids": ("critic",),
+    }  # fmt: skip
+    for field, value in changes.items():
+        changed = TaskChange(**{field: value})
+        await desk.db.write(lambda tx, changed=changed: change_task(tx, desk.access, task.id, changed, desk.rules))  # type: ignore[misc]
+        assert (await desk.task(task)).space_id == home, field
 
 
 async def test_a_known_id_changes_the_topic_and_leaves_what_was_not_sent(desk: Desk) -> None:
@@ -246,6 +281,15 @@ async def test_a_topic_is_no_part_of_itself(desk: Desk) -> None:
     with pytest.raises(Refusal) as refused:
         await change(desk, above, parent_id=below.id)
     assert (refused.value.code, refused.value.field) == (Code.INVALID_PARAMS, "parentId")
+
+
+async def test_topics_are_nested_up_to_a_limit(desk: Desk) -> None:
+    above: str | None = None
+    for n in range(TOPIC_DEPTH_MAX):
+        above = (await put(desk, f"Level {n}", parent_id=above)).id
+    with pytest.raises(Refusal) as refused:
+        await put(desk, "Too deep", parent_id=above)
+    assert (refused.value.code, refused.value.field) == (Code.LIMIT_REACHED, "parentId")
 
 
 @requirement("S4.space.log")

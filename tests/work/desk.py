@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import structs
 
 from carrel.access import account_of, make_user
-from carrel.agents import change_account, every_agent
+from carrel.agents import change_account, change_agent, every_agent, require_agent
 from carrel.journal import Event, append_entry
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.notifications import newest_notifications
@@ -18,7 +18,6 @@ from carrel.sessions import Session, generations_of, open_generation
 from carrel.storage import Tx
 from carrel.work import (
     NewTask,
-    Notified,
     ResponseRequests,
     RunEnds,
     Task,
@@ -33,6 +32,7 @@ from carrel.work import (
 )
 from carrel.work.moves import Moved
 from carrel.work.notice_store import live_runs_of_task
+from carrel.work.notices import Notified
 from carrel.work.store import parties_of
 from tests.harness.engine import Engine, open_engine
 
@@ -66,6 +66,14 @@ class Desk(Engine):
     async def settings(self, access: Access | None = None, **changes: Any) -> None:
         """Change the settings of the account."""
         await self.db.write(lambda tx: change_account(tx, access or self.access, None, changes))
+
+    async def disable(self, agent_id: str) -> None:
+        """Disable an agent."""
+
+        def work(tx: Tx) -> None:
+            change_agent(tx, self.access, structs.replace(require_agent(tx, self.access, agent_id), enabled=False))
+
+        await self.db.write(work)
 
     async def coordinate(self) -> str:
         """Make `chief` the orchestrator; return the id of its chat."""

@@ -20,7 +20,7 @@ async def test_assigning_moves_the_task_out_of_the_inbox_and_notifies_once(desk:
     assert await desk.told(task) == [("writer", "assignment")]
     (note,) = await desk.mailbox(ada.actor_id)
     assert (note.type, note.task_id, note.read_at) == ("assignment", task.id, None)
-    assert note.title == "Olga assigned you: Write the report"
+    assert note.title == "Olga assigned you to: Write the report"
     assert await desk.subscribers(task) == {"owners", "writer", ada.actor_id}
     assert len(await desk.events("task.assigned")) == 1
 
@@ -58,6 +58,9 @@ async def test_what_cannot_be_assigned_is_refused(desk: Desk) -> None:
     assert await desk.refused(desk.assign(task, "nobody")) == Code.INVALID_PARAMS
     assert await desk.refused(desk.assign(task, user_ids=("nobody",))) == Code.INVALID_PARAMS
     assert await desk.refused(desk.assign(task, "critic", access=desk.agent("writer"))) == Code.FORBIDDEN
+    await desk.disable("critic")
+    assert await desk.refused(desk.assign(task, "writer", "critic")) == Code.FORBIDDEN
+    assert (await desk.task(task)).status == "inbox", "all or none"
     await desk.move(task, "archived")
     assert await desk.refused(desk.assign(task, "writer")) == Code.ILLEGAL_TRANSITION
 

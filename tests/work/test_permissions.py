@@ -78,13 +78,14 @@ async def test_a_token_of_a_program_may_not_use_tasks(desk: Desk) -> None:
 async def test_an_agent_limited_to_spaces_reads_its_assignments_and_the_task_of_its_run(desk: Desk) -> None:
     await desk.db.write(lambda tx: make_agent(tx, desk.access, "guest", "Guest", Profile(space_ids=("space-other",))))
     own, other = await desk.create("guest", title="own"), await desk.create("writer", title="other")
-    guest = desk.agent("guest")
+    # As its token gives it: an agent's access has the agent's spaces.
+    guest = structs.replace(desk.agent("guest"), space_ids=("space-other",))
     assert await desk.refused(desk.read(lambda tx: readable_task(tx, guest, other.id)[0])) == Code.NOT_FOUND
     assert (await desk.read(lambda tx: readable_task(tx, guest, own.id)[0])).id == own.id
     found = await desk.read(lambda tx: list_tasks(tx, guest, TaskFilter(), before=None, limit=10))
     assert [task.id for task in found] == [own.id]
     run = await desk.say(lane("guest", other), "hello")
-    within = desk.agent("guest", run)
+    within = structs.replace(desk.agent("guest", run), space_ids=("space-other",))
     assert (await desk.read(lambda tx: readable_task(tx, within, other.id)[0])).id == other.id
 
 

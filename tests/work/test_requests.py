@@ -68,6 +68,12 @@ async def test_an_agent_asks_neither_itself_nor_who_is_not_there(desk: Desk) -> 
     ]  # fmt: skip
 
 
+async def test_an_agent_that_is_disabled_is_not_asked(desk: Desk) -> None:
+    task = await desk.create("writer")
+    await desk.disable("critic")
+    assert await held_back(desk, task, "critic") == [("critic", "not_found")]
+
+
 async def test_what_cannot_be_asked_is_refused(desk: Desk) -> None:
     task = await desk.create("writer")
     writer = desk.agent("writer")

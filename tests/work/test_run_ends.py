@@ -1,18 +1,23 @@
 """What the end of a run means for its task, handled once, also across a crash and by two servers."""
 
 import asyncio
+from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
 
 from carrel.kernel import Code
 from carrel.runs import Failed, deliver
 from carrel.sessions import Session
+from carrel.storage import Tx
 from carrel.work import RunEnds, read_thread
-from tests.harness.engine import envelope, within
+from tests.harness.engine import envelope, until_found
+from tests.harness.wrapped_database import WrappedDatabase
 from tests.requirements.mark import requirement
 from tests.work.desk import Desk, lane, open_desk
 
 pytestmark = pytest.mark.anyio
+T = TypeVar("T")
 
 
 async def messages(desk: Desk, task_id: str) -> list[tuple[str, str]]:
@@ -112,17 +117,24 @@ async def test_two_servers_handle_an_end_once(desk: Desk) -> None:
     assert (await desk.task(task)).status == "in_progress"
 
 
+class BrokenOnce(WrappedDatabase):
+    """A store whose first write fails."""
+
+    is_broken = True
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        if self.is_broken:
+            self.is_broken = False
+            raise ValueError("broken")
+        return await super().write(work)
+
+
 async def test_an_end_that_cannot_be_handled_is_looked_at_again_later(desk: Desk) -> None:
     await desk.create("writer")
     held = await desk.take_one()
     await desk.hear(held)
     await desk.reply(held)
-
-    class Broken(RunEnds):
-        def advance(self, tx: object, item: object) -> None:
-            raise ValueError("broken")
-
-    duty = Broken(desk.db, desk.rules)
+    duty = RunEnds(BrokenOnce(desk.db), desk.rules)
     (end,) = await desk.read(lambda tx: duty.take(tx, 10))
     with pytest.raises(ValueError, match="broken"):
         await duty.do(end)
@@ -144,11 +156,5 @@ async def test_the_duty_wakes_by_itself(store_url: str) -> None:
         held = await desk.take_one()
         await desk.hear(held)
         await desk.reply(held)
-
-        async def is_taken_up() -> None:
-            ring = desk.db.bell("task_run_ends")
-            while (await desk.task(task)).status != "in_progress":
-                await ring.wait(ring.version, 0.1)
-
-        await within(is_taken_up())
+        await until_found(lambda: desk.task(task), lambda now: now.status == "in_progress")
         serving.cancel()

@@ -1,9 +1,7 @@
 """Why a task is not moving: every code, and what can be done."""
 
 import pytest
-from msgspec import structs
 
-from carrel.agents import change_agent, require_agent
 from carrel.runs import NeedsInput
 from carrel.work import Task, explain_task
 from tests.work.desk import Desk, lane
@@ -42,9 +40,7 @@ async def test_a_task_that_waits_for_another_or_for_somebody_says_so(desk: Desk)
     assert await codes(desk, task) == (False, ["waiting_dependency", "waiting_input"])
     await desk.move(other, "archived")
     assert await codes(desk, task) == (False, ["waiting_input"])
-    agent = await desk.read(lambda tx: require_agent(tx, desk.access, "writer"))
-    off = structs.replace(agent, enabled=False)
-    await desk.db.write(lambda tx: change_agent(tx, desk.access, off))
+    await desk.disable("writer")
     assert await codes(desk, task) == (False, ["agent_disabled"])
 
 

@@ -141,7 +141,9 @@ class A2aCodec:
             return A2aRequest(method="POST", url=self.interface.url, headers=headers, body=_json(call))
         base = self.interface.url.rstrip("/") + (f"/{_segment(tenant)}" if tenant else "")
         if method == "GET":
-            search = "?" + urlencode({key: _plain(value) for key, value in query.items()}) if query else ""
+            given = query or {}
+            plain = {key: str(value).lower() if isinstance(value, bool) else value for key, value in given.items()}
+            search = f"?{urlencode(plain)}" if plain else ""
             return A2aRequest(method=method, url=base + path + search, headers=headers)
         return A2aRequest(method=method, url=base + path, headers=headers, body=_json(params))
 
@@ -168,7 +170,3 @@ def _json(value: Any) -> bytes:
 
 def _segment(text: str) -> str:
     return quote(text, safe="")
-
-
-def _plain(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

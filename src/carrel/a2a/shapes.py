@@ -4,6 +4,7 @@ Readers are lenient: they look at the shape of each value and not at the declare
 Unknown fields are kept.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 Item = dict[str, Any]
@@ -67,11 +68,10 @@ def read_message(value: Item) -> Item:
     return message
 
 
-def read_artifact(value: Item) -> Item:
-    """Return an artifact in the form of 1.0."""
-    artifact = _without_kind(value)
-    artifact["parts"] = [read_part(part) for part in items_of(value.get("parts"))]
-    return artifact
+def read_artifact(value: Any) -> Item:
+    """Return an artifact in the form of 1.0; a missing one is empty."""
+    artifact = _without_kind(value if isinstance(value, dict) else {})
+    return artifact | {"parts": [read_part(part) for part in items_of(artifact.get("parts"))]}
 
 
 def read_part(value: Item) -> Item:
@@ -111,22 +111,13 @@ def _write_part_03(part: Item) -> Item:
     return kept | {"kind": "file", "file": {name: value for name, value in moved.items() if value is not None}}
 
 
-def _read_status_update(value: Item) -> Item:
-    return _without_kind(value) | {"status": read_status(value.get("status"))}
-
-
-def _read_artifact_update(value: Item) -> Item:
-    artifact = value.get("artifact")
-    return _without_kind(value) | {"artifact": read_artifact(artifact if isinstance(artifact, dict) else {})}
-
-
 def _without_kind(value: Item) -> Item:
     return {name: inner for name, inner in value.items() if name != "kind" and inner is not None}
 
 
-_READERS = {
+_READERS: dict[str, Callable[[Item], Item]] = {
     "task": read_task,
     "message": read_message,
-    "statusUpdate": _read_status_update,
-    "artifactUpdate": _read_artifact_update,
+    "statusUpdate": lambda value: _without_kind(value) | {"status": read_status(value.get("status"))},
+    "artifactUpdate": lambda value: _without_kind(value) | {"artifact": read_artifact(value.get("artifact"))},
 }

@@ -70,7 +70,8 @@ def mint_token(tx: Tx, access: Access, new: NewToken) -> tuple[Token, str]:
 
 def mint_run_token(tx: Tx, access: Access, agent_id: str, run_id: str) -> str:
     """Create a run's token and return its secret; earlier tokens of the run become invalid."""
-    store.delete_run_tokens(tx, access, run_id)
+    if store.delete_run_tokens(tx, access, run_id):
+        tx.wake(access.rights_bell)
     new = NewToken(kind="run", name=run_id, agent_id=agent_id, run_id=run_id)
     return mint_token(tx, access, new)[1]
 
@@ -87,6 +88,7 @@ def revoke(tx: Tx, access: Access, token_id: str) -> None:
         raise Refusal(Code.CONFLICT, "This is the account's last owner token; create another one first.")
     if not store.revoke_token(tx, access, token_id):
         raise not_found("token")
+    tx.wake(access.rights_bell)
 
 
 def sign_in(tx: Tx, secret: str) -> tuple[Access, str]:
@@ -103,6 +105,7 @@ def sign_in(tx: Tx, secret: str) -> tuple[Access, str]:
 def sign_out(tx: Tx, access: Access, cookie: str) -> None:
     """Invalidate a sign-in cookie."""
     store.delete_login(tx, access, secret_digest(cookie))
+    tx.wake(access.rights_bell)
 
 
 def _access(bearer: store.Bearer | None) -> Access | None:
@@ -123,7 +126,11 @@ def _access(bearer: store.Bearer | None) -> Access | None:
         run_id=bearer.run_id,
         agent_ids=_names(bearer.agent_ids),
         space_ids=_names(bearer.space_ids),
+        behalf=bearer.run_behalf,
+        expires_at=bearer.expires_at,
     )
+    if bearer.run_space_ids is not None:
+        access = structs.replace(access, space_ids=access.narrowed(_names(bearer.run_space_ids)))
     if bearer.agent_profile is None:
         return access
     return structs.replace(access, space_ids=access.narrowed(_profile(bearer.agent_profile).space_ids))

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from carrel.kernel import new_secret
+from carrel.kernel.settings import Recall
 
 TokenKind = Literal["owner", "user", "agent", "run", "client"]
 Role = Literal["owner", "member"]
@@ -19,6 +20,8 @@ class Account(Struct, frozen=True, kw_only=True):
     name: str
     settings: dict[str, Any]
     created_at: int
+    # What the server's settings say of lanes for which nobody has chosen.
+    recall_default: Recall = "own"
 
 
 class User(Struct, frozen=True, kw_only=True):

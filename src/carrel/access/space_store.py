@@ -60,15 +60,6 @@ def set_edge(tx: Tx, access: Access, space_id: str, target_id: str, *, visible: 
     tx.run(sql, access, space_id=space_id, target_id=target_id, visible=int(visible))
 
 
-def edges(tx: Tx, access: Access) -> dict[str, dict[str, bool]]:
-    """Return every known edge of the account: space, target, whether it is visible."""
-    sql = "SELECT space_id, target_id, visible FROM space_edges WHERE account_id = :account ORDER BY target_id"
-    found: dict[str, dict[str, bool]] = {}
-    for space_id, target_id, visible in tx.all(sql, access):
-        found.setdefault(space_id, {})[target_id] = bool(visible)
-    return found
-
-
 def edges_of(tx: Tx, access: Access, space_id: str) -> dict[str, bool]:
     """Return the known edges of one space: target, whether it is visible."""
     sql = "SELECT target_id, visible FROM space_edges WHERE account_id = :account AND space_id = :id ORDER BY target_id"

@@ -10,13 +10,15 @@ from carrel.access import space_store
 from carrel.access.model import Space
 from carrel.access.store import hold_account
 from carrel.journal import DEFAULT_SPACE, About, append_event, json_text
-from carrel.kernel import Access, Code, Refusal, invalid, iso, not_found
+from carrel.kernel import Access, Code, Refusal, Shape, invalid, not_found
 from carrel.kernel.limits import NAME_CHARS_MAX, SPACE_ID_CHARS_MAX, SPACES_PER_ACCOUNT_MAX
 from carrel.storage import Tx
 
 _ID = re.compile(r"space-[a-z0-9]+(-[a-z0-9]+)*")
 _OTHER = re.compile(r"[^a-z0-9]+")
 _PREFIX = "space:"
+# Who may make spaces.
+_MAKERS = ("owner", "system")
 # Labels that all mean the default space.
 _DEFAULT_LABELS = ("default", "global", "all", "all-spaces")
 
@@ -31,7 +33,7 @@ class SpaceChange(Struct, frozen=True, kw_only=True):
     default_visible: bool | UnsetType = UNSET
 
 
-class SpaceShape(Struct, frozen=True, kw_only=True, rename="camel"):
+class SpaceShape(Shape, frozen=True, kw_only=True):
     """A space as surfaces show it; `connectivity` says which others are visible from it."""
 
     id: str
@@ -182,13 +184,18 @@ def space_of_tag(tag: str) -> str | None:
 
 
 def ensure_spaces_of_tags(tx: Tx, access: Access, tags: Iterable[str]) -> tuple[str, ...]:
-    """Make the spaces that tags name and that are missing; return the ids of all of them, in the order of the tags."""
+    """Make the spaces that tags name and that are missing; return the ids of all of them, in the order of the tags.
+
+    Only owners make spaces. For anybody else a tag of a missing space, like one of a hidden space, names none.
+    """
     labels: dict[str, str] = {}
     for tag in tags:
         space_id, text = space_of_tag(tag), tag.strip()
         if space_id is not None:
             label = text[len(_PREFIX) :].strip() if text.lower().startswith(_PREFIX) else text
             labels.setdefault(space_id, label)
+    if access.kind not in _MAKERS:
+        return tuple(space.id for space in every_space(tx, access) if space.id in labels)
     for space_id, label in labels.items():
         if space_store.space_by_id(tx, access, space_id) is None:
             make_space(tx, access, label[:NAME_CHARS_MAX], space_id=space_id)
@@ -197,20 +204,11 @@ def ensure_spaces_of_tags(tx: Tx, access: Access, tags: Iterable[str]) -> tuple[
 
 def space_shapes(tx: Tx, access: Access, spaces: list[Space]) -> list[SpaceShape]:
     """Return spaces as surfaces show them, with edges to spaces that the caller may see."""
-    known = space_store.edges(tx, access)
-    return [_shape(space, known.get(space.id, {}), access) for space in spaces]
+    return [_shape(space, space_store.edges_of(tx, access, space.id), access) for space in spaces]
 
 
 def _shape(space: Space, edges: dict[str, bool], access: Access) -> SpaceShape:
-    return SpaceShape(
-        id=space.id,
-        name=space.name,
-        color=space.color,
-        default_visible=space.default_visible,
-        connectivity={target: visible for target, visible in edges.items() if access.covers([target])},
-        created_at=iso(space.created_at) or "",
-        updated_at=iso(space.updated_at) or "",
-    )
+    return SpaceShape.of(space, connectivity={target: edges[target] for target in access.narrowed(tuple(edges))})
 
 
 def _id_of(label: str) -> str | None:

@@ -18,7 +18,7 @@ _SELECT_ACCOUNT = f"SELECT {_ACCOUNTS.columns} FROM accounts"
 _SELECT_LIVE = f"SELECT {_TOKENS.columns} FROM tokens WHERE account_id = :account AND revoked_at IS NULL"
 _BEARER = (
     "a.id, a.slug, t.kind, t.id, t.name, t.agent_id, t.user_id, t.run_id, t.agent_ids, t.space_ids, t.last_used_at, "
-    "u.name, g.enabled, g.profile, r.state"
+    "t.expires_at, u.name, g.enabled, g.profile, r.state, r.space_ids, r.behalf"
 )
 
 
@@ -36,10 +36,13 @@ class Bearer(Struct, frozen=True):
     agent_ids: str
     space_ids: str
     last_used_at: int | None
+    expires_at: int | None
     user_name: str | None
     agent_enabled: int | None
     agent_profile: str | None
     run_state: str | None
+    run_space_ids: str | None
+    run_behalf: str | None
 
 
 _JOINS = (
@@ -60,8 +63,11 @@ def bearer_of_token(tx: Tx, secret_sha256: str) -> Bearer | None:
 
 def bearer_of_login(tx: Tx, secret_sha256: str) -> Bearer | None:
     """Return who is signed in by a cookie with that digest; the token behind it must be live."""
+    # The cookie may expire before the token behind it, and the token before the cookie.
+    first = "CASE WHEN t.expires_at < l.expires_at THEN t.expires_at ELSE l.expires_at END"
+    bearer = _BEARER.replace("t.expires_at", first)
     sql = (
-        f"SELECT {_BEARER} FROM logins l JOIN tokens t ON t.account_id = l.account_id AND t.id = l.token_id {_JOINS} "
+        f"SELECT {bearer} FROM logins l JOIN tokens t ON t.account_id = l.account_id AND t.id = l.token_id {_JOINS} "
         f"WHERE l.secret_sha256 = :digest AND l.expires_at > :now AND {_IS_LIVE}"
     )
     row = tx.one(sql, digest=secret_sha256, now=tx.now)
@@ -177,9 +183,9 @@ def revoke_token(tx: Tx, access: Access, token_id: str) -> bool:
     return tx.run(sql, access, id=token_id, now=tx.now) > 0
 
 
-def delete_run_tokens(tx: Tx, access: Access, run_id: str) -> None:
-    """Delete every token of a run."""
-    tx.run("DELETE FROM tokens WHERE account_id = :account AND run_id = :run_id", access, run_id=run_id)
+def delete_run_tokens(tx: Tx, access: Access, run_id: str) -> bool:
+    """Delete every token of a run; return whether there was one."""
+    return tx.run("DELETE FROM tokens WHERE account_id = :account AND run_id = :run_id", access, run_id=run_id) > 0
 
 
 def prune_run_tokens(tx: Tx, access: Access, *, limit: int) -> int:

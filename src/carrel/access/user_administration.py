@@ -61,6 +61,7 @@ def change_user(tx: Tx, access: Access, user_id: str, change: UserChange) -> Use
     if store.slug_taken(tx, access, changed.slug, user.id):
         raise _taken(changed.slug)
     store.update_user(tx, access, changed)
+    tx.wake(access.rights_bell)
     return changed
 
 
@@ -70,6 +71,7 @@ def remove_user(tx: Tx, access: Access, user_id: str) -> None:
         raise not_found("user")
     forget_mailbox(tx, access, user_id)
     tx.publish(UserRemoved(access, user_id))
+    tx.wake(access.rights_bell)
 
 
 def _check_slug(slug: str) -> None:

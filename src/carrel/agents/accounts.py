@@ -26,6 +26,7 @@ from carrel.agents.model import MAIN_AGENT, Profile
 from carrel.agents.store import agent_by_slug
 from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Code, Refusal, invalid, system_access
+from carrel.kernel.settings import Recall
 from carrel.storage import Tx
 
 # The grammar of an account's name in addresses.
@@ -38,20 +39,22 @@ _EMPTY: dict[str, Any] = {
     "orchestratorAgentId": None,
     "orchestratorChatTaskId": None,
     "briefing": None,
+    "recall": None,
     "agentDefaults": {"behaviorFlags": {}},
     "notificationPreferences": {},
 }
 
 
 class AccountChanged(Struct, frozen=True):
-    """The name or the settings of an account were changed."""
+    """The name or the settings of an account were changed, and with them perhaps what its lanes recall."""
 
     access: Access
+    recall_changed: bool = False
 
 
-def open_account(tx: Tx, name: str, slug: str) -> tuple[Account, str]:
+def open_account(tx: Tx, name: str, slug: str, recall: Recall = "own") -> tuple[Account, str]:
     """Create an account with its agent `main`; return it with the secret of its first owner token, shown only once."""
-    account = _make_account(tx, name, slug)
+    account = _make_account(tx, name, slug, recall)
     _, secret = mint_token(tx, system_access(account.id, slug), NewToken(kind="owner", name="first owner"))
     return account, secret
 
@@ -80,7 +83,8 @@ def change_account(tx: Tx, access: Access, name: str | None, changes: dict[str, 
         if key in checked and checked[key] != present[key]:
             raise invalid(f"settings.{key}", f"{key} is read-only: the server sets it.")
     update_account(tx, access, name or account.name, _merged(present, checked))
-    tx.publish(AccountChanged(access))
+    recall = account_settings(account_of(tx, access))["recall"]
+    tx.publish(AccountChanged(access, recall_changed=recall != present["recall"]))
     return account_of(tx, access)
 
 
@@ -101,7 +105,7 @@ def make_token(tx: Tx, access: Access, new: NewToken) -> tuple[Token, str]:
     return mint_token(tx, access, structs.replace(new, agent_id=agent_id, agent_ids=agent_ids, run_id=None))
 
 
-def _make_account(tx: Tx, name: str, slug: str) -> Account:
+def _make_account(tx: Tx, name: str, slug: str, recall: Recall = "own") -> Account:
     if not _SLUG.fullmatch(slug):
         raise invalid("slug", "An account's slug must be 1 to 64 lower-case letters, digits or hyphens.")
     settings = {
@@ -110,7 +114,9 @@ def _make_account(tx: Tx, name: str, slug: str) -> Account:
         "orchestratorChatTaskId": None,
         "briefing": None,
     }
-    account = Account(id=tx.new_id("acc"), slug=slug, name=name, settings=settings, created_at=tx.now)
+    account = Account(
+        id=tx.new_id("acc"), slug=slug, name=name, settings=settings, created_at=tx.now, recall_default=recall
+    )
     if not insert_account(tx, account):
         raise Refusal(Code.CONFLICT, f"The account '{slug}' already exists.", field="slug")
     access = system_access(account.id, slug)

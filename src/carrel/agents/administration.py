@@ -51,6 +51,7 @@ def change_agent(tx: Tx, access: Access, agent: Agent) -> Agent:
     changed = require_agent(tx, access, agent.id)
     _append_updated(tx, access, changed)
     tx.publish(AgentChanged(access, changed, before))
+    tx.wake(access.rights_bell)
     return changed
 
 

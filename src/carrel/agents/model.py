@@ -1,11 +1,13 @@
 """Agents and their profiles as values."""
 
+from collections.abc import Container
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from carrel.kernel import SessionKey
 from carrel.kernel.limits import INSTRUCTIONS_EXTRA_CHARS_MAX, NAME_CHARS_MAX
+from carrel.kernel.settings import Recall
 
 Thinking = Literal["off", "minimal", "low", "medium", "high"]
 MAIN_AGENT = "main"
@@ -58,6 +60,7 @@ class Profile(Wire, frozen=True, kw_only=True):
     sandbox: Literal["off", "on"] = "off"
     runtime: Literal["subagent", "acp"] = "subagent"
     visibility: Literal["self", "tree", "agent", "all"] | None = None
+    recall: Recall | None = None
     instructions_extra: Annotated[str, Meta(max_length=INSTRUCTIONS_EXTRA_CHARS_MAX)] = ""
     workspace: Annotated[str, Meta(max_length=1000)] = ""
     heartbeat_minutes: Annotated[float, Meta(ge=0)] = 0
@@ -79,3 +82,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     def base_key(self) -> SessionKey:
         """The agent's main lane."""
         return SessionKey(self.id, "main")
+
+    def gateway_among(self, configured: Container[str]) -> str:
+        """Return the name of its gateway: the one it names, else the default one; the built-in agent if none is set."""
+        return self.profile.gateway or ("default" if "default" in configured else "builtin")

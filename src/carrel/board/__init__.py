@@ -21,20 +21,12 @@ from carrel.board.hooks import require_hooks, run_hook, wake
 from carrel.board.ingests import Ingests, accept, is_unrecorded
 from carrel.board.intake import record
 from carrel.board.keys import board_key
+from carrel.board.membership import observe_changes, settle_accounts
 from carrel.board.model import Classification, LogChange, LogFilter, LogSource, LogType, NewLog
 from carrel.board.model_calls import Model, ModelOf
 from carrel.board.places import named_session
-from carrel.board.quotations import observe_entries
 from carrel.board.route_store import Route
-from carrel.board.routing import (
-    add_route,
-    infer_space,
-    observe_sessions,
-    prune_routes,
-    remember_route,
-    routes_of,
-    visible_routes,
-)
+from carrel.board.routing import add_route, infer_space, prune_routes, remember_route, routes_of, visible_routes
 from carrel.board.search import BoardFound, BoardQuery, Ranked, board_search, found_entry, place_of_search
 from carrel.board.store import list_entries
 
@@ -43,8 +35,8 @@ __all__ = [
     "Followups", "Ingests", "LogChange", "LogFilter", "LogShape", "LogSource", "LogType", "Model", "ModelOf",
     "NewLog", "Ranked", "Route", "SearchShape", "Sorter", "accept", "add_route", "ask_for_digests", "ask_for_turn",
     "backlog", "board_key", "board_search", "change_entry", "classifier_gauges", "delete_entry", "found_entry",
-    "infer_space", "is_unrecorded", "list_entries", "log_shapes", "named_session", "observe_delegated_runs",
-    "observe_entries", "observe_sessions", "place_of_search", "prune_routes", "read_file", "readable_entry", "record",
-    "remember_route", "require_hooks", "routes_of", "run_hook", "search_shape", "sort_again", "sorted_by",
-    "verdict", "visible_routes", "wake",
+    "infer_space", "is_unrecorded", "list_entries", "log_shapes", "named_session", "observe_changes",
+    "observe_delegated_runs", "place_of_search", "prune_routes", "read_file", "readable_entry", "record",
+    "remember_route", "require_hooks", "routes_of", "run_hook", "search_shape", "settle_accounts", "sort_again",
+    "sorted_by", "verdict", "visible_routes", "wake",
 ]  # fmt: skip

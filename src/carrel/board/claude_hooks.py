@@ -59,7 +59,8 @@ class ClaudeEvent(Struct, frozen=True, kw_only=True):
             case "PostToolUse":
                 return self._tool("result", f"Tool result: {self.tool_name}", self.tool_response)
             case "PostToolUseFailure":
-                return self._tool("result", f"Tool error: {self.tool_name}: {redact(self.error)}", None)
+                why = redact(self.error, HOOK_RAW_CHARS_MAX)
+                return self._tool("result", f"Tool error: {self.tool_name}: {why}", None)
         noted = _NOTED.get(self.hook_event_name)
         values = {name: getattr(self, name) or "unknown" for name in self.__struct_fields__}
         return None if noted is None else self._new("system", noted.format(**values))
@@ -69,7 +70,7 @@ class ClaudeEvent(Struct, frozen=True, kw_only=True):
 
     def _tool(self, part: str, content: str, value: Any) -> NewLog:
         message_id = clip(f"{self.tool_use_id}:{part}", NAME_CHARS_MAX) if self.tool_use_id else None
-        raw = None if value is None else clip(redact(value), HOOK_RAW_CHARS_MAX)
+        raw = None if value is None else redact(value, HOOK_RAW_CHARS_MAX)
         return self._new("action", content, raw=raw, message_id=message_id)
 
     def _new(

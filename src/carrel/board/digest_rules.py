@@ -52,7 +52,8 @@ def _fitting(lines: Iterable[str], chars_max: int) -> str:
 def material_text(material: Material) -> str:
     """Return the material as a model is shown it."""
     said = [
-        f"{iso(entry.created_at)} {entry.author_kind}: {clip(one_line(entry.content), DIGEST_LINE_CHARS_MAX)}"
+        f"{iso(entry.created_at)} {entry.provenance.marked(entry.author_kind)}: "
+        + clip(one_line(entry.content), DIGEST_LINE_CHARS_MAX)
         for entry in material.entries
         if entry.type in _TOLD and entry.content.strip()
     ]
@@ -61,4 +62,4 @@ def material_text(material: Material) -> str:
 
 def _line(title: str, entry: Entry | None) -> str:
     text = "" if entry is None else entry.summary or summary_of(entry.content)
-    return f"{title}: {one_line(text)}" if text else ""
+    return f"{entry.provenance.marked(title)}: {one_line(text)}" if entry is not None and text else ""

@@ -84,7 +84,7 @@ def end_renewal(tx: Tx, access: Access, renewal: Renewal) -> None:
 
 
 def entries_told_of(tx: Tx, access: Access, kind: Kind, item_id: str, *, limit: int) -> list[Entry]:
-    """Return the newest entries that a digest tells of, oldest first.
+    """Return the newest entries that a digest tells of, oldest first; not what ticks are told, which nobody said.
 
     That of a topic tells of nothing that belongs to one of its tasks, since it is shown to the others; that of a task
     which was reopened begins there.
@@ -96,6 +96,6 @@ def entries_told_of(tx: Tx, access: Access, kind: Kind, item_id: str, *, limit: 
     )
     sql = (
         f"SELECT id FROM entries WHERE account_id = :account AND {kind}_id = :id AND classification = 'classified' "
-        f"AND {mine} ORDER BY seq DESC LIMIT :limit"
+        f"AND {mine} AND NOT (role = 'user' AND auto_run_id IS NOT NULL) ORDER BY seq DESC LIMIT :limit"
     )
     return entries_by_id(tx, access, [row[0] for row in tx.all(sql, access, id=item_id, limit=limit)])

@@ -1,5 +1,9 @@
-"""Digests: a few lines on how a topic or a task stands, renewed quietly when something was said there."""
+"""Digests: a few lines on how a topic or a task stands, renewed quietly when something was said there.
 
+What repeats the words of entries must not outlive or outrun them.
+"""
+
+from collections.abc import Iterable
 from functools import partial
 from logging import getLogger
 
@@ -7,8 +11,9 @@ from carrel.board import digest_store as store
 from carrel.board.digest_rules import DIGEST_INSTRUCTIONS, Material, digest_by_rule, material_text
 from carrel.board.digest_store import Kind, Renewal
 from carrel.board.model_calls import Model, ask
+from carrel.board.route_store import delete_routes_of_messages
 from carrel.gateway import GatewayFault
-from carrel.journal import About, append_event, entries_by_id, json_text
+from carrel.journal import About, DeletedEntry, Entry, append_event, entries_by_id, json_text
 from carrel.kernel import MS_PER_MINUTE, Access, clip, iso
 from carrel.kernel.limits import DIGEST_ENTRIES_MAX
 from carrel.kernel.settings import DigestsSettings
@@ -23,7 +28,9 @@ async def renew_digests(
 ) -> None:  # fmt: skip
     """Renew as many digests as one turn may; by rule where no model answers."""
     for renewal in await db.read(lambda tx: store.renewals_due(tx, access, limit=settings.per_cycle)):
-        material = await db.long_read(partial(_material, access=access, renewal=renewal))
+        told = partial(store.entries_told_of, access=access, kind=renewal.kind, item_id=renewal.id)
+        entries = await db.long_read(partial(told, limit=DIGEST_ENTRIES_MAX))
+        material = Material(name=renewal.name, entries=entries)
         text = ""
         if model is not None and material.entries:
             try:
@@ -33,11 +40,6 @@ async def renew_digests(
                 model = None
         text = clip(text.strip(), settings.chars_max) or digest_by_rule(material, settings.chars_max)
         await db.write(partial(_write, access=access, settings=settings, renewal=renewal, material=material, text=text))
-
-
-def _material(tx: Tx, access: Access, renewal: Renewal) -> Material:
-    entries = store.entries_told_of(tx, access, renewal.kind, renewal.id, limit=DIGEST_ENTRIES_MAX)
-    return Material(name=renewal.name, entries=entries)
 
 
 def _write(
@@ -62,6 +64,27 @@ def _write(
     if told[-1:] != newest:
         store.note_digest(tx, access, kind, item_id, int(settings.interval_minutes * MS_PER_MINUTE))
     publish_digest(tx, access, kind, item_id, space_id)
+
+
+def forget_digest(tx: Tx, access: Access, kind: Kind, item_id: str) -> None:
+    """Remove the digest of a topic or a task, if it has one, and let another be written."""
+    space_id = store.forget_digest(tx, access, kind, item_id)
+    if space_id is not None:
+        publish_digest(tx, access, kind, item_id, space_id)
+
+
+def forget_quotations(tx: Tx, access: Access, entries: Iterable[Entry | DeletedEntry]) -> None:
+    """Forget what may quote entries that are about to be deleted, changed or moved: routes, and digests for now.
+
+    Topics and tasks are locked here, so before the entries, as by whoever moves them with their entries.
+    """
+    quoted = list(entries)
+    for kind in store.KINDS:
+        for item_id in sorted({getattr(entry, f"{kind}_id") for entry in quoted} - {None}):
+            forget_digest(tx, access, kind, item_id)
+    for session_key in sorted({entry.session_key for entry in quoted if entry.session_key is not None}):
+        numbers = {entry.seq for entry in quoted if entry.session_key == session_key}
+        delete_routes_of_messages(tx, access, session_key, numbers)
 
 
 def publish_digest(tx: Tx, access: Access, kind: Kind, item_id: str, space_id: str | None) -> None:

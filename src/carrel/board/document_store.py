@@ -12,35 +12,32 @@ _AT_A_TIME = 200
 _TABLES = {"topic": "topics", "task": "tasks", "entry": "entries"}
 
 
-class FoundTopic(Struct, frozen=True):
-    """What of a topic is found and shown. `spaces` are those in which it is visible: its own, and those of its tags."""
+class _FoundPlace(Struct, frozen=True):
+    """What is found and shown of a topic and of a task alike."""
 
     id: str
     space_id: str
-    name: str
     description: str
     status: str
     pinned: bool
     digest: str | None
     created_at: int
     updated_at: int
+
+
+class FoundTopic(_FoundPlace, frozen=True):
+    """What of a topic is found and shown. `spaces` are those in which it is visible: its own, and those of its tags."""
+
+    name: str
     spaces: tuple[str, ...] = ()
 
 
-class FoundTask(Struct, frozen=True):
+class FoundTask(_FoundPlace, frozen=True):
     """What of a task is found and shown; `is_chat` marks the orchestrator chat, which is not on the board."""
 
-    id: str
-    space_id: str
     topic_id: str | None
     title: str
-    description: str
-    status: str
     priority: int
-    pinned: bool
-    digest: str | None
-    created_at: int
-    updated_at: int
     reopened_seq: int
     is_chat: bool
 
@@ -79,7 +76,7 @@ def _named(tx: Tx, access: Access, select: str, column: str, ids: list[str]) -> 
     return found
 
 
-def ids_after(tx: Tx, access: Access, subject: str, after: str, *, limit: int) -> list[str]:
-    """Return the next ids of topics, tasks or entries, in order."""
-    sql = f"SELECT id FROM {_TABLES[subject]} WHERE account_id = :account AND id > :after ORDER BY id LIMIT :limit"
+def ids_after(tx: Tx, access: Access, kind: str, after: str, *, limit: int) -> list[str]:
+    """Return the next ids of a kind, topics, tasks or entries, in order."""
+    sql = f"SELECT id FROM {_TABLES[kind]} WHERE account_id = :account AND id > :after ORDER BY id LIMIT :limit"
     return [row[0] for row in tx.all(sql, access, after=after, limit=limit)]

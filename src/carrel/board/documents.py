@@ -2,18 +2,19 @@
 
 from collections.abc import Iterable
 
-from carrel.board import document_store
-from carrel.board.document_store import FoundTask, FoundTopic, found_tasks, found_topics
+from carrel.board.document_store import FoundTask, FoundTopic, found_tasks, found_topics, ids_after
 from carrel.board.filters import is_tool_trace, verdict
 from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id
 from carrel.kernel import Access
 from carrel.search import Document, Subject, SubjectKind
-from carrel.sessions import private_to
 from carrel.storage import Tx
+from carrel.visibility import Recalls
 
 
 class BoardDocuments:
     """The board as it is stored, for the index and for a second look at what the index has found."""
+
+    ids_after = staticmethod(ids_after)
 
     def documents(self, tx: Tx, access: Access, subjects: Iterable[Subject], *, tool_calls: bool) -> list[Document]:
         """Return those of the subjects that can be found, as they are now."""
@@ -25,16 +26,13 @@ class BoardDocuments:
         tasks = found_tasks(tx, access, dict.fromkeys([*ids["task"], *worked_on]))
         within = [*(one.topic_id for one in entries), *(one.topic_id for one in tasks.values())]
         topics = found_topics(tx, access, dict.fromkeys([*ids["topic"], *filter(None, within)]))
+        recalls = Recalls(tx, access)
         asked = (tasks[name] for name in ids["task"] if name in tasks)
         return [
             *(document_of_topic(topics[name]) for name in ids["topic"] if name in topics),
             *(document_of_task(task, topics) for task in asked if not task.is_chat),
-            *(document_of_entry(tx, access, entry, tasks, topics) for entry in entries),
+            *(document_of_entry(recalls, entry, tasks, topics) for entry in entries),
         ]
-
-    def ids_after(self, tx: Tx, access: Access, kind: SubjectKind, after: str, *, limit: int) -> list[str]:
-        """Return the next ids of a kind, in order."""
-        return document_store.ids_after(tx, access, kind, after, limit=limit)
 
 
 def is_found(entry: Entry, *, tool_calls: bool) -> bool:
@@ -66,7 +64,7 @@ def document_of_task(task: FoundTask, topics: dict[str, FoundTopic]) -> Document
 
 
 def document_of_entry(
-    tx: Tx, access: Access, entry: Entry, tasks: dict[str, FoundTask], topics: dict[str, FoundTopic]
+    recalls: Recalls, entry: Entry, tasks: dict[str, FoundTask], topics: dict[str, FoundTopic]
 ) -> Document:  # fmt: skip
     """Return an entry as it is indexed: visible in its own space, in its task's and in its topic's."""
     task = tasks.get(entry.task_id or "")
@@ -80,6 +78,7 @@ def document_of_entry(
         *_topic_spaces(topics, task_topic),
     )
     own = entry.space_id or (None if inherited else DEFAULT_SPACE)
+    lane = recalls.of(entry.key)
     return Document(
         kind="note" if entry.type == "note" else "log",
         id=entry.id,
@@ -92,7 +91,10 @@ def document_of_entry(
         task_topic_id=task_topic,
         session_key=entry.session_key,
         sequence=entry.seq,
-        private_to=None if entry.key is None else private_to(tx, access, entry.key),
+        # What nobody could sort is its session's alone, wherever that is.
+        on_board=recalls.is_on_board(entry) and (entry.topic_id or task_id) is not None,
+        is_alone=lane.private_to is not None or (entry.key is not None and not inherited and entry.space_id is None),
+        private_to=lane.private_to,
     )
 
 

@@ -2,20 +2,21 @@
 
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType, structs
+from msgspec import UNSET, UnsetType, structs
 
 from carrel.board import store
+from carrel.board.digests import forget_quotations
 from carrel.board.model import Classification, LogChange, LogType
 from carrel.board.places import required_place, required_space
-from carrel.board.quotations import forget_quotations
 from carrel.board.summaries import summary_of
 from carrel.journal import DEFAULT_SPACE, Entry, clean, update_entry
 from carrel.journal import delete_entry as erase_entry
-from carrel.kernel import Access, Code, Provenance, Refusal, invalid, iso, not_found
+from carrel.kernel import Access, Code, Provenance, Refusal, Shape, invalid, iso, not_found
 from carrel.kernel.limits import LOG_SUMMARY_CHARS_MAX, MESSAGE_CHARS_MAX
 from carrel.records import (
     Attachment,
     AttachmentHead,
+    FileShape,
     attachment_heads,
     attachments_by_id,
     delete_attachments,
@@ -26,17 +27,7 @@ from carrel.storage import Tx
 from carrel.work import read_file as read_thread_file
 
 
-class LogFile(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A file that came with an entry."""
-
-    id: str
-    file_name: str
-    mime_type: str
-    size_bytes: int
-    sha256: str
-
-
-class LogShape(Struct, frozen=True, kw_only=True, rename="camel"):
+class LogShape(Shape, frozen=True, kw_only=True):
     """An entry as surfaces show it."""
 
     id: str
@@ -61,7 +52,7 @@ class LogShape(Struct, frozen=True, kw_only=True, rename="camel"):
     classification_status: Classification
     classification_attempts: int
     classification_error: str | None
-    attachments: list[LogFile]
+    attachments: list[FileShape]
     created_at: str
     updated_at: str
 
@@ -79,13 +70,13 @@ def change_entry(tx: Tx, access: Access, entry_id: str, change: LogChange) -> En
     entry = readable_entry(tx, access, entry_id)
     given: dict[str, Any] = {}
     if change.content is not UNSET:
-        _check_length("content", change.content, MESSAGE_CHARS_MAX)
+        check_length("content", change.content, MESSAGE_CHARS_MAX)
         given["content"] = clean(change.content)
         # What an entry no longer says is not left in its summary.
         given["summary"] = None if entry.summary is None else summary_of(given["content"])
     if change.summary is not UNSET:
-        _check_length("summary", change.summary or "", LOG_SUMMARY_CHARS_MAX)
-        given["summary"] = change.summary
+        check_length("summary", change.summary or "", LOG_SUMMARY_CHARS_MAX)
+        given["summary"] = None if change.summary is None else clean(change.summary)
     moved = _moved(tx, access, entry, change)
     if moved:
         given |= moved | {"classification": "classified", "classification_error": None}
@@ -144,46 +135,27 @@ def log_shapes(tx: Tx, access: Access, entries: list[Entry], *, raw: bool = Fals
     raws = store.raws_of(tx, access, [entry.id for entry in entries]) if raw else {}
     named = tuple({name for entry in entries for name in entry.attachment_ids})
     files = {head.id: head for head in attachment_heads(tx, access, named)} if named else {}
-    return [_shape(entry, files, raws.get(entry.id) if raw else UNSET) for entry in entries]
+    return [log_shape(entry, files, raws.get(entry.id) if raw else UNSET) for entry in entries]
 
 
-def _shape(entry: Entry, files: dict[str, AttachmentHead], raw: str | UnsetType | None) -> LogShape:
+def log_shape(entry: Entry, files: dict[str, AttachmentHead], raw: str | UnsetType | None = UNSET) -> LogShape:
+    """Return an entry as surfaces show it, with those of its files that are given."""
     own = {"channel": entry.channel, "sessionKey": entry.session_key, "messageId": entry.message_id}
-    return LogShape(
-        id=entry.id,
-        seq=entry.seq,
-        type=entry.type,  # type: ignore[arg-type]
-        role=entry.role,
-        content=entry.content,
-        summary=entry.summary,
+    return LogShape.of(
+        entry,
         raw=raw,
         space_id=entry.space_id or DEFAULT_SPACE,
-        topic_id=entry.topic_id,
-        task_id=entry.task_id,
-        session_key=entry.session_key,
-        session_id=entry.session_id,
-        run_id=entry.run_id,
         related_log_id=entry.related_id,
         idempotency_key=(entry.details or {}).get("idempotencyKey"),
         agent_id=entry.author,
-        agent_label=entry.agent_label,
-        provenance=entry.provenance,
         source=own | (entry.source or {}),
         classification_status=entry.classification,
-        classification_attempts=entry.classification_attempts,
-        classification_error=entry.classification_error,
-        attachments=[_file(files[name]) for name in entry.attachment_ids if name in files],
-        created_at=iso(entry.created_at) or "",
-        updated_at=iso(entry.updated_at or entry.created_at) or "",
+        attachments=[files[name].shown() for name in entry.attachment_ids if name in files],
+        updated_at=iso(entry.updated_at or entry.created_at),
     )
 
 
-def _file(head: AttachmentHead) -> LogFile:
-    return LogFile(
-        id=head.id, file_name=head.name, mime_type=head.mime_type, size_bytes=head.size_bytes, sha256=head.sha256
-    )
-
-
-def _check_length(field: str, text: str, chars_max: int) -> None:
-    if len(text) > chars_max:
+def check_length(field: str, text: str | None, chars_max: int) -> None:
+    """Refuse a text that is too long; `field` is named in the error."""
+    if text is not None and len(text) > chars_max:
         raise Refusal(Code.TOO_LONG, f"`{field}` has at most {chars_max} characters.", field=field)

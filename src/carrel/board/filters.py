@@ -14,6 +14,7 @@ TOOL_ACTIVITY = "filtered_tool_activity"
 UNANCHORED_TOOL_ACTIVITY = "filtered_unanchored_tool_activity"
 UNALLOCATED = "unallocated"
 ATTEMPTS_EXHAUSTED = "attempts_exhausted"
+PRIVATE = "private"
 
 CRON_CHANNEL = "cron-event"
 _TOOL_TRACES = ("Tool call:", "Tool result:", "Tool error:")
@@ -33,7 +34,8 @@ def verdict(entry: Entry | NewEntry) -> Verdict | None:
     if entry.type != "conversation":
         return None
     text = clean(entry.content).strip()
-    if is_context(text) and not entry.attachment_ids:
+    # Nothing is left once injected context is removed.
+    if (not text or text.startswith(ContextMarks.HEADING)) and not entry.attachment_ids:
         return "failed", CONTEXT_NOISE
     if is_control(text) or entry.provenance.kind == "heartbeat":
         return "failed", CONTROL_PLANE
@@ -45,11 +47,6 @@ def verdict(entry: Entry | NewEntry) -> Verdict | None:
 def is_tool_trace(entry: Entry | NewEntry) -> bool:
     """Return whether an entry is a tool call, its result or its error."""
     return entry.type == "action" and (entry.role in _TOOL_ROLES or entry.content.startswith(_TOOL_TRACES))
-
-
-def is_context(text: str) -> bool:
-    """Return whether a text, once cleaned, was nothing but injected context."""
-    return not text or text.startswith(ContextMarks.HEADING)
 
 
 def is_control(text: str) -> bool:

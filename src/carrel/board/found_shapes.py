@@ -2,22 +2,19 @@
 
 from typing import Any, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from carrel.access import SpaceScope
+from carrel.board.entries import log_shape
 from carrel.board.search import BoardFound, Ranked
-from carrel.journal import DEFAULT_SPACE, Entry
-from carrel.kernel import clip, iso
+from carrel.journal import Entry
+from carrel.kernel import Shape, clip, iso
 from carrel.search import Mode
 
-P = TypeVar("P", bound="_PlaceHit")
+H = TypeVar("H", bound=Shape)
 
 
-class _Shape(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A value with camelCase names on the wire."""
-
-
-class HitReason(_Shape, frozen=True, kw_only=True):
+class HitReason(Shape, frozen=True, kw_only=True):
     """What each part adds to a score."""
 
     words: float
@@ -27,7 +24,7 @@ class HitReason(_Shape, frozen=True, kw_only=True):
     label: float
 
 
-class _PlaceHit(_Shape, frozen=True, kw_only=True):
+class _PlaceHit(Shape, frozen=True, kw_only=True):
     """What is shown of a topic and of a task alike."""
 
     id: str
@@ -56,7 +53,7 @@ class TaskHit(_PlaceHit, frozen=True, kw_only=True):
     priority: int
 
 
-class LogHit(_Shape, frozen=True, kw_only=True):
+class LogHit(Shape, frozen=True, kw_only=True):
     """An entry or a note that was found."""
 
     id: str
@@ -78,7 +75,7 @@ class LogHit(_Shape, frozen=True, kw_only=True):
     reason: HitReason
 
 
-class SearchMeta(_Shape, frozen=True, kw_only=True):
+class SearchMeta(Shape, frozen=True, kw_only=True):
     """Where was looked, and how; `allowedSpaceIds` is null for everything."""
 
     source_space_id: str | None
@@ -89,7 +86,7 @@ class SearchMeta(_Shape, frozen=True, kw_only=True):
     dense: bool
 
 
-class SearchShape(_Shape, frozen=True, kw_only=True):
+class SearchShape(Shape, frozen=True, kw_only=True):
     """What a search has found, best first; `mode` says whether meanings were compared, or words alone."""
 
     query: str
@@ -127,35 +124,17 @@ def search_shape(text: str, scope: SpaceScope, found: BoardFound, *, chars_max: 
     )
 
 
-def _why(ranked: Ranked[Any]) -> dict[str, Any]:
+def _hit(shape: type[H], ranked: Ranked[Any], item: dict[str, Any], chars_max: int) -> H:
+    cut = {name: clip(item[name], chars_max) for name in ("description", "digest", "content") if item.get(name)}
     reason = {name: round(value, 3) for name, value in structs.asdict(ranked.hit.reason).items()}
-    return {"score": round(ranked.hit.score, 3), "reason": HitReason(**reason)}
+    shown = item | cut | {"score": round(ranked.hit.score, 3), "reason": HitReason(**reason)}
+    return shape(**{name: shown[name] for name in shape.__struct_fields__})
 
 
-def _place(shape: type[P], ranked: Ranked[Any], chars_max: int) -> P:
+def _place(shape: type[H], ranked: Ranked[Any], chars_max: int) -> H:
     item = structs.asdict(ranked.item)
-    item |= {name: clip(item[name], chars_max) for name in ("description", "digest") if item[name] is not None}
-    item |= {name: iso(item[name]) for name in ("created_at", "updated_at")} | _why(ranked)
-    return shape(**{name: item[name] for name in shape.__struct_fields__})
+    return _hit(shape, ranked, item | {name: iso(item[name]) for name in ("created_at", "updated_at")}, chars_max)
 
 
 def _log(ranked: Ranked[Entry], chars_max: int) -> LogHit:
-    entry = ranked.item
-    return LogHit(
-        id=entry.id,
-        seq=entry.seq,
-        type=entry.type,
-        role=entry.role,
-        content=clip(entry.content, chars_max),
-        summary=entry.summary,
-        space_id=entry.space_id or DEFAULT_SPACE,
-        topic_id=entry.topic_id,
-        task_id=entry.task_id,
-        session_key=entry.session_key,
-        related_log_id=entry.related_id,
-        agent_id=entry.author,
-        agent_label=entry.agent_label,
-        classification_status=entry.classification,
-        created_at=iso(entry.created_at) or "",
-        **_why(ranked),
-    )
+    return _hit(LogHit, ranked, structs.asdict(log_shape(ranked.item, {})), chars_max)

@@ -1,8 +1,6 @@
 """Hooks: how other programs hand something to an agent, in a lane of its own or in the agent's main lane."""
 
-from msgspec import structs
-
-from carrel.agents import default_agent, named_agent
+from carrel.agents import Agent, default_agent, named_agent
 from carrel.kernel import Access, Code, Envelope, Message, Provenance, Refusal, SessionKey, invalid, uuid_for
 from carrel.kernel.settings import HooksSettings
 from carrel.runs import Rules, Run, deliver
@@ -21,25 +19,26 @@ def run_hook(
     agent: str | None = None, reference: str | None = None, name: str | None = None,
 ) -> Run:  # fmt: skip
     """Queue a message of another program; without a session reference, in a lane of its own."""
-    key = _own_lane(tx, access, agent) if reference is None else _named_lane(tx, access, settings, agent, reference)
+    if reference is not None:
+        key = _named_lane(tx, access, settings, agent, reference)
+    else:
+        key = SessionKey.of(_addressed(tx, access, agent).id, f"hook:{uuid_for(tx.new_id('hook'), access.account_id)}")
     return deliver(tx, access, Envelope(key=key, message=_message(access, message), label=name), rules)
 
 
 def wake(tx: Tx, access: Access, rules: Rules, text: str, agent: str | None = None) -> Run:
     """Queue a text of another program in an agent's main lane."""
-    addressed = named_agent(tx, access, agent) if agent else default_agent(tx, access)
+    key = _addressed(tx, access, agent).base_key
     # The caller may address the agent; the main lane is shared and need not be one that the caller may read.
-    sender = structs.replace(access, kind="system")
-    return deliver(tx, sender, Envelope(key=addressed.base_key, message=_message(access, text)), rules)
+    return deliver(tx, access.as_system(), Envelope(key=key, message=_message(access, text)), rules)
 
 
 def _message(access: Access, text: str) -> Message:
     return Message(text=text, provenance=Provenance(kind="hook", actor=access.actor_id))
 
 
-def _own_lane(tx: Tx, access: Access, agent: str | None) -> SessionKey:
-    addressed = named_agent(tx, access, agent) if agent else default_agent(tx, access)
-    return SessionKey.of(addressed.id, f"hook:{uuid_for(tx.new_id('hook'), access.account_id)}")
+def _addressed(tx: Tx, access: Access, agent: str | None) -> Agent:
+    return named_agent(tx, access, agent) if agent else default_agent(tx, access)
 
 
 def _named_lane(tx: Tx, access: Access, settings: HooksSettings, agent: str | None, reference: str) -> SessionKey:

@@ -20,10 +20,7 @@ class Ingest(Struct, frozen=True, kw_only=True):
 
 
 _TABLE = Table(
-    "ingests",
-    Ingest,
-    key=("account_id", "seq"),
-    codecs={"caller": json_column(Access), "log": json_column(NewLog)},
+    "ingests", Ingest, key=("account_id", "seq"), codecs={"caller": json_column(Access), "log": json_column(NewLog)}
 )
 _ONE = "account_id = :account AND seq = :seq"
 
@@ -60,13 +57,8 @@ def hold_ingests(tx: Tx, access: Access, *, limit: int) -> list[Ingest]:
 
 def postpone_ingest(tx: Tx, access: Access, seq: int, attempt: int, due_at: int) -> None:
     """Store an entry later."""
-    tx.run(
-        f"UPDATE ingests SET attempt = :attempt, due_at = :due_at WHERE {_ONE}",
-        access,
-        seq=seq,
-        attempt=attempt,
-        due_at=due_at,
-    )
+    sql = f"UPDATE ingests SET attempt = :attempt, due_at = :due_at WHERE {_ONE}"
+    tx.run(sql, access, seq=seq, attempt=attempt, due_at=due_at)
 
 
 def delete_ingest(tx: Tx, access: Access, seq: int) -> None:

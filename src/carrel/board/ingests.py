@@ -8,7 +8,7 @@ from msgspec import structs
 from carrel.board import ingest_store as store
 from carrel.board.ingest_store import Ingest
 from carrel.board.intake import check_log, record
-from carrel.board.keys import effective_key, is_ignored
+from carrel.board.keys import effective_key
 from carrel.board.model import NewLog
 from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, log_trouble, system_access
 from carrel.kernel.limits import (
@@ -30,7 +30,7 @@ def is_unrecorded(log: NewLog, settings: IntakeSettings) -> bool:
     """Return whether an entry is of a session that is not recorded on the board."""
     source = log.source
     sent = (source.session_key, effective_key(None, source.conversation_id, source.thread_id, source.channel_id))
-    return any(is_ignored(session_key, settings) for session_key in sent)
+    return any(key is not None and key.startswith(settings.ignore_session_prefixes) for key in sent)
 
 
 def accept(tx: Tx, access: Access, logs: Sequence[NewLog], settings: IntakeSettings) -> list[str]:

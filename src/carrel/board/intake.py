@@ -1,11 +1,12 @@
 """What comes in: entries that people, programs and agents send to the board, each stored once and in its place."""
 
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, structs, to_builtins
 
 from carrel.board import store
+from carrel.board.entries import check_length, log_shapes
 from carrel.board.filters import CRON_CHANNEL, is_control, is_subagent_key, verdict
 from carrel.board.keys import board_key
 from carrel.board.model import PERSON, NewLog, Place
@@ -36,8 +37,25 @@ class _Said(Struct, frozen=True, kw_only=True):
     provenance: Provenance
 
 
-def record(tx: Tx, access: Access, log: NewLog) -> tuple[Entry, bool]:
-    """Store an entry that was sent, in its place; or return the stored one that it repeats, and True."""
+class Recorded(NamedTuple):
+    """The entry that was stored, or the stored one that it repeats."""
+
+    entry: Entry
+    is_duplicate: bool
+
+    def shown(self, tx: Tx, access: Access) -> dict[str, Any]:
+        """Return what the sender is told of the entry: its id alone, if it may not read it.
+
+        Message ids and idempotency keys can be guessed, and are those of a whole account.
+        """
+        if self.is_duplicate and store.entry_in_view(tx, access, self.entry.id) is None:
+            return {"id": self.entry.id}
+        shape: dict[str, Any] = to_builtins(log_shapes(tx, access, [self.entry])[0])
+        return shape
+
+
+def record(tx: Tx, access: Access, log: NewLog) -> Recorded:
+    """Store an entry that was sent, in its place, unless it repeats a stored one."""
     check_log(access, log)
     key, bucket = session_of(tx, access, log.source)
     said = _said(tx, access, log, bucket or key)
@@ -46,7 +64,7 @@ def record(tx: Tx, access: Access, log: NewLog) -> tuple[Entry, bool]:
     dedupe = _mark(log, said)
     known = _repeated(tx, access, log, said, dedupe) or _echoed(tx, access, log, said, key, place)
     if known is not None:
-        return known, True
+        return Recorded(known, is_duplicate=True)
     entry = _entry(tx, access, log, said, key, bucket, place)
     ruled = verdict(entry)
     if ruled is not None:
@@ -56,11 +74,11 @@ def record(tx: Tx, access: Access, log: NewLog) -> tuple[Entry, bool]:
         entry = structs.replace(entry, classification="classified")
     written = append_once(tx, access, structs.replace(entry, dedupe=dedupe))
     if written is None:
-        return _taken(tx, access, log, said, dedupe), True
+        return Recorded(_taken(tx, access, log, said, dedupe), is_duplicate=True)
     if log.attachment_ids:
         use_files(tx, access, actor_of(tx, access).party_id, log.attachment_ids, entry_id=written.id)
     link_spawned(tx, access, written, log.raw)
-    return written, False
+    return Recorded(written, is_duplicate=False)
 
 
 def check_log(access: Access, log: NewLog) -> None:
@@ -70,20 +88,15 @@ def check_log(access: Access, log: NewLog) -> None:
         if log.type != "note" or log.related_id is None or log.agent_id not in (None, access.agent_id):
             message = "An agent may send notes about an entry: type note, with relatedLogId."
             raise Refusal(Code.FORBIDDEN, message)
-        _check_length("content", log.content, NOTE_CHARS_MAX)
+        check_length("content", log.content, NOTE_CHARS_MAX)
     if not log.content.strip() and not log.attachment_ids:
         raise invalid("content", "An entry needs some text.")
     if len(log.attachment_ids) > ATTACHMENTS_MAX:
         message = f"An entry has at most {ATTACHMENTS_MAX} attachments."
         raise Refusal(Code.LIMIT_REACHED, message, field="attachmentIds")
-    _check_length("content", log.content, MESSAGE_CHARS_MAX)
-    _check_length("summary", log.summary, LOG_SUMMARY_CHARS_MAX)
-    _check_length("raw", log.raw, LOG_RAW_CHARS_MAX)
-
-
-def _check_length(field: str, text: str | None, chars_max: int) -> None:
-    if text is not None and len(text) > chars_max:
-        raise Refusal(Code.TOO_LONG, f"`{field}` has at most {chars_max} characters.", field=field)
+    check_length("content", log.content, MESSAGE_CHARS_MAX)
+    check_length("summary", log.summary, LOG_SUMMARY_CHARS_MAX)
+    check_length("raw", log.raw, LOG_RAW_CHARS_MAX)
 
 
 def _tied(tx: Tx, access: Access, log: NewLog) -> NewLog:
@@ -127,10 +140,15 @@ def _entry(
         space_id=None if place.space_id == DEFAULT_SPACE and log.space_id is None else place.space_id,
         related_id=log.related_id,
         source=_source(log, bucket, place),
-        details=None if log.idempotency_key is None else {"idempotencyKey": log.idempotency_key},
+        details=_details(access, log),
         created_at=None if log.created_at is None else min(log.created_at, tx.now),
         attachment_ids=log.attachment_ids,
     )
+
+
+def _details(access: Access, log: NewLog) -> dict[str, Any]:
+    sender = {Entry.REPORTER: access.name or access.actor_id}
+    return sender if log.idempotency_key is None else sender | {"idempotencyKey": log.idempotency_key}
 
 
 def _source(log: NewLog, bucket: str | None, place: Place) -> dict[str, Any]:
@@ -142,19 +160,23 @@ def _source(log: NewLog, bucket: str | None, place: Place) -> dict[str, Any]:
 
 
 def _said(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> _Said:
-    """Who said it. Each kind of message has one writer, whatever a program says of it."""
+    """Who said it. Each kind of message has one writer, whatever a program says of it.
+
+    Only the caller speaks for itself; what it says of others is its report.
+    """
     author = log.agent_id or access.agent_id or PERSON
+    reported = Provenance(kind="reported", by=access.actor_id)
     if log.type == "conversation" and author == PERSON:
         if is_control(clean(log.content).strip()) or log.source.channel == CRON_CHANNEL:
-            provenance = Provenance(kind="heartbeat")
-            return _Said(author="system", role="system", author_kind="system", provenance=provenance)
+            return _Said(author="system", role="system", author_kind="system", provenance=reported)
         if is_subagent_key(session_key):
             # What a sub-agent is told comes from the agent that has spawned it.
             parent = _parent(tx, access, session_key or "")
-            return _Said(author=parent, role="user", author_kind="agent", provenance=Provenance(kind="spawn"))
+            return _Said(author=parent, role="user", author_kind="agent", provenance=reported)
     kind = "user" if author == PERSON else "agent"
-    provenance = Provenance(kind="external_user" if kind == "user" else "internal_system", actor=access.actor_id)
-    return _Said(author=author, role=_role(log, kind), author_kind=kind, provenance=provenance)
+    own = Provenance(kind="external_user" if kind == "user" else "internal_system", actor=access.actor_id)
+    is_own = author == (access.agent_id or PERSON) and log.agent_label is None
+    return _Said(author=author, role=_role(log, kind), author_kind=kind, provenance=own if is_own else reported)
 
 
 def _parent(tx: Tx, access: Access, session_key: str) -> str:
@@ -208,5 +230,5 @@ def _taken(tx: Tx, access: Access, log: NewLog, said: _Said, dedupe: str | None)
     """The entry that another request has stored at this moment; Refusal where only the id is the same."""
     known = _repeated(tx, access, log, said, dedupe)
     if known is None:
-        raise Refusal(Code.CONFLICT, f"There is an entry with the id {log.id} already.", field="id")
+        raise Refusal.of_taken_id(log.id)
     return known

@@ -2,10 +2,8 @@
 
 import re
 
-from msgspec import Struct
-
+from carrel.board.model import Place
 from carrel.kernel import Grammar
-from carrel.kernel.settings import IntakeSettings
 
 _BOARD_KEY = re.compile(
     rf"(?:agent:[^:|]+:)?clawboard:(?:topic:({Grammar.LANE_ID})|task:({Grammar.LANE_ID}):({Grammar.LANE_ID}))(?:\|.*)?",
@@ -13,19 +11,12 @@ _BOARD_KEY = re.compile(
 )
 
 
-class BoardKey(Struct, frozen=True):
-    """The topic, and maybe the task in it, that a session key of the board names."""
-
-    topic_id: str
-    task_id: str | None = None
-
-
-def board_key(session_key: str | None) -> BoardKey | None:
-    """Return what a key of the board names; None for any other key."""
+def board_key(session_key: str | None) -> Place | None:
+    """Return the topic, and maybe the task in it, that a key of the board names; None for any other key."""
     found = _BOARD_KEY.fullmatch(session_key or "")
     if found is None:
         return None
-    return BoardKey(found[1]) if found[1] else BoardKey(found[2], found[3])
+    return Place(found[1] or found[2], found[3])
 
 
 def effective_key(
@@ -38,8 +29,3 @@ def effective_key(
     if conversation_id:
         return f"{conversation_id}|thread:{thread_id}" if thread_id else conversation_id
     return session_key or (f"channel:{channel_id}" if channel_id else None)
-
-
-def is_ignored(session_key: str | None, settings: IntakeSettings) -> bool:
-    """Return whether nothing of a session is recorded on the board."""
-    return session_key is not None and session_key.startswith(settings.ignore_session_prefixes)

@@ -1,8 +1,10 @@
 """What is sent to the board, as values."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from carrel.kernel.limits import NAME_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
 
 Classification = Literal["pending", "classified", "failed"]
 LogType = Literal["conversation", "action", "note", "system", "import"]
@@ -10,20 +12,24 @@ LogType = Literal["conversation", "action", "note", "system", "import"]
 PERSON = "user"
 
 
+_Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
+_SessionText = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
+
+
 class LogSource(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
     """Where something was said, in the words of the program that sends it."""
 
-    channel: str | None = None
-    session_key: str | None = None
-    message_id: str | None = None
-    request_id: str | None = None
-    conversation_id: str | None = None
-    thread_id: str | None = None
-    channel_id: str | None = None
-    board_scope_topic_id: str | None = None
-    board_scope_task_id: str | None = None
-    board_scope_space_id: str | None = None
-    board_scope_kind: str | None = None
+    channel: _Name | None = None
+    session_key: _SessionText | None = None
+    message_id: _SessionText | None = None
+    request_id: _SessionText | None = None
+    conversation_id: _SessionText | None = None
+    thread_id: _Name | None = None
+    channel_id: _Name | None = None
+    board_scope_topic_id: _Name | None = None
+    board_scope_task_id: _Name | None = None
+    board_scope_space_id: _Name | None = None
+    board_scope_kind: _Name | None = None
     board_scope_lock: bool | None = None
 
 

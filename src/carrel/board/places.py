@@ -9,7 +9,7 @@ from carrel.board import store
 from carrel.board.filters import is_subagent_key
 from carrel.board.keys import board_key, effective_key
 from carrel.board.model import LogSource, NewLog, Place
-from carrel.journal import Entry, entries_by_id
+from carrel.journal import Entry
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid
 from carrel.kernel.limits import LINEAGE_STEPS_MAX, SESSION_REFERENCE_CHARS_MAX
 from carrel.sessions import find_session, lane_of
@@ -38,12 +38,16 @@ def lane_meant(tx: Tx, access: Access, session_key: str) -> str | None:
     """The key of the lane that a session key names; None for an opaque one, Refusal for a lane out of view."""
     reference = session_key.partition("|")[0]
     try:
-        found = find_session(tx, access, reference)
+        found = find_session(tx, access, reference, forbids_hidden=True)
     except Refusal as refusal:
-        if _is_lane(tx, access, reference):
-            raise Refusal(Code.FORBIDDEN, "This is a session that you may not see.", field="sessionKey") from refusal
+        if refusal.code is Code.FORBIDDEN and _is_lane(tx, access, reference):
+            raise
         return None
     return None if found.lane is None else found.lane.key
+
+
+def _is_lane(tx: Tx, access: Access, reference: str) -> bool:
+    return find_session(tx, structs.replace(access, kind="system", view=None), reference).lane is not None
 
 
 def named_session(tx: Tx, access: Access, session_key: str) -> tuple[str | None, str | None]:
@@ -53,13 +57,6 @@ def named_session(tx: Tx, access: Access, session_key: str) -> tuple[str | None,
     except Refusal:
         return None, None
     return (found.lane.key if found.lane else None), (found.session.id if found.session else None)
-
-
-def _is_lane(tx: Tx, access: Access, reference: str) -> bool:
-    try:
-        return lane_of(tx, access, SessionKey.parse(reference)) is not None
-    except Refusal:
-        return False
 
 
 def place_of(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> Place:
@@ -138,7 +135,10 @@ def inherited_place(tx: Tx, access: Access, session_key: str) -> Place | None:
 
 
 def _spawned_by(tx: Tx, access: Access, session_key: str) -> str | Place | None:
-    """The lane that a lane was spawned from; or the place of the entry that tells of a foreign session's spawning."""
+    """The lane that a lane was spawned from; or the place of the entry that tells of a foreign session's spawning.
+
+    An entry that the caller may not see tells it nothing, and neither do its topic and task.
+    """
     try:
         lane = lane_of(tx, access, SessionKey.parse(session_key))
     except Refusal:
@@ -146,10 +146,9 @@ def _spawned_by(tx: Tx, access: Access, session_key: str) -> str | Place | None:
     if lane is not None:
         return lane.spawned_by
     told = store.entry_of_spawn(tx, access, session_key)
-    found = entries_by_id(tx, access, (told,)) if told is not None else []
-    if not found or (found[0].topic_id is None and found[0].task_id is None):
-        return None
-    return Place(found[0].topic_id, found[0].task_id, found[0].space_id)
+    found = store.entry_in_view(tx, access, told) if told is not None else None
+    place = Place() if found is None else place_named(tx, access, found.task_id, found.topic_id)
+    return None if place == Place() else place
 
 
 def link_spawned(tx: Tx, access: Access, entry: Entry, raw: str | None) -> None:

@@ -13,8 +13,7 @@ from carrel.board.store import place_of_task, place_of_topic
 from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import MS_PER_DAY, Access, Refusal, SessionKey, clip, invalid, one_line
 from carrel.kernel.limits import PRUNE_ROWS_MAX, ROUTE_ANCHOR_CHARS_MAX, ROUTE_DAYS_MAX, ROUTES_MAX, SPACE_ENTRIES_READ
-from carrel.sessions import LaneDeleted
-from carrel.storage import Database, Tx
+from carrel.storage import Tx
 from carrel.topics import readable_topic, topics_by_id
 from carrel.work import readable_task
 
@@ -113,8 +112,3 @@ def _space_of_entries(tx: Tx, access: Access, session_key: str) -> str | None:
 def prune_routes(tx: Tx, access: Access) -> int:
     """Forget where the messages of sessions went that have been quiet for long; return how many were forgotten."""
     return store.delete_routes_before(tx, access, tx.now - ROUTE_DAYS_MAX * MS_PER_DAY, limit=PRUNE_ROWS_MAX)
-
-
-def observe_sessions(db: Database) -> None:
-    """Register the observer of deleted sessions, whose routes are forgotten."""
-    db.observe(LaneDeleted, lambda tx, deleted: store.delete_routes(tx, deleted.access, str(deleted.key)))

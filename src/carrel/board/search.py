@@ -4,7 +4,7 @@ The index may be behind: what was found is read from the store once more, and on
 returned, as it is by then.
 """
 
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from msgspec import Struct, structs
 
@@ -17,37 +17,27 @@ from carrel.board.places import lane_meant
 from carrel.board.routing import infer_space, named_by
 from carrel.journal import Entry, clean, entries_by_id
 from carrel.kernel import Access, SessionKey, elapsed_seconds, not_found
-from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX, SEARCH_OWN_TASKS_MAX
-from carrel.search import Found, Hit, Search, SearchQuery, Subject
-from carrel.sessions import may_see
+from carrel.kernel.limits import SEARCH_FOUND_MAX, SEARCH_OWN_TASKS_MAX
+from carrel.search import Found, Hit, Query, Search, SearchQuery, Subject
 from carrel.storage import Database, Tx
-from carrel.topics import tasks_worked_on
+from carrel.visibility import Recalls, Viewer, may_see, tasks_worked_on
 
 T = TypeVar("T")
+P = TypeVar("P", FoundTopic, FoundTask)
 _MS = 1_000
 
 
-class BoardQuery(Struct, frozen=True, kw_only=True):
-    """What is looked for on the board, from where, and how much of it."""
+class BoardQuery(Query, frozen=True, kw_only=True):
+    """What is looked for on the board, and from where; at a task, only what was said since it was last reopened."""
 
-    text: str
     scope: SpaceScope = SpaceScope()
     # The session that looks, by default the caller's own: a lane's key, or a name under which a program sends entries.
-    # What belongs to no topic or task is found in its own session alone, but by people.
     session_key: str | None = None
-    # Only what belongs to this topic.
-    topic_id: str | None = None
-    # Only this task and what belongs to it, since it was last reopened.
-    task_id: str | None = None
+    # Look as a run of that session would, whoever asks: what was said elsewhere is found by people, not by lanes.
+    as_run: bool = False
     with_pending: bool = True
     # Entries that the caller has in front of it anyway.
     without: frozenset[str] = frozenset()
-    # For a context, which a run waits for.
-    quick: bool = False
-    topics_max: int = SEARCH_FOUND_DEFAULT["topic"]
-    tasks_max: int = SEARCH_FOUND_DEFAULT["task"]
-    logs_max: int = SEARCH_FOUND_DEFAULT["log"]
-    notes_max: int = SEARCH_FOUND_DEFAULT["note"]
 
 
 class Ranked(Struct, Generic[T], frozen=True):
@@ -90,7 +80,7 @@ async def board_search(db: Database, search: Search, access: Access, query: Boar
     nothing is left once injected context is removed. A caller that goes away leaves nothing running.
     """
     begun = elapsed_seconds()
-    _search_query(access, query).check()
+    _search_query(access, query, Viewer(spaces=_spaces(access, query))).check()
     text = clean(query.text).strip()
     if not text:
         return BoardFound(dense=search.mode == "hybrid")
@@ -104,7 +94,7 @@ def found_entry(tx: Tx, access: Access, entry_id: str) -> Entry:
     """Return an entry that the caller may find, or may see otherwise; any other is refused as if it did not exist."""
     entries = entries_by_id(tx, access, [entry_id])
     anything = BoardQuery(text="")
-    asked, rule = _asked(tx, access, anything), _entry_rule(tx, access, anything)
+    asked, rule = _asked(tx, access, anything), _EntryRule(tx, access, anything)
     documents = BoardDocuments().documents(tx, access, [("entry", entry_id)], tool_calls=True)
     if entries and rule(entries[0]) and any(asked.finds(access.account_id, one) for one in documents):
         return entries[0]
@@ -115,12 +105,36 @@ def found_entry(tx: Tx, access: Access, entry_id: str) -> Entry:
 
 
 def _asked(tx: Tx, access: Access, query: BoardQuery) -> SearchQuery:
-    """What is asked of the index: with the names of agents, and the tasks that the caller works on."""
+    """What is asked of the index: with who looks, and the names of agents."""
     names = tuple(agent.id for agent in every_agent(tx, access))
-    return structs.replace(_search_query(access, query), names=names, own_tasks=_own_tasks(tx, access, query))
+    return structs.replace(_search_query(access, query, _viewer(tx, access, query)), names=names)
 
 
-def _own_tasks(tx: Tx, access: Access, query: BoardQuery) -> tuple[str, ...]:
+def _viewer(tx: Tx, access: Access, query: BoardQuery) -> Viewer:
+    """Who looks: a person, or a session with what it recalls. An agent looks from its own lane, whatever it names."""
+    spaces, everywhere = _spaces(access, query), query.scope.narrowed_for(access) is None
+    if not query.as_run and (access.is_person or access.kind == "system"):
+        kind: Literal["user", "owner"] = "user" if access.kind == "user" else "owner"
+        return Viewer(kind=kind, spaces=spaces, user_id=access.actor_id, looks_everywhere=everywhere)
+    recalls, own = Recalls(tx, access), None if access.current is None else str(access.current)
+    named = query.session_key or own
+    if named != own and access.view is not None:
+        is_lane = recalls.is_lane(named) or named_by(named or "")[1] is not None
+        # Only a program outside of runs has sessions under names of its own.
+        named = own if is_lane or access.run_id is not None else named
+    recall = recalls.of(named).recall
+    return Viewer(
+        spaces=spaces,
+        looks_everywhere=everywhere,
+        session_key=named,
+        task_id=named_by(named or "")[1],
+        # A program that looks by itself, and not inside a run, looks at the board.
+        recalls_board=recall == "space" or (access.run_id is None and not query.as_run),
+        own_tasks=_own_tasks(tx, access, query, named),
+    )
+
+
+def _own_tasks(tx: Tx, access: Access, query: BoardQuery, session_key: str | None) -> tuple[str, ...]:
     """The tasks that an agent finds although they are out of its spaces, because it works on them.
 
     A search that looks from a space or names some covers those alone, but for the task that it looks into or from.
@@ -129,33 +143,22 @@ def _own_tasks(tx: Tx, access: Access, query: BoardQuery) -> tuple[str, ...]:
         return ()
     if query.scope.narrowed_for(access) is None:
         return tasks_worked_on(tx, access, limit=SEARCH_OWN_TASKS_MAX)
-    task_id = query.task_id or named_by(_session(access, query) or "")[1]
+    task_id = query.task_id or named_by(session_key or "")[1]
     return () if task_id is None else tasks_worked_on(tx, access, task_id, limit=1)
 
 
-def _session(access: Access, query: BoardQuery) -> str | None:
-    return query.session_key or (None if access.current is None else str(access.current))
-
-
-def _search_query(access: Access, query: BoardQuery) -> SearchQuery:
-    # Whatever the scope says, nobody looks further than they may.
+def _spaces(access: Access, query: BoardQuery) -> tuple[str, ...] | None:
+    """The spaces to look in; whatever the scope says, nobody looks further than they may."""
     allowed = access.narrowed(query.scope.allowed)
+    return None if "*" in allowed else allowed
+
+
+def _search_query(access: Access, query: BoardQuery, viewer: Viewer) -> SearchQuery:
     # What is left out of entries at the second look must not leave gaps.
     spare = not query.with_pending or query.without or query.task_id or access.view is not None
-    return SearchQuery(
-        text=query.text,
-        spaces=None if "*" in allowed else allowed,
-        viewer="owner" if access.kind in ("owner", "system") else "user" if access.kind == "user" else "agent",
-        user_id=access.actor_id,
-        session_key=_session(access, query),
-        topic_id=query.topic_id,
-        task_id=query.task_id,
-        quick=query.quick,
-        topics_max=query.topics_max,
-        tasks_max=query.tasks_max,
-        logs_max=SEARCH_FOUND_MAX["log"] if spare and query.logs_max else query.logs_max,
-        notes_max=SEARCH_FOUND_MAX["note"] if spare and query.notes_max else query.notes_max,
-    )
+    asked = {name: getattr(query, name) for name in Query.__struct_fields__}
+    most = {f"{kind}s_max": SEARCH_FOUND_MAX[kind] for kind in ("log", "note") if spare and asked[f"{kind}s_max"]}
+    return SearchQuery(viewer=viewer, **asked | most)
 
 
 def _seen(tx: Tx, access: Access, query: BoardQuery, asked: SearchQuery, found: Found) -> BoardFound:
@@ -167,8 +170,12 @@ def _seen(tx: Tx, access: Access, query: BoardQuery, asked: SearchQuery, found: 
     seen: set[tuple[str, str]] = {(one.kind, one.id) for one in now if asked.finds(access.account_id, one)}
     topics = found_topics(tx, access, [hit.id for hit in found.topics])
     tasks = found_tasks(tx, access, [hit.id for hit in found.tasks])
+    if asked.viewer.kind == "lane":
+        # A digest is made of what was said: a lane is shown it where it may be shown that.
+        topics = topics if asked.viewer.recalls_board else {name: _named(one) for name, one in topics.items()}
+        tasks = {name: one if name == asked.viewer.task_id else _named(one) for name, one in tasks.items()}
     said = entries_by_id(tx, access, [hit.id for hit in (*found.logs, *found.notes)])
-    rule = _entry_rule(tx, access, query)
+    rule = _EntryRule(tx, access, query)
     entries = {entry.id: entry for entry in said if rule(entry)}
     return BoardFound(
         topics=_ranked(found.topics, topics, seen, query.topics_max),
@@ -180,27 +187,26 @@ def _seen(tx: Tx, access: Access, query: BoardQuery, asked: SearchQuery, found: 
     )
 
 
+def _named(item: P) -> P:
+    """A topic or a task without its digest."""
+    return structs.replace(item, digest=None)
+
+
 def _ranked(hits: tuple[Hit, ...], items: dict[str, T], seen: set[tuple[str, str]], most: int) -> tuple[Ranked[T], ...]:
     kept = [Ranked(items[hit.id], hit) for hit in hits if hit.id in items and (hit.kind, hit.id) in seen]
     return tuple(kept[: max(0, most)])
 
 
-def _entry_rule(tx: Tx, access: Access, query: BoardQuery) -> "EntryRule":
-    own = access.current
-    here = query.task_id or (own.task_id if own is not None else None)
-    task = None if here is None else found_tasks(tx, access, [here]).get(here)
-    return EntryRule(tx, access, query, task)
-
-
-class EntryRule:
+class _EntryRule:
     """Which entries a caller is shown, of those in its spaces."""
 
-    def __init__(self, tx: Tx, access: Access, query: BoardQuery, task: FoundTask | None) -> None:
+    def __init__(self, tx: Tx, access: Access, query: BoardQuery) -> None:
+        here = query.task_id or (None if access.current is None else access.current.task_id)
         self._tx = tx
         self._access = access
         self._query = query
         # The task whose lane looks, or that is looked into.
-        self._task = task
+        self._task = None if here is None else found_tasks(tx, access, [here]).get(here)
         self._lanes: dict[str, bool] = {}
 
     def __call__(self, entry: Entry) -> bool:

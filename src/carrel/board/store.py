@@ -5,38 +5,8 @@ from typing import Any
 from carrel.board.model import LogFilter, Place
 from carrel.journal import Entry, entries_matching
 from carrel.kernel import Access
-from carrel.sessions import seen_lanes
 from carrel.storage import Tx
-from carrel.topics import seen_entries
-
-_SEEN_LANE = "EXISTS (SELECT 1 FROM lanes l WHERE l.account_id = :account AND l.key = entries.key AND {seen})"
-# What agents see outside of lanes is sorted into a topic or a task, and is no chat of people with the orchestrator.
-_SHARED = (
-    "entries.key IS NULL AND (entries.topic_id IS NOT NULL OR entries.task_id IS NOT NULL) AND NOT EXISTS "
-    "(SELECT 1 FROM tasks c WHERE c.account_id = :account AND c.id = entries.task_id AND c.is_chat = 1)"
-)
-
-
-def seen_log(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
-    """Return the condition for `entries` that the caller may see: of lanes it sees, and in spaces it sees."""
-    in_spaces, of_spaces = seen_entries(tx, access, spaces)
-    lanes, of_lanes = seen_lanes(tx, access)
-    if lanes == "TRUE":
-        return in_spaces, of_spaces
-    elsewhere, of_task = _seen_elsewhere(access)
-    seen = f"({_SEEN_LANE.format(seen=lanes)} OR ({elsewhere})) AND {in_spaces}"
-    return seen, of_lanes | of_spaces | of_task
-
-
-def _seen_elsewhere(access: Access) -> tuple[str, dict[str, object]]:
-    """The condition for entries of no lane."""
-    if access.view is None:
-        return ("entries.key IS NULL" if access.is_person else "FALSE"), {}
-    if not access.view.sandboxed:
-        return _SHARED, {}
-    # A sandbox holds its own sessions and the task that it works on.
-    task_id = access.view.key.task_id
-    return ("FALSE", {}) if task_id is None else ("entries.key IS NULL AND task_id = :own_task", {"own_task": task_id})
+from carrel.visibility import seen_log
 
 
 def place_of_task(tx: Tx, access: Access, task_id: str) -> Place | None:

@@ -7,7 +7,7 @@ the agent uses.
 import http.client
 import json
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -56,10 +56,10 @@ class A2aClient:
         with self._response(codec.send(message, stream=True), timeout_seconds) as response:
             kind = response.headers.get("Content-Type", "")
             if response.status != 200 or not kind.startswith("text/event-stream"):
-                yield _result(response, codec.read_sent)
+                yield _read(codec.read_sent, response.status, response.read(ANSWER_BYTES_MAX))
                 return
             for frame in read_events(iter(lambda: response.readline(LINE_BYTES_MAX), b"")):
-                event = _event(codec, frame.body)
+                event = _read(codec.read_event, frame.body)
                 if event:
                     yield event
 
@@ -107,7 +107,7 @@ class A2aClient:
 
     def _request(self, request: A2aRequest, read: Any, timeout_seconds: float | None = None) -> Item:
         with self._response(request, timeout_seconds) as response:
-            return _result(response, read)
+            return _read(read, response.status, response.read(ANSWER_BYTES_MAX))
 
     @contextmanager
     def _response(self, request: A2aRequest, timeout_seconds: float | None) -> Iterator[http.client.HTTPResponse]:
@@ -172,17 +172,9 @@ def _reason(fault: Exception) -> str:
     return getattr(fault, "strerror", None) or str(fault) or type(fault).__name__
 
 
-def _result(response: http.client.HTTPResponse, read: Any) -> Item:
+def _read(read: Callable[..., Item], *answer: Any) -> Item:
     try:
-        result: Item = read(response.status, response.read(ANSWER_BYTES_MAX))
-    except A2aFault as fault:
-        raise _refusal(fault) from None
-    return result
-
-
-def _event(codec: A2aCodec, value: object) -> Item:
-    try:
-        return codec.read_event(value)
+        return read(*answer)
     except A2aFault as fault:
         raise _refusal(fault) from None
 

@@ -76,14 +76,9 @@ class Client(Api[Blocking], Blocking):
             yield live
 
     def stream(
-        self,
-        path: str,
-        query: Query | None = None,
-        *,
-        last_event_id: str = "",
-        idle_seconds: float | None = None,
+        self, path: str, query: Query | None = None, *, last_event_id: str = "", idle_seconds: float | None = None,
         seconds: float = math.inf,
-    ) -> Generator[StreamEvent, None, None]:
+    ) -> Generator[StreamEvent, None, None]:  # fmt: skip
         """Yield events as they arrive; after a lost connection, reconnect and resume after the last one seen.
 
         The stream ends without an error after `seconds`, and with `idle_seconds` once nothing has arrived for that

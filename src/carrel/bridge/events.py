@@ -128,11 +128,12 @@ def _tool(event: Event, session: str, kind: Kind) -> Reported:
     name, error = str(event.get("toolName") or "unknown"), event.get("error")
     if kind == "tool_result" and error:
         kind = "tool_error"
-    content = f"{_TOOLS[kind]}: {name}" + (f": {redact(str(error))}" if kind == "tool_error" and error else "")
+    why = f": {redact(str(error), _RAW_CHARS_MAX)}" if kind == "tool_error" and error else ""
     shown = event.get("arguments") if kind == "tool_call" else event.get("result")
-    body = {"type": "action", "content": clip(content, MESSAGE_CHARS_MAX), "agentId": _agent(event, session)}
+    body = {"type": "action", "content": clip(f"{_TOOLS[kind]}: {name}{why}", MESSAGE_CHARS_MAX)}
+    body["agentId"] = _agent(event, session)
     if shown is not None:
-        body["raw"] = clip(redact(shown), _RAW_CHARS_MAX)
+        body["raw"] = redact(shown, _RAW_CHARS_MAX)
     return Reported(session, kind, body | _common(event, session))
 
 

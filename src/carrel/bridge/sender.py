@@ -81,13 +81,10 @@ class Sender:
                 if self._outbox.may_send():
                     pause = 0.0 if self._send_some() else IDLE_SECONDS
                 failures = 0
-            except BridgeFault as fault:
-                failures += 1
-                pause = min(RETRY_SECONDS * 2 ** min(failures - 1, 10), RETRY_SECONDS_MAX)
-                _log.warning("entries_wait", extra={"error": str(fault)})
             except Exception as fault:  # boundary: a thread of another program must survive, e.g. a full disk
                 failures += 1
-                pause = RETRY_SECONDS_MAX
+                doubled = min(RETRY_SECONDS * 2 ** min(failures - 1, 10), RETRY_SECONDS_MAX)
+                pause = doubled if isinstance(fault, BridgeFault) else RETRY_SECONDS_MAX
                 _log.warning("entries_wait", extra={"error": str(fault)})
             self._pause(pause, failed=failures > 0)
 

@@ -5,7 +5,6 @@ A transport points to one session; a message can name another. The sessions them
 
 from carrel.chats.addresses import ChatAddress, active_session, chat_session, name_chat, shared_key
 from carrel.chats.pointers import (
-    PointedSession,
     chosen_key,
     fresh_key,
     is_pointed_to,
@@ -16,9 +15,10 @@ from carrel.chats.pointers import (
     transport_name,
 )
 from carrel.chats.store import note_chat_address
+from carrel.chats.transport_ids import chat_key, hide_transport_ids, person_id
 
 __all__ = [
-    "ChatAddress", "PointedSession", "active_session", "chat_session", "chosen_key", "fresh_key", "is_pointed_to",
-    "move_pointer", "name_chat", "note_chat_address", "pointed_lane", "repair_pointers", "require_valid_new_key",
-    "shared_key", "transport_name",
+    "ChatAddress", "active_session", "chat_key", "chat_session", "chosen_key", "fresh_key",
+    "hide_transport_ids", "is_pointed_to", "move_pointer", "name_chat", "note_chat_address", "person_id",
+    "pointed_lane", "repair_pointers", "require_valid_new_key", "shared_key", "transport_name",
 ]  # fmt: skip

@@ -7,16 +7,9 @@ from carrel.chats.pointers import PointedSession, chosen_key, fresh_key, pointed
 from carrel.kernel import Access, SessionKey, clip, one_line, redact
 from carrel.kernel.limits import CHAT_TITLE_CHARS_MAX
 from carrel.kernel.settings import SessionsSettings
-from carrel.sessions import (
-    PERSONAL_KINDS,
-    LaneChange,
-    change_lane,
-    find_session,
-    lane_of,
-    parse_reference,
-    visible_lanes_called,
-)
+from carrel.sessions import LaneChange, change_lane, find_session, lane_of, parse_reference, visible_lanes_called
 from carrel.storage import Tx
+from carrel.visibility import PERSONAL_KINDS
 
 
 class ChatAddress(Struct, frozen=True, kw_only=True):

@@ -9,8 +9,9 @@ from carrel.chats import store
 from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, is_conversation_key, is_new_conversation_key
 from carrel.notifications import OWNERS, mailbox_of
-from carrel.sessions import Lane, lane_of, require_visible
+from carrel.sessions import Lane, lane_of
 from carrel.storage import Tx
+from carrel.visibility import require_visible
 
 Source = Literal["pointer", "repaired", "default"]
 
@@ -71,7 +72,7 @@ def chosen_key(tx: Tx, access: Access, channel: str, conversation: str, agent: s
     if lane is None:
         require_valid_new_key(key)
     else:
-        require_visible(tx, access, lane)
+        require_visible(tx, access, lane.session_key, lane.made_by)
     return key
 
 
@@ -96,7 +97,7 @@ def move_pointer(tx: Tx, access: Access, channel: str, client_instance_id: str, 
     if before == lane.key:
         return
     store.set_pointer(tx, access, transport, lane.key)
-    METRICS.count("sessions.switch.count", channel=channel)
+    METRICS.count("sessions.switch.count", access.account_id, channel=channel)
     body = {"channelType": channel, "from": before, "to": lane.key, "source": source}
     # It names two sessions, of which others may see one or none: it is the matter of the person alone.
     recipient = mailbox_of(access) or OWNERS
@@ -115,4 +116,4 @@ def repair_pointers(tx: Tx, access: Access, lane: Lane) -> None:
             other = store.newest_chat(tx, access, channel, lane.made_by, but=lane.key)
         if other is not None:
             store.set_pointer(tx, access, transport, other)
-            METRICS.count("sessions.pointer.repaired.count", channel=channel)
+            METRICS.count("sessions.pointer.repaired.count", access.account_id, channel=channel)

@@ -5,9 +5,9 @@ from carrel.kernel import PEOPLE, Access
 from carrel.modes import AutoRun, NewAutoRun, auto_runs_of_session, start_auto, stop_auto
 from carrel.storage import Tx
 
-_HELP = """/auto on [goal:<id>|task:<id>|<text>]  work on a goal, a task, or a new task made from the text
-/auto off [runId]                       stop the auto runs of this session, or one
-/auto status                            list the auto runs of this session"""
+_HELP = """/auto on [goal:<id>|task:<id>|<text>]: work on a goal, a task, or a new task made from the text
+/auto off [runId]: stop the auto runs of this session, or one
+/auto status: list the auto runs of this session"""
 
 
 def auto(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:

@@ -1,8 +1,11 @@
-"""The command /context: what the agent would be shown of this session before its next message."""
+"""The commands /context and /receipt: what the agent would be shown of this session, and what it was shown in a run."""
 
 from carrel.commands.model import CommandContext, ParsedCommand
 from carrel.context import ContextRequest, build_now, mode_named
-from carrel.kernel import PEOPLE, Access
+from carrel.delivery import Receipt, ShownContext, receipt_of
+from carrel.kernel import PEOPLE, Access, not_found
+from carrel.monitoring import RunFilter, runs_newest_first, visible_run
+from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.tools import context_reader
 
@@ -18,3 +21,45 @@ def context(tx: Tx, access: Access, where: CommandContext, command: ParsedComman
         reader=context_reader(tx, access, key),
     )
     return build_now(tx, access, request, where.settings).block
+
+
+def receipt(tx: Tx, access: Access, where: CommandContext, command: ParsedCommand) -> str:
+    """Show what the agent was shown in a run of this session; in the newest, if none is named."""
+    access.require(*PEOPLE)
+    run = _run(tx, access, where, command)
+    if run is None:
+        return "Nothing has been said in this session yet."
+    return "\n".join(_lines(receipt_of(tx, access, run)))
+
+
+def _run(tx: Tx, access: Access, where: CommandContext, command: ParsedCommand) -> Run | None:
+    if not command.words:
+        return next(iter(runs_newest_first(tx, access, RunFilter(key=where.lane.key), before=None, limit=1)), None)
+    named = visible_run(tx, access, command.words[0])
+    if named.key != where.lane.key:
+        raise not_found("run")
+    return named
+
+
+def _lines(found: Receipt) -> list[str]:
+    lines = [f"{found.run_id}, generation {found.generation or 'none yet'}"]
+    for step in found.steps:
+        told = f"instructions {step.instructions_version}, {len(step.tools)} tools"
+        omitted = f", {step.history_omitted} earlier messages left out" if step.history_omitted else ""
+        lines.append(f"Step {step.n}: {step.model}, {told}{omitted}")
+    shown = found.steps[-1].context if found.steps else None
+    lines += [] if shown is None else _explained(shown)
+    return [*lines, f"Everything, to the byte: carrel runs receipt {found.run_id}"]
+
+
+def _explained(shown: ShownContext) -> list[str]:
+    """Return the lines of a block below its headings, each with why it was chosen."""
+    waiting = {item.section: [one for one in shown.items if one.section == item.section] for item in shown.items}
+    heading, lines = "", list[str]()
+    for line in shown.block.splitlines():
+        if line in waiting:
+            heading = line
+        elif waiting.get(heading):
+            item = waiting[heading].pop(0)
+            lines.append(f"{line}  ({item.scope}: {item.reason})")
+    return lines

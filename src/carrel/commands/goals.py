@@ -1,7 +1,5 @@
 """The commands /goal, /goals and /tasks: what this session is to achieve, and the tasks that lead there."""
 
-from collections.abc import Callable
-
 from carrel.commands.model import CommandContext, ParsedCommand
 from carrel.goals import (
     Goal,
@@ -32,36 +30,24 @@ def goal(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand
         case ():
             return _HELP
         case (("done" | "pause" | "resume" | "cancel") as verb, goal_id):
-            moved = _MOVES[verb](tx, access, context, goal_id)
+            moved = _moved(tx, access, context, verb, goal_id)
             return f"{moved.id} is {moved.status}: {_short(moved.name)}"
         case words:
             made = make_goal(tx, access, context.lane.session_key, name=" ".join(words), description=command.more)
             return f"Created {made.id}: {_short(made.name)}"
 
 
-def _done(tx: Tx, access: Access, context: CommandContext, goal_id: str) -> Goal:
-    return complete_goal(tx, access, goal_id, context.rules, key=context.lane.session_key)
-
-
-def _pause(tx: Tx, access: Access, context: CommandContext, goal_id: str) -> Goal:
-    return pause_goal(tx, access, goal_id, key=context.lane.session_key)
-
-
-def _resume(tx: Tx, access: Access, context: CommandContext, goal_id: str) -> Goal:
-    return resume_goal(tx, access, goal_id, context.rules, key=context.lane.session_key)
-
-
-def _cancel(tx: Tx, access: Access, context: CommandContext, goal_id: str) -> Goal:
-    change = GoalChange(status="cancelled")
-    return change_goal(tx, access, goal_id, change, context.rules, key=context.lane.session_key)
-
-
-_MOVES: dict[str, Callable[[Tx, Access, CommandContext, str], Goal]] = {
-    "done": _done,
-    "pause": _pause,
-    "resume": _resume,
-    "cancel": _cancel,
-}
+def _moved(tx: Tx, access: Access, context: CommandContext, verb: str, goal_id: str) -> Goal:
+    key, rules = context.lane.session_key, context.rules
+    match verb:
+        case "done":
+            return complete_goal(tx, access, goal_id, rules, key=key)
+        case "pause":
+            return pause_goal(tx, access, goal_id, key=key)
+        case "resume":
+            return resume_goal(tx, access, goal_id, rules, key=key)
+        case _:
+            return change_goal(tx, access, goal_id, GoalChange(status="cancelled"), rules, key=key)
 
 
 def goals(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:

@@ -8,9 +8,9 @@ from carrel.tools import reader_of
 
 _LISTED_MAX = 20
 _CONTENT_CHARS_MAX = 160
-_HELP = """/memory                       list what this session keeps, newest first
-/memory promote <id> <reason>  let every session know a memory
-/memory forget <id>            forget one"""
+_HELP = """/memory: list what this session keeps, newest first
+/memory promote <id> <reason>: let every session know a memory
+/memory forget <id>: forget one"""
 
 
 def memory(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:

@@ -28,6 +28,8 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     channel: str
     # The chat, browser or terminal it was sent from: where the reply goes, and nothing else.
     client_instance_id: str | None = None
+    # The chat of a channel that it was sent from, whose members share the sessions held there.
+    chat_address: str | None = None
     # The goal that the message is about.
     goal_id: str | None = None
 
@@ -49,7 +51,7 @@ class CommandResult(Struct, frozen=True, kw_only=True):
 Act = Callable[[Tx, Access, CommandContext, ParsedCommand], "str | tuple[str, SessionKey]"]
 
 
-class Command(Struct, frozen=True, kw_only=True):
+class Command(Struct, frozen=True):
     """One row of the table of commands."""
 
     usage: str

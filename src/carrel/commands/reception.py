@@ -118,7 +118,7 @@ def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: C
     if answered is not None:
         return Received(key, run=answered)
     # A chat of a channel has chosen the session itself, and all its members share it.
-    sender = access if message.chat is None else structs.replace(access, kind="system")
+    sender = access if message.chat is None else access.as_system()
     run = deliver(tx, sender, Envelope(key=key, message=sent, channel=message.channel), rules)
     if message.chat is not None:
         keep_reply_address(tx, access, run.id, message.channel, message.chat.address)
@@ -201,6 +201,7 @@ def _run_command(
         rules=rules,
         channel=message.channel,
         client_instance_id=message.transport,
+        chat_address=chat.address if chat is not None else None,
         goal_id=message.goal_id,
     )
     done = run_command(tx, access, where, typed)

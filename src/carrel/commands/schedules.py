@@ -20,10 +20,10 @@ _MESSAGE_CHARS_MAX = 60
 _CRON_FIELDS = 5
 # Python refuses to parse a very long number, and one of this length is above the limit anyway.
 _TIMES_DIGITS_MAX = 12
-_HELP = """/schedule goal|task <id> <cron> [times]  work on a goal or a task at these times; five fields, in UTC
-/schedule list                            list the schedules of this session
-/schedule delete <id>                     delete one; its messages stay
-For messages use `carrel schedule create` or POST /api/schedules: a cron expression and a message."""
+_HELP = """/schedule goal|task <id> <cron> [times]: work on a goal or a task at these times; five fields, in UTC
+/schedule list: list the schedules of this session
+/schedule delete <id>: delete one; its messages stay
+To send a message at set times, use `carrel schedule create` in a terminal."""
 
 
 def schedule(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:

@@ -2,7 +2,7 @@
 
 from carrel.chats import fresh_key, move_pointer, shared_key
 from carrel.commands.model import CommandContext, ParsedCommand
-from carrel.kernel import Access, SessionKey
+from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.kernel.limits import RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
 from carrel.runs import stop_lane
 from carrel.sessions import Lane, LaneFilter, close_generation, find_lane, lane_rows, make_lane
@@ -24,10 +24,13 @@ def new_session(tx: Tx, access: Access, context: CommandContext, command: Parsed
 
 
 def recent_sessions(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
-    """List the caller's latest chats and mark the current one."""
+    """List the latest sessions of a channel's chat, or the caller's latest chats, and mark the current one."""
     word = command.words[0] if command.words else ""
     count = int(word[:_COUNT_DIGITS_MAX]) if word.isdecimal() else RECENT_SESSIONS_DEFAULT
     wanted = LaneFilter(kinds=("chat",), made_by=access.actor_id, channel=context.channel)
+    if context.chat_address is not None:
+        # Others may read the chat: it shows only what was held in it.
+        wanted = LaneFilter(channel=context.channel, last_to=context.chat_address)
     rows = lane_rows(tx, access, wanted, before=None, limit=max(1, min(count, RECENT_SESSIONS_MAX)))
     if not rows:
         return "You have no sessions yet."
@@ -43,7 +46,12 @@ def switch(tx: Tx, access: Access, context: CommandContext, command: ParsedComma
     """Make another session the active one."""
     if len(command.words) != 1:
         return "Use /switch <sessionId>; /sessions lists your sessions."
-    lane, _ = find_lane(tx, access, command.words[0])
+    try:
+        lane, _ = find_lane(tx, access, command.words[0])
+    except Refusal as refusal:
+        if refusal.code is not Code.NOT_FOUND:
+            raise
+        return f"There is no session '{command.words[0][:80]}'; /sessions lists your sessions."
     _activate(tx, access, context, lane)
     return f"Switched to {lane.session_key.conversation} with {lane.agent_id}.", lane.session_key
 

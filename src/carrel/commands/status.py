@@ -36,6 +36,8 @@ def status(tx: Tx, access: Access, context: CommandContext, _command: ParsedComm
 
 
 def whoami(tx: Tx, access: Access, _context: CommandContext, _command: ParsedCommand) -> str:
-    """Show the caller and their account."""
+    """Show the caller and their account; a stranger in a chat has none."""
+    if access.kind == "client":
+        return f"You are {access.name or access.actor_id}, a guest of this bot."
     account = account_of(tx, access)
     return f"You are {access.name or access.actor_id} ({access.kind}) in account {account.name} ({account.slug})."

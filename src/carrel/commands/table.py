@@ -1,13 +1,12 @@
 """Parsing and running slash commands. A message that starts with an unknown command is ordinary text."""
 
 from carrel.commands.auto import auto
-from carrel.commands.context import context
+from carrel.commands.context import context, receipt
 from carrel.commands.goals import goal, goals, tasks
 from carrel.commands.memory import memory
 from carrel.commands.model import Command, CommandContext, CommandResult, ParsedCommand
 from carrel.commands.options import set_model, set_sending, set_thinking
 from carrel.commands.plans import lock_plan, plan, plans
-from carrel.commands.receipts import receipt
 from carrel.commands.schedules import schedule
 from carrel.commands.sessions import new_session, recent_sessions, reset, stop, switch
 from carrel.commands.status import status, whoami
@@ -37,78 +36,57 @@ def run_command(tx: Tx, access: Access, context: CommandContext, parsed: ParsedC
     """Run a command in its session; a refusal of what it does becomes the reply."""
     command = COMMANDS[parsed.name]
     if command.owner_only and access.kind != "owner":
-        raise Refusal(Code.FORBIDDEN, f"Only the owner of the account may use /{parsed.name}.")
+        raise Refusal(Code.FORBIDDEN, f"Only the owner may use /{parsed.name}.")
     if command.alone and (parsed.more or len(parsed.words) > 1):
         raise Refusal(Code.FORBIDDEN, f"/{parsed.name} must be the whole message: {command.usage}")
     try:
         # What it wrote before it was refused is undone; that it was sent stays.
         result = tx.attempt(lambda: command.act(tx, access, context, parsed))
     except Refusal as refusal:
-        result = refusal.message
+        result = _words(access, parsed, refusal)
     reply, key = (result, context.lane.session_key) if isinstance(result, str) else result
     return CommandResult(command=parsed.name, reply=reply, key=key)
 
 
+def _words(access: Access, parsed: ParsedCommand, refusal: Refusal) -> str:
+    """Return a refusal in words for people; a stranger in a chat has no token to read about."""
+    if access.kind == "client" and refusal.code is Code.FORBIDDEN:
+        return f"Only the owner of this bot may use /{parsed.name} in this way."
+    return refusal.message
+
+
 def _help(_tx: Tx, _access: Access, _context: CommandContext, _parsed: ParsedCommand) -> str:
-    width = max(len(command.usage) for command in COMMANDS.values())
-    return "\n".join(f"{command.usage:<{width}}  {command.effect}" for command in COMMANDS.values())
+    # Not in columns: most chats use a proportional font.
+    return "\n".join(f"{command.usage}: {command.effect}" for command in COMMANDS.values())
 
 
 COMMANDS: dict[str, Command] = {
-    "help": Command(usage="/help", effect="show this list", act=_help),
-    "status": Command(usage="/status", effect="show the state of this session", act=status),
-    "whoami": Command(usage="/whoami", effect="show who you are", act=whoami),
-    "new": Command(usage="/new [agent]", effect="start a new session and switch to it", act=new_session),
-    "sessions": Command(usage="/sessions [count]", effect="list your latest sessions", act=recent_sessions),
-    "switch": Command(usage="/switch <sessionId>", effect="switch to another session", act=switch),
-    "reset": Command(usage="/reset", effect="start a new generation with the next message", act=reset),
-    "stop": Command(usage="/stop", effect="cancel everything that runs or waits here; block its task", act=stop),
-    "send": Command(
-        usage="/send on|off|inherit",
-        effect="allow or deny messages to this session (owner only)",
-        act=set_sending,
-        owner_only=True,
-        alone=True,
-    ),
-    "goal": Command(
-        usage="/goal <text>|done|pause|resume|cancel <id>",
-        effect="create a goal of this session, or move one",
-        act=goal,
-    ),
-    "goals": Command(usage="/goals", effect="list the goals of this session", act=goals),
-    "tasks": Command(usage="/tasks", effect="list the tasks of this session's goals and plans", act=tasks),
-    "plan": Command(
-        usage="/plan [on|off|status|done|approve|cancel|resume]",
-        effect="plan before anything is changed; run the plan's tasks",
-        act=plan,
-        lock=lock_plan,
-    ),
-    "plans": Command(usage="/plans", effect="list the plans of this session", act=plans),
-    "auto": Command(
-        usage="/auto on [goal:<id>|task:<id>|<text>] | off [runId] | status",
-        effect="let the agent work by itself on a task or a goal, or stop it",
-        act=auto,
-    ),
-    "schedule": Command(
-        usage="/schedule goal|task <id> <cron> [times] | list | delete <id> | help",
-        effect="work on a goal or task at regular times; list or delete schedules",
-        act=schedule,
-    ),
-    "memory": Command(
-        usage="/memory [list|promote <id> <reason>|forget <id>]",
-        effect="list, promote or forget what this session keeps",
-        act=memory,
-    ),
-    "context": Command(
-        usage="/context [auto|cheap|full|patient]",
-        effect="show the context that an agent gets before a message here",
-        act=context,
-    ),
-    "receipt": Command(
-        usage="/receipt [runId]",
-        effect="show what the agent was shown, in the newest run or in one of this session",
-        act=receipt,
-    ),
-    "model": Command(usage="/model <name>|default", effect="choose the model of this session", act=set_model),
-    "think": Command(usage="/think <level>|default", effect="choose this session's thinking level", act=set_thinking),
-}
+    "help": Command("/help", "show this list", _help),
+    "status": Command("/status", "show the state of this session", status),
+    "whoami": Command("/whoami", "show who you are", whoami),
+    "new": Command("/new [agent]", "start a new session and switch to it", new_session),
+    "sessions": Command("/sessions [count]", "list your latest sessions", recent_sessions),
+    "switch": Command("/switch <sessionId>", "switch to another session", switch),
+    "reset": Command("/reset", "start a new generation with the next message", reset),
+    "stop": Command("/stop", "cancel everything that runs or waits here; block its task", stop),
+    "send": Command("/send on|off|inherit", "allow or deny messages to this session (owner only)", set_sending,
+                    owner_only=True, alone=True),
+    "goal": Command("/goal <text>|done|pause|resume|cancel <id>", "create a goal of this session, or move one", goal),
+    "goals": Command("/goals", "list the goals of this session", goals),
+    "tasks": Command("/tasks", "list the tasks of this session's goals and plans", tasks),
+    "plan": Command("/plan [on|off|status|done|approve|cancel|resume]",
+                    "plan before anything is changed; run the plan's tasks", plan, lock=lock_plan),
+    "plans": Command("/plans", "list the plans of this session", plans),
+    "auto": Command("/auto on [goal:<id>|task:<id>|<text>] | off [runId] | status",
+                    "let the agent work by itself on a task or a goal, or stop it", auto),
+    "schedule": Command("/schedule goal|task <id> <cron> [times] | list | delete <id> | help",
+                        "work on a goal or task at regular times; list or delete schedules", schedule),
+    "memory": Command("/memory [list|promote <id> <reason>|forget <id>]",
+                      "list, promote or forget what this session keeps", memory),
+    "context": Command("/context [auto|cheap|full|patient]",
+                       "show the context that an agent gets before a message here", context),
+    "receipt": Command("/receipt [runId]",
+                       "show what the agent was shown, in the newest run or in one of this session", receipt),
+    "model": Command("/model <name>|default", "choose the model of this session", set_model),
+    "think": Command("/think <level>|default", "choose this session's thinking level", set_thinking),
+}  # fmt: skip

@@ -5,7 +5,7 @@ Lengths are counted in UTF-16 units, of which a text never has fewer than code p
 
 from collections.abc import Iterable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.context.model import KEPT_FACTS, NOTES, PLACE, RECALLED_LOGS, SECTIONS, Line, Mode
 from carrel.journal import ContextMarks
@@ -17,6 +17,8 @@ _INTENT = "Current user intent: "
 _INTENT_CHARS_MAX = 180
 # The intent takes no more than this part of a small block.
 _INTENT_PART = 4
+# A line that is cut to less tells nothing. A block of 200 characters has room for it in every section.
+_CUT_LINE_CHARS_MIN = 20
 # Who is served first, where not all find room; the others follow in the order of the block.
 _FIRST = (PLACE, NOTES, KEPT_FACTS)
 _SERVED = (*_FIRST, *(name for name in SECTIONS if name not in (*_FIRST, RECALLED_LOGS)), RECALLED_LOGS)
@@ -68,7 +70,10 @@ def lay_out(lines: Iterable[Line], *, question: str, mode: Mode, max_chars: int)
     for line in lines:
         sections[line.section].append(line)
     head = _head(question, mode, max_chars)
-    taken = _taken(sections, max_chars - width("\n".join(head)))
+    room = max_chars - width("\n".join(head))
+    taken = _taken(sections, room)
+    if not any(taken.values()):
+        taken |= _cut_first(sections, room)
     printed, shown = list(head), list[Line]()
     for name, place in SECTIONS.items():
         own = sections[name][: taken[name]]
@@ -105,6 +110,16 @@ def _taken(sections: dict[str, list[Line]], room: int) -> dict[str, int]:
             taken[name] += more
             left -= used
     return taken
+
+
+def _cut_first(sections: dict[str, list[Line]], room: int) -> dict[str, int]:
+    """Cut the line that is served first to the room there is, if that leaves any of it, so that the block has one."""
+    name = next((name for name in _SERVED if sections[name]), None)
+    if name is None or room - width(name) - 2 < _CUT_LINE_CHARS_MIN:
+        return {}
+    first = sections[name][0]
+    sections[name][0] = structs.replace(first, line=cut(first.line, room - width(name) - 2))
+    return {name: 1}
 
 
 def _fitting(name: str, lines: list[Line], limit: int, *, begun: bool) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from carrel.access import SpaceScope, effective_spaces
+from carrel.agents import agent_by_id
 from carrel.board import BoardQuery, Ranked, board_search, infer_space, routes_of
 from carrel.context import store
 from carrel.context.budget import lay_out
@@ -22,16 +23,17 @@ from carrel.context.layers.place import place_lines
 from carrel.context.layers.routing import routing_lines
 from carrel.context.layers.semantic import recalled_lines
 from carrel.context.layers.timeline import timeline_lines
-from carrel.context.layers.working_set import task_lines, topic_lines
+from carrel.context.layers.working_set import newest_lines, task_lines, topic_lines
 from carrel.context.model import SECTIONS, Context, ContextLimits, Line, Mode
 from carrel.context.store import Said, Spoken
 from carrel.journal import Entry
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, elapsed_seconds
 from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN
-from carrel.kernel.settings import Settings
+from carrel.kernel.settings import Recall, Settings
 from carrel.memory import Reader, recall
 from carrel.search import Search
 from carrel.storage import Database, Tx
+from carrel.visibility import LaneRecall, Recalls
 
 _log = getLogger("carrel.context")
 T = TypeVar("T")
@@ -74,14 +76,17 @@ class Board(Struct, frozen=True, kw_only=True):
 
     here: Here | None
     scope: SpaceScope
-    # The caller, with no more than those spaces.
+    # What the session recalls.
+    recall: Recall
+    # The caller with what a run of the session would see, and with no more than those spaces.
+    reader: Access
     seen: Access
     lines: tuple[Line, ...]
 
 
 def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Board:
     """Read layer A but for memory: where the session is, what is worked on, and what was said last."""
-    name = str(request.key) if request.key is not None else request.reference
+    name, access = str(request.key) if request.key is not None else request.reference, _reader(tx, access, request)
     scope = effective_spaces(
         tx,
         access,
@@ -91,20 +96,32 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
     )
     seen = access if scope.allowed is None else structs.replace(access, space_ids=scope.allowed)
     here = None if name is None else read_here(tx, seen, request.key, request.reference or name, request.session_id)
-    spaces = scope.narrowed_for(access)
-    return Board(here=here, scope=scope, seen=seen, lines=tuple(_lines(tx, seen, spaces, here, request, settings)))
+    # Without a session, an agent looks from its own.
+    looking = str(access.current) if name is None and access.current is not None else name
+    lane, spaces = Recalls(tx, access).of(looking), scope.narrowed_for(access)
+    lines = _lines(tx, seen, spaces, here, request, settings, lane)
+    return Board(here=here, scope=scope, recall=lane.recall, reader=access, seen=seen, lines=tuple(lines))
+
+
+def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:
+    """The caller, limited to the spaces of the session's agent: a context shows what a run would be shown."""
+    agent = None if request.key is None else agent_by_id(tx, access, request.key.agent)
+    return access if agent is None else structs.replace(access, space_ids=access.narrowed(agent.profile.space_ids))
 
 
 def _lines(
-    tx: Tx, seen: Access, spaces: tuple[str, ...] | None, here: Here | None, request: ContextRequest, settings: Settings
-) -> list[Line]:
+    tx: Tx, seen: Access, spaces: tuple[str, ...] | None, here: Here | None, request: ContextRequest,
+    settings: Settings, lane: LaneRecall,
+) -> list[Line]:  # fmt: skip
     """The lines of layer A. In the lane of a task nothing of another task is read, unless the settings widen it."""
     limits, reach = request.limits, settings.context.task_lane
-    said = [] if here is None or here.is_fresh else _said(tx, seen, here, request)
+    # What is said in a lane that is not on the board is not shown in another, whatever an agent may ask for.
+    is_own = seen.view is None or here is None or here.key == seen.current or lane.on_board
+    said = [] if here is None or here.is_fresh or not is_own else _said(tx, seen, here, request, lane)
     routes = [] if here is None else routes_of(tx, seen, here.name, CONTEXT_ROUTES_SHOWN)
     in_view = {topic.id for topic in store.topics_named(tx, seen, [route.topic_id for route in routes])}
     routes = [route for route in routes if route.topic_id in in_view]
-    lines = [] if here is None else [*place_lines(here), *timeline_lines(said, here.name)]
+    lines = [] if here is None else [*place_lines(here, digests=is_own), *timeline_lines(said, here.name)]
     if here is not None and here.is_of_task and reach != "space":
         own = here.task.topic_id if here.task is not None else None
         routes = [route for route in routes if here.task is not None and route.task_id == here.task.id]
@@ -115,12 +132,19 @@ def _lines(
     return [
         *lines,
         *routing_lines(routes),
-        *topic_lines(tx, seen, routed, named, limit=limits.working_set),
+        *topic_lines(tx, seen, routed, named, limit=limits.working_set, digests=lane.recall == "space"),
         *task_lines(tx, seen, spaces, None, limit=limits.working_set),
     ]
 
 
-def _said(tx: Tx, seen: Access, here: Here, request: ContextRequest) -> list[Said]:
+def read_newest(tx: Tx, access: Access, request: ContextRequest, board: Board, settings: Settings) -> list[Line]:
+    """Read what is new on the board, for a context that has nothing else to show; in the lane of a task nothing."""
+    if board.here is not None and board.here.is_of_task and settings.context.task_lane != "space":
+        return []
+    return newest_lines(tx, board.seen, board.scope.narrowed_for(board.reader), limit=request.limits.working_set)
+
+
+def _said(tx: Tx, seen: Access, here: Here, request: ContextRequest, lane: LaneRecall) -> list[Said]:
     """What was said last in a session, newest first; after a reopening of its task, only what came after."""
     spoken = Spoken(
         key=None if here.key is None else str(here.key),
@@ -129,6 +153,7 @@ def _said(tx: Tx, seen: Access, here: Here, request: ContextRequest) -> list[Sai
         auto_run_id=request.auto_run_id,
         after=0 if here.task is None else here.task.reopened_seq,
         with_pending=request.with_pending,
+        is_personal=lane.private_to is not None,
     )
     return store.newest_said(tx, seen, spoken, limit=request.limits.timeline)
 
@@ -148,6 +173,7 @@ def recall_query(request: ContextRequest, board: Board, settings: Settings) -> B
         text=request.asked,
         scope=board.scope,
         session_key=None if here is None else here.name,
+        as_run=True,
         with_pending=request.with_pending,
         without=request.shown,
         quick=True,
@@ -170,14 +196,18 @@ def recall_query(request: ContextRequest, board: Board, settings: Settings) -> B
     return structs.replace(query, topic_id=about)
 
 
-def laid_out(request: ContextRequest, board: Board | None, lines: list[Line], degraded: str | None) -> Context:
+def laid_out(
+    access: Access, request: ContextRequest, board: Board | None, lines: list[Line], degraded: str | None
+) -> Context:
     """Return the context of lines."""
-    laid = lay_out(lines, question=request.asked, mode=request.mode, max_chars=request.limits.max_chars)
+    # What a tick is told was said by nobody, so it is nobody's intent.
+    intent = request.asked if request.auto_run_id is None else ""
+    laid = lay_out(lines, question=intent, mode=request.mode, max_chars=request.limits.max_chars)
     present = {line.section for line in laid.lines}
-    METRICS.count("context.built.count", mode=request.mode)
-    METRICS.observe("context.chars", len(laid.block))
+    METRICS.count("context.built.count", access.account_id, mode=request.mode)
+    METRICS.observe("context.chars", access.account_id, len(laid.block))
     if degraded is not None:
-        METRICS.count("context.degraded.count", reason=degraded)
+        METRICS.count("context.degraded.count", access.account_id, reason=degraded)
     return Context(
         mode=request.mode,
         block=laid.block,
@@ -186,22 +216,23 @@ def laid_out(request: ContextRequest, board: Board | None, lines: list[Line], de
         omitted=laid.omitted,
         degraded=degraded,
         scope=SpaceScope() if board is None else board.scope,
+        recall="own" if board is None else board.recall,
     )
 
 
 def build_now(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Context:
     """Build a context without a search, in a transaction that is open already."""
     board = read_board(tx, access, request, settings)
-    return laid_out(request, board, [*board.lines, *read_facts(tx, access, request, settings)], None)
+    lines = [*board.lines, *read_facts(tx, access, request, settings)]
+    return laid_out(access, request, board, lines or read_newest(tx, access, request, board, settings), None)
 
 
 def _heard_here(
-    access: Access, request: ContextRequest, here: Here | None, logs: tuple[Ranked[Entry], ...]
+    request: ContextRequest, here: Here | None, logs: tuple[Ranked[Entry], ...]
 ) -> tuple[Ranked[Entry], ...]:  # fmt: skip
-    """What agents are shown of entries; people are shown all of them.
+    """What is shown of entries: what an auto run says is for its own ticks, and the rest of a lane for its generation.
 
-    What an auto run says is for its own ticks. What belongs to no topic or task is for the generation that it was said
-    in: a session that begins afresh has not heard it.
+    A session that begins afresh has not heard what was said before, unless that is on the board or its task's.
     """
     own, generation = (None, request.auto_run_id), None if here is None else here.session_id
 
@@ -209,7 +240,7 @@ def _heard_here(
         allocated = entry.topic_id is not None or entry.task_id is not None
         return entry.auto_run_id in own and (allocated or entry.session_id in (None, generation))
 
-    return logs if access.is_person else tuple(one for one in logs if is_shown(one.item))
+    return tuple(one for one in logs if is_shown(one.item))
 
 
 class Contexts:
@@ -226,14 +257,16 @@ class Contexts:
         missing: list[str] = []
         board = await self._part("board", partial(self._board, access, request), until, missing)
         if board is None:
-            return laid_out(request, None, [], missing[0])
+            return laid_out(access, request, None, [], missing[0])
         async with asyncio.TaskGroup() as group:
             parts = [
                 group.create_task(self._part(name, work, until, missing))
                 for name, work in self._parts(access, request, board).items()
             ]
         lines = [*board.lines, *(line for part in parts for line in part.result() or ())]
-        return laid_out(request, board, lines, missing[0] if missing else None)
+        if not lines:
+            lines = await self._part("board", partial(self._newest, access, request, board), until, missing) or []
+        return laid_out(access, request, board, lines, missing[0] if missing else None)
 
     def _parts(self, access: Access, request: ContextRequest, board: Board) -> dict[str, Work[list[Line]]]:
         """What is looked for besides the board itself: kept facts and, where the question says enough, recall."""
@@ -265,18 +298,24 @@ class Contexts:
     async def _board(self, access: Access, request: ContextRequest, seconds: float) -> Board:
         return await self._db.long_read(lambda tx: read_board(tx, access, request, self._settings), seconds_max=seconds)
 
+    async def _newest(self, access: Access, request: ContextRequest, board: Board, seconds: float) -> list[Line]:
+        return await self._db.long_read(
+            lambda tx: read_newest(tx, access, request, board, self._settings), seconds_max=seconds
+        )
+
     async def _facts(self, access: Access, request: ContextRequest, seconds: float) -> list[Line]:
         return await self._db.long_read(lambda tx: read_facts(tx, access, request, self._settings), seconds_max=seconds)
 
     async def _recalled(self, access: Access, request: ContextRequest, board: Board, _seconds: float) -> list[Line]:
         query = recall_query(request, board, self._settings)
-        found = await board_search(self._db, self._search, access, query)
+        found = await board_search(self._db, self._search, board.reader, query)
         topic = None if board.here is None else board.here.topic
         if query.task_id is not None and topic is not None and query.notes_max:
             # The lane of a task is shown the notes of its topic as well, but none that belong to other tasks.
             of_topic = structs.replace(query, task_id=None, topic_id=topic.id, logs_max=0)
-            notes = (await board_search(self._db, self._search, access, of_topic)).notes
+            notes = (await board_search(self._db, self._search, board.reader, of_topic)).notes
             found = structs.replace(found, notes=(*found.notes, *(one for one in notes if one.item.task_id is None)))
-        found = structs.replace(found, logs=_heard_here(access, request, board.here, found.logs))
+        found = structs.replace(found, logs=_heard_here(request, board.here, found.logs))
         shown = shown_by(request.mode, self._settings.context, request.limits)
-        return await self._db.read(lambda tx: recalled_lines(tx, board.seen, board.here, found, shown))
+        recalled = partial(recalled_lines, seen=board.seen, here=board.here, recall=board.recall, found=found)
+        return await self._db.read(lambda tx: recalled(tx, shown=shown))

@@ -5,7 +5,7 @@ from msgspec import Struct
 from carrel.agents import agent_by_slug
 from carrel.context import store
 from carrel.context.store import TaskRow, TopicRow
-from carrel.kernel import Access, Refusal, SessionKey
+from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.sessions import find_session, open_session_of, parse_reference
 from carrel.storage import Tx
 
@@ -46,11 +46,14 @@ class Here(Struct, frozen=True, kw_only=True):
 
 
 def key_named(tx: Tx, access: Access, reference: str) -> SessionKey | None:
-    """Return the lane that a session reference names; None for any other text, which is a name of the sender's own."""
+    """Return the lane that a session reference names; None for any other text, which is a name of the sender's own.
+
+    Refusal `forbidden` for a lane that the caller may not see, whether or not it exists.
+    """
     try:
-        return find_session(tx, access, reference).key
-    except Refusal:
-        if _names_lane(tx, access, reference):
+        return find_session(tx, access, reference, forbids_hidden=True).key
+    except Refusal as refusal:
+        if refusal.code is Code.FORBIDDEN or _names_lane(tx, access, reference):
             raise
         return None
 

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from carrel.access import SpaceScope
 from carrel.kernel.limits import CONTEXT_LINES_DEFAULT, CONTEXT_TEXT_CHARS_DEFAULT
+from carrel.kernel.settings import Recall
 
 Mode = Literal["auto", "cheap", "full", "patient"]
 MODES: tuple[Mode, ...] = ("auto", "cheap", "full", "patient")
@@ -88,6 +89,7 @@ class Context(Struct, frozen=True, kw_only=True):
     omitted: dict[str, int] = {}
     degraded: str | None = None
     scope: SpaceScope = SpaceScope()
+    recall: Recall = "space"
 
     def of(self, *sections: str) -> list[Line]:
         """Return the lines of some sections, as they are shown."""

@@ -1,6 +1,6 @@
 """A context as surfaces show it: the block, and what it shows as data."""
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, UnsetType
 
 from carrel.context.model import (
     KEPT_FACTS,
@@ -17,11 +17,13 @@ from carrel.context.model import (
     Line,
     Mode,
 )
+from carrel.kernel import Shape
+from carrel.kernel.settings import Recall
 
 _BULLET = "- "
 
 
-class ContextItem(Struct, frozen=True, kw_only=True, rename="camel"):
+class ContextItem(Shape, frozen=True, kw_only=True):
     """A line of a block, explained; its text is in the block."""
 
     id: str
@@ -34,7 +36,7 @@ class ContextItem(Struct, frozen=True, kw_only=True, rename="camel"):
     score: float | UnsetType = UNSET
 
 
-class ContextRow(Struct, frozen=True, kw_only=True, rename="camel"):
+class ContextRow(Shape, frozen=True, kw_only=True):
     """A topic, task, message, note or kept fact that a block shows."""
 
     id: str
@@ -45,21 +47,21 @@ class ContextRow(Struct, frozen=True, kw_only=True, rename="camel"):
     score: float | UnsetType = UNSET
 
 
-class BoardSession(Struct, frozen=True, kw_only=True, rename="camel"):
+class BoardSession(Shape, frozen=True, kw_only=True):
     """The topic and the task that a session is about."""
 
     topic: ContextRow | None
     task: ContextRow | None
 
 
-class WorkingSet(Struct, frozen=True, kw_only=True, rename="camel"):
+class WorkingSet(Shape, frozen=True, kw_only=True):
     """What is worked on."""
 
     topics: list[ContextRow]
     tasks: list[ContextRow]
 
 
-class Recall(Struct, frozen=True, kw_only=True, rename="camel"):
+class Recalled(Shape, frozen=True, kw_only=True):
     """What a search has found."""
 
     topics: list[ContextRow]
@@ -68,15 +70,17 @@ class Recall(Struct, frozen=True, kw_only=True, rename="camel"):
     logs: list[ContextRow]
 
 
-class ContextScope(Struct, frozen=True, kw_only=True, rename="camel"):
+class ContextScope(Shape, frozen=True, kw_only=True):
     """The spaces that were looked in, and how they were found; null for all that the caller may see."""
 
     source_space_id: str | None
     resolved_from: str | None
     allowed_space_ids: list[str] | None
+    # Whether the session recalls itself alone, or the board.
+    recall: Recall
 
 
-class ContextData(Struct, frozen=True, kw_only=True, rename="camel"):
+class ContextData(Shape, frozen=True, kw_only=True):
     """What a block shows, by section, and how many lines found no room."""
 
     scope: ContextScope
@@ -87,11 +91,11 @@ class ContextData(Struct, frozen=True, kw_only=True, rename="camel"):
     omitted: dict[str, int]
     items: list[ContextItem]
     board_session: BoardSession | UnsetType = UNSET
-    semantic: Recall | UnsetType = UNSET
+    semantic: Recalled | UnsetType = UNSET
     degraded: str | UnsetType = UNSET
 
 
-class ContextShape(Struct, frozen=True, kw_only=True, rename="camel"):
+class ContextShape(Shape, frozen=True, kw_only=True):
     """A context as surfaces show it."""
 
     ok: bool = True
@@ -117,7 +121,7 @@ def context_shape(context: Context, *, session_key: str | None, question: str, w
 
 def _data(context: Context) -> ContextData:
     place = _rows(context, PLACE)
-    found = Recall(
+    found = Recalled(
         topics=_rows(context, RECALLED_TOPICS),
         tasks=_rows(context, RECALLED_TASKS),
         notes=_rows(context, NOTES),
@@ -129,6 +133,7 @@ def _data(context: Context) -> ContextData:
             source_space_id=context.scope.source,
             resolved_from=context.scope.resolved_from,
             allowed_space_ids=None if allowed is None else list(allowed),
+            recall=context.recall,
         ),
         board_session=_board_session(place) if place else UNSET,
         working_set=WorkingSet(topics=_rows(context, WORKING_TOPICS), tasks=_rows(context, WORKING_TASKS)),
@@ -149,27 +154,15 @@ def _board_session(place: list[ContextRow]) -> BoardSession:
 
 def _rows(context: Context, section: str) -> list[ContextRow]:
     return [
-        ContextRow(
-            id=line.id,
-            kind=line.kind,
-            scope=line.scope,
-            text=line.line.removeprefix(_BULLET),
-            reason=line.reason,
-            score=UNSET if line.score is None else line.score,
-        )
+        ContextRow.of(line, text=line.line.removeprefix(_BULLET), score=_score(line))
         for line in context.lines
         if line.section == section
     ]
 
 
 def _item(line: Line) -> ContextItem:
-    return ContextItem(
-        id=line.id,
-        kind=line.kind,
-        section=line.section,
-        scope=line.scope,
-        source=line.source,
-        reason=line.reason,
-        chars=len(line.line),
-        score=UNSET if line.score is None else line.score,
-    )
+    return ContextItem.of(line, chars=len(line.line), score=_score(line))
+
+
+def _score(line: Line) -> float | UnsetType:
+    return UNSET if line.score is None else line.score

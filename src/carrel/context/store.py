@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from carrel.kernel import Access
+from carrel.kernel import Access, Provenance
 from carrel.kernel.limits import CONTEXT_TIMELINE_ROWS_MAX
-from carrel.storage import FLAG, Table, Tx
-from carrel.topics import seen_entries, seen_tasks, seen_topics
+from carrel.storage import FLAG, Table, Tx, json_column
+from carrel.visibility import seen_entries, seen_tasks, seen_topics
 
 
 class Said(Struct, frozen=True, kw_only=True):
@@ -23,6 +23,7 @@ class Said(Struct, frozen=True, kw_only=True):
     agent_label: str | None
     topic_id: str | None
     task_id: str | None
+    provenance: Provenance
 
 
 class TopicRow(Struct, frozen=True, kw_only=True):
@@ -62,17 +63,27 @@ class Spoken(Struct, frozen=True, kw_only=True):
     auto_run_id: str | None = None
     after: int = 0
     with_pending: bool = True
+    # Whether it is a person's chat, which is open to that person whatever was sorted elsewhere.
+    is_personal: bool = False
 
 
-_SAID = Table("entries", Said)
+_SAID = Table("entries", Said, codecs={"provenance": json_column(Provenance)})
 _TOPICS = Table("topics", TopicRow, codecs={"pinned": FLAG})
 _TASKS = Table("tasks", TaskRow, codecs={"pinned": FLAG})
 # What a program said to itself; that nobody could say where an entry belongs does not make it one of these.
-_NOISE = "COALESCE(classification_error, '') IN ('', 'unallocated', 'attempts_exhausted')"
+_NOISE = "COALESCE(classification_error, '') IN ('', 'private', 'unallocated', 'attempts_exhausted')"
+_UNPLACED = "task_id IS NULL AND topic_id IS NULL AND space_id IS NULL"
 _ASLEEP = (
     "({0}.status = 'archived' OR COALESCE({0}.snoozed_until, 0) > :now "
     "OR ({0}.status = 'snoozed' AND {0}.snoozed_until IS NULL))"
 )
+# A task that is to be done; those of a topic that is put away are put away with it.
+_OPEN = (
+    "is_chat = 0 AND status NOT IN ('done', 'archived') AND COALESCE(snoozed_until, 0) <= :now AND NOT EXISTS "
+    f"(SELECT 1 FROM topics h WHERE h.account_id = :account AND h.id = tasks.topic_id AND {_ASLEEP.format('h')})"
+)
+# What the classifier names was said in some session.
+_MADE = "created_by <> 'classifier'"
 _ACTIVE = "('in_progress', 'review', 'blocked')"
 _URGENT = 2
 
@@ -85,7 +96,9 @@ def newest_said(tx: Tx, access: Access, spoken: Spoken, *, limit: int) -> list[S
     rules = [
         "type = 'conversation' AND role IN ('user', 'assistant') AND content <> ''",
         _NOISE,
-        seen,
+        # What ticks are told was said by nobody.
+        "NOT (role = 'user' AND auto_run_id IS NOT NULL)",
+        f"({seen} OR (key = :key AND {'TRUE' if spoken.is_personal else _UNPLACED}))",
         "seq > :after",
         # What was sent while no generation was open belongs to the next one.
         f"(session_id = :session_id OR (session_id IS NULL AND created_at > COALESCE(({closed}), 0)))",
@@ -137,6 +150,26 @@ def pinned_topics(tx: Tx, access: Access, *, limit: int) -> list[TopicRow]:
     return _TOPICS.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
 
 
+def newest_topics(tx: Tx, access: Access, *, limit: int) -> list[TopicRow]:
+    """Return the topics that someone made, that the caller may see and that are not put away, newest change first."""
+    seen, values = seen_topics(tx, access)
+    sql = (
+        f"SELECT {_TOPICS.columns} FROM topics WHERE account_id = :account AND {_MADE} AND {seen} "
+        f"AND NOT {_ASLEEP.format('topics')} ORDER BY updated_at DESC, id LIMIT :limit"
+    )
+    return _TOPICS.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
+
+
+def newest_tasks(tx: Tx, access: Access, *, spaces: tuple[str, ...] | None, limit: int) -> list[TaskRow]:
+    """Return the tasks that someone made and that are to be done, that the caller may see, newest change first."""
+    seen, values = seen_tasks(tx, access, spaces)
+    sql = (
+        f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account AND {_MADE} AND {_OPEN} AND {seen} "
+        "ORDER BY seq DESC LIMIT :limit"
+    )
+    return _TASKS.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
+
+
 def topics_named(tx: Tx, access: Access, topic_ids: Iterable[str], *, also_asleep: bool = False) -> list[TopicRow]:
     """Return those topics that the caller may see, in the order given; by default none that is put away."""
     names: dict[str, object] = {f"id_{at}": name for at, name in enumerate(dict.fromkeys(topic_ids))}
@@ -159,15 +192,13 @@ def working_tasks(
 ) -> list[TaskRow]:  # fmt: skip
     """Return the tasks that are worked on, urgent or due soon and that the caller may see, the most pressing first.
 
-    With spaces or a topic, only those of them. Tasks of a topic that is put away are put away with it.
+    With spaces or a topic, only those of them.
     """
     seen, values = seen_tasks(tx, access, spaces)
     sql = (
-        f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account AND is_chat = 0 AND {seen} "
-        "AND status NOT IN ('done', 'archived') AND COALESCE(snoozed_until, 0) <= :now "
+        f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account AND {_OPEN} AND {seen} "
         f"AND (pinned = 1 OR status IN {_ACTIVE} OR priority <= {_URGENT} OR due_date <= :soon) "
-        "AND NOT EXISTS (SELECT 1 FROM topics h WHERE h.account_id = :account AND h.id = tasks.topic_id "
-        f"AND {_ASLEEP.format('h')}) {'' if topic_id is None else 'AND topic_id = :topic_id '}"
+        f"{'' if topic_id is None else 'AND topic_id = :topic_id '}"
         f"ORDER BY pinned DESC, CASE WHEN status IN {_ACTIVE} THEN 0 ELSE 1 END, "
         "CASE WHEN due_date <= :soon THEN 0 ELSE 1 END, priority, updated_at DESC, id DESC LIMIT :limit"
     )

@@ -4,8 +4,6 @@ The call stays open while its run waits. Question and decision are entries of th
 model sees neither, only the result of the call.
 """
 
-from fnmatch import fnmatchcase
-
 from carrel.agents import Agent
 from carrel.delivery.argument_list import list_arguments
 from carrel.journal import Entry
@@ -21,8 +19,7 @@ APPROVAL = "approval"
 
 def must_be_asked(agent: Agent, call: Entry) -> bool:
     """True for a tool that the agent may use only with approval, by whichever of its names it is called."""
-    names = CATALOG.names_of((call.details or {})["name"])
-    return any(fnmatchcase(name, pattern) for name in names for pattern in agent.profile.tools.ask)
+    return CATALOG.needs_approval((call.details or {})["name"], agent.profile.tools)
 
 
 def question_of(agent: Agent, call: Entry) -> NeedsInput:

@@ -8,8 +8,8 @@ from carrel.context import MEMORY, Context, Line, Mode
 from carrel.kernel import Access, iso
 from carrel.kernel.limits import MEMORY_READS_MAX
 from carrel.runs import Claim
-from carrel.sessions import seen_lanes
 from carrel.storage import Table, Tx, json_column
+from carrel.visibility import seen_lanes
 
 
 class _Stored(Struct, frozen=True, kw_only=True):

@@ -10,18 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from carrel.journal import Entry
-from carrel.kernel import clip, iso, one_line
-from carrel.kernel.limits import (
-    BLOCKED_REASON_CHARS_MAX,
-    HEADING_BLOCK_CHARS_MIN,
-    HEADING_BRIEFING_CHARS_MAX,
-    HEADING_DESCRIPTION_CHARS_MAX,
-    HEADING_NAMES_CHARS_MAX,
-    HEADING_TITLE_CHARS_MAX,
-    NAME_CHARS_MAX,
-    OVERVIEW_TASKS_MAX,
-    SNIPPET_MESSAGE_CHARS_MAX,
-)
+from carrel.kernel import clip, iso, limits, one_line
 from carrel.runs import Run
 from carrel.work import Task, TaskBriefing
 
@@ -73,7 +62,7 @@ def tell(briefing: TaskBriefing, run: Run, chars_max: int, *, may_finish: bool) 
     """Return what a run is told; heading and message together have at most `chars_max` characters."""
     return Told(
         heading=_heading(briefing, run, chars_max),
-        title=_line(briefing.task.title, HEADING_TITLE_CHARS_MAX),
+        title=_line(briefing.task.title, limits.HEADING_TITLE_CHARS_MAX),
         notice=briefing.notice,
         author_kind=briefing.author_kind,  # type: ignore[arg-type]
         by_people=briefing.by_people,
@@ -106,10 +95,10 @@ def _heading(briefing: TaskBriefing, run: Run, chars_max: int) -> str:
     blocks = (
         _snapshot(briefing.task, briefing.assignees),
         _overview(briefing),
-        _block("What the account's owner tells you", briefing.account_briefing, HEADING_BRIEFING_CHARS_MAX),
+        _block("What the account's owner tells you", briefing.account_briefing, limits.HEADING_BRIEFING_CHARS_MAX),
     )
     for block in blocks:
-        if block and (len(block) < left or left > HEADING_BLOCK_CHARS_MIN):
+        if block and (len(block) < left or left > limits.HEADING_BLOCK_CHARS_MIN):
             lines.append(clip(block, left - 1))
             left -= len(lines[-1]) + 1
     return "\n".join([*lines, *_snippet(briefing, left)])
@@ -122,30 +111,32 @@ def _anchors(run: Run, message_id: str) -> str:
 
 
 def _origin(briefing: TaskBriefing) -> str:
-    author, kind = _line(briefing.author, NAME_CHARS_MAX), _KINDS[briefing.author_kind]
+    if briefing.joined > 1:
+        return f"{briefing.joined} messages come last, each with its author's name above its indented lines."
+    author, kind = _line(briefing.author, limits.NAME_CHARS_MAX), _KINDS[briefing.author_kind]
     named = kind if author == kind else f"{author} ({kind})"
     return f"{named} {_REASONS[briefing.notice]}; the message comes last."
 
 
 def _snapshot(task: Task, assignees: tuple[str, ...]) -> str:
-    named = _line(", ".join(assignees), HEADING_NAMES_CHARS_MAX) or "nobody"
+    named = _line(", ".join(assignees), limits.HEADING_NAMES_CHARS_MAX) or "nobody"
     due = f"; due: {iso(task.due_date)}" if task.due_date is not None else ""
     lines = [
-        f"Task {one_line(task.id)}: {_line(task.title, HEADING_TITLE_CHARS_MAX)}",
+        f"Task {one_line(task.id)}: {_line(task.title, limits.HEADING_TITLE_CHARS_MAX)}",
         f"Status: {task.status}; priority: {task.priority} (1 is the highest of 5); assigned to: {named}{due}",
     ]
     if task.blocked_reason:
-        lines.append(f"Blocked because: {_line(task.blocked_reason, BLOCKED_REASON_CHARS_MAX)}")
-    described = _block("Description", task.description, HEADING_DESCRIPTION_CHARS_MAX)
+        lines.append(f"Blocked because: {_line(task.blocked_reason, limits.BLOCKED_REASON_CHARS_MAX)}")
+    described = _block("Description", task.description, limits.HEADING_DESCRIPTION_CHARS_MAX)
     return "\n".join([*lines, *([described] if described else [])])
 
 
 def _overview(briefing: TaskBriefing) -> str:
     lines = []
     for one in briefing.overview:
-        count = f"{one.count} or more" if one.count == OVERVIEW_TASKS_MAX else str(one.count)
+        count = f"{one.count} or more" if one.count == limits.OVERVIEW_TASKS_MAX else str(one.count)
         top = "; ".join(
-            f"{one_line(task.id)} {_line(task.title, HEADING_TITLE_CHARS_MAX)} (priority {task.priority})"
+            f"{one_line(task.id)} {_line(task.title, limits.HEADING_TITLE_CHARS_MAX)} (priority {task.priority})"
             for task in one.top
         )
         lines.append(f"- {one.status}: {count}{', first ' + top if top else ''}")
@@ -157,7 +148,7 @@ def _snippet(briefing: TaskBriefing, chars_max: int) -> list[str]:
     head, kept = "Earlier in the thread, oldest first:", list[str]()
     left = chars_max - len(head) - 1
     for said in reversed(briefing.earlier):
-        line = f"- {_line(said.author, NAME_CHARS_MAX)}: {_line(said.text, SNIPPET_MESSAGE_CHARS_MAX)}"
+        line = f"- {_line(said.author, limits.NAME_CHARS_MAX)}: {_line(said.text, limits.SNIPPET_MESSAGE_CHARS_MAX)}"
         left -= len(line) + 1
         if left < 0:
             break

@@ -5,16 +5,20 @@ from difflib import Match
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, structs
 
+from carrel.agents import agent_by_id
+from carrel.context import MEMORY
 from carrel.delivery.context import ShownContext, shown_context
 from carrel.delivery.context_store import context_of
 from carrel.delivery.store import StepRow, steps_of
 from carrel.gateway import comparable, read_sent
-from carrel.kernel import Access, iso, not_found
+from carrel.goals import goal_of_task
+from carrel.kernel import Access, Code, Refusal, iso, not_found
 from carrel.kernel.limits import DIFF_COMPARISONS_MAX
 from carrel.runs import Run
 from carrel.storage import LongTx, Tx
+from carrel.visibility import private_to
 
 
 class ReceiptStep(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -65,8 +69,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def receipt_of(tx: Tx, access: Access, run: Run, *, with_body: bool = False) -> Receipt:
-    """Return the receipt of a run."""
-    context = shown_context(context_of(tx, access, run.id))
+    """Return the receipt of a run; Refusal for whoever may not see all that the run has seen."""
+    context = _readable_context(tx, access, run)
     return Receipt(
         run_id=run.id,
         session_key=run.key,
@@ -81,7 +85,7 @@ def compare_receipts(tx: LongTx, access: Access, one: Run, other: Run) -> Compar
     rows = [(run, row) for run in (one, other) for row in steps_of(tx, access, run.id)[-1:]]
     if len(rows) < 2:
         raise not_found("receipt")
-    before, after = (_step(row, shown_context(context_of(tx, access, run.id)), False) for run, row in rows)
+    before, after = (_step(row, _readable_context(tx, access, run), False) for run, row in rows)
     inputs = [before.input, after.input]
     if len({row.gateway for _, row in rows}) > 1:
         inputs = [comparable(asked) for asked in inputs]
@@ -98,6 +102,23 @@ def compare_receipts(tx: LongTx, access: Access, one: Run, other: Run) -> Compar
         context=_lines_compared(before.context, after.context),
         tools=tools,
     )
+
+
+def _readable_context(tx: Tx, access: Access, run: Run) -> ShownContext:
+    """What a run was shown, for a reader who may see all of it: its spaces, and the session of its goal."""
+    context, agent = context_of(tx, access, run.id), agent_by_id(tx, access, run.agent_id)
+    seen = structs.replace(access, space_ids=run.spaces).narrowed(None if agent is None else agent.profile.space_ids)
+    goal = None if run.task_id is None else goal_of_task(tx, access, run.task_id)
+    owner = None if goal is None else private_to(tx, access, str(goal.session_key))
+    # What a person said where nobody else reads may be remembered for the tasks of a goal that was set there.
+    remembers = any(line.kind == MEMORY and line.scope.startswith(("goal:", "session:")) for line in context.lines)
+    is_private = access.kind == "user" and owner not in (None, access.actor_id) and remembers
+    # An agent is also told of what it works on beyond its spaces.
+    told = (line.scope for line in context.lines if line.kind in ("topic", "task"))
+    is_beyond = not (set(seen) <= set(access.space_ids) and all(access.covers([space]) for space in told))
+    if is_private or ("*" not in access.space_ids and is_beyond):
+        raise Refusal(Code.FORBIDDEN, "This run was shown things that you may not see, so its receipt is not shown.")
+    return shown_context(context)
 
 
 def _lines_compared(before: ShownContext, after: ShownContext) -> dict[str, list[str]]:

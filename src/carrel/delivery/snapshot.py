@@ -13,8 +13,8 @@ from carrel.delivery.heading import Told, tell, told_before
 from carrel.delivery.thoughts import Thoughts, thoughts_of
 from carrel.delivery.transcript import message_entry
 from carrel.exchanges import briefing_of
-from carrel.gateway import Gateway
-from carrel.journal import Entry, entries_of_run, session_has_entries, talk_around_run
+from carrel.gateway import Gateway, MissingGateway
+from carrel.journal import Entry, as_report, entries_of_run, session_has_entries, talk_around_run
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, TurnExtras
 from carrel.kernel.limits import HISTORY_ROWS_MAX, SHORT_SESSION_ENTRIES_MAX
 from carrel.kernel.settings import GatewaySettings
@@ -98,9 +98,11 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
     assert lane is not None, "a run always has a lane"
     session = _session(tx, access, run, lane, agent)
     unheard = run.session_id is None
+    # A run sees at most what its agent may see, and whoever caused it.
     as_agent = structs.replace(
-        access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id, space_ids=agent.profile.space_ids
+        access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id, space_ids=run.spaces, behalf=run.behalf
     )
+    as_agent = structs.replace(as_agent, space_ids=as_agent.narrowed(agent.profile.space_ids))
     if unheard:
         told = _tell(tx, run, as_agent, services.settings.delivery.input_chars_max)
         own = [message_entry(run, session, told)]
@@ -125,7 +127,7 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
         connection=connection,
         toolset=toolset_for(CATALOG, caller),
         own=own,
-        earlier=earlier,
+        earlier=[as_report(entry) for entry in earlier],
         earlier_unread=unread,
         attachments={kept.id: kept for kept in attachments_by_id(tx, access, attached)},
         extras=extras_of(tx, access, run.id) if run.extras else TurnExtras(),
@@ -158,7 +160,6 @@ def _session(tx: Tx, access: Access, run: Run, lane: Lane, agent: Agent) -> Sess
 
 
 def connection_of(connections: Mapping[str, Connection], agent: Agent) -> Connection:
-    """Return the connection of an agent's gateway."""
-    named = agent.profile.gateway or ("default" if "default" in connections else BUILTIN)
-    # When the settings no longer name that gateway, the built-in agent answers and says how to connect one.
-    return connections.get(named) or connections[BUILTIN]
+    """Return the connection of an agent's gateway; one that is not configured fails every step with that reason."""
+    named = agent.gateway_among(connections)
+    return connections.get(named) or Connection(MissingGateway(named, agent.id), GatewaySettings(kind="responses"))

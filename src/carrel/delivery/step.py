@@ -112,7 +112,8 @@ def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> RequestedEnd | None:
     _log.info(
         "turn_started",
         extra={"run_id": run.id, "session_key": run.key, "session_id": session.id, "generation": session.generation}
-        | {"session_resolution": session.resolution},
+        | {"session_resolution": session.resolution}
+        | ({"label": run.label} if run.label else {}),
     )
     return end
 
@@ -223,7 +224,7 @@ def _approved_call(tx: Tx, snapshot: Snapshot, call: Entry, arguments: str, prep
         if decision is None:
             asked = question_of(snapshot.agent, call)
             details = {"question": True, ASKS: key}
-            write(tx, snapshot.access, snapshot.run, snapshot.session, "assistant", asked.question, details)
+            _write_question(tx, snapshot, asked.question, details)
             return Result(value={}, ends=asked)
         if not (decision.details or {})[APPROVAL]:
             text, result = refuse_call(tx, snapshot.caller, key, name, decision.content)
@@ -250,8 +251,9 @@ def _write_result(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Re
     details = {name: (call.details or {})[name] for name in ("callId", "name", "step")}
     write(tx, snapshot.access, snapshot.run, snapshot.session, "toolResult", text, details)
     if isinstance(result.ends, NeedsInput):
-        asked = result.ends.question
-        view = view_of_reply(snapshot.run)
-        write(
-            tx, snapshot.access, snapshot.run, snapshot.session, "assistant", asked, {"question": True}, task_view=view
-        )
+        _write_question(tx, snapshot, result.ends.question, {"question": True})
+
+
+def _write_question(tx: Tx, snapshot: Snapshot, question: str, details: dict[str, object]) -> None:
+    view = snapshot.run.question_view
+    write(tx, snapshot.access, snapshot.run, snapshot.session, "assistant", question, details, task_view=view)

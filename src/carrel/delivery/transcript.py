@@ -32,7 +32,7 @@ def new_message(run: Run, session: Session, told: Told | None) -> NewEntry:
         session_id=session.id,
         message_id=run.sender_message if told is None else told.message_id or run.sender_message,
         attachment_ids=run.attached(),
-        task_view="thread" if run.provenance_kind == "external_user" and run.task_id else None,
+        task_view="thread" if run.provenance_kind == "external_user" and run.told_task_id else None,
     )
 
 
@@ -52,7 +52,7 @@ def write(
 
 def view_of_reply(run: Run) -> TaskView | None:
     """The view of its task that shows the reply of a run: the thread, where it answers people or a notification."""
-    is_answer = run.task_id is not None and run.provenance_kind in ("external_user", "notification")
+    is_answer = run.told_task_id is not None and run.provenance_kind in ("external_user", "notification")
     return "thread" if is_answer else None
 
 

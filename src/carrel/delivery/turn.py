@@ -27,7 +27,7 @@ from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, StepAnswer, Usag
 from carrel.journal import Entry, clean, quoted_lines_removed
 from carrel.kernel import MS_PER_SECOND, Refusal
 from carrel.records import wrote_from_outside
-from carrel.runs import Claim, Completed, Failed, Outcome, Watch, is_sender_call, open_calls, read_requested_end
+from carrel.runs import Claim, Completed, Failed, Outages, Outcome, Watch, is_sender_call, open_calls
 from carrel.storage import Database
 from carrel.tools import Result, ToolServices, Wait, prepare_call
 
@@ -59,6 +59,7 @@ class _Attempt:
         # How much history is shown where more was found to be too much.
         self.history_chars_max: int | None = None
         self.empty_replies = 0
+        self.is_first_step = True
 
 
 async def no_context(_snapshot: Snapshot) -> Context:
@@ -81,6 +82,7 @@ class Turns:
         self._watch = watch
         self._aside = aside
         self._gather = gather
+        self.outages = Outages(db, self._is_unreachable)
         # The most history that a model took, where more was too much, by gateway and model; learned again after a
         # restart.
         self._history_taken: dict[tuple[str, str], int] = {}
@@ -110,6 +112,9 @@ class Turns:
 
     async def _take_step(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> Outcome | None:
         """Build, keep and send one step, and keep its answer; None when the turn goes on."""
+        if attempt.is_first_step and (fault := await self._still_unreachable(snapshot)) is not None:
+            return self._failed(snapshot, fault)
+        attempt.is_first_step = False
         sent = await self._prepare(claim, snapshot, attempt)
         if not isinstance(sent, _Sent):
             return sent
@@ -160,6 +165,7 @@ class Turns:
         answer = self._without_context(claim, sent, answer)
         rounds_max = self._settings.tool_rounds_max
         outcome = await self._db.write(lambda tx: keep_answer(tx, claim, sent.snapshot, n, answer, rounds_max))
+        await self.outages.answered(gateway.name)
         if outcome is None:
             self._live.end_step(claim.account_id, claim.id)
         return outcome, summed(usage, answer.usage)
@@ -176,9 +182,32 @@ class Turns:
     async def _faulted(self, claim: Claim, sent: _Sent, fault: GatewayFault) -> Failed:
         """What a fault makes of the turn. A step in which the agent changed something is not sent again."""
         if not fault.retryable or not await self._wrote_from_outside(claim, sent):
-            return _failed(fault)
+            return self._failed(sent.snapshot, fault)
         message = f"{fault.message} The agent had changed something by then, so it is not asked again by itself."
         return Failed(code=fault.code, message=message, reason="interrupted")
+
+    async def _still_unreachable(self, snapshot: Snapshot) -> GatewayFault | None:
+        """Why nobody can be reached for another attempt, which would then prove nothing; None if it can be made."""
+        if snapshot.run.last_fault is None:
+            return None
+        fault = await _unreachable_fault(snapshot.connection)
+        if fault is None and snapshot.run.unreachable_since is not None:
+            await self.outages.end(snapshot.connection.gateway.name)
+        return fault
+
+    async def _is_unreachable(self, gateway: str) -> bool:
+        """Whether nobody can be reached; runs of a gateway that is gone from the settings go on to be told so."""
+        connection = self._connections.get(gateway)
+        return connection is not None and await _unreachable_fault(connection) is not None
+
+    def _failed(self, snapshot: Snapshot, fault: GatewayFault) -> Failed:
+        gateway = snapshot.connection.gateway.name if fault.unreachable else None
+        if gateway is not None:
+            self.outages.note(gateway)
+        return Failed(
+            code=fault.code, message=fault.message, retryable=fault.retryable,
+            retry_after_seconds=fault.retry_after_seconds, unreachable_gateway=gateway,
+        )  # fmt: skip
 
     async def _wrote_from_outside(self, claim: Claim, sent: _Sent) -> bool:
         """Whether the agent changed something during a step, with the token of its run."""
@@ -228,7 +257,7 @@ class Turns:
 
 def _next_move(snapshot: Snapshot) -> Outcome | list[Entry] | None:
     """What follows from what is stored: an end that was asked for, a reply, open calls; None for another step."""
-    end = read_requested_end(snapshot.run.wanted_end)
+    end = snapshot.run.requested_end
     if end is not None:
         return end.outcome
     reply = given_reply(snapshot.own)
@@ -252,7 +281,10 @@ def _is_too_long(outcome: Outcome | None) -> bool:
     return isinstance(outcome, Failed) and outcome.code == PROMPT_TOO_LONG
 
 
-def _failed(fault: GatewayFault) -> Failed:
-    return Failed(
-        code=fault.code, message=fault.message, retryable=fault.retryable, retry_after_seconds=fault.retry_after_seconds
-    )
+async def _unreachable_fault(connection: Connection) -> GatewayFault | None:
+    """Return why nobody can be reached at a gateway now; None if somebody answers, whatever it says."""
+    try:
+        await connection.gateway.check()
+    except GatewayFault as fault:
+        return fault if fault.unreachable else None
+    return None

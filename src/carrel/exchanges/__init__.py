@@ -5,10 +5,9 @@ which step comes next.
 """
 
 from carrel.exchanges.briefing import briefing_of
-from carrel.exchanges.duty import Exchanges
+from carrel.exchanges.duty import Exchanges, redeliver
 from carrel.exchanges.model import Exchange, moved
 from carrel.exchanges.observers import observe_runs
-from carrel.exchanges.redelivery import redeliver
 from carrel.exchanges.silent_replies import HEARTBEAT_OK, NO_REPLY, may_be_silent, visible_reply
 from carrel.exchanges.store import begin_exchange, exchange_after, keep_exchange
 

@@ -4,19 +4,17 @@ The result is stored with the child's run from its end on; here it is only deliv
 for a while and then shown as undelivered, never dropped.
 """
 
-from carrel.exchanges.conclusion import conclude, reset_attempts, retry_or_give_up, skipped
+from carrel.exchanges.conclusion import conclude, notify_if_session_ended, reset_attempts, retry_or_give_up, skipped
 from carrel.exchanges.model import Exchange, moved
-from carrel.exchanges.notifications import notify_if_session_ended
 from carrel.exchanges.silent_replies import ANNOUNCE_SKIP, visible_reply
-from carrel.exchanges.steps import deliver_step, provenance_of
+from carrel.exchanges.steps import Flow, deliver_step, provenance_of
 from carrel.exchanges.store import awaits_child
 from carrel.exchanges.subagent_prompts import Outcome, announcement, notes_question
 from carrel.journal import NewEntry, append_entry, entries_of_run
 from carrel.kernel import MS_PER_SECOND, Refusal
 from carrel.kernel.limits import ANNOUNCE_SECONDS_MAX
-from carrel.kernel.settings import Settings
 from carrel.outbox import POSTED_CHANNELS, channel_of, keep_reply_address
-from carrel.runs import Rules, Run, cancel, remove_lane, run_by_id
+from carrel.runs import Run, cancel, remove_lane, run_by_id
 from carrel.sessions import Lane, lane_of, leave_files, open_generation
 from carrel.storage import Tx
 
@@ -24,12 +22,8 @@ from carrel.storage import Tx
 _ANNOUNCE_MS = 2 * ANNOUNCE_SECONDS_MAX * MS_PER_SECOND
 
 
-class SpawnFlow:
+class SpawnFlow(Flow):
     """The steps of a spawn after the child's run."""
-
-    def __init__(self, settings: Settings, rules: Rules) -> None:
-        self._settings = settings
-        self._rules = rules
 
     def advance(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
         """Take the next step; return the changed exchange."""

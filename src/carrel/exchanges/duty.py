@@ -10,45 +10,21 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from logging import getLogger
-from typing import Protocol
 
+from carrel.exchanges import store
 from carrel.exchanges.announce import SpawnFlow
-from carrel.exchanges.conclusion import conclude, delivered, retry_or_give_up
+from carrel.exchanges.conclusion import conclude, delivered, reset_attempts, retry_or_give_up
 from carrel.exchanges.model import Exchange, moved
 from carrel.exchanges.reply_back import SendFlow
-from carrel.exchanges.store import EXCHANGES, due_exchanges, hold_exchange, keep_exchange, next_exchange_due
-from carrel.kernel import MS_PER_SECOND, Refusal
-from carrel.kernel.limits import (
-    EXCHANGE_BROKEN_SECONDS,
-    EXCHANGES_AT_A_TIME,
-    POST_LEASE_SECONDS,
-    POST_SECONDS_MAX,
-    POSTS_AT_A_TIME,
-)
+from carrel.exchanges.steps import Flow
+from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, limits
 from carrel.kernel.settings import Settings
 from carrel.outbox import ChannelMessage, Channels, channel_of
 from carrel.runs import Rules, Run, run_by_id
-from carrel.sessions import lane_of, lock_lane, require_sending
+from carrel.sessions import lane_of, lock_lane, make_lane, require_sending
 from carrel.storage import Database, LeasedDuty, StepDuty, Tx
 
 _log = getLogger("carrel.delivery")
-
-
-class Flow(Protocol):
-    """The steps of one kind of exchange. Both lanes and the exchange are locked while it decides."""
-
-    def advance(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
-        """Take the next step and return the changed exchange.
-
-        Called when the current run has ended or no longer exists (None), and when `due_at` has come. Without a `due_at`
-        the exchange waits for the end of `current_run_id`. Step "carry" asks to post `announcement` on the channel of a
-        lane: the requester's for a spawn, the target's for a send.
-        """
-        ...
-
-    def clean_up(self, tx: Tx, exchange: Exchange) -> None:
-        """Remove what the exchange needed; called after it was written as no longer open."""
-        ...
 
 
 Flows = Mapping[str, Flow]
@@ -73,8 +49,8 @@ class _Steps(StepDuty[Exchange]):
     """Takes the next step of exchanges whose run has ended or whose time has come."""
 
     name = "exchanges"
-    bell = EXCHANGES
-    items_max = EXCHANGES_AT_A_TIME
+    bell = store.EXCHANGES
+    items_max = limits.EXCHANGES_AT_A_TIME
 
     def __init__(self, db: Database, rules: Rules, channels: Channels, flows: Flows) -> None:
         super().__init__(db)
@@ -84,11 +60,11 @@ class _Steps(StepDuty[Exchange]):
 
     def next_due(self, tx: Tx) -> int | None:
         """Return when the next step is due."""
-        return next_exchange_due(tx, carried=False)
+        return store.next_exchange_due(tx, carried=False)
 
     def take(self, tx: Tx, limit: int) -> list[Exchange]:
         """Return exchanges with a step that is due."""
-        return due_exchanges(tx, limit, carried=False)
+        return store.due_exchanges(tx, limit, carried=False)
 
     def advance(self, tx: Tx, item: Exchange) -> None:
         """Take one step of one exchange."""
@@ -106,8 +82,8 @@ class _Steps(StepDuty[Exchange]):
     def postpone(self, tx: Tx, item: Exchange) -> None:
         """Postpone an exchange that is unchanged: the step may have been committed and only the confirmation lost."""
         if lock(tx, item) == item:
-            later = moved(item, due_at=tx.now + EXCHANGE_BROKEN_SECONDS * MS_PER_SECOND)
-            keep_exchange(tx, later.access, later)
+            later = moved(item, due_at=tx.now + limits.EXCHANGE_BROKEN_SECONDS * MS_PER_SECOND)
+            store.keep_exchange(tx, later.access, later)
 
     def _check_channel(self, tx: Tx, exchange: Exchange) -> Exchange:
         """Conclude a result that needs no post, because its channel shows what is stored, or that may not be posted."""
@@ -126,8 +102,8 @@ class _ChannelPosts(LeasedDuty[Exchange]):
     """Posts results on channels and records the outcome."""
 
     name = "announcements"
-    bell = EXCHANGES
-    items_max = POSTS_AT_A_TIME
+    bell = store.EXCHANGES
+    items_max = limits.POSTS_AT_A_TIME
 
     def __init__(self, db: Database, channels: Channels, flows: Flows) -> None:
         super().__init__(db)
@@ -136,17 +112,17 @@ class _ChannelPosts(LeasedDuty[Exchange]):
 
     def next_due(self, tx: Tx) -> int | None:
         """Return when the next result may be posted."""
-        return next_exchange_due(tx, carried=True)
+        return store.next_exchange_due(tx, carried=True)
 
     def take(self, tx: Tx, limit: int) -> list[Exchange]:
         """Lease results that are to be posted now."""
-        locked = [lock(tx, seen) for seen in due_exchanges(tx, limit, carried=True)]
+        locked = [lock(tx, seen) for seen in store.due_exchanges(tx, limit, carried=True)]
         due = [
             one for one in locked if one is not None and one.state == "open" and (one.due_at or tx.now + 1) <= tx.now
         ]
-        taken = [moved(exchange, due_at=tx.now + POST_LEASE_SECONDS * MS_PER_SECOND) for exchange in due]
+        taken = [moved(exchange, due_at=tx.now + limits.POST_LEASE_SECONDS * MS_PER_SECOND) for exchange in due]
         for exchange in taken:
-            keep_exchange(tx, exchange.access, exchange)
+            store.keep_exchange(tx, exchange.access, exchange)
         return taken
 
     async def do(self, item: Exchange) -> None:
@@ -155,7 +131,7 @@ class _ChannelPosts(LeasedDuty[Exchange]):
         try:
             message = await self.db.read(lambda tx: _message(tx, item))
             if message is not None and message.channel in self._channels:
-                async with asyncio.timeout(POST_SECONDS_MAX):
+                async with asyncio.timeout(limits.POST_SECONDS_MAX):
                     await self._channels[message.channel].post(message)
         except Exception as error:  # boundary: a failing channel must not affect the others
             fault = f"{type(error).__name__}: {error}"
@@ -175,7 +151,7 @@ class _ChannelPosts(LeasedDuty[Exchange]):
 
 def _save(tx: Tx, flows: Flows, exchange: Exchange) -> None:
     """Write an exchange, and clean up if it is no longer open."""
-    keep_exchange(tx, exchange.access, exchange)
+    store.keep_exchange(tx, exchange.access, exchange)
     if exchange.state != "open":
         flows[exchange.kind].clean_up(tx, exchange)
 
@@ -199,4 +175,22 @@ def lock(tx: Tx, seen: Exchange) -> Exchange | None:
     """Lock an exchange and both its lanes, lanes first and in order as everywhere; return its current state."""
     for key in sorted({seen.requester_key, seen.target_key}):
         lock_lane(tx, seen.access, key)
-    return hold_exchange(tx, seen.access, seen.id)
+    return store.hold_exchange(tx, seen.access, seen.id)
+
+
+def redeliver(tx: Tx, access: Access, run: Run) -> Exchange:
+    """Deliver the result of a run again, from the step at which it was given up."""
+    seen = store.exchange_after(tx, access, run.id)
+    exchange = None if seen is None else lock(tx, seen)
+    if exchange is None or exchange.state != "undelivered":
+        state = "it has no result to deliver" if exchange is None else f"its result is {exchange.state}"
+        raise Refusal(Code.CONFLICT, f"This run has no undelivered result: {state}.")
+    if exchange.kind == "spawn":
+        # A deleted requester's lane is created again: a person asks for the result now.
+        make_lane(tx, access, exchange.requester)
+    # A failed announcement is written anew; an existing one is posted as it is.
+    current_run_id = None if exchange.step == "announce" else exchange.current_run_id
+    opened = moved(exchange, state="open", current_run_id=current_run_id, error=None, ended_at=None, due_at=tx.now)
+    again = reset_attempts(tx, opened)
+    store.keep_exchange(tx, access, again)
+    return again

@@ -8,6 +8,11 @@ from carrel.storage import Database, Tx
 # Only runs of these kinds can belong to an exchange, so other runs save the query.
 _KINDS = ("inter_session", "reply_back", "announce", "spawn")
 _ENDS = ("completed", "failed", "cancelled")
+# What the exchange of a retry has in common with the one before.
+_KEPT = (
+    "account_id", "kind", "requester_key", "requester_session_id", "requester_run_id", "target_key", "rounds_max",
+    "cleanup", "wakes",
+)  # fmt: skip
 
 
 def observe_runs(db: Database) -> None:
@@ -29,21 +34,10 @@ def _follow_retry(tx: Tx, retried: RunRetried) -> None:
     known = store.exchange_after(tx, access, retried.run.id)
     if known is None:
         return
+    kept = {name: getattr(known, name) for name in _KEPT}
     exchange = Exchange(
-        account_id=known.account_id,
-        id=tx.new_id("exc"),
-        kind=known.kind,
-        requester_key=known.requester_key,
-        requester_session_id=known.requester_session_id,
-        requester_run_id=known.requester_run_id,
-        target_key=known.target_key,
-        first_run_id=again.id,
-        current_run_id=again.id,
-        rounds_max=known.rounds_max,
-        cleanup=known.cleanup,
-        wakes=known.wakes,
-        created_at=tx.now,
-    )
+        **kept, id=tx.new_id("exc"), first_run_id=again.id, current_run_id=again.id, created_at=tx.now
+    )  # fmt: skip
     store.begin_exchange(tx, access, exchange)
 
 

@@ -8,11 +8,10 @@ from carrel.exchanges.conclusion import conclude, reset_attempts, retry_later, r
 from carrel.exchanges.model import Exchange, moved
 from carrel.exchanges.prompts import announce_message, inline_notice
 from carrel.exchanges.silent_replies import REPLY_SKIP, visible_reply
-from carrel.exchanges.steps import deliver_step
+from carrel.exchanges.steps import Flow, deliver_step
 from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, Code, Refusal
 from carrel.kernel.limits import INLINE_LOOK_SECONDS
-from carrel.kernel.settings import Settings
-from carrel.runs import Rules, Run, cancel, run_by_id
+from carrel.runs import Run, cancel, run_by_id
 from carrel.storage import Tx
 
 
@@ -28,12 +27,8 @@ def _call_waits_until(tx: Tx, exchange: Exchange) -> int | None:
     return min(exchange.expires_at, tx.now + INLINE_LOOK_SECONDS * MS_PER_SECOND)
 
 
-class SendFlow:
-    """The steps of a send after the target's run."""
-
-    def __init__(self, settings: Settings, rules: Rules) -> None:
-        self._settings = settings
-        self._rules = rules
+class SendFlow(Flow):
+    """The steps of a send after the target's run; it leaves nothing behind."""
 
     def advance(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
         """Take the next step; return the changed exchange."""
@@ -44,9 +39,6 @@ class SendFlow:
                 return self._after_reply(tx, exchange, run)
             case _:
                 return self._after_announce(tx, exchange, run)
-
-    def clean_up(self, tx: Tx, exchange: Exchange) -> None:
-        """Do nothing: a send leaves nothing behind."""
 
     def _after_primary(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
         if exchange.answered_inline is None:

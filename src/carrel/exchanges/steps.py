@@ -1,4 +1,4 @@
-"""A step of an exchange: a queued run like any other, delivered in the name of the agent at the other end."""
+"""The steps of an exchange: queued runs like any other, delivered in the name of the agent at the other end."""
 
 from typing import Literal
 
@@ -6,6 +6,7 @@ from msgspec import structs
 
 from carrel.exchanges.model import Exchange
 from carrel.kernel import Code, Envelope, Message, Provenance, Refusal, SessionKey
+from carrel.kernel.settings import Settings
 from carrel.outbox import channel_of
 from carrel.runs import Rules, Run, deliver
 from carrel.sessions import lane_of, shown_channel
@@ -14,6 +15,26 @@ from carrel.storage import Tx
 StepKind = Literal["reply_back", "announce"]
 # The tool that begins each kind of exchange.
 TOOLS = {"send": "sessions_send", "spawn": "sessions_spawn"}
+
+
+class Flow:
+    """The steps of one kind of exchange. Both lanes and the exchange are locked while it decides."""
+
+    def __init__(self, settings: Settings, rules: Rules) -> None:
+        self._settings = settings
+        self._rules = rules
+
+    def advance(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
+        """Take the next step and return the changed exchange.
+
+        Called when the current run has ended or no longer exists (None), and when `due_at` has come. Without a `due_at`
+        the exchange waits for the end of `current_run_id`. Step "carry" asks to post `announcement` on the channel of a
+        lane: the requester's for a spawn, the target's for a send.
+        """
+        raise AssertionError("each kind of exchange has its own steps")
+
+    def clean_up(self, tx: Tx, exchange: Exchange) -> None:
+        """Remove what the exchange needed; called after it was written as no longer open."""
 
 
 def deliver_step(

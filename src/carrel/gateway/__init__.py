@@ -6,14 +6,15 @@ A gateway keeps no state and retries nothing: a step is answered, or it raises G
 """
 
 from carrel.gateway.builtin.agent import BuiltinGateway
-from carrel.gateway.comparable import comparable
 from carrel.gateway.factory import open_gateway
 from carrel.gateway.keys import gateway_key
 from carrel.gateway.model import PROMPT_TOO_LONG, Call, Gateway, GatewayFault, OnSend, OnText, Step, StepAnswer, Usage
+from carrel.gateway.placeholder import MissingGateway, missing_gateway
 from carrel.gateway.probe import Probe, probe
-from carrel.gateway.sent import read_sent
+from carrel.gateway.sent import comparable, read_sent
 
 __all__ = [
-    "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault", "OnSend", "OnText", "Probe", "Step",
-    "StepAnswer", "Usage", "comparable", "gateway_key", "open_gateway", "probe", "read_sent",
+    "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault", "MissingGateway", "OnSend", "OnText",
+    "Probe", "Step", "StepAnswer", "Usage", "comparable", "gateway_key", "missing_gateway", "open_gateway", "probe",
+    "read_sent",
 ]  # fmt: skip

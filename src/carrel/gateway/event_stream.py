@@ -8,23 +8,15 @@ A server may be hostile, so no event costs more than its own length: nothing rea
 
 import json
 from collections import defaultdict, deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from carrel.gateway.answers import (
-    build_answer,
-    is_call,
-    is_json,
-    is_message,
-    text_parts,
-)
+from carrel.gateway.answers import build_answer, is_call, is_json, is_message, text_parts
 from carrel.gateway.faults import Faults
-from carrel.gateway.live_text import LiveText
 from carrel.gateway.model import Item, OnText, StepAnswer
+from carrel.gateway.reader import StreamReader, read_object
 from carrel.kernel import TextBuffer
 from carrel.kernel.limits import ANSWER_PARTS_MAX
-from carrel.wire import ServerEvent
 
 _MESSAGE = "message"
 _CALL = "function_call"
@@ -79,14 +71,11 @@ class _Slot:
         return {"role": "assistant", **self.item, "type": _MESSAGE, "content": content}
 
 
-class AnswerReader:
-    """Reads the events of one stream into an answer; `on_text` is called with text as it arrives."""
+class AnswerReader(StreamReader):
+    """Reads the events of one stream into an answer."""
 
     def __init__(self, *, seed: str, faults: Faults, on_text: OnText) -> None:
-        self.is_finished = False
-        self._seed = seed
-        self._faults = faults
-        self._live = LiveText(on_text)
+        super().__init__(seed=seed, faults=faults, on_text=on_text)
         self._slots: list[_Slot] = []
         # Slots by kind and by whether the event has an index and an id; those that it may not continue are dropped.
         self._unfinished: defaultdict[tuple[str, bool, bool], list[_Slot]] = defaultdict(list)
@@ -95,8 +84,7 @@ class AnswerReader:
         self._by_index: dict[int, _Slot] = {}
         self._response: Item | None = None
         self._head: Item = {}
-        self._is_done_sent = False
-        self._handlers: dict[str, Callable[[Item], None]] = {
+        self.handlers = {
             "response.created": self._created,
             "response.output_item.added": self._item_added,
             "response.output_item.done": self._item_done,
@@ -114,23 +102,6 @@ class AnswerReader:
             "error": self._failed,
         }
 
-    def feed(self, event: ServerEvent) -> None:
-        """Read one event; raise GatewayFault if it reports a failure. Not needed once `is_finished`."""
-        if event.text.strip() == "[DONE]":
-            self._is_done_sent = self.is_finished = True
-            return
-        try:
-            body = json.loads(event.text)
-        except (ValueError, RecursionError):
-            # Some servers send pings that are not JSON; if anything is really missing, `end` notices.
-            return
-        if not isinstance(body, dict):
-            return
-        kind = body.get("type") or event.name or ("error" if "error" in body else "")
-        handler = self._handlers.get(kind) if isinstance(kind, str) else None
-        if handler is not None:
-            handler(body)
-
     def end(self) -> StepAnswer:
         """Return the answer after the stream has ended; raise GatewayFault if it ended too early."""
         if self._response is None and not self._is_enough():
@@ -141,7 +112,7 @@ class AnswerReader:
     def _is_enough(self) -> bool:
         """Whether an answer without its closing event is complete anyway."""
         slots = [slot for slot in self._slots if slot.kind in (_MESSAGE, _CALL)]
-        if self._is_done_sent:
+        if self.is_finished:
             return bool(slots) and all(slot.kind == _MESSAGE or is_json(slot.as_item()["arguments"]) for slot in slots)
         return bool(slots) and all(slot.is_whole for slot in slots)
 
@@ -328,12 +299,7 @@ class AnswerReader:
 
 def read_whole(body: bytes, *, seed: str, faults: Faults, on_text: OnText) -> StepAnswer:
     """Return the answer in a plain JSON body; raise GatewayFault if it contains none."""
-    try:
-        response = json.loads(body)
-    except (ValueError, RecursionError):
-        raise faults.unreadable("its body is not JSON.") from None
-    if not isinstance(response, dict):
-        raise faults.unreadable("its body is not a JSON object.")
+    response = read_object(body, faults)
     status = response.get("status", "completed")
     if response.get("error") or status in ("failed", "cancelled"):
         raise faults.of_error(response.get("error"))

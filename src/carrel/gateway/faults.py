@@ -24,33 +24,17 @@ _TOO_LONG_WORDS = re.compile(
 )
 # An account without money answers like a rate limit, but waiting does not help.
 _SPENT_CODES = frozenset({"billing_hard_limit_reached", "enforced_spend_limit_reached", "insufficient_quota"})
+# What a server in between answers for one that does not.
+_NOBODY_BEHIND = (HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT)
+# What llama.cpp answers to everything while it loads its model.
+_LOADING_CODE = "unavailable_error"
 _TRANSIENT_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS)
-_TRANSIENT_CODES = frozenset(
-    {
-        "api_error",
-        "cancelled",
-        "internal_error",
-        "internal_server_error",
-        "internalservererror",
-        "overloaded",
-        "overloaded_error",
-        "rate_limit",
-        "rate_limit_error",
-        "rate_limit_exceeded",
-        "request_timeout",
-        "server_error",
-        "server_overloaded",
-        "service_unavailable",
-        "slow_down",
-        "temporarily_unavailable",
-        "timeout",
-        "timeout_error",
-        "too_many_requests",
-        "unavailable",
-        "unavailable_error",
-        "vector_store_timeout",
-    }
-)
+_TRANSIENT_CODES = frozenset((
+    "api_error", "cancelled", "internal_error", "internal_server_error", "internalservererror", "overloaded",
+    "overloaded_error", "rate_limit", "rate_limit_error", "rate_limit_exceeded", "request_timeout", "server_error",
+    "server_overloaded", "service_unavailable", "slow_down", "temporarily_unavailable", "timeout", "timeout_error",
+    "too_many_requests", "unavailable", "unavailable_error", "vector_store_timeout",
+))  # fmt: skip
 
 
 class Faults:
@@ -66,8 +50,7 @@ class Faults:
         head = f'The gateway "{self._name}"'
         match fault.kind:
             case WireFaultKind.CONNECT:
-                hint = f"Start it, or correct gateway.{self._name}.base_url."
-                return self._fault("gateway_unreachable", f"{head} cannot be reached. {fault.message} {hint}", True)
+                return self._unreachable(fault.message)
             case WireFaultKind.TIMEOUT:
                 hint = f"Raise gateway.{self._name}.timeout_seconds if its model needs longer."
                 return self._fault("gateway_timeout", f"{head} took too long. {fault.message} {hint}", True)
@@ -76,6 +59,19 @@ class Faults:
             case WireFaultKind.INVALID | WireFaultKind.FORBIDDEN:
                 hint = f"Check gateway.{self._name}.base_url and .api_key."
                 return self._fault("gateway_misconfigured", f"{head} cannot be called. {fault.message} {hint}", False)
+
+    def of_unanswered_check(self, fault: WireFault) -> GatewayFault:
+        """Return the fault of a check without a response: however that came about, the server is not there."""
+        if fault.kind in (WireFaultKind.TIMEOUT, WireFaultKind.BROKEN):
+            return self._unreachable(fault.message)
+        return self.of_wire(fault)
+
+    def of_check(self, status: int, headers: dict[str, str], body: bytes) -> GatewayFault:
+        """Return the fault of a check that was answered with an error status."""
+        fault, error = self.of_status(status, headers, body), _error_in(body)
+        is_loading = isinstance(error, dict) and error.get("type") == _LOADING_CODE
+        fault.unreachable = status in _NOBODY_BEHIND or is_loading
+        return fault
 
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> GatewayFault:
         """Return the fault of a response with an error status."""
@@ -116,6 +112,11 @@ class Faults:
         return self._fault(
             "gateway_unreadable", f'The gateway "{self._name}" returned no readable answer: {why} {hint}', True
         )
+
+    def _unreachable(self, why: str) -> GatewayFault:
+        hint = f"Start it, or correct gateway.{self._name}.base_url."
+        message = f'The gateway "{self._name}" cannot be reached. {why} {hint}'
+        return GatewayFault("gateway_unreachable", message, retryable=True, unreachable=True)
 
     def _too_long(self, message: str) -> GatewayFault:
         """Return the fault of a prompt that is too long; it would be again, so the message says what to change."""

@@ -81,15 +81,25 @@ PROMPT_TOO_LONG = "gateway_prompt_too_long"
 class GatewayFault(Exception):
     """A step without an answer. The message says what to do and never contains a credential.
 
-    If `retryable`, the same step may succeed later; otherwise it would fail again.
+    If `retryable`, the same step may succeed later; otherwise it would fail again. If `unreachable`, nobody was there
+    to take the step, so it says nothing about the step itself.
     """
 
-    def __init__(self, code: str, message: str, *, retryable: bool, retry_after_seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool,
+        retry_after_seconds: float | None = None,
+        unreachable: bool = False,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.retryable = retryable
         self.retry_after_seconds = retry_after_seconds
+        self.unreachable = unreachable
 
 
 async def keep_nothing(body: bytes) -> None:
@@ -113,16 +123,18 @@ class Gateway(Protocol):
         If the step fails, that text is void. Cancelling closes the connection at once. A gateway that translates awaits
         `on_send` with the exact bytes of each message before it sends them.
         """
-        ...
 
     async def check(self) -> None:
-        """Raise GatewayFault if no step could be taken now; no model is called to find out."""
-        ...
+        """Raise GatewayFault if no step could be taken now; no model is called to find out.
+
+        The fault is `unreachable` if nothing answers, or only a server in between that cannot reach the model either.
+        """
+        return
 
     async def models(self) -> tuple[str, ...]:
-        """Return the models that can be used: the configured ones, then those the gateway lists."""
-        ...
+        """Return the models that can be used: the configured ones, then those the gateway lists; by default none."""
+        return ()
 
     async def close(self) -> None:
-        """Release what the gateway holds; the shared HTTP client stays open."""
-        ...
+        """Release what the gateway holds, by default nothing; the shared HTTP client stays open."""
+        return

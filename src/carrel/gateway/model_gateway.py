@@ -113,9 +113,9 @@ class ModelGateway:
         try:
             status, body = await self._list()
         except WireFault as fault:
-            raise self._faults.of_wire(fault) from None
+            raise self._faults.of_unanswered_check(fault) from None
         if status >= 500 or status == HTTPStatus.UNAUTHORIZED:
-            raise self._faults.of_status(status, {}, body)
+            raise self._faults.of_check(status, {}, body)
 
     async def models(self) -> tuple[str, ...]:
         """Return the configured models, then those the gateway lists; raise GatewayFault if it cannot be reached."""

@@ -42,25 +42,25 @@ async def probe(base_url: str, api_key: str, wire: Wire) -> Probe:
     }
     try:
         replies = await asyncio.gather(*(_ask(base_url, api_key, wire, one) for one in dialects.values()))
-        lists = await asyncio.gather(*(_list(base_url, api_key, wire, one) for one in dialects.values()))
+        lists = await asyncio.gather(*(_ask(base_url, api_key, wire, one, lists=True) for one in dialects.values()))
     except WireFault as fault:
         return Probe(trouble=fault.message)
     spoken = tuple(kind for kind, reply in zip(dialects, replies, strict=True) if _speaks(reply))
-    models = next((found for reply in lists if (found := _models(reply))), ())
+    listed = (listed_models(reply.body) for reply in lists if reply.status == HTTPStatus.OK)
+    models = next(filter(None, listed), ())
     refused = all(reply.status in _UNWELCOME or not _speaks(reply) for reply in replies)
     trouble = "" if spoken else f"Nothing at {base_url} speaks Open Responses, Chat Completions or Anthropic Messages."
     return Probe(kinds=spoken, models=models, needs_key=bool(spoken) and refused, trouble=trouble)
 
 
-async def _ask(base_url: str, api_key: str, wire: Wire, dialect: Dialect) -> Reply:
-    headers = dialect.authorization(api_key) | {"Content-Type": "application/json"}
+async def _ask(base_url: str, api_key: str, wire: Wire, dialect: Dialect, *, lists: bool = False) -> Reply:
+    headers, seconds = dialect.authorization(api_key), CHECK_SECONDS
+    if lists:
+        url = endpoint(base_url, dialect.path, dialect.models_path)
+        return await wire.request("GET", url, headers=headers, timeout_seconds=seconds)
+    headers |= {"Content-Type": "application/json"}
     url = endpoint(base_url, dialect.path)
-    return await wire.request("POST", url, headers=headers, body=b"{}", timeout_seconds=CHECK_SECONDS)
-
-
-async def _list(base_url: str, api_key: str, wire: Wire, dialect: Dialect) -> Reply:
-    url = endpoint(base_url, dialect.path, dialect.models_path)
-    return await wire.request("GET", url, headers=dialect.authorization(api_key), timeout_seconds=CHECK_SECONDS)
+    return await wire.request("POST", url, headers=headers, body=b"{}", timeout_seconds=seconds)
 
 
 def _speaks(reply: Reply) -> bool:
@@ -69,7 +69,3 @@ def _speaks(reply: Reply) -> bool:
     # A page is for people, and LM Studio says of any path with 200 that it does not know it.
     is_page = reply.headers.get("content-type", "").startswith("text/html")
     return not is_page and b"Unexpected endpoint" not in reply.body
-
-
-def _models(reply: Reply) -> tuple[str, ...]:
-    return listed_models(reply.body) if reply.status == HTTPStatus.OK else ()

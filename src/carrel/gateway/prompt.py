@@ -1,5 +1,6 @@
 """A step's body as turns of user and model: what dialects other than Open Responses have in common. Pure."""
 
+import json
 from typing import Any
 
 import msgspec
@@ -59,6 +60,22 @@ class Prompt(Struct, frozen=True, kw_only=True):
     def given(self, *names: str) -> Item:
         """Return those of the request's fields that are set."""
         return {name: self.request[name] for name in names if self.request.get(name) is not None}
+
+
+def read_items(step: Step) -> tuple[Item, list[Item], int]:
+    """Return a step's request, the items of its input, and which of them is the newest message; -1 if none is.
+
+    Raise ValueError if its body is not a request.
+    """
+    request = json.loads(step.body)
+    if not isinstance(request, dict):
+        raise ValueError("a request must be a JSON object")
+    given = request.get("input", "")
+    items = given if isinstance(given, list) else [{"role": USER, "content": given}]
+    items = [item if isinstance(item, dict) else {} for item in items]
+    newest = max((index for index, item in enumerate(items) if item.get("role") == USER), default=-1)
+    newest = newest if step.message_at is None else step.message_at
+    return request, items, newest
 
 
 def read_prompt(step: Step, *, has_context: bool) -> Prompt:

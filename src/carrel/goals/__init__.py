@@ -10,7 +10,6 @@ from carrel.goals.goals import (
     complete_goal,
     delete_goal,
     find_goal,
-    goal_of_task,
     goals_of_session,
     lock_goal,
     make_goal,
@@ -38,7 +37,7 @@ from carrel.goals.plans import (
 )
 from carrel.goals.runner import PlanRunner, observe_work
 from carrel.goals.shapes import GoalShape, PlanShape, goal_shape, plan_shape
-from carrel.goals.store import links_of_tasks
+from carrel.goals.store import goal_of_task, links_of_tasks
 
 __all__ = [
     "GOAL_MOVES", "PLAN_MOVES", "Goal", "GoalChange", "GoalShape", "Objectives", "Plan", "PlanChange", "PlanRunner",

@@ -70,12 +70,8 @@ def plan_status(plan: Plan, steps: Sequence[Progress], *, waits_for_plans: bool 
         return "blocked"
     if plan.status in ("drafting", "ready"):
         return plan.status
-    moving = waits_for_plans or any(one.is_ready or _is_begun(one.task) for one in steps)
+    moving = waits_for_plans or any(one.is_ready or one.task.status in ("in_progress", "review") for one in steps)
     return "working" if moving else "blocked"
-
-
-def _is_begun(task: Task) -> bool:
-    return task.status in ("in_progress", "review")
 
 
 def goal_status(goal: Goal, plans: Sequence[PlanStatus]) -> GoalStatus:

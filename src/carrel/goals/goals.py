@@ -6,7 +6,6 @@ from typing import Any
 from msgspec import UNSET, structs
 
 from carrel.goals import store
-from carrel.goals.events import publish_goal
 from carrel.goals.model import (
     GOAL_MOVES,
     PLAN_MOVES,
@@ -22,13 +21,14 @@ from carrel.goals.model import (
     walk,
 )
 from carrel.goals.plans import add_tasks, draft_plan, end_plan_of_goal, resume_plan
-from carrel.goals.transitions import enter_plan
+from carrel.goals.transitions import enter_plan, publish_goal
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
 from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX, SESSION_GOALS_MAX
 from carrel.memory import Scope, forget_scope
 from carrel.runs import Rules
-from carrel.sessions import lane_of, may_see
+from carrel.sessions import lane_of
 from carrel.storage import Tx
+from carrel.visibility import may_see
 from carrel.work import NewTask, Task, hold_planned, plan_tasks, progress_of, release_planned, tasks_planned
 
 _OPEN_TASKS = ("in_progress", "assigned", "inbox")
@@ -56,7 +56,7 @@ def make_goal(
         updated_at=tx.now,
     )
     if not store.insert_goal(tx, access, goal):
-        raise Refusal(Code.CONFLICT, f"There is a goal with the id {goal.id} already.", field="id")
+        raise Refusal.of_taken_id(goal.id)
     publish_goal(tx, access, "goal.created", goal)
     return goal
 
@@ -86,13 +86,11 @@ def lock_goal(tx: Tx, access: Access, goal_id: str) -> None:
 def goals_of_session(
     tx: Tx, access: Access, key: SessionKey, *, before: str | None = None, limit: int
 ) -> list[Goal]:  # fmt: skip
-    """Return the goals of a session below an id, newest first."""
-    return store.goals_of_session(tx, access, str(key), before=before, limit=limit)
-
-
-def goal_of_task(tx: Tx, access: Access, task_id: str) -> Goal | None:
-    """Return the goal that a task is of."""
-    return store.goal_of_task(tx, access, task_id)
+    """Return the goals of a session below an id, newest first; none of one that the caller may not see."""
+    goals = store.goals_of_session(tx, access, str(key), before=before, limit=limit)
+    # A session in which nothing was said yet belongs to whoever has set its goals.
+    is_open = lane_of(tx, access, key) is not None
+    return goals if is_open else [goal for goal in goals if may_see(tx, access, key, goal.made_by)]
 
 
 def change_goal(

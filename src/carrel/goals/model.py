@@ -148,7 +148,7 @@ def require_move(moves: Mapping[str, Iterable[str]], before: str, after: str) ->
     """Refuse a move that is not in the table; the same status is no move."""
     if after not in moves:
         raise Refusal(
-            Code.INVALID_PARAMS, f"'{after[:40]}' is not a status; use one of: {', '.join(moves)}.", field="status"
+            Code.INVALID_PARAMS, f"status must be one of {', '.join(moves)}, not '{after[:40]}'.", field="status"
         )
     if after != before and after not in moves[before]:
         raise illegal(moves, before, after)

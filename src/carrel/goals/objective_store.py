@@ -7,6 +7,7 @@ from msgspec import Struct
 from carrel.kernel import Access
 from carrel.runs import RUN_TABLE, Run
 from carrel.storage import Tx
+from carrel.visibility import seen_tasks
 
 # The agent's runs in the task's own lane, and those that the caller sent itself and linked. Another agent's runs on the
 # task are not among them, nor somebody else's chat about it.
@@ -93,3 +94,12 @@ def task_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
     """Return the task that a run belongs to at this moment."""
     row = tx.one("SELECT task_id FROM runs WHERE account_id = :account AND id = :run_id", access, run_id=run_id)
     return None if row is None else row[0]
+
+
+def is_task_in_view(tx: Tx, access: Access, task_id: str) -> bool:
+    """Return whether a task is in the spaces that the caller may see."""
+    seen, values = seen_tasks(tx, access)
+    return (
+        tx.one(f"SELECT 1 FROM tasks WHERE account_id = :account AND id = :id AND {seen}", access, id=task_id, **values)
+        is not None
+    )

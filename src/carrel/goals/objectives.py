@@ -14,7 +14,7 @@ from carrel.goals.model import PLAN_MOVES, Goal, GoalChange, Plan, PlanChange, P
 from carrel.goals.objective_store import TaskPlace
 from carrel.goals.plans import add_tasks, change_plan, draft_plan, hold_plan, set_plan, set_planned_status
 from carrel.goals.transitions import note
-from carrel.kernel import Access, Code, Refusal, SessionKey, clip, invalid, system_access
+from carrel.kernel import Access, Code, Refusal, SessionKey, clip, invalid
 from carrel.kernel.limits import TASK_TITLE_CHARS_MAX
 from carrel.runs import Rules, Run, RunChanged
 from carrel.storage import Database, Tx
@@ -35,9 +35,7 @@ class Objectives:
         self._tx = tx
         self._access = access
         # Tasks are for people and agents: what a program plans, the server does in its name.
-        self._server = structs.replace(
-            system_access(access.account_id, access.account_slug), actor_id=access.actor_id
-        )  # fmt: skip
+        self._server = structs.replace(access.as_system(), agent_id=None, run_id=None)
         self._agent_id = agent_id
         self._rules = rules
         self._plans_max = plans_max
@@ -181,7 +179,8 @@ def is_run_of_own_plan(tx: Tx, access: Access, run: Run) -> bool:
         return False
     plan = store.plan_of_task(tx, access, run.task_id)
     goal = None if plan is None or plan.goal_id is None else store.goal_by_id(tx, access, plan.goal_id)
-    return goal is not None and (goal.made_by, goal.agent_id) == (access.actor_id, run.agent_id)
+    is_own = goal is not None and (goal.made_by, goal.agent_id) == (access.actor_id, run.agent_id)
+    return is_own and objective_store.is_task_in_view(tx, access, run.task_id)
 
 
 def observe_links(db: Database) -> None:

@@ -6,7 +6,6 @@ from msgspec import UNSET, structs
 
 from carrel.goals import store
 from carrel.goals.cascade import is_live
-from carrel.goals.events import publish_plan
 from carrel.goals.model import (
     PLAN_MOVES,
     Goal,
@@ -20,18 +19,12 @@ from carrel.goals.model import (
     require_move,
     walk,
 )
-from carrel.goals.transitions import enter_plan, follow_goal, follow_plan, note
-from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
-from carrel.kernel.limits import (
-    GOAL_NAME_CHARS_MAX,
-    PLAN_MARKDOWN_CHARS_MAX,
-    PLAN_TASKS_MAX,
-    PLANS_PER_GOAL_MAX,
-    SESSION_PLANS_SHOWN,
-)
+from carrel.goals.transitions import enter_plan, follow_goal, follow_plan, note, publish_plan
+from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, limits, not_found
 from carrel.runs import Rules, cancel
-from carrel.sessions import lane_of, may_see
+from carrel.sessions import lane_of
 from carrel.storage import Tx
+from carrel.visibility import may_see
 from carrel.work import (
     NewTask,
     Progress,
@@ -51,7 +44,8 @@ _STOPPED = "The plan was stopped."
 
 def draft_plan(
     tx: Tx, access: Access, key: SessionKey, *, title: str = "", goal: Goal | None = None, markdown: str = "",
-    dependencies: tuple[str, ...] = (), metadata: dict[str, Any] | None = None, plans_max: int = PLANS_PER_GOAL_MAX,
+    dependencies: tuple[str, ...] = (), metadata: dict[str, Any] | None = None,
+    plans_max: int = limits.PLANS_PER_GOAL_MAX,
 ) -> Plan:  # fmt: skip
     """Begin a plan of a session, for a goal or on its own."""
     if goal is not None:
@@ -96,8 +90,8 @@ def _require_room(tx: Tx, access: Access, goal: Goal, dependencies: tuple[str, .
 
 
 def _check(title: str, markdown: str, metadata: dict[str, Any] | None) -> None:
-    check_size("title", title, GOAL_NAME_CHARS_MAX)
-    check_size("markdown", markdown, PLAN_MARKDOWN_CHARS_MAX)
+    check_size("title", title, limits.GOAL_NAME_CHARS_MAX)
+    check_size("markdown", markdown, limits.PLAN_MARKDOWN_CHARS_MAX)
     check_metadata(metadata or {})
 
 
@@ -125,14 +119,14 @@ def hold_plan(tx: Tx, access: Access, plan: Plan) -> Plan:
     return held
 
 
-def plans_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int = SESSION_PLANS_SHOWN) -> list[Plan]:
+def plans_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int = limits.SESSION_PLANS_SHOWN) -> list[Plan]:
     """Return the newest plans of a session, newest first."""
     return store.plans_of_session(tx, access, str(key), limit=limit)
 
 
 def set_plan(
     tx: Tx, access: Access, plan_id: str, *, key: SessionKey | None = None, markdown: str | None = None,
-    title: str | None = None, tasks: tuple[PlannedTask, ...] | None = None, tasks_max: int = PLAN_TASKS_MAX,
+    title: str | None = None, tasks: tuple[PlannedTask, ...] | None = None, tasks_max: int = limits.PLAN_TASKS_MAX,
 ) -> Plan:  # fmt: skip
     """Set the content of a plan that was not begun; with text or tasks it is ready. Tasks replace those it had."""
     plan = find_plan(tx, access, plan_id, key=key, hold=True)
@@ -155,12 +149,12 @@ def set_plan(
 
 
 def _first_line(markdown: str) -> str:
-    return markdown.strip().partition("\n")[0].lstrip("# ").strip()[:GOAL_NAME_CHARS_MAX]
+    return markdown.strip().partition("\n")[0].lstrip("# ").strip()[: limits.GOAL_NAME_CHARS_MAX]
 
 
 def add_tasks(
     tx: Tx, access: Access, plan_id: str, new: tuple[PlannedTask, ...], *, key: SessionKey | None = None,
-    tasks_max: int = PLAN_TASKS_MAX,
+    tasks_max: int = limits.PLAN_TASKS_MAX,
 ) -> list[Task]:  # fmt: skip
     """Add tasks to a plan that is not ended, all or none; a working plan begins them."""
     plan = find_plan(tx, access, plan_id, key=key, hold=True)

@@ -23,18 +23,12 @@ class PlanRunner(StepDuty[PlanNote]):
     name = "plans"
     bell = PLANS
     items_max = PLAN_NOTES_AT_A_TIME
+    next_due = staticmethod(store.next_note_due)
+    take = staticmethod(store.plans_noted)
 
     def __init__(self, db: Database, rules: Rules) -> None:
         super().__init__(db)
         self._rules = rules
-
-    def next_due(self, tx: Tx) -> int | None:
-        """Return when a plan is next to be looked at."""
-        return store.next_note_due(tx)
-
-    def take(self, tx: Tx, limit: int) -> list[PlanNote]:
-        """Return plans that are to be looked at now."""
-        return store.plans_noted(tx, limit)
 
     def advance(self, tx: Tx, item: PlanNote) -> None:
         """Follow a plan, and delete what was noted of it before; what is noted meanwhile is for the next time."""

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from msgspec import Struct
+from msgspec import structs
 
 from carrel.goals import store
 from carrel.goals.model import Goal, GoalStatus, Plan, PlanStatus
-from carrel.kernel import Access, iso
+from carrel.kernel import Access, Shape
 from carrel.storage import Tx
-from carrel.work import TaskShape, task_shapes, tasks_planned
+from carrel.work import Task, TaskShape, task_shapes, tasks_planned
 
 
-class PlanShape(Struct, frozen=True, kw_only=True, rename="camel"):
+class PlanShape(Shape, frozen=True, kw_only=True):
     """A plan with its tasks, in their order."""
 
     id: str
@@ -20,13 +20,13 @@ class PlanShape(Struct, frozen=True, kw_only=True, rename="camel"):
     title: str
     markdown: str
     status: PlanStatus
-    dependencies: list[str]
+    dependencies: tuple[str, ...]
     tasks: list[TaskShape]
     created_at: str
     updated_at: str
 
 
-class GoalShape(Struct, frozen=True, kw_only=True, rename="camel"):
+class GoalShape(Shape, frozen=True, kw_only=True):
     """A goal with its plans and its tasks."""
 
     id: str
@@ -43,31 +43,17 @@ class GoalShape(Struct, frozen=True, kw_only=True, rename="camel"):
 
 def plan_shape(tx: Tx, access: Access, plan: Plan) -> PlanShape:
     """Return a plan as surfaces show it."""
-    return PlanShape(
-        id=plan.id,
-        goal_id=plan.goal_id,
-        session_id=plan.session_key.conversation,
-        title=plan.title,
-        markdown=plan.markdown,
-        status=plan.status,
-        dependencies=list(plan.dependencies),
-        tasks=task_shapes(tx, access, tasks_planned(tx, access, plan_id=plan.id)),
-        created_at=iso(plan.created_at) or "",
-        updated_at=iso(plan.updated_at) or "",
-    )
+    tasks = _tasks(tx, access, tasks_planned(tx, access, plan_id=plan.id))
+    return PlanShape.of(plan, session_id=plan.session_key.conversation, tasks=tasks)
 
 
 def goal_shape(tx: Tx, access: Access, goal: Goal) -> GoalShape:
     """Return a goal as surfaces show it."""
-    return GoalShape(
-        id=goal.id,
-        session_id=goal.session_key.conversation,
-        name=goal.name,
-        description=goal.description,
-        status=goal.status,
-        metadata=goal.metadata,
-        plans=[plan_shape(tx, access, plan) for plan in store.plans_of_goal(tx, access, goal.id)],
-        tasks=task_shapes(tx, access, tasks_planned(tx, access, goal_id=goal.id)),
-        created_at=iso(goal.created_at) or "",
-        updated_at=iso(goal.updated_at) or "",
-    )
+    plans = [plan_shape(tx, access, plan) for plan in store.plans_of_goal(tx, access, goal.id)]
+    tasks = _tasks(tx, access, tasks_planned(tx, access, goal_id=goal.id))
+    return GoalShape.of(goal, session_id=goal.session_key.conversation, plans=plans, tasks=tasks)
+
+
+def _tasks(tx: Tx, access: Access, tasks: list[Task]) -> list[TaskShape]:
+    """The tasks of a goal or a plan, without their digests: whoever sees a goal need not see what is said elsewhere."""
+    return task_shapes(tx, access, [structs.replace(task, digest=None) for task in tasks])

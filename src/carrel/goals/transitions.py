@@ -3,12 +3,15 @@
 Everything here works on a plan that is locked, after its goal; the tasks are locked next, before lanes and runs.
 """
 
+from typing import Any
+
 from msgspec import structs
 
 from carrel.goals import store
 from carrel.goals.cascade import ended_tasks, goal_status, plan_status
-from carrel.goals.events import publish_goal, publish_plan
 from carrel.goals.model import GOAL_MOVES, PLAN_MOVES, Goal, Plan, PlanStatus, walk
+from carrel.goals.shapes import goal_shape, plan_shape
+from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import Access
 from carrel.runs import Rules
 from carrel.storage import Tx
@@ -18,6 +21,17 @@ from carrel.work import Progress, hold_planned, move_planned, progress_of, start
 PLANS = "plans"
 # A plan waits for others until they have come to one of these.
 _PASSED = ("completed", "skipped", "cancelled")
+
+
+def publish_goal(tx: Tx, access: Access, name: str, goal: Goal, **more: Any) -> None:
+    """Publish a change of a goal on the feed."""
+    body = json_text({"goal": goal_shape(tx, access, goal), **more})
+    append_event(tx, access, name, about_lane(goal.session_key), body)
+
+
+def publish_plan(tx: Tx, access: Access, name: str, plan: Plan) -> None:
+    """Publish a change of a plan on the feed."""
+    append_event(tx, access, name, about_lane(plan.session_key), json_text({"plan": plan_shape(tx, access, plan)}))
 
 
 def note(tx: Tx, access: Access, plan_id: str) -> None:

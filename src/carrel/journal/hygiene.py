@@ -19,8 +19,8 @@ class ContextMarks:
 
 # With the quotation marks of its line.
 _MARK = re.compile(r"(?:^[> \t]+)?\[/?CLAWBOARD_CONTEXT_(BEGIN|END)\]", re.IGNORECASE | re.MULTILINE)
-# No bracket may open inside: every attempt ends at the next one, so that many open brackets cost no more than few.
-_MESSAGE_ID = re.compile(r"\[message_id:[^\[\]\n]*\]", re.IGNORECASE)
+# Where a message id begins, may end, and cannot go on.
+_BRACKETS = re.compile(r"\[message_id:|[\[\]\n]", re.IGNORECASE)
 _CHANNELS = "Discord|Telegram|Slack|WhatsApp|Signal|iMessage|Matrix|WebChat"
 _DAYS = "Mon|Tue|Wed|Thu|Fri|Sat|Sun"
 # At the beginning of a line. A Markdown link is not a channel's tag.
@@ -43,7 +43,7 @@ def clean(text: str) -> str:
         return text
     # A gap stays where something was taken out, so that what is left cannot become a mark.
     left = _without_context(text).replace(ContextMarks.PREAMBLE, " ")
-    left = _TAGS.sub("", _MESSAGE_ID.sub(" ", left))
+    left = _TAGS.sub("", _without_message_ids(left))
     return text if left == text else "\n".join(line.rstrip() for line in left.split("\n")).strip()
 
 
@@ -59,6 +59,24 @@ def _without_context(text: str) -> str:
     # A block that is cut off ends with its paragraph.
     rest = text[at:].partition("\n\n")[2] if inside else text[at:]
     return "\n\n".join([*(piece.strip("\n") for piece in kept), rest.lstrip("\n")])
+
+
+def _without_message_ids(text: str) -> str:
+    """Return a text without message ids, also without one around another, which would be left as a mark."""
+    kept: list[str] = []
+    begun: list[int] = []
+    at = 0
+    for found in _BRACKETS.finditer(text):
+        kept.append(text[at : found.start()])
+        at = found.start()
+        if len(found[0]) > 1:
+            begun.append(len(kept))
+        elif found[0] == "]" and begun:
+            kept[begun.pop() :] = [" "]
+            at = found.end()
+        else:
+            begun.clear()
+    return "".join([*kept, text[at:]])
 
 
 def quoted_lines_removed(text: str, block: str) -> str:

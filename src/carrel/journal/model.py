@@ -3,13 +3,14 @@
 Entries are read by agents, events are for programs to react to, notifications are for people.
 """
 
-from typing import Any, Literal
+from textwrap import indent
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct, structs
 
 from carrel.journal.hygiene import clean
-from carrel.kernel import Access, Provenance, SessionKey, iso
+from carrel.kernel import Access, Provenance, SessionKey, iso, one_line
 
 encode = msgspec.json.Encoder().encode
 
@@ -38,6 +39,9 @@ _AUTHORS: dict[str, AuthorKind] = {
 
 class Entry(Struct, frozen=True):
     """One line of the journal: a message, a reply, or a tool call or its result."""
+
+    # The detail that names who sent it to the log.
+    REPORTER: ClassVar[str] = "reporter"
 
     seq: int
     id: str
@@ -108,6 +112,21 @@ class Entry(Struct, frozen=True):
     def session_key(self) -> str | None:
         """The key of its lane, or the session key that it was sent with."""
         return self.key or self.bucket
+
+
+def as_report(entry: Entry) -> Entry:
+    """Return an entry as a model reads it: what somebody sent to the log is their report, and no turn of the session.
+
+    Its lines are indented, so that none can be taken for the beginning of something else.
+    """
+    if entry.source is None:
+        return entry
+    actor = entry.provenance.by or entry.provenance.actor or "somebody"
+    reporter = one_line((entry.details or {}).get(Entry.REPORTER) or actor)
+    speaker = one_line(entry.agent_label or entry.author)
+    is_own = entry.provenance.kind == "external_user"
+    told = f"Written to the log by {reporter}:" if is_own else f"Reported by {reporter}: {speaker} said:"
+    return structs.replace(entry, role="user", content=f"{told}\n{indent(entry.content, '  ')}")
 
 
 class NewEntry(Struct, frozen=True, kw_only=True):

@@ -194,24 +194,14 @@ def entries_of_run(tx: Tx, access: Access, run_id: str) -> list[Entry]:
 
 def entries_by_id(tx: Tx, access: Access, entry_ids: Iterable[str]) -> list[Entry]:
     """Return those of the entries that exist, in order."""
-    names: dict[str, object] = {f"id_{at}": name for at, name in enumerate(dict.fromkeys(entry_ids))}
-    if not names:
-        return []
-    named = ", ".join(f":{name}" for name in names)
     # Ordered by the bare column, SQLite would walk through all entries of the account in that order.
-    sql = f"{_SELECT_ENTRY} WHERE account_id = :account AND id IN ({named}) ORDER BY +seq"
-    return _ENTRIES.rows(tx.all(sql, access, **names))
+    return _ENTRIES.among(tx, access, "id", entry_ids, "ORDER BY +seq")
 
 
 def talk_of_runs(tx: Tx, access: Access, run_ids: list[str]) -> dict[str, list[Entry]]:
     """Return the messages of those runs, by run, in order; no tool calls or results."""
-    names = {f"run_{n}": run_id for n, run_id in enumerate(run_ids)}
-    sql = (
-        f"{_SELECT_ENTRY} WHERE account_id = :account AND run_id IN ({', '.join(f':{n}' for n in names)}) "
-        "AND role IN ('user', 'assistant') ORDER BY run_id, seq"
-    )
-    found: dict[str, list[Entry]] = {}
-    for entry in _ENTRIES.rows(tx.all(sql, access, **names)):
+    said, found = "AND role IN ('user', 'assistant') ORDER BY run_id, seq", dict[str, list[Entry]]()
+    for entry in _ENTRIES.among(tx, access, "run_id", run_ids, said):
         found.setdefault(entry.run_id or "", []).append(entry)
     return found
 

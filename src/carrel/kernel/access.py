@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.kernel.errors import Code, Refusal
 from carrel.kernel.keys import SessionKey
@@ -62,6 +62,24 @@ class Access(Struct, frozen=True, kw_only=True):
     agent_ids: tuple[str, ...] = ()
     # The spaces whose contents it may see; `*` means all of them. For an agent they are its token's and its own.
     space_ids: tuple[str, ...] = ("*",)
+    # The user or program that has caused a run: the run sees nobody else's chats.
+    behalf: str | None = None
+    # When the token or the sign-in expires, in milliseconds; None means never.
+    expires_at: int | None = None
+
+    @property
+    def rights_bell(self) -> str:
+        """The name of the bell that rings when somebody in the account may do less, or other things, than before."""
+        return f"rights {self.account_id}"
+
+    @property
+    def speaks_for(self) -> str | None:
+        """The user or program that acts, or that a run acts for; None where that limits nothing."""
+        return self.actor_id if self.kind in ("user", "client") else self.behalf
+
+    def as_system(self) -> "Access":
+        """Return the system's access in the name of this actor, who may see no more through it than before."""
+        return structs.replace(self, kind="system", view=None, behalf=self.speaks_for)
 
     @property
     def is_person(self) -> bool:
@@ -81,7 +99,8 @@ class Access(Struct, frozen=True, kw_only=True):
         """Return those of the spaces that the actor may see, in their order; None and `*` mean all of them."""
         if spaces is None or "*" in spaces:
             return self.space_ids
-        return tuple(space for space in dict.fromkeys(spaces) if self.covers([space]))
+        own, named = set(self.space_ids), dict.fromkeys(spaces)
+        return tuple(named) if "*" in own else tuple(space for space in named if space in own)
 
     def require(self, *kinds: Kind, tool: str = "") -> None:
         """Refuse every kind of actor that is not listed; agents are told of the tool that does the same for them."""

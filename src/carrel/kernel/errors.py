@@ -57,6 +57,7 @@ class Refusal(Exception):
         field: str | None = None,
         details: dict[str, object] | None = None,
         retry_after_seconds: int | None = None,
+        hides: bool = False,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -64,11 +65,18 @@ class Refusal(Exception):
         self.field = field
         self.details = details
         self.retry_after_seconds = retry_after_seconds
+        # Whether it is about something that exists; callers are not told.
+        self.hides = hides
+
+    @classmethod
+    def of_taken_id(cls, new_id: str | None) -> "Refusal":
+        """Return the refusal of an id that is not free; the same whether or not the caller may see what has it."""
+        return cls(Code.CONFLICT, f"The id '{new_id}' is not free; choose another, or leave it out.", field="id")
 
 
-def not_found(what: str) -> Refusal:
-    """Return the refusal for what does not exist; the same for what the caller may not see."""
-    return Refusal(Code.NOT_FOUND, f"There is no such {what}, or you may not see it.")
+def not_found(what: str, *, hides: bool = False) -> Refusal:
+    """Return the refusal for what does not exist; the same for what the caller may not see, which it `hides`."""
+    return Refusal(Code.NOT_FOUND, f"There is no such {what}, or you may not see it.", hides=hides)
 
 
 def invalid(field: str, message: str) -> Refusal:

@@ -1,6 +1,6 @@
 """Messages, their provenance, and the envelope that addresses one to a lane."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -15,7 +15,7 @@ INTERNAL_CHANNEL = "internal"
 
 ProvenanceKind = Literal[
     "external_user", "inter_session", "notification", "a2a", "spawn", "cron", "hook", "auto", "heartbeat", "announce",
-    "reply_back", "internal_system",
+    "reply_back", "internal_system", "reported",
 ]  # fmt: skip
 
 
@@ -29,6 +29,12 @@ class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
     notification_id: str | UnsetType = UNSET
     type: str | UnsetType = UNSET
     actor: str | UnsetType = UNSET
+    # Who reports what somebody else said.
+    by: str | UnsetType = UNSET
+
+    def marked(self, speaker: str) -> str:
+        """Return the word for who said something, marked where that is only reported."""
+        return f"{speaker} (reported)" if self.kind == "reported" else speaker
 
 
 class NewAttachment(Struct, frozen=True, kw_only=True):
@@ -89,6 +95,11 @@ class Envelope(Struct, frozen=True, kw_only=True):
     retried_from: str | None = None
     label: str | None = None
     extras: TurnExtras | None = None
+
+    @classmethod
+    def internal(cls, key: SessionKey, text: str, provenance: Provenance, **more: Any) -> Self:
+        """Return a message that is sent inside the server: the lane's channel stays what it is."""
+        return cls(key=key, message=Message(text=text, provenance=provenance), channel=INTERNAL_CHANNEL, **more)
 
 
 def check_message(message: Message) -> None:

@@ -17,12 +17,16 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class Sample(Struct, frozen=True):
-    """One reading: name, labels and value; a histogram also has the counts up to each bound."""
+    """One reading: name, labels and value, of an account or of the server, whose account is empty.
+
+    A histogram also has the counts up to each bound.
+    """
 
     name: str
     type: Literal["counter", "gauge", "histogram"]
     labels: Labels
     value: float
+    account_id: str = ""
     buckets: tuple[tuple[float, int], ...] = ()
     count: int = 0
 
@@ -32,19 +36,19 @@ class Metrics:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counters: dict[tuple[str, Labels], float] = {}
-        self._histograms: dict[tuple[str, Labels], list[float]] = {}
+        self._counters: dict[tuple[str, str, Labels], float] = {}
+        self._histograms: dict[tuple[str, str, Labels], list[float]] = {}
         self._sessions: set[str] = set()
 
-    def count(self, name: str, by: float = 1, **labels: str) -> None:
-        """Add to a counter."""
-        key = (name, self._labels(labels))
+    def count(self, name: str, account_id: str, by: float = 1, **labels: str) -> None:
+        """Add to a counter of an account; what nobody can be named for is the server's, with an empty id."""
+        key = (name, account_id, self._labels(labels))
         with self._lock:
             self._counters[key] = self._counters.get(key, 0) + by
 
-    def observe(self, name: str, value: float, **labels: str) -> None:
-        """Add one observation to a histogram."""
-        key = (name, self._labels(labels))
+    def observe(self, name: str, account_id: str, value: float, **labels: str) -> None:
+        """Add one observation to a histogram of an account."""
+        key = (name, account_id, self._labels(labels))
         with self._lock:
             slots = self._histograms.get(key)
             if slots is None:
@@ -57,11 +61,12 @@ class Metrics:
         with self._lock:
             counters = dict(self._counters)
             histograms = {key: list(slots) for key, slots in self._histograms.items()}
-        for (name, labels), value in sorted(counters.items()):
-            yield Sample(name, "counter", labels, value)
-        for (name, labels), slots in sorted(histograms.items()):
+        for (name, account_id, labels), value in sorted(counters.items()):
+            yield Sample(name, "counter", labels, value, account_id)
+        for (name, account_id, labels), slots in sorted(histograms.items()):
             *below, total = (int(count) for count in accumulate(slots[1:]))
-            yield Sample(name, "histogram", labels, slots[0], tuple(zip(_BUCKETS, below, strict=True)), total)
+            bounds = tuple(zip(_BUCKETS, below, strict=True))
+            yield Sample(name, "histogram", labels, slots[0], account_id, bounds, total)
 
     def _labels(self, labels: dict[str, str]) -> Labels:
         session = labels.get("session")

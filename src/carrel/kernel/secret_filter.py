@@ -5,8 +5,12 @@ A secret that is known word for word is removed from a model's stream by `carrel
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
+from typing import Any, TypeVar
+
+from carrel.kernel.text import CUT, clip
 
 _SECRETS = re.compile(
     r"crl_[a-z]+_[A-Za-z0-9]+_[A-Za-z0-9]+"
@@ -21,26 +25,51 @@ _SECRETS = re.compile(
 _SECRET_NAMES = re.compile(r"(?i)token|secret|passw|api_?key|authori[sz]ation|cookie|credential")
 REDACTED = "[redacted]"
 _DEPTH_MAX = 32
+Item = TypeVar("Item")
+# The beginning of a secret that is cut off within so many characters is not recognized.
+_BEGINNING_CHARS = 100
 
 
-def redact(value: object) -> str:
+def redact(value: object, chars_max: int = sys.maxsize) -> str:
     """Return a text with everything that looks like a token or key replaced by `[redacted]`.
 
     Anything else is returned as JSON, also without what is stored under names like `password` or nested too deeply.
+    With `chars_max` the text is clipped, and no more of a long value is looked at than that takes.
     """
-    text = value if isinstance(value, str) else json.dumps(_named(value, _DEPTH_MAX), ensure_ascii=False, default=str)
-    return _SECRETS.sub(REDACTED, text)
+    looked_at = chars_max + _BEGINNING_CHARS
+    if not isinstance(value, str):
+        value = json.dumps(_Excerpt(looked_at).of(value, _DEPTH_MAX), ensure_ascii=False, default=str)
+    if len(value) <= looked_at:
+        return clip(_SECRETS.sub(REDACTED, value), chars_max)
+    return _SECRETS.sub(REDACTED, value[:looked_at])[:-_BEGINNING_CHARS][: chars_max - 1] + CUT
 
 
-def _named(value: Any, depth_max: int) -> Any:
-    """Return a value without what has the name of a secret."""
-    if not isinstance(value, Mapping | list | tuple):
-        return value
-    if depth_max == 0:
-        return REDACTED
-    if isinstance(value, Mapping):
-        return {
-            str(name): REDACTED if _SECRET_NAMES.search(str(name)) else _named(inner, depth_max - 1)
-            for name, inner in value.items()
-        }
-    return [_named(inner, depth_max - 1) for inner in value]
+class _Excerpt:
+    """As much of a value as its JSON may have characters, without what has the name of a secret."""
+
+    def __init__(self, chars_max: int) -> None:
+        self._left = chars_max
+
+    def of(self, value: Any, depth_max: int) -> Any:
+        # Whatever it is, it has a character at least.
+        self._left -= 1
+        if isinstance(value, str):
+            return self._text(value)
+        if not isinstance(value, Mapping | list | tuple):
+            return value
+        if depth_max == 0:
+            return REDACTED
+        if isinstance(value, Mapping):
+            named = ((self._text(str(name)), inner) for name, inner in self._some(value.items()))
+            return {
+                name: REDACTED if _SECRET_NAMES.search(name) else self.of(inner, depth_max - 1) for name, inner in named
+            }
+        return [self.of(inner, depth_max - 1) for inner in self._some(value)]
+
+    def _text(self, text: str) -> str:
+        kept = text[: max(0, self._left)]
+        self._left -= len(kept)
+        return kept
+
+    def _some(self, items: Iterable[Item]) -> Iterator[Item]:
+        return takewhile(lambda _: self._left > 0, items)

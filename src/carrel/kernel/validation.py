@@ -1,11 +1,13 @@
 """Decoding of incoming JSON; what is wrong with it becomes a refusal that names the field."""
 
 import re
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import msgspec
 
 from carrel.kernel.errors import Code, Refusal
+from carrel.kernel.expected import ANY, choices_at, fields_at
 
 Value = TypeVar("Value")
 _ITEM = re.compile(r"\[(\d+)\]")
@@ -25,6 +27,9 @@ _BOUNDS = {"<=": "at most", ">=": "at least", "<": "less than", ">": "greater th
 _WRONG_TYPE = re.compile(r"Expected `(.+)`, got `(.+)`")
 _WRONG_LENGTH = re.compile(r"Expected `(\w+)` of length ([<>=]*) ?(\d+)")
 _OUT_OF_RANGE = re.compile(r"Expected `\w+` ([<>=]+) (\S+)")
+_WRONG_PATTERN = re.compile(r"Expected `str` matching regex '(.+)'")
+# More names than this are not a help any more.
+_NAMES_SHOWN_MAX = 24
 
 
 def decode_json(raw: bytes, kind: type[Value], *, code: Code = Code.INVALID_JSON, of: str = "") -> Value:
@@ -38,7 +43,7 @@ def decode_json(raw: bytes, kind: type[Value], *, code: Code = Code.INVALID_JSON
         # A wrong type is noticed before the end is reached, so look whether this is JSON at all.
         malformed = _malformed(raw)
         if malformed is None and isinstance(error, msgspec.ValidationError):
-            raise wrong_value(error, of=of) from error
+            raise wrong_value(error, kind, of=of) from error
         raise Refusal(code, f"{of}This is not valid JSON: {malformed or error}.") from error
 
 
@@ -50,20 +55,43 @@ def _malformed(raw: bytes) -> str | None:
     return None
 
 
-def wrong_value(error: msgspec.ValidationError, *, of: str = "") -> Refusal:
-    """Return the refusal for a validation error, naming the field by its dotted path; `of` begins the message."""
+def wrong_value(error: msgspec.ValidationError, kind: type, *, of: str = "") -> Refusal:
+    """Return the refusal for a validation error of a type: the field by its dotted path, and what it allows.
+
+    `of` begins the message.
+    """
     message, _, path = str(error).partition(" - at `")
-    at = _ITEM.sub(r".\1", path.rstrip("`").removeprefix("$").replace("[...]", "")).removeprefix(".")
+    # For a wrong key the path is that of its mapping.
+    path = path.removeprefix("key` in `")
+    inner = _ITEM.sub(r".\1", path.rstrip("`").removeprefix("$").replace("[...]", f".{ANY}"))
+    steps = [step for step in inner.split(".") if step]
+    at = ".".join(step for step in steps if step != ANY)
     name = message.split("`")[1] if "`" in message else ""
-    if "unknown field" in message or "missing required field" in message:
+    if "unknown field" in message:
         at = f"{at}.{name}" if at else name
-    return Refusal(Code.INVALID_PARAMS, f"{of}{_sentence(message, at)}", field=at or None)
+        return Refusal(Code.INVALID_PARAMS, f"{of}{_unknown_field(at, name, fields_at(kind, steps))}", field=at)
+    if "missing required field" in message:
+        at = f"{at}.{name}" if at else name
+    choices = choices_at(kind, steps) if at and "missing" not in message else []
+    sentence = f"{at} must be {_one_of(choices)}." if choices else _sentence(message, at)
+    return Refusal(Code.INVALID_PARAMS, f"{of}{sentence}", field=at or None)
+
+
+def _unknown_field(at: str, name: str, known: list[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    if close:
+        return f"There is no field {at}; did you mean {close[0]}?"
+    if 0 < len(known) <= _NAMES_SHOWN_MAX:
+        return f"There is no field {at}; the fields are {', '.join(known)}."
+    return f"There is no field {at}."
+
+
+def _one_of(choices: list[str]) -> str:
+    return choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}"
 
 
 def _sentence(message: str, at: str) -> str:
     subject = at or "The value"
-    if "unknown field" in message:
-        return f"There is no field {at}."
     if "missing required field" in message:
         return f"{subject} is missing."
     if found := _WRONG_TYPE.fullmatch(message):
@@ -74,8 +102,8 @@ def _sentence(message: str, at: str) -> str:
         return f"{subject} must have {_BOUNDS[found[2]]} {found[3]} {parts[:-1] if found[3] == '1' else parts}."
     if found := _OUT_OF_RANGE.fullmatch(message):
         return f"{subject} must be {_BOUNDS[found[1]]} {found[2]}."
-    if message.startswith("Invalid enum value "):
-        return f"{subject} must not be {message.removeprefix('Invalid enum value ')}."
+    if found := _WRONG_PATTERN.fullmatch(message):
+        return f"{subject} must match the pattern {found[1]}."
     return f"{subject}: {message[0].lower()}{message[1:]}."
 
 

@@ -55,8 +55,7 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     modes.observe_sessions,
     monitoring.observe_runs,
     memory.observe_sessions,
-    board.observe_sessions,
-    board.observe_entries,
+    board.observe_changes,
     search.observe_entries,
 )
 # What the pruner removes for rooms above it.
@@ -128,7 +127,7 @@ class Assembly:
         self._recorder = Recorder(db, SystemClock())
         self._mcp = McpEndpoint(house, self.wrong_tokens)
         self._telegram = Telegram(db, wire, settings.channels.telegram, house.rules)
-        turns = Turns(
+        self._turns = Turns(
             db,
             connections,
             house.tool_services,
@@ -137,7 +136,7 @@ class Assembly:
             lambda: self.dispatcher.lend_slot(),
             Recollection(db, house.contexts, settings.context).gather,
         )
-        self.dispatcher = Dispatcher(db, turns.take, settings, worker)
+        self.dispatcher = Dispatcher(db, self._turns.take, settings, worker)
         self.app = build_app(
             house,
             recorder=self._recorder,
@@ -171,6 +170,7 @@ class Assembly:
             # Before the dispatcher: what a server left behind is interrupted before its ticks are taken up again.
             AutoTicks(db, house.rules, settings.auto, self._worker, started_at=self._started_at).serve,
             self.dispatcher.serve,
+            self._turns.outages.serve,
             Pruner(db, settings, (*PRUNED, prune_auto_runs)).serve,
             Exchanges(db, settings, house.rules, self._telegram.channels).serve,
             self._telegram.serve,

@@ -1,4 +1,4 @@
-"""Limits on a connection while its request is still arriving: size of the head, time for head and body."""
+"""Limits on a connection: size of the head, time for head and body to arrive, and time to read what is sent."""
 
 import asyncio
 import contextlib
@@ -11,17 +11,19 @@ from carrel.kernel.limits import (
     REQUEST_BODY_SECONDS_MAX,
     REQUEST_HEAD_BYTES_MAX,
     REQUEST_HEAD_SECONDS_MAX,
+    STREAM_SEND_SECONDS_MAX,
 )
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """uvicorn's protocol, with a limit on the size of the head and on how long head and body may take."""
+    """uvicorn's protocol, with limits on the size of the head and on how long reading and being read may take."""
 
     # Bytes received since the last complete head or body chunk: heads, trailers and anything else.
     _head_bytes = 0
     # Bytes of the address and the headers of this request.
     _head_size = 0
     _alarm: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -29,7 +31,18 @@ class BoundedHttp(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._expect(None)
+        self.resume_writing()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        # Closing would wait until everything is read, and keep it in memory.
+        self._unread = self.loop.call_later(STREAM_SEND_SECONDS_MAX, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+        super().resume_writing()
 
     def data_received(self, arrived: bytes) -> None:
         self._head_bytes += len(arrived)

@@ -5,6 +5,15 @@ from html import escape
 from pathlib import Path
 
 LOGIN_PAGE = "open.html"
+RENEW = (
+    "The owner's token in the data directory is not valid any more. Use another one, or stop the server, run "
+    "`carrel token renew` and start it again."
+)
+
+
+def signed_in(url: str, token: str) -> str:
+    """Return the dashboard's address, which signs in with the token if there is one."""
+    return f"{url}/#token={token}" if token else f"{url}/"
 
 
 def keep_private(path: Path, text: str) -> None:

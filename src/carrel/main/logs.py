@@ -1,4 +1,4 @@
-"""Logs on stderr, as JSON lines or as text. Anything that looks like a credential is redacted."""
+"""Logs on stderr, as JSON lines or as text. Credentials and ids of messaging channels are left out."""
 
 import logging
 import os
@@ -10,8 +10,10 @@ from typing import Any
 
 import msgspec
 
+from carrel.chats import hide_transport_ids
 from carrel.kernel import iso, redact
 from carrel.kernel.settings import AuditSettings, LogSettings
+from carrel.main.terminal_text import terminal_json, terminal_text
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 _NOT_ERRORS = tuple(f"ASGI callable returned without completing {what}." for what in ("handshake", "response"))
@@ -67,12 +69,16 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 class _JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line = {"ts": iso(int(record.created * 1000)), "level": record.levelname.lower(), "event": record.getMessage()}
-        return redact(msgspec.json.encode(line | _fields(record), enc_hook=str).decode())
+        return _safe(terminal_json(msgspec.json.encode(line | _fields(record), enc_hook=str).decode()))
+
+
+def _safe(line: str) -> str:
+    """Return a line without credentials and without ids of people and chats on messaging channels."""
+    return hide_transport_ids(redact(line))
 
 
 class _TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         more = " ".join(f"{name}={value}" for name, value in _fields(record).items())
-        return redact(
-            f"{iso(int(record.created * 1000))} {record.levelname.lower():7} {record.getMessage()} {more}".rstrip()
-        )
+        line = f"{iso(int(record.created * 1000))} {record.levelname.lower():7} {record.getMessage()} {more}"
+        return _safe(terminal_text(line.rstrip()))

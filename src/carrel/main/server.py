@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -18,9 +19,8 @@ import uvicorn
 import uvloop
 from msgspec import structs
 
-from carrel.access import account_by_slug, token_text
-from carrel.agents import admit_owner
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Code, Ids, Refusal, SystemClock, system_chance
+from carrel.board import settle_accounts
+from carrel.kernel import Code, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS
 from carrel.kernel.settings import LogSettings
 from carrel.main.assembly import Assembly, open_store
@@ -28,8 +28,9 @@ from carrel.main.configuration import LiveConfiguration
 from carrel.main.file_lock import own_file
 from carrel.main.gateways import Gateways
 from carrel.main.http_limits import BoundedHttp, allow_many_connections
-from carrel.main.login_page import LOGIN_PAGE, keep_login_page, keep_private
+from carrel.main.login_page import LOGIN_PAGE, RENEW, keep_login_page, keep_private, signed_in
 from carrel.main.logs import set_up_audit, set_up_logs
+from carrel.main.owner_token import OWNER_TOKEN, ensure_owner
 from carrel.main.settings import Loaded
 from carrel.storage import Database, NewerSchema, sqlite_path
 from carrel.surfaces import WrongSettings
@@ -57,6 +58,11 @@ def serve(read: Callable[[], Loaded], *, role: str, open_browser: bool) -> int:
             return uvloop.run(_Server(loaded, read, role, open_browser).run())
         except NewerSchema as error:
             raise Refusal(Code.STORAGE_UNAVAILABLE, str(error)) from error
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise
+            why = f"Cannot write to the data directory ({error.strerror}); free some space and start again."
+            raise Refusal(Code.STORAGE_UNAVAILABLE, why) from error
 
 
 def _for_people(loaded: Loaded) -> LogSettings:
@@ -75,6 +81,7 @@ class _Server:
         self._role = role
         self._open_browser = open_browser
         self._stopping = asyncio.Event()
+        self._owner_token = ""
 
     async def run(self) -> int:
         """Open, serve, drain, close."""
@@ -84,7 +91,8 @@ class _Server:
         sock = _listen(settings.server.host, settings.server.port)
         db = open_store(settings.storage.url, durability=settings.storage.durability)
         try:
-            await _ensure_owner(db, settings.storage.data_dir / "owner_token")
+            self._owner_token = await ensure_owner(db, settings.storage.data_dir)
+            await settle_accounts(db, settings.context.recall)
             async with Gateways(settings.gateway) as gateways:
                 await self._work(db, gateways, sock)
         finally:
@@ -132,12 +140,13 @@ class _Server:
         data_dir = self._settings.storage.data_dir
         _keep_address(data_dir, address)
         public = self._settings.server.public_url or address
-        token_file = data_dir / "owner_token"
-        token = token_file.read_text().strip() if token_file.exists() else ""
-        sys.stdout.write(f"dashboard {public}/{f'#token={token}' if token else ''}\nready {address}\n")
+        dashboard = signed_in(public, self._owner_token)
+        if not self._owner_token:
+            _log.warning("owner_token_not_valid", extra={"advice": RENEW})
+        sys.stdout.write(f"dashboard {dashboard}\nready {address}\n")
         sys.stdout.flush()
         if self._open_browser:
-            page = keep_login_page(data_dir, f"{public}/#token={token}").as_uri()
+            page = keep_login_page(data_dir, dashboard).as_uri()
             # Some browsers return only when they are closed; neither requests nor a stop should wait for that.
             threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
@@ -222,26 +231,11 @@ def _prepare_folder(data_dir: Path) -> None:
         ) from error
     # Another user's file cannot be changed, and `carrel doctor` says so.
     with contextlib.suppress(OSError):
-        (data_dir / "owner_token").chmod(0o600)
-
-
-async def _ensure_owner(db: Database, file: Path) -> None:
-    """Create the account at the first start, and an owner token where its file is missing."""
-    account = await db.read(lambda tx: account_by_slug(tx, DEFAULT_ACCOUNT_SLUG))
-    if account is not None and await asyncio.to_thread(file.exists):
-        return
-    token_id = Ids(SystemClock(), system_chance()).new("tok")
-    secret = token_text("owner", token_id)
-    # The file first: a crash in between leaves a useless token, not an account without one.
-    keep_private(file, secret + "\n")
-    await db.write(lambda tx: admit_owner(tx, token_id, secret))
+        (data_dir / OWNER_TOKEN).chmod(0o600)
 
 
 def _keep_address(data_dir: Path, address: str) -> None:
-    path = data_dir / "server.json"
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(msgspec.json.encode({"url": address, "pid": os.getpid()}))
+    keep_private(data_dir / "server.json", msgspec.json.encode({"url": address, "pid": os.getpid()}).decode())
 
 
 def _forget_address(data_dir: Path) -> None:

@@ -19,16 +19,7 @@ from carrel.kernel.settings import GatewaySettings, Settings
 Name = tuple[str, ...]
 
 GATEWAY_NAME = re.compile(r"^[a-z0-9][a-z0-9_-]{0,63}$")
-_BOOLEANS = {
-    "true": True,
-    "1": True,
-    "yes": True,
-    "on": True,
-    "false": False,
-    "0": False,
-    "no": False,
-    "off": False,
-}
+_BOOLEANS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -86,7 +77,7 @@ def read_text(text: str, known: Known) -> object:
 
 def checked(value: object, known: Known) -> object:
     """Convert a value to the setting's type; raise `msgspec.ValidationError` when it does not fit."""
-    return msgspec.convert(value, known.type, dec_hook=_path)
+    return msgspec.convert(value, known.type, dec_hook=as_path)
 
 
 def shown(value: object, known: Known) -> object:
@@ -161,7 +152,8 @@ def _float_or_text(text: str) -> object:
         return text
 
 
-def _path(kind: type, value: object) -> object:
+def as_path(kind: type, value: object) -> object:
+    """Read a path for msgspec, which has no form for one."""
     if kind is Path and isinstance(value, str) and value:
         return Path(value)
     raise msgspec.ValidationError("Expected a path")

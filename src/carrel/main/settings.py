@@ -14,12 +14,14 @@ import msgspec
 from msgspec import Struct
 
 from carrel.kernel import is_loopback
+from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.main.foreign_settings import foreign_settings
 from carrel.main.setting_names import (
     GATEWAY_NAME,
     Known,
     Name,
+    as_path,
     checked,
     known_gateway_names,
     known_names,
@@ -28,8 +30,8 @@ from carrel.main.setting_names import (
     shown,
     snake,
 )
+from carrel.main.settings_file import DATA_DIR_VARIABLE, FILE_NAME, SettingsFile, is_same, settings_file
 
-CONFIG_FILE = Path("carrel.toml")
 PREFIX = "CARREL_"
 # Variables with our prefix that belong to the command line or the test suite.
 NOT_SETTINGS = frozenset({"CARREL_URL", "CARREL_TOKEN", "CARREL_REQUIRE_ALL", "CARREL_CHROMIUM"})
@@ -38,9 +40,10 @@ Source = Literal["default", "file", "env"]
 
 
 class Loaded(Struct, frozen=True, kw_only=True):
-    """The settings in force, a table of them for display, and notices for the operator."""
+    """The settings in force, their file, a table of them for display, and notices for the operator."""
 
     settings: Settings
+    file: SettingsFile
     rows: list[SettingRow]
     notices: list[str]
 
@@ -64,14 +67,15 @@ class _Found(Struct, frozen=True, kw_only=True):
 def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, object]) -> Loaded:
     """Return the settings in force, or raise `SettingsFault` with every mistake.
 
-    Without `config`, `carrel.toml` in the working directory is read if it exists. `overrides` are dotted names and
-    values from the command line; their source is shown as `env`, because the public table knows only three sources.
+    `config` names the settings file; without it, `settings_file` finds the one that applies. `overrides` are dotted
+    names and values from the command line; their source is shown as `env`, because the public table knows only three.
     """
     problems: list[str] = []
     notices: list[str] = []
     found: dict[Name, _Found] = {}
     names = known_names()
-    _read_file(config, names, found, problems)
+    file = settings_file(config, env, overrides.get("storage.data_dir"))
+    _read_file(file, names, found, problems)
     _read_environment(env, names, found, problems)
     _read_foreign(env, found, problems, notices)
     for dotted, value in overrides.items():
@@ -82,15 +86,15 @@ def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, ob
     if problems:
         raise SettingsFault(problems)
     settings = _assemble(values)
-    return Loaded(settings=settings, rows=_rows(names, found, values, settings), notices=notices)
+    return Loaded(settings=settings, file=file, rows=_rows(names, found, values, settings), notices=notices)
 
 
-def _read_file(config: Path | None, names: dict[Name, Known], found: dict[Name, _Found], problems: list[str]) -> None:
-    path = config or CONFIG_FILE
+def _read_file(file: SettingsFile, names: dict[Name, Known], found: dict[Name, _Found], problems: list[str]) -> None:
+    path = file.path
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        if config:
+    except (FileNotFoundError, NotADirectoryError):
+        if file.origin == "option":
             problems.append(f"{path}: file not found; `carrel init` creates one.")
         return
     except OSError as fault:
@@ -110,7 +114,33 @@ def _read_file(config: Path | None, names: dict[Name, Known], found: dict[Name, 
         elif name in found:
             problems.append(f"{spelling}: is set twice, in two spellings.")
         else:
-            found[name] = _Found(value=value, source="file", spelling=spelling)
+            found[name] = _Found(value=_anchored(name, value, file.folder), source="file", spelling=spelling)
+    problems += _elsewhere(file, found)
+
+
+def _anchored(name: Name, value: object, folder: Path) -> object:
+    """Return a value of a file in which relative paths begin at the file, wherever the server is started."""
+    if not isinstance(value, str) or not value:
+        return value
+    if name == ("storage", "data_dir") or name[-1] == "api_key_file":
+        return str(folder / Path(value).expanduser())
+    start, is_sqlite, path = value.partition("sqlite:///")
+    if name == ("storage", "url") and is_sqlite and path and not start:
+        return f"sqlite:///{folder / Path(path).expanduser()}"
+    return value
+
+
+def _elsewhere(file: SettingsFile, found: Mapping[Name, _Found]) -> Iterator[str]:
+    """Yield the mistake of a data directory whose settings name another data directory."""
+    given = found.get(("storage", "data_dir"))
+    if file.origin != "data directory" or given is None or not isinstance(given.value, str):
+        return
+    if is_same(Path(given.value), file.folder):
+        return
+    yield (
+        f"{given.spelling}: names {given.value}, but this file is that of the data directory {file.folder}. "
+        f"Remove the line and set {DATA_DIR_VARIABLE}={given.value}, which has its settings in its own {FILE_NAME}."
+    )
 
 
 def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterable[tuple[Name, object]]:
@@ -186,6 +216,9 @@ def _read_foreign(env: Mapping[str, str], found: dict[Name, _Found], problems: l
             notices.append(f"{given.variable} is read as {dotted} = {value}; its name in Carrel is {ours}.")
 
 
+_ROUNDS = ("sessions", "agent_to_agent", "max_ping_pong_turns")
+
+
 def _check(
     names: dict[Name, Known], found: dict[Name, _Found], problems: list[str], notices: list[str]
 ) -> dict[Name, object]:
@@ -199,6 +232,9 @@ def _check(
             actual = "" if known.secret or known.address else f", not {_quoted(given.value)}"
             if name == ("tools", "sessions", "visibility"):
                 notices.append(f"{given.spelling}: must be {known.form}{actual}; using tree.")
+            elif name == _ROUNDS and (rounds := _rounds(given.value)) is not None:
+                values[name] = rounds
+                notices.append(f"{given.spelling}: must be {known.form}{actual}; using {rounds}.")
             else:
                 problems.append(f"{given.spelling}: must be {known.form}{actual}.")
     for gateway in sorted({name[1] for name in values if name[0] == "gateway"}):
@@ -206,6 +242,14 @@ def _check(
         problems += _gateway_problems(gateway, fields)
     problems += _trust_problems(values)
     return values
+
+
+def _rounds(value: object) -> int | None:
+    """Return the number of rounds nearest to one that is not allowed; None if it is no whole number."""
+    try:
+        return min(PING_PONG_TURNS_MAX, max(0, int(str(value))))
+    except ValueError:
+        return None
 
 
 def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
@@ -249,7 +293,7 @@ def _assemble(values: dict[Name, object]) -> Settings:
     assert isinstance(address, str)
     tree: dict[str, Any] = {}
     home: dict[Name, object] = {
-        ("storage", "data_dir"): directory.expanduser().absolute(),
+        ("storage", "data_dir"): str(directory.expanduser().absolute()),
         ("storage", "url"): _expand_home(address),
     }
     for name, value in {**values, **home}.items():
@@ -257,27 +301,12 @@ def _assemble(values: dict[Name, object]) -> Settings:
         for word in name[:-1]:
             section = section.setdefault(word, {})
         section[name[-1]] = value
-    settings: Settings = _build(Settings, tree)
-    return settings
+    return msgspec.convert(tree, Settings, dec_hook=as_path)
 
 
 def _expand_home(address: str) -> str:
     start, tilde, rest = address.partition("sqlite:///~/")
     return f"sqlite:///{Path.home()}/{rest}" if tilde and not start else address
-
-
-def _build(section: type[Any], tree: dict[str, Any]) -> Any:
-    fields = {field.name: field for field in msgspec.structs.fields(section)}
-    parts: dict[str, Any] = {}
-    for word, value in tree.items():
-        kind = fields[word].type
-        if section is Settings and word == "gateway":
-            parts[word] = {gateway: _build(GatewaySettings, given) for gateway, given in value.items()}
-        elif isinstance(kind, type) and issubclass(kind, Struct):
-            parts[word] = _build(kind, value)
-        else:
-            parts[word] = value
-    return section(**parts)
 
 
 def _rows(

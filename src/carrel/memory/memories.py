@@ -105,8 +105,8 @@ def in_chain(tx: Tx, access: Access, reader: Reader, memory_id: str, *, hold: bo
     if memory is None:
         raise not_found("memory")
     if (memory.read_scope, memory.agent_id) not in reader.places():
-        METRICS.count("memory.scope.cross_session_blocked.count")
-        raise not_found("memory")
+        METRICS.count("memory.scope.cross_session_blocked.count", access.account_id)
+        raise not_found("memory", hides=True)
     return memory
 
 
@@ -162,7 +162,7 @@ def promote(tx: Tx, access: Access, memory: Memory, reason: str) -> Memory:
         source_run_id=memory.source_run_id,
         source_entry_id=memory.source_entry_id,
     )
-    METRICS.count("memory.promoted.count")
+    METRICS.count("memory.promoted.count", access.account_id)
     promotion = {"promoted_from": memory.id, "promoted_by": access.actor_id, "promotion_reason": reason}
     return _keep(tx, access, GLOBAL_SCOPE, "", new, **promotion)
 

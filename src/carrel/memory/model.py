@@ -1,12 +1,14 @@
 """A memory: one kept fact, in one scope. Pure."""
 
 import re
+from collections.abc import Iterator
 from hashlib import sha256
+from itertools import islice
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Code, Refusal, invalid, iso
+from carrel.kernel import Code, Refusal, Shape, invalid
 from carrel.kernel.limits import (
     MEMORY_CONTENT_CHARS_MAX,
     MEMORY_QUERY_WORDS_MAX,
@@ -17,6 +19,7 @@ from carrel.kernel.limits import (
     MEMORY_WORDS_MAX,
 )
 from carrel.memory.scopes import GLOBAL_SCOPE, Scope, ScopeKind
+from carrel.search import words_of as stems_of
 
 MemoryType = Literal["decision", "constraint", "failure", "fix", "preference", "fact", "task_state", "result"]
 # Shorter ones are in almost every sentence, unless they have a digit.
@@ -93,14 +96,14 @@ class MemoryChange(Struct, frozen=True, kw_only=True):
     expires_at: int | UnsetType | None = UNSET
 
 
-class MemorySource(Struct, frozen=True, kw_only=True, rename="camel"):
+class MemorySource(Shape, frozen=True, kw_only=True):
     """What a memory was taken from."""
 
     run_id: str | None
     entry_id: str | None
 
 
-class MemoryShape(Struct, frozen=True, kw_only=True, rename="camel"):
+class MemoryShape(Shape, frozen=True, kw_only=True):
     """A memory as every surface shows it."""
 
     id: str
@@ -108,7 +111,7 @@ class MemoryShape(Struct, frozen=True, kw_only=True, rename="camel"):
     type: MemoryType
     title: str
     content: str
-    tags: list[str]
+    tags: tuple[str, ...]
     confidence: float
     source: MemorySource
     created_by: str
@@ -120,21 +123,8 @@ class MemoryShape(Struct, frozen=True, kw_only=True, rename="camel"):
 
 def memory_shape(memory: Memory) -> MemoryShape:
     """Return a memory as surfaces show it."""
-    return MemoryShape(
-        id=memory.id,
-        scope=memory.read_scope,
-        type=memory.type,
-        title=memory.title,
-        content=memory.content,
-        tags=list(memory.tags),
-        confidence=memory.confidence,
-        source=MemorySource(run_id=memory.source_run_id, entry_id=memory.source_entry_id),
-        created_by=memory.created_by,
-        created_at=iso(memory.created_at) or "",
-        updated_at=iso(memory.updated_at) or "",
-        expires_at=iso(memory.expires_at),
-        promoted_from=memory.promoted_from,
-    )
+    source = MemorySource(run_id=memory.source_run_id, entry_id=memory.source_entry_id)
+    return MemoryShape.of(memory, scope=memory.read_scope, source=source)
 
 
 class Reader(Struct, frozen=True, kw_only=True):
@@ -177,18 +167,21 @@ def searched_text(memory: Memory) -> str:
 
 
 def words_of(text: str, limit: int = MEMORY_WORDS_MAX) -> tuple[str, ...]:
-    """Return the words that a text is found by, each once, in order, at most `limit`."""
-    found: dict[str, None] = {}
-    for match in _WORD.finditer(text.lower()):
-        found.setdefault(match[0][:MEMORY_WORD_CHARS_MAX])
-        if len(found) == limit:
-            break
-    return tuple(found)
+    """Return the words that a text is found by, without their endings, each once, in order, at most `limit`."""
+    found = dict.fromkeys(form for match in _WORD.finditer(text.lower()) for form in _forms(match[0]))
+    return tuple(islice(found, limit))
 
 
-def query_words(text: str) -> tuple[str, ...]:
-    """Return the words of a question that are looked up: the longest, which say the most."""
-    return tuple(sorted(words_of(text), key=len, reverse=True)[:MEMORY_QUERY_WORDS_MAX])
+def query_words(text: str) -> dict[str, tuple[str, ...]]:
+    """Return the words of a question that are looked up, each with its forms: the longest, which say the most."""
+    asked = sorted(dict.fromkeys(_WORD.findall(text.lower())), key=len, reverse=True)
+    # Memories that were written before endings were left out are found by the whole word.
+    return {word: tuple(dict.fromkeys((*_forms(word), word[:MEMORY_WORD_CHARS_MAX])))
+            for word in asked[:MEMORY_QUERY_WORDS_MAX]}  # fmt: skip
+
+
+def _forms(word: str) -> Iterator[str]:
+    return (form[:MEMORY_WORD_CHARS_MAX] for form in stems_of(word))
 
 
 def check(content: str | UnsetType, title: str | UnsetType, tags: tuple[str, ...] | UnsetType,

@@ -50,7 +50,7 @@ def recall(
     by_scope = [_ranked(tx, access, place, words, matches_max, newest_max) for place in reader.places()]
     chosen = _chosen(by_scope, items_max)
     for kind, count in Counter(scope_kind(one.memory) for one in chosen).items():
-        METRICS.count(f"memory.scope.{kind}.selected.count", count)
+        METRICS.count(f"memory.scope.{kind}.selected.count", access.account_id, count)
     order = {scope: at for at, (scope, _) in enumerate(reader.places())}
     return sorted(chosen, key=lambda one: (order[one.memory.read_scope], -one.score, one.memory.id))
 
@@ -72,18 +72,18 @@ def scope_kind(memory: Memory) -> str:
 
 
 def _ranked(
-    tx: Tx, access: Access, place: tuple[str, str], words: tuple[str, ...], matches_max: int, newest_max: int
-) -> list[Recalled]:  # fmt: skip
+    tx: Tx, access: Access, place: tuple[str, str], words: dict[str, tuple[str, ...]], matches_max: int, newest_max: int
+) -> list[Recalled]:
     """The candidates of one scope, best first: those that share a word with the question, and the newest."""
     shared: dict[str, list[str]] = {}
-    for word in words:
-        for name in store.matching(tx, access, *place, word, limit=matches_max):
+    for word, forms in words.items():
+        for name in {name for form in forms for name in store.matching(tx, access, *place, form, limit=matches_max)}:
             shared.setdefault(name, []).append(word)
     newest = store.newest_in(tx, access, *place, limit=newest_max) if newest_max else []
     for memory in newest:
         # One that was renewed may be older than the matches that were looked up.
         own = set(words_of(searched_text(memory)))
-        shared[memory.id] = [word for word in words if word in own]
+        shared[memory.id] = [word for word, forms in words.items() if not own.isdisjoint(forms)]
     # The best matches only: a scope may be full of memories that share one word with the question.
     seen = {memory.id for memory in newest}
     named = sorted((name for name in shared if name not in seen), key=lambda name: -len(shared[name]))

@@ -1,7 +1,13 @@
-"""The lane of a session in which a mode is switched on or a schedule is made, before anything was said in it."""
+"""The lanes of sessions in which a mode is on or a schedule fires: made before anything is said, written to unasked."""
+
+from typing import Any, Literal
+
+from msgspec import UNSET
 
 from carrel.chats import require_valid_new_key
-from carrel.kernel import Access, SessionKey
+from carrel.kernel import Access, Envelope, Provenance, SessionKey
+from carrel.outbox import keep_reply_address
+from carrel.runs import Rules, Run, deliver
 from carrel.sessions import lane_of, make_lane
 from carrel.storage import Tx
 from carrel.work import readable_task
@@ -15,3 +21,16 @@ def ensure_lane(tx: Tx, access: Access, key: SessionKey) -> None:
     if key.task_id is not None:
         readable_task(tx, access, key.task_id)
     make_lane(tx, access, key)
+
+
+def deliver_unasked(
+    tx: Tx, access: Access, key: SessionKey, text: str, kind: Literal["auto", "cron"], rules: Rules, **more: Any
+) -> Run:  # fmt: skip
+    """Deliver what nobody has written into a lane; the reply goes to the chat where its session was last used."""
+    lane = lane_of(tx, access, key)
+    chat = None if lane is None else lane.chat_address
+    source = Provenance(kind=kind, source_channel=chat[0] if chat else UNSET, actor=access.actor_id)
+    run = deliver(tx, access, Envelope.internal(key, text, source, **more), rules)
+    if chat:
+        keep_reply_address(tx, access, run.id, *chat)
+    return run

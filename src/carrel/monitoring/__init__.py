@@ -6,7 +6,9 @@ from carrel.monitoring.notifications import notifies, notify_people, observe_run
 from carrel.monitoring.store import (
     RunFilter,
     WaitsFor,
+    awaited_of_lanes,
     count_live,
+    count_unreachable,
     newest_end,
     queue_order,
     runs_newest_first,
@@ -16,8 +18,9 @@ from carrel.monitoring.visibility import visible_run
 from carrel.monitoring.why import Reason, Why, explain
 
 __all__ = [
-    "CallerRunFilter", "Phase", "Reason", "RunFilter", "WaitsFor", "Why", "account_metrics", "count_caller_runs",
-    "count_live", "explain", "metrics_by_account", "newest_caller_runs", "newest_end", "notifies", "notify_people",
-    "observe_runs", "queue_order", "runs_newest_first", "server_metrics", "stuck_lanes", "subject_of",
+    "CallerRunFilter", "Phase", "Reason", "RunFilter", "WaitsFor", "Why", "account_metrics", "awaited_of_lanes",
+    "count_caller_runs", "count_live", "count_unreachable", "explain", "metrics_by_account", "newest_caller_runs",
+    "newest_end", "notifies", "notify_people", "observe_runs", "queue_order", "runs_newest_first", "server_metrics",
+    "stuck_lanes", "subject_of",
     "visible_run",
 ]  # fmt: skip

@@ -1,7 +1,8 @@
 """Whose metrics are whose: every account has its own, and the whole server's belong to the account `default`."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable
+
+from msgspec import structs
 
 from carrel.access import every_account
 from carrel.journal import events_behind
@@ -12,8 +13,6 @@ from carrel.storage import Tx
 # Reads the current values of a room above, each with the account among its labels.
 Gauges = Callable[[Tx, Access], Iterable[Sample]]
 _Labels = tuple[tuple[str, str], ...]
-# The label of a counter that belongs to one account; it is never shown.
-_ACCOUNT = "account"
 # Labels that name what belongs to an account, and what stands for them where that is another account.
 _NAMES = ("agent", "session")
 _ELSEWHERE = "(other accounts)"
@@ -21,7 +20,7 @@ _ELSEWHERE = "(other accounts)"
 
 def account_metrics(tx: Tx, access: Access, *more: Gauges) -> list[Sample]:
     """Return the metrics of one account."""
-    own = [sample for sample in METRICS.samples() if (_ACCOUNT, access.account_id) in sample.labels]
+    own = [sample for sample in METRICS.samples() if sample.account_id == access.account_id]
     return _merged((*own, *_gauges(tx, access, more)), access.account_id)
 
 
@@ -42,36 +41,34 @@ def metrics_by_account(tx: Tx, *more: Gauges) -> dict[str, list[Sample]]:
 
 
 def _gauges(tx: Tx, access: Access, more: Iterable[Gauges]) -> list[Sample]:
-    account = (_ACCOUNT, access.account_id)
+    own = access.account_id
     found = [
-        Sample(f"runs.{state}", "gauge", (account, ("agent", agent)), count)
+        Sample(f"runs.{state}", "gauge", (("agent", agent),), count, own)
         for (state, agent), count in count_live(tx, access).items()
         if state in ("queued", "running")
     ]
     stuck = stuck_lanes(tx, access).items()
-    found += [Sample("lanes.stuck", "gauge", (account, ("agent", agent)), count) for agent, count in stuck]
+    found += [Sample("lanes.stuck", "gauge", (("agent", agent),), count, own) for agent, count in stuck]
     behind = events_behind(tx, access).items()
-    found += [Sample("followers.lag.events", "gauge", (account, ("follower", name)), n) for name, n in behind]
+    found += [Sample("followers.lag.events", "gauge", (("follower", name),), n, own) for name, n in behind]
     return [*found, *(sample for read in more for sample in read(tx, access))]
 
 
 def _merged(samples: Iterable[Sample], account_id: str) -> list[Sample]:
     """Return samples as the owner of an account sees them; those that look alike then are added up."""
-    plain: list[Sample] = []
-    totals: Counter[tuple[str, str, _Labels]] = Counter()
+    totals: dict[tuple[str, str, _Labels], Sample] = {}
     for sample in samples:
-        if sample.type == "histogram":
-            plain.append(sample)
-        else:
-            totals[sample.name, sample.type, _shown(sample.labels, account_id)] += sample.value  # type: ignore[assignment]
-    counted = [Sample(name, kind, labels, value) for (name, kind, labels), value in totals.items()]  # type: ignore[arg-type]
-    return sorted([*plain, *counted], key=lambda sample: (sample.type, sample.name, sample.labels))
+        labels = _shown(sample, account_id)
+        key = (sample.type, sample.name, labels)
+        totals[key] = _added(totals[key], sample) if key in totals else structs.replace(sample, labels=labels)
+    return [totals[key] for key in sorted(totals)]
 
 
-def _shown(labels: _Labels, account_id: str) -> _Labels:
-    owner = dict(labels).get(_ACCOUNT)
-    return tuple(
-        (name, _ELSEWHERE if name in _NAMES and owner != account_id else value)
-        for name, value in labels
-        if name != _ACCOUNT
-    )
+def _added(one: Sample, other: Sample) -> Sample:
+    buckets = tuple((bound, n + more) for (bound, n), (_, more) in zip(one.buckets, other.buckets, strict=True))
+    return structs.replace(one, value=one.value + other.value, buckets=buckets, count=one.count + other.count)
+
+
+def _shown(sample: Sample, account_id: str) -> _Labels:
+    elsewhere = sample.account_id != account_id
+    return tuple((name, _ELSEWHERE if name in _NAMES and elsewhere else value) for name, value in sample.labels)

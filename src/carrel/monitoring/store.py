@@ -1,13 +1,14 @@
 """The SQL of lists and counts of runs."""
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from msgspec import Struct, structs
 
 from carrel.kernel import Access
 from carrel.runs import RUN_TABLE, Run
-from carrel.sessions import seen_lanes
 from carrel.storage import Tx
+from carrel.visibility import seen_runs
 
 # A run waits for a person, or for the program that sent its message to return the output of a function.
 WaitsFor = Literal["person", "program"]
@@ -39,7 +40,7 @@ def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str 
         named = {f"task_{at}": task_id for at, task_id in enumerate(task_ids)}
         where.append(f"task_id IN ({', '.join(f':{name}' for name in named)})" if named else "FALSE")
         values |= named
-    seen, more = _seen_runs(tx, access)
+    seen, more = seen_runs(tx, access)
     where.append(seen)
     values |= more
     if before is not None:
@@ -49,12 +50,12 @@ def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str 
     return RUN_TABLE.rows(tx.all(sql, access, limit=limit, **values))
 
 
-def _seen_runs(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
-    """Return the condition for the runs of lanes that the caller may see, and its values."""
-    seen, values = seen_lanes(tx, access)
-    # Asked of every run that is looked at, because a list needs few runs, and there may be many lanes.
-    lane = f"SELECT 1 FROM lanes l WHERE l.account_id = runs.account_id AND l.key = runs.key AND {seen}"
-    return f"EXISTS ({lane})" if values else seen, values
+def run_in_view(tx: Tx, access: Access, run_id: str) -> Run | None:
+    """Return one run that the caller may see."""
+    seen, values = seen_runs(tx, access)
+    return RUN_TABLE.row(
+        tx.one(f"{RUN_TABLE.select} WHERE account_id = :account AND id = :id AND {seen}", access, id=run_id, **values)
+    )
 
 
 def count_live(tx: Tx, access: Access) -> dict[tuple[str, str], int]:
@@ -62,7 +63,7 @@ def count_live(tx: Tx, access: Access) -> dict[tuple[str, str], int]:
 
     They are counted by (state, agent).
     """
-    seen, values = _seen_runs(tx, access)
+    seen, values = seen_runs(tx, access)
     sql = (
         "SELECT CASE WHEN state <> 'waiting' THEN state WHEN waiting_for = 'tool_output' THEN 'program' "
         "ELSE 'person' END AS doing, agent_id, count(*) FROM runs WHERE account_id = :account "
@@ -73,7 +74,7 @@ def count_live(tx: Tx, access: Access) -> dict[tuple[str, str], int]:
 
 def stuck_lanes(tx: Tx, access: Access) -> dict[str, int]:
     """Return how many lanes that the caller may see are blocked by a run whose lease has expired, by agent."""
-    seen, values = _seen_runs(tx, access)
+    seen, values = seen_runs(tx, access)
     sql = (
         "SELECT agent_id, count(*) FROM runs WHERE account_id = :account AND state = 'running' AND lease_until <= :now "
         f"AND {seen} GROUP BY agent_id"
@@ -91,6 +92,21 @@ def queue_order(tx: Tx, access: Access, key: str) -> dict[str, int]:
     return {row[0]: position for position, row in enumerate(rows, 1)}
 
 
+def awaited_of_lanes(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, str]:
+    """Return what people are waited for in these lanes (input, auth or approval), by key; the newest run's if several.
+
+    Runs that wait for a program are left out.
+    """
+    named = {f"key_{number}": key for number, key in enumerate(keys)}
+    if not named:
+        return {}
+    sql = (
+        "SELECT key, waiting_for FROM runs WHERE account_id = :account AND state = 'waiting' "
+        f"AND waiting_for <> 'tool_output' AND key IN ({', '.join(f':{name}' for name in named)}) ORDER BY id"
+    )
+    return {row[0]: row[1] for row in tx.all(sql, access, **named)}
+
+
 def newest_end(tx: Tx, access: Access, key: str) -> str | None:
     """Return the final state of a lane's newest ended run."""
     sql = (
@@ -99,3 +115,12 @@ def newest_end(tx: Tx, access: Access, key: str) -> str | None:
     )
     row = tx.one(sql, access, key=key)
     return row[0] if row else None
+
+
+def count_unreachable(tx: Tx, access: Access) -> dict[str, int]:
+    """Return how many runs of the account wait for each gateway at which nobody answers."""
+    sql = (
+        "SELECT unreachable_gateway, count(*) FROM runs WHERE account_id = :account AND state = 'queued' "
+        "AND unreachable_gateway IS NOT NULL GROUP BY unreachable_gateway"
+    )
+    return {gateway: int(count) for gateway, count in tx.all(sql, access)}

@@ -4,14 +4,18 @@ from msgspec import UNSET, Struct, UnsetType
 
 from carrel.agents import agent_by_id
 from carrel.kernel import Access, SessionKey, iso
-from carrel.runs import Run, queue_position, running_of_lane
+from carrel.monitoring.endings import ending_of, remedies_of
+from carrel.runs import Run, lane_head, queue_position
 from carrel.storage import Tx
 
 _WORKER_GRACE_MS = 1_000
 
 
 class Reason(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One reason, since when it holds, and the actions that would change it; a run and its session, if it has one."""
+    """One reason, since when it holds, and the actions that would change it; the run it is about and its session.
+
+    The reason `lane_busy` is about the run that holds the lane.
+    """
 
     code: str
     text: str
@@ -43,9 +47,7 @@ def explain(tx: Tx, access: Access, run: Run) -> Why:
         text = "The worker of this run is gone; the run returns to its lane within seconds."
         reasons.append(_reason(run, "no_worker", text, run.lease_until, "wait", "cancel"))
     elif run.ended:
-        text = f"The run has ended: {run.state}" + (f" ({run.reason})." if run.reason else ".")
-        actions = ("retry",) if run.state == "failed" else ()
-        reasons.append(_reason(run, "done", text, run.ended_at, *actions))
+        reasons.append(_reason(run, "done", ending_of(run), run.ended_at, *remedies_of(run)))
     return Why(moving=not reasons, reasons=reasons)
 
 
@@ -54,7 +56,7 @@ def _waiting(run: Run) -> Reason:
         text = run.question or "The client that sent this message must run a function and return its output."
         return _reason(run, "waiting_input", text, run.updated_at, "cancel")
     code = {"input": "waiting_input", "auth": "waiting_auth"}.get(run.waiting_for or "", "waiting_approval")
-    asks = "This run waits for approval" if code == "waiting_approval" else "The agent asked"
+    asks = "This run is waiting for approval" if code == "waiting_approval" else "The agent asked"
     return _reason(run, code, f"{asks}: {run.question or 'no question was given'}", run.updated_at, "answer", "cancel")
 
 
@@ -67,18 +69,24 @@ def _queued(tx: Tx, access: Access, run: Run) -> list[Reason]:
             return []
         text = "This run is next, but no worker has a free slot."
         return [_reason(run, "no_worker", text, since, "wait", "raise runs.concurrency")]
-    position = queue_position(tx, run)
-    holder = running_of_lane(tx, access, run.key)
-    busy = f"run {holder.id} is running" if holder else "an earlier run is waiting for its next attempt"
-    text = f"This run is number {position} in the queue of {SessionKey.stored(run.key)}; {busy}."
-    return [_reason(run, "lane_busy", text, holder.started_at if holder else run.created_at, "wait", "cancel")]
+    head = lane_head(tx, access, run.key) or run
+    text = f"This run is number {queue_position(tx, run)} in the queue of {SessionKey.stored(run.key)}; {_busy(head)}."
+    held_since = head.started_at if head.state == "running" else run.created_at
+    return [_reason(head, "lane_busy", text, held_since, "wait", "cancel")]
+
+
+def _busy(head: Run) -> str:
+    if head.state == "running":
+        return f"run {head.id} is running"
+    waits_for = "its next attempt" if head.unreachable_since is None else "its gateway, which does not answer"
+    return f"run {head.id} is waiting for {waits_for}"
 
 
 def _retrying(run: Run, now: int) -> Reason:
     fault = run.last_fault
     text = "The next attempt starts soon." if fault is None else fault.told(now)
-    code = "gateway_down" if run.error_code == "gateway_unreachable" else "waiting_retry"
-    return _reason(run, code, text, run.failed_at, "wait", "cancel")
+    code = "waiting_retry" if run.unreachable_since is None else "gateway_down"
+    return _reason(run, code, text, run.unreachable_since or run.failed_at, "wait", "cancel")
 
 
 def _reason(run: Run, code: str, text: str, since: int | None, *actions: str) -> Reason:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from carrel.kernel import Access, iso
+from carrel.kernel import Access, Shape
 
 # The mailbox that all owner tokens of an account share: every holder is the same owner.
 OWNERS = "owners"
@@ -42,22 +42,10 @@ class Notification(NewNotification, frozen=True, kw_only=True):
 
     def shown(self) -> "NotificationShape":
         """Return the notification as lists and events show it."""
-        return NotificationShape(
-            id=self.id,
-            type=self.type,
-            title=self.title,
-            body=self.body,
-            task_id=self.task_id,
-            entry_id=self.entry_id,
-            run_id=self.run_id,
-            session_id=self.session_id,
-            session_key=self.key,
-            created_at=iso(self.created_at) or "",
-            read_at=iso(self.read_at),
-        )
+        return NotificationShape.of(self, session_key=self.key)
 
 
-class NotificationShape(Struct, frozen=True, kw_only=True, rename="camel"):
+class NotificationShape(Shape, frozen=True, kw_only=True):
     """A notification; `readAt` is set once it was read."""
 
     id: str

@@ -10,6 +10,9 @@ _TABLE = Table("notifications", Notification)
 _SELECT = f"SELECT {_TABLE.columns} FROM notifications"
 _MAILBOX = "account_id = :account AND recipient = :recipient"
 _UNREAD = f"{_MAILBOX} AND read_at IS NULL"
+# A condition of lists, and its values.
+Condition = tuple[str, dict[str, object]]
+EVERYTHING: Condition = ("TRUE", {})
 
 
 def insert_notification(tx: Tx, access: Access, notification: Notification) -> None:
@@ -18,20 +21,22 @@ def insert_notification(tx: Tx, access: Access, notification: Notification) -> N
 
 
 def newest_notifications(
-    tx: Tx, access: Access, recipient: str, *, limit: int, before: str | None = None, unread: bool = False
-) -> list[Notification]:
-    """Return a mailbox below an id, newest first; with `unread` only what is not read yet."""
+    tx: Tx, access: Access, recipient: str, *, limit: int, before: str | None = None, unread: bool = False,
+    seen: Condition = EVERYTHING,
+) -> list[Notification]:  # fmt: skip
+    """Return a mailbox below an id as far as it is seen, newest first; with `unread` only what is not read yet."""
     older = {} if before is None else {"before": before}
     sql = (
-        f"{_SELECT} WHERE {_UNREAD if unread else _MAILBOX} {'AND id < :before ' if older else ''}"
+        f"{_SELECT} WHERE {_UNREAD if unread else _MAILBOX} AND {seen[0]} {'AND id < :before ' if older else ''}"
         "ORDER BY id DESC LIMIT :limit"
     )
-    return _TABLE.rows(tx.all(sql, access, recipient=recipient, limit=limit, **older))
+    return _TABLE.rows(tx.all(sql, access, recipient=recipient, limit=limit, **older, **seen[1]))
 
 
-def count_unread(tx: Tx, access: Access, recipient: str) -> int:
-    """Return how many notifications of a mailbox are not read yet."""
-    row = tx.one(f"SELECT count(*) FROM notifications WHERE {_UNREAD}", access, recipient=recipient)
+def count_unread(tx: Tx, access: Access, recipient: str, *, seen: Condition = EVERYTHING) -> int:
+    """Return how many notifications of a mailbox are not read yet, of those that are seen."""
+    sql = f"SELECT count(*) FROM notifications WHERE {_UNREAD} AND {seen[0]}"
+    row = tx.one(sql, access, recipient=recipient, **seen[1])
     return int(row[0]) if row else 0
 
 

@@ -25,6 +25,7 @@ from carrel.outbox.posts import (
     postable_run,
     prune_posts,
     take_posts,
+    with_speaker,
 )
 from carrel.outbox.webhook_store import (
     WEBHOOKS,
@@ -44,5 +45,5 @@ __all__ = [
     "next_post_due", "next_webhook_due", "observe_runs", "part_sent", "post_by_id", "post_failed", "post_text",
     "postable_run", "prune_posts", "release_posts", "release_webhooks", "reply_address_of", "saturated_hosts",
     "save_webhook", "take_posts", "take_webhooks", "waiting_at", "webhook_by_id", "webhook_failed", "webhook_sent",
-    "webhooks_of_run",
+    "webhooks_of_run", "with_speaker",
 ]  # fmt: skip

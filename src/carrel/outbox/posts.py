@@ -8,7 +8,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import structs
 
-from carrel.kernel import MS_PER_SECOND, Access, Provenance, clip
+from carrel.chats import pointed_lane
+from carrel.kernel import MS_PER_SECOND, Access, Provenance, SessionKey, clip
 from carrel.kernel.limits import (
     ERROR_CHARS_MAX,
     POST_LEASE_SECONDS,
@@ -30,9 +31,14 @@ _HOUR_MS = 3_600_000
 _source = msgspec.json.Decoder(Provenance).decode
 
 
-def post_text(tx: Tx, access: Access, channel: str, chat_address: str, text: str, *, post_id: str | None = None) -> str:
-    """Queue a text for a chat address, once per id; return the id of the post."""
+def post_text(
+    tx: Tx, access: Access, channel: str, chat_address: str, text: str, *, post_id: str | None = None,
+    speaker: SessionKey | None = None,
+) -> str:  # fmt: skip
+    """Queue a text for a chat address, once per id; return the id of the post. `speaker` is the session that speaks."""
     post_id = post_id or tx.new_id("pst")
+    if speaker is not None:
+        text = with_speaker(tx, access, channel, chat_address, speaker, text)
     _queue(tx, access, post_id, channel, chat_address, text=text)
     return post_id
 
@@ -50,6 +56,15 @@ def _queue(tx: Tx, access: Access, post_id: str, channel: str, chat_address: str
     )
     if post_store.insert_post(tx, access, post):
         tx.wake(POSTS)
+
+
+def with_speaker(tx: Tx, access: Access, channel: str, chat_address: str, key: SessionKey, text: str) -> str:
+    """Return what a session says in a chat, with its name in front unless it is the chat's active one."""
+    active, lane = pointed_lane(tx, access, channel, chat_address), lane_of(tx, access, key)
+    if active is not None and active.session_key == key:
+        return text
+    name = (lane.display_name or lane.label if lane is not None else None) or key.conversation
+    return f"[{name}] {text}"
 
 
 def post_outcome(tx: Tx, changed: RunChanged) -> None:

@@ -15,6 +15,7 @@ from carrel.records.artifacts import ArtifactFile, artifact_files, run_of_artifa
 from carrel.records.attachment_store import (
     Attachment,
     AttachmentHead,
+    FileShape,
     attachment_heads,
     attachments_by_id,
     delete_attachments,
@@ -28,17 +29,17 @@ from carrel.records.call_store import (
     is_waiting,
     outside_call,
     record_call,
-    refused_calls,
     tools_called,
     wrote_from_outside,
 )
+from carrel.records.refusal_store import count_refusal, refusals_of
 from carrel.records.upload_store import upload_of
 from carrel.records.uploads import keep_file, prune_uploads, use_files
 
 __all__ = [
-    "REPLY_ARTIFACT", "Artifact", "ArtifactFile", "Attachment", "AttachmentHead", "Call", "artifact_files",
+    "REPLY_ARTIFACT", "Artifact", "ArtifactFile", "Attachment", "AttachmentHead", "Call", "FileShape", "artifact_files",
     "artifact_part", "artifact_sizes", "artifacts_of", "attachment_heads", "attachments_by_id", "call_of",
-    "delete_attachments", "finish_call", "has_written", "insert_artifact", "insert_attachment", "is_waiting",
-    "keep_file", "outside_call", "prune_uploads", "record_call", "refused_calls", "run_of_artifact", "tools_called",
-    "upload_of", "use_files", "wrote_from_outside",
+    "count_refusal", "delete_attachments", "finish_call", "has_written", "insert_artifact", "insert_attachment",
+    "is_waiting", "keep_file", "outside_call", "prune_uploads", "record_call", "refusals_of", "run_of_artifact",
+    "tools_called", "upload_of", "use_files", "wrote_from_outside",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from carrel.kernel import Access, NewAttachment
+from carrel.kernel import Access, NewAttachment, Shape
 from carrel.storage import Table, Tx
 
 
@@ -14,6 +14,20 @@ class AttachmentHead(Struct, frozen=True):
 
     id: str
     name: str
+    mime_type: str
+    size_bytes: int
+    sha256: str
+
+    def shown(self) -> "FileShape":
+        """Return the file as surfaces show it."""
+        return FileShape.of(self, file_name=self.name)
+
+
+class FileShape(Shape, frozen=True, kw_only=True):
+    """A file that came with a message."""
+
+    id: str
+    file_name: str
     mime_type: str
     size_bytes: int
     sha256: str

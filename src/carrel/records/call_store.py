@@ -52,18 +52,6 @@ def tools_called(tx: Tx, access: Access, run_id: str) -> list[str]:
     return list(dict.fromkeys(row[0] for row in rows))
 
 
-def refused_calls(tx: Tx, access: Access, key: str, *, limit: int) -> list[tuple[str, str, int]]:
-    """Return (tool, result, moment) of the newest calls of a lane's stored runs that were refused."""
-    sql = (
-        "SELECT c.tool, c.result, c.called_at FROM calls c JOIN runs r ON r.account_id = c.account_id "
-        "AND r.id = c.run_id WHERE c.account_id = :account AND r.key = :key "
-        "AND (c.result LIKE :refusal OR c.result LIKE :forbidden) "
-        "ORDER BY c.called_at DESC LIMIT :limit"
-    )
-    shapes = {"refusal": '{"ok":false,%', "forbidden": '{"status":"forbidden",%'}
-    return [(row[0], row[1], row[2]) for row in tx.all(sql, access, key=key, limit=limit, **shapes)]
-
-
 def has_written(tx: Tx, access: Access, run_id: str) -> bool:
     """Return True when a run has made a call that changed something."""
     sql = f"SELECT 1 FROM calls WHERE {_OF_RUN} AND effect = 'write' LIMIT 1"

@@ -43,9 +43,10 @@ def use_upload(
     return tx.run(sql, access, attachment_id=attachment_id, made_by=made_by, **used) > 0
 
 
-def count_unused(tx: Tx, access: Access) -> int:
-    """Return how many files of an account wait for their message."""
-    row = tx.one(f"SELECT count(*) FROM uploads WHERE account_id = :account AND {_UNUSED}", access)
+def count_unused(tx: Tx, access: Access, made_by: str) -> int:
+    """Return how many files of somebody wait for their message."""
+    sql = f"SELECT count(*) FROM uploads WHERE account_id = :account AND made_by = :made_by AND {_UNUSED}"
+    row = tx.one(sql, access, made_by=made_by)
     return int(row[0]) if row else 0
 
 

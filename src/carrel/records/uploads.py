@@ -1,34 +1,22 @@
 """Files that are sent ahead of the message of a thread that they belong to, each used by one message at most."""
 
-from carrel.kernel import MS_PER_DAY, Access, Code, NewAttachment, Refusal, clip, invalid, one_line
-from carrel.kernel.limits import (
-    ATTACHMENT_BYTES_MAX,
-    ATTACHMENTS_MAX,
-    NAME_CHARS_MAX,
-    PRUNE_ROWS_MAX,
-    UPLOADS_UNUSED_DAYS,
-    UPLOADS_UNUSED_MAX,
-)
+from carrel.kernel import MS_PER_DAY, Access, Code, NewAttachment, Refusal, clip, invalid, limits, one_line
 from carrel.records import upload_store
-from carrel.records.attachment_store import (
-    AttachmentHead,
-    attachment_heads,
-    delete_attachments,
-    insert_attachment,
-)
+from carrel.records.attachment_store import AttachmentHead, attachment_heads, delete_attachments, insert_attachment
 from carrel.records.upload_store import Upload
 from carrel.storage import Tx
 
 
 def keep_file(tx: Tx, access: Access, new: NewAttachment, made_by: str) -> AttachmentHead:
     """Keep somebody's file until a message uses it; one that none uses is deleted some time later."""
-    if len(new.content) > ATTACHMENT_BYTES_MAX:
-        raise Refusal(Code.TOO_LARGE, f"A file has at most {ATTACHMENT_BYTES_MAX} bytes.", field="file")
-    if upload_store.count_unused(tx, access) >= UPLOADS_UNUSED_MAX:
-        message = f"{UPLOADS_UNUSED_MAX} files wait for a message already; use them first, or try again tomorrow."
+    if len(new.content) > limits.ATTACHMENT_BYTES_MAX:
+        raise Refusal(Code.TOO_LARGE, f"A file has at most {limits.ATTACHMENT_BYTES_MAX} bytes.", field="file")
+    if upload_store.count_unused(tx, access, made_by) >= limits.UPLOADS_UNUSED_MAX:
+        waiting = f"{limits.UPLOADS_UNUSED_MAX} files of yours wait for a message already"
+        message = f"{waiting}; use them first, or try again tomorrow."
         raise Refusal(Code.LIMIT_REACHED, message)
     named = NewAttachment(
-        name=clip(one_line(new.name), NAME_CHARS_MAX) or "file", mime_type=new.mime_type, content=new.content
+        name=clip(one_line(new.name), limits.NAME_CHARS_MAX) or "file", mime_type=new.mime_type, content=new.content
     )
     file_id = insert_attachment(tx, access, named)
     upload_store.insert_upload(tx, access, Upload(attachment_id=file_id, made_by=made_by, made_at=tx.now))
@@ -40,8 +28,8 @@ def use_files(
     entry_id: str | None = None,
 ) -> None:  # fmt: skip
     """Use somebody's files in a message of a task, or in an entry; each can be used once."""
-    if len(file_ids) > ATTACHMENTS_MAX:
-        message = f"A message has at most {ATTACHMENTS_MAX} attachments."
+    if len(file_ids) > limits.ATTACHMENTS_MAX:
+        message = f"A message has at most {limits.ATTACHMENTS_MAX} attachments."
         raise Refusal(Code.LIMIT_REACHED, message, field="attachmentIds")
     for name in file_ids:
         if not upload_store.use_upload(tx, access, name, made_by, task_id=task_id, entry_id=entry_id):
@@ -50,7 +38,7 @@ def use_files(
 
 def prune_uploads(tx: Tx, access: Access) -> int:
     """Delete a batch of files that no message has used; return how many."""
-    before = tx.now - UPLOADS_UNUSED_DAYS * MS_PER_DAY
-    unused = upload_store.unused_before(tx, access, before, limit=PRUNE_ROWS_MAX)
+    before = tx.now - limits.UPLOADS_UNUSED_DAYS * MS_PER_DAY
+    unused = upload_store.unused_before(tx, access, before, limit=limits.PRUNE_ROWS_MAX)
     delete_attachments(tx, access, unused)
     return len(unused)

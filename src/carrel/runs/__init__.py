@@ -3,41 +3,52 @@
 The queue, claims, leases, outcomes and retries. What happens in a turn is decided in the rooms above.
 """
 
-from carrel.runs.answers import CallOutput, answer, continue_run, is_sender_call, open_calls
+from carrel.runs.answers import CallOutput, answer, continue_run, end_unanswered, is_sender_call, open_calls
 from carrel.runs.cancellation import cancel, stop_lane
 from carrel.runs.changes import Delivering, LaneStopped, RunChanged, RunRetried, about_run, publish_change
 from carrel.runs.claims import fence
 from carrel.runs.count_store import count_of_caller
 from carrel.runs.dispatcher import Dispatcher
 from carrel.runs.entries import agent_entry, run_entry
-from carrel.runs.extras_store import extras_of
-from carrel.runs.model import Cancelled, Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, Run
+from carrel.runs.model import (
+    Cancelled,
+    Claim,
+    ClaimLost,
+    Completed,
+    Failed,
+    NeedsInput,
+    Outcome,
+    OutsideCall,
+    RequestedEnd,
+    Run,
+)
+from carrel.runs.outages import Outages
 from carrel.runs.pruner import Pruner
 from carrel.runs.queue import Rules, deliver
-from carrel.runs.queue_store import extend_queued, live_runs_of_lane, queue_position, running_of_lane
+from carrel.runs.queue_store import extend_queued, lane_head, live_runs_of_lane, queue_position
 from carrel.runs.removal import remove_lane, remove_lane_when_stopped, retire_agent
-from carrel.runs.requested_ends import OutsideCall, RequestedEnd, read_requested_end, replace_requested_end, request_end
+from carrel.runs.requested_ends import replace_requested_end, request_end
 from carrel.runs.retries import retry, retry_delay_ms
 from carrel.runs.store import (
     RUN_TABLE,
     bind_session,
     count_change,
+    extras_of,
     hold_run,
     note_instructions,
     release_sender,
     run_by_id,
     run_by_sender,
 )
-from carrel.runs.unanswered import end_unanswered
 from carrel.runs.watch import SETTLED_STATES, Watch
 
 __all__ = [
     "RUN_TABLE", "SETTLED_STATES", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed", "Delivering",
-    "Dispatcher", "Failed", "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner", "RequestedEnd",
+    "Dispatcher", "Failed", "LaneStopped", "NeedsInput", "Outages", "Outcome", "OutsideCall", "Pruner", "RequestedEnd",
     "Rules", "Run", "RunChanged", "RunRetried", "Watch", "about_run", "agent_entry", "answer", "bind_session",
     "cancel", "continue_run", "count_change", "count_of_caller", "deliver", "end_unanswered",
-    "extend_queued", "extras_of", "fence", "hold_run", "is_sender_call", "live_runs_of_lane", "note_instructions",
-    "open_calls", "publish_change", "queue_position", "read_requested_end", "release_sender", "remove_lane",
+    "extend_queued", "extras_of", "fence", "hold_run", "is_sender_call", "lane_head", "live_runs_of_lane",
+    "note_instructions", "open_calls", "publish_change", "queue_position", "release_sender", "remove_lane",
     "remove_lane_when_stopped", "replace_requested_end", "request_end", "retire_agent", "retry", "retry_delay_ms",
-    "run_by_id", "run_by_sender", "run_entry", "running_of_lane", "stop_lane",
+    "run_by_id", "run_by_sender", "run_entry", "stop_lane",
 ]  # fmt: skip

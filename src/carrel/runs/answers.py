@@ -1,17 +1,23 @@
-"""Continuing a waiting run: with an answer, a decision, or the outputs of its sender's functions."""
+"""Continuing a waiting run: with an answer, a decision, or the outputs of its sender's functions.
 
-from collections.abc import Sequence
+A run whose conversation has gone on without those outputs is ended.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
-from carrel.journal import Entry, NewEntry, append_entry
-from carrel.kernel import Access, Message, Provenance, TurnExtras, check_message, not_found
+from carrel.journal import Entry, NewEntry, append_entry, entries_of_run
+from carrel.kernel import Access, Message, Provenance, SessionKey, TurnExtras, check_message, not_found
+from carrel.kernel.limits import OUTPUT_WAITS_COMPARED_MAX
 from carrel.records import insert_attachment
-from carrel.runs import extras_store, queue_store, store
+from carrel.runs import queue_store, store
+from carrel.runs.cancellation import end_without_worker
 from carrel.runs.changes import publish_change
 from carrel.runs.entries import run_entry
-from carrel.runs.model import RUNS, Run, not_waiting
+from carrel.runs.model import CONTINUED, RUNS, Run, not_waiting
 from carrel.storage import Tx
 
 
@@ -53,7 +59,7 @@ def continue_run(
     if message is not None:
         entries.append(append_entry(tx, access, _message_entry(tx, access, run, message, approved)))
     if extras is not None:
-        extras_store.keep_extras(tx, access, run.id, extras)
+        store.keep_extras(tx, access, run.id, extras)
     store.requeue_waiting(tx, access, run.id, head=entry[0] == 0)
     queued = store.run_by_id(tx, access, run.id)
     assert queued is not None
@@ -69,7 +75,8 @@ def _message_entry(tx: Tx, access: Access, run: Run, message: Message, approved:
         type="conversation",
         role="user",
         content=message.text,
-        details=_details(message, approved),
+        details=_details(access, message, approved),
+        task_view=run.question_view,
         author="user" if access.is_person else access.actor_id,
         provenance=message.provenance,
         message_id=message.sender_id,
@@ -107,8 +114,44 @@ def _call_id(entry: Entry) -> tuple[object, object]:
     return details.get("step"), details.get("callId")
 
 
-def _details(message: Message, approved: bool | None) -> dict[str, object] | None:
+def _details(access: Access, message: Message, approved: bool | None) -> dict[str, object]:
+    named: dict[str, object] = {"authorName": access.name} if access.is_person and access.name else {}
     if approved is not None:
-        return {"approval": approved}
+        return named | {"approval": approved}
     # The sender's original form is kept beside the text, so that it can be shown again unchanged.
-    return None if message.original is None else {"original": message.original.decode()}
+    return named if message.original is None else named | {"original": message.original.decode()}
+
+
+def end_unanswered(tx: Tx, access: Access, key: SessionKey, made: Mapping[str, tuple[str, str]]) -> None:
+    """End the caller's waits for outputs that will not come, after its new message to a lane.
+
+    These are the waits of the same lane, and those whose calls the message itself repeats with their outputs: `made`
+    has the name and arguments of each call by its id.
+    """
+    waits = store.waits_for_outputs(tx, access, key.agent, OUTPUT_WAITS_COMPARED_MAX)
+    # Only the run is locked, as in a claim: a waiting run has no place in its lane. All in one order, by id.
+    for seen in reversed(waits):
+        if seen.key == str(key) or (made and _are_made(tx, access, seen, made)):
+            run = store.hold_run(tx, access, seen.id)
+            if run is not None and run.state == "waiting":
+                end_without_worker(tx, run, "cancelled", CONTINUED)
+
+
+def _are_made(tx: Tx, access: Access, run: Run, made: Mapping[str, tuple[str, str]]) -> bool:
+    """Return whether all of a run's open calls are among those made; by more than ids, which some models reuse."""
+    calls = [call.details or {} for call in open_calls(entries_of_run(tx, access, run.id)) if is_sender_call(call)]
+    return bool(calls) and all(
+        call["callId"] in made and _same(made[call["callId"]], (call["name"], call["arguments"])) for call in calls
+    )
+
+
+def _same(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    return one[0] == other[0] and _value(one[1]) == _value(other[1])
+
+
+def _value(arguments: str) -> Any:
+    """Return arguments as a value, because clients write the same JSON in other ways; text that is no JSON as it is."""
+    try:
+        return msgspec.json.decode(arguments)
+    except msgspec.DecodeError:
+        return arguments

@@ -77,8 +77,10 @@ def publish_change(tx: Tx, run: Claim, name: str, *, state: str, reason: str | N
 
 def count_end(run: Claim, state: str, reason: str | None, now: int) -> None:
     """Count an ended run and measure how long it took."""
-    METRICS.count("runs.ended.count", state=state, reason=reason or "")
+    METRICS.count("runs.ended.count", run.account_id, state=state, reason=reason or "")
     if reason == "dead_letter":
-        METRICS.count("runs.dead_letter.count")
+        METRICS.count("runs.dead_letter.count", run.account_id)
     if run.started_at is not None:
-        METRICS.observe("runs.duration.seconds", (now - run.started_at) / 1000, provenance=run.provenance_kind)
+        METRICS.observe(
+            "runs.duration.seconds", run.account_id, (now - run.started_at) / 1000, provenance=run.provenance_kind
+        )

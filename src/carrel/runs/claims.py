@@ -3,8 +3,7 @@
 from carrel.kernel import METRICS
 from carrel.runs import queue_store, store
 from carrel.runs.changes import publish_change
-from carrel.runs.model import Claim, ClaimLost
-from carrel.runs.requested_ends import RequestedEnd, read_requested_end
+from carrel.runs.model import Claim, ClaimLost, RequestedEnd, read_requested_end
 from carrel.storage import Tx
 
 
@@ -17,8 +16,10 @@ def publish_started(tx: Tx, claimed: list[Claim]) -> list[Claim]:
     """Publish and count the start of runs that were just claimed; return them."""
     for run in claimed:
         publish_change(tx, run, "run.started", state="running")
-        METRICS.count("runs.started.count", account=run.account_id, agent=run.agent_id, provenance=run.provenance_kind)
-        METRICS.observe("runs.wait.seconds", (tx.now - run.created_at) / 1000, provenance=run.provenance_kind)
+        METRICS.count("runs.started.count", run.account_id, agent=run.agent_id, provenance=run.provenance_kind)
+        METRICS.observe(
+            "runs.wait.seconds", run.account_id, (tx.now - run.created_at) / 1000, provenance=run.provenance_kind
+        )
     return claimed
 
 

@@ -12,7 +12,7 @@ _BY_THE_AGENT = Provenance(kind="internal_system")
 def run_entry(run: Run, **fields: Any) -> NewEntry:
     """Return an entry of a run; `fields` are those of NewEntry that the run does not determine."""
     known = {"key": run.key, "session_id": run.session_id, "run_id": run.id, "agent_id": run.agent_id}
-    known |= {"channel": run.channel, "task_id": run.task_id, "auto_run_id": run.auto_run_id}
+    known |= {"channel": run.channel, "task_id": run.told_task_id, "auto_run_id": run.auto_run_id}
     return NewEntry(**known | fields)
 
 

@@ -10,6 +10,7 @@ from carrel.sessions import lock_lane
 from carrel.storage import Tx
 
 _BATCH = 100
+_INTERRUPTED = ("interrupted", "The server stopped during this turn, after a tool had changed something.")
 
 
 def rescue_lost(tx: Tx) -> int:
@@ -22,24 +23,17 @@ def _rescue(tx: Tx, seen: Run) -> bool:
     run = store.hold_run(tx, seen.access, seen.id)
     if run is None or run.state != "running" or (run.lease_until or 0) > tx.now:
         return False
-    METRICS.count("runs.rescued.count")
+    METRICS.count("runs.rescued.count", run.account_id)
     if run.stopping is not None:
         end_without_worker(tx, run, "cancelled", run.stopping)
     elif run.wanted_end is None and has_written(tx, run.access, run.id) and not is_waiting(tx, run.access, run.id):
         # Its tools may have changed something, and a repeat could do so twice: a person decides. A run that only waited
         # for another one can go on waiting, and one with a requested end does nothing else.
-        end_without_worker(
-            tx,
-            run,
-            "failed",
-            "interrupted",
-            ("interrupted", "The server stopped during this turn, after a tool had changed something."),
-        )
+        end_without_worker(tx, run, "failed", "interrupted", _INTERRUPTED)
     elif run.attempt >= run.attempts_max + (run.wanted_end is not None):
         # A requested end needs one more attempt, which takes no step and only applies it.
-        end_without_worker(
-            tx, run, "failed", "dead_letter", ("interrupted", f"The worker of this run was lost {run.attempt} times.")
-        )
+        lost = ("interrupted", f"The worker of this run was lost {run.attempt} times.")
+        end_without_worker(tx, run, "failed", "dead_letter", lost)
     elif run.deadline_at is not None and run.deadline_at <= tx.now:
         end_without_worker(tx, run, "failed", "timeout", ("timeout", "The run took longer than its limit."))
     else:

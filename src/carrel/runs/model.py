@@ -4,8 +4,9 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from carrel.journal import TaskView, json_text
 from carrel.kernel import (
     MS_PER_SECOND,
     SCOPE_END,
@@ -21,6 +22,10 @@ from carrel.kernel import (
 )
 from carrel.kernel.limits import ERROR_CHARS_MAX
 from carrel.runs.decisions import decision_in
+from carrel.visibility import PERSONAL_KINDS
+
+# On whose behalf a run works that several people have caused: it sees the chats of none of them.
+SEVERAL = "several"
 
 # Bells: a run became due; a running run is asked to stop.
 RUNS = "runs"
@@ -90,6 +95,10 @@ class Claim(Struct, frozen=True):
     started_at: int | None
     task_id: str | None
     auto_run_id: str | None
+    # How long it waits for a gateway that does not answer: 0 until its deadline, None for ever.
+    patience_ms: int | None
+    # Since when it waits for one.
+    unreachable_since: int | None
 
     @property
     def session_key(self) -> SessionKey:
@@ -110,6 +119,8 @@ class Run(Claim, frozen=True):
     text: str
     channel: str
     attachment_ids: str = "[]"
+    # The user or program that has caused it, whose chats it may see, and nobody else's.
+    behalf: str | None = None
     changes: int = 1
     due_at: int | None = None
     ended_at: int | None = None
@@ -131,11 +142,19 @@ class Run(Claim, frozen=True):
     retried_from: str | None = None
     sender_id: str | None = None
     session_id: str | None = None
+    # The spaces of whoever caused it, as a list in JSON; None for all of them.
+    space_ids: str | None = None
     stopping: str | None = None
+    unreachable_gateway: str | None = None
     usage: str | None = None
     waiting_for: str | None = None
     wanted_end: str | None = None
     worker: str | None = None
+
+    @property
+    def told_task_id(self) -> str | None:
+        """The task that is told what is said in the run: its own, but what is said in a person's chat stays there."""
+        return None if self.session_key.kind in PERSONAL_KINDS else self.task_id
 
     @property
     def ended(self) -> bool:
@@ -146,17 +165,25 @@ class Run(Claim, frozen=True):
     def last_fault(self) -> "Fault | None":
         """Why its newest attempt failed, while it waits for the next one or makes it."""
         failed = self.attempt if self.state == "queued" else self.attempt - 1
+        # An attempt that found nobody is not counted: the next one has the same number.
+        failed += self.unreachable_since is not None
         if self.state not in ("queued", "running") or failed < 1 or self.error_code is None or self.failed_at is None:
             return None
         due_at = self.due_at if self.state == "queued" else None
         return Fault(
             attempt=failed,
+            unreachable_since=self.unreachable_since,
             attempts_max=self.attempts_max,
             code=self.error_code,
             message=self.error_message or self.error_code,
             at=self.failed_at,
             next_attempt_at=due_at,
         )
+
+    @property
+    def requested_end(self) -> "RequestedEnd | None":
+        """The end that a tool call has requested."""
+        return read_requested_end(self.wanted_end)
 
     @property
     def starts_new_generation(self) -> bool:
@@ -174,6 +201,18 @@ class Run(Claim, frozen=True):
         """The sender's own id of the message, without the scope in which it is unique."""
         return None if self.sender_id is None else self.sender_id.rpartition(SCOPE_END)[2]
 
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """The spaces of whoever caused it: the run sees no others."""
+        return ("*",) if self.space_ids is None else _decode_names(self.space_ids)
+
+    def for_another(self, spaces: tuple[str, ...], behalf: str | None) -> "Run":
+        """Return the run once another has caused it too: it sees what both may see, and the chats of neither."""
+        both = system_access(self.account_id)
+        shared = structs.replace(both, space_ids=self.spaces).narrowed(spaces)
+        person = self.behalf if behalf in (None, self.behalf) else behalf if self.behalf is None else SEVERAL
+        return structs.replace(self, space_ids=None if "*" in shared else json_text(shared), behalf=person)
+
     def source(self) -> Provenance:
         """Return the provenance of its message."""
         return _decode_provenance(self.provenance)
@@ -182,6 +221,15 @@ class Run(Claim, frozen=True):
     def asks_person(self) -> bool:
         """Whether it waits for a person."""
         return self.state == "waiting" and self.waiting_for != "tool_output"
+
+    @property
+    def question_view(self) -> TaskView | None:
+        """The view of its task that shows what it asks people, and their answers: the thread.
+
+        Runs elsewhere that only concern a task, such as those of an auto run in a chat, ask where they are.
+        """
+        is_posted = self.provenance_kind in ("external_user", "notification") or self.session_key.task_id is not None
+        return "thread" if self.told_task_id is not None and is_posted else None
 
     def decision_in(self, text: str) -> bool | None:
         """Return the decision on its tool call that a text is; None if it waits for none, or the text is neither."""
@@ -221,10 +269,16 @@ class Fault(Struct, frozen=True, kw_only=True):
     message: str
     at: int
     next_attempt_at: int | None
+    # Set if nobody was there to take the step; then the attempt is not counted.
+    unreachable_since: int | None = None
 
     def told(self, now: int | None = None) -> str:
         """Return a sentence for people; `now` is the moment it counts from, otherwise that of the failure."""
-        said = f"Attempt {self.attempt} of {self.attempts_max} failed: {self.message.rstrip('. ')}."
+        said = f"{self.message.rstrip('. ')}."
+        if self.unreachable_since is None:
+            said = f"Attempt {self.attempt} of {self.attempts_max} failed: {said}"
+        else:
+            said = f"{said} The message is kept and answered when it can be reached."
         if self.next_attempt_at is None:
             return f"{said} The next one is under way."
         seconds = max(1, round((self.next_attempt_at - (self.at if now is None else now)) / MS_PER_SECOND))
@@ -259,6 +313,8 @@ class Failed(Struct, frozen=True, kw_only=True, tag=True):
     reason: str | None = None
     retryable: bool = False
     retry_after_seconds: float | None = None
+    # The gateway at which nobody was there to take the step, so that this attempt does not count.
+    unreachable_gateway: str | None = None
     usage: dict[str, Any] | None = None
 
     def shown(self) -> str:
@@ -273,3 +329,27 @@ class Cancelled(Struct, frozen=True, kw_only=True):
 
 
 Outcome = Completed | NeedsInput | Failed | Cancelled
+
+
+class OutsideCall(Struct, frozen=True, kw_only=True):
+    """A tool call made from outside the turn: its arguments and its result."""
+
+    name: str
+    arguments: str
+    result: str
+
+
+class RequestedEnd(Struct, frozen=True, kw_only=True):
+    """How a run is to end its turn; `said` is what the agent said beside a call from outside, which is not a reply."""
+
+    outcome: NeedsInput | Failed
+    call: OutsideCall | None = None
+    said: str = ""
+
+
+_decode_end = msgspec.json.Decoder(RequestedEnd).decode
+
+
+def read_requested_end(stored: str | None) -> RequestedEnd | None:
+    """Decode the end stored in a run's row."""
+    return None if stored is None else _decode_end(stored)

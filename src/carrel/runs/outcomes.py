@@ -2,12 +2,23 @@
 
 from carrel.journal import json_text
 from carrel.kernel import iso
-from carrel.runs import queue_store, store
+from carrel.runs import queue_store, store, unreachable_store
 from carrel.runs.changes import count_end, publish_change
 from carrel.runs.claims import publish_started
-from carrel.runs.model import RUNS, Cancelled, Claim, ClaimLost, Completed, Failed, Fault, NeedsInput, Outcome
-from carrel.runs.requested_ends import apply_requested_end, read_requested_end
-from carrel.runs.retries import retry_delay_ms
+from carrel.runs.model import (
+    RUNS,
+    Cancelled,
+    Claim,
+    ClaimLost,
+    Completed,
+    Failed,
+    Fault,
+    NeedsInput,
+    Outcome,
+    read_requested_end,
+)
+from carrel.runs.requested_ends import apply_requested_end
+from carrel.runs.retries import retry_delay_ms, unreachable_delay_ms
 from carrel.sessions import note_tokens
 from carrel.storage import Tx
 
@@ -81,10 +92,10 @@ def _write_run(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
             _park(tx, run, outcome)
         case Cancelled():
             _end(tx, run, "cancelled", outcome.reason, None)
-        case Failed() if _retry(tx, run, outcome):
+        case Failed() if _wait_for_gateway(tx, run, outcome) or _retry(tx, run, outcome):
             return False
         case Failed():
-            exhausted = outcome.retryable and run.attempt >= run.attempts_max
+            exhausted = _counts(outcome) and run.attempt >= run.attempts_max
             reason = "dead_letter" if exhausted else "timeout" if outcome.retryable else outcome.reason
             _end(tx, run, "failed", reason, outcome.usage, error_code=outcome.code, error_message=outcome.shown())
     return True
@@ -119,7 +130,7 @@ def _park(tx: Tx, run: Claim, outcome: NeedsInput) -> None:
 
 def _retry(tx: Tx, run: Claim, outcome: Failed) -> bool:
     """Requeue the run at the head of its lane; False when no attempt is left or the next would miss the deadline."""
-    if not outcome.retryable or run.attempt >= run.attempts_max:
+    if not _counts(outcome) or run.attempt >= run.attempts_max:
         return False
     delay_ms = max(retry_delay_ms(run.attempt, tx.chance()), int((outcome.retry_after_seconds or 0) * 1000))
     due_at = tx.now + delay_ms
@@ -127,13 +138,42 @@ def _retry(tx: Tx, run: Claim, outcome: Failed) -> bool:
         return False
     usage = json_text(outcome.usage) if outcome.usage else None
     store.back_to_head(tx, run, due_at=due_at, error_code=outcome.code, error_message=outcome.shown(), usage=usage)
+    _publish_retry(tx, run, outcome, due_at, None)
+    return True
+
+
+def _wait_for_gateway(tx: Tx, run: Claim, outcome: Failed) -> bool:
+    """Let a run wait for a gateway at which nobody was; False when it has waited for as long as it may."""
+    if outcome.unreachable_gateway is None:
+        return False
+    since = unreachable_store.unreachable_since(tx, run) or tx.now
+    due_at = tx.now + unreachable_delay_ms(tx.now - since, tx.chance())
+    give_up_at = run.deadline_at if run.patience_ms == 0 else run.patience_ms and since + run.patience_ms
+    if give_up_at is not None and due_at >= give_up_at:
+        return False
+    unreachable_store.wait_for_gateway(
+        tx, run, gateway=outcome.unreachable_gateway, due_at=due_at, error_code=outcome.code,
+        error_message=outcome.shown(), usage=json_text(outcome.usage) if outcome.usage else None,
+    )  # fmt: skip
+    _publish_retry(tx, run, outcome, due_at, since)
+    return True
+
+
+def _counts(outcome: Failed) -> bool:
+    """Whether the outcome is a failed attempt after which there may be another."""
+    return outcome.retryable and outcome.unreachable_gateway is None
+
+
+def _publish_retry(tx: Tx, run: Claim, outcome: Failed, due_at: int, unreachable_since: int | None) -> None:
     error = {"code": outcome.code, "message": outcome.shown()}
-    fault = Fault(attempt=run.attempt, attempts_max=run.attempts_max, at=tx.now, next_attempt_at=due_at, **error)
+    fault = Fault(
+        attempt=run.attempt, attempts_max=run.attempts_max, at=tx.now, next_attempt_at=due_at,
+        unreachable_since=unreachable_since, **error,
+    )  # fmt: skip
     publish_change(
         tx, run, "run.retrying", state="queued", attemptsMax=run.attempts_max, error=error, nextAttemptAt=iso(due_at),
-        note=fault.told(),
+        unreachableSince=iso(unreachable_since), note=fault.told(),
     )  # fmt: skip
-    return True
 
 
 def _tokens(usage: dict[str, object] | None) -> int:

@@ -77,7 +77,7 @@ def _prune_runs(tx: Tx, access: Access, before: int, *, a2a: bool) -> int:
             # No turn has started, so no entry refers to its files; otherwise they are kept as long as the entry.
             delete_attachments(tx, access, run.attached())
     if old:
-        METRICS.count("runs.purged.count", len(old))
+        METRICS.count("runs.purged.count", access.account_id, len(old))
         # No event is written for this, but followers that count runs must count again.
         tx.wake(FEED)
     return len(old)

@@ -1,18 +1,21 @@
 """deliver(): every message to an agent becomes a queued run here, in one transaction, or is refused."""
 
+from typing import Any
+
 from msgspec import Struct
 
 from carrel.agents import agent_enabled, may_address
 from carrel.chats import require_valid_new_key
 from carrel.journal import json_text
-from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Refusal, check_message, not_found
+from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, Access, Code, Envelope, Refusal, check_message, not_found
 from carrel.kernel.settings import RunsSettings, SendPolicySettings
 from carrel.records import insert_attachment
-from carrel.runs import count_store, extras_store, queue_store, store
+from carrel.runs import count_store, queue_store, store
 from carrel.runs.changes import Delivering, publish_change
 from carrel.runs.model import RUNS, Run
-from carrel.sessions import insert_lane, may_see, require_sending
+from carrel.sessions import insert_lane, require_sending
 from carrel.storage import Row, Tx
+from carrel.visibility import may_see
 
 
 class Rules(Struct, frozen=True, kw_only=True):
@@ -33,6 +36,16 @@ class Rules(Struct, frozen=True, kw_only=True):
         is_a2a = envelope.message.provenance.kind == "a2a"
         return int((self.a2a_timeout_minutes if is_a2a else self.runs.timeout_minutes) * 60_000)
 
+    def patience_ms(self, envelope: Envelope) -> int | None:
+        """Return how long the run waits for a gateway that does not answer; None for ever.
+
+        A limit that its sender has set holds for that too, which is told by 0.
+        """
+        if envelope.timeout_seconds:
+            return 0
+        hours = self.runs.unreachable_hours
+        return max(1, int(hours * 60 * MS_PER_MINUTE)) if hours else None
+
 
 def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     """Queue an envelope in its lane. A sender's message delivered twice is the same run."""
@@ -50,7 +63,7 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     run = _new_run(tx, access, envelope, rules, attachments, head=position == 0)
     queue_store.insert_run(tx, run)
     if envelope.extras is not None:
-        extras_store.keep_extras(tx, access, run.id, envelope.extras)
+        store.keep_extras(tx, access, run.id, envelope.extras)
     if run.provenance_kind == "a2a":
         count_store.count_new_run(tx, access, run)
     publish_change(tx, run, "run.queued", state="queued", queuePosition=max(1, position))
@@ -105,6 +118,14 @@ def _create_lane(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Ro
     return entry
 
 
+def _limits(tx: Tx, access: Access, envelope: Envelope) -> dict[str, Any]:
+    """What limits a run: whoever has sent its message and, where another run has caused it, whoever caused that one."""
+    parent = store.run_by_id(tx, access, envelope.parent_run_id) if envelope.parent_run_id is not None else None
+    spaces = access.space_ids if parent is None else access.narrowed(parent.spaces)
+    behalf = access.speaks_for or (None if parent is None else parent.behalf)
+    return {"space_ids": None if "*" in spaces else json_text(spaces), "behalf": behalf}
+
+
 def _new_run(
     tx: Tx, access: Access, envelope: Envelope, rules: Rules, attachments: tuple[str, ...], *, head: bool
 ) -> Run:  # fmt: skip
@@ -119,7 +140,10 @@ def _new_run(
         due_at=tx.now if head else None,
         attempts_max=rules.runs.attempts_max,
         timeout_ms=rules.timeout_ms(envelope),
+        patience_ms=rules.patience_ms(envelope),
+        unreachable_since=None,
         actor_id=access.actor_id,
+        **_limits(tx, access, envelope),
         sender_id=message.sender_id,
         original=message.original,
         # The message's entry will get this id, so that it can be referred to before the turn starts.

@@ -51,13 +51,14 @@ def insert_run(tx: Tx, run: Run) -> None:
     tx.run(RUN_TABLE.insert, run, **RUN_TABLE.values(run))
 
 
-def extend_queued(tx: Tx, access: Access, run_id: str, text: str) -> bool:
-    """Replace the text of a run that nobody has started yet; False when it was claimed meanwhile."""
+def extend_queued(tx: Tx, access: Access, run: Run, text: str) -> bool:
+    """Replace the text of a run that nobody has started yet, and who it is for; False when it was claimed meanwhile."""
     sql = (
-        "UPDATE runs SET text = :text, updated_at = :now WHERE account_id = :account AND id = :id "
-        "AND state = 'queued' AND attempt = 0 AND session_id IS NULL"
+        "UPDATE runs SET text = :text, updated_at = :now, space_ids = :space_ids, behalf = :behalf "
+        "WHERE account_id = :account AND id = :id AND state = 'queued' AND attempt = 0 AND session_id IS NULL"
     )
-    return tx.run(sql, access, id=run_id, text=text, now=tx.now) > 0
+    of_run: dict[str, object] = {"id": run.id, "space_ids": run.space_ids, "behalf": run.behalf}
+    return tx.run(sql, access, text=text, now=tx.now, **of_run) > 0
 
 
 def claim_due(tx: Tx, worker: str, lease_until: int, limit: int) -> list[Claim]:
@@ -146,6 +147,12 @@ def live_runs_of_lane(tx: Tx, access: Access, key: str) -> list[Run]:
     """Return the running, queued and waiting runs of a lane, in queue order."""
     sql = f"{RUN_TABLE.select} WHERE {_LANE} AND state IN ('running', 'queued', 'waiting') ORDER BY seq"
     return RUN_TABLE.rows(tx.all(sql, access, key=key))
+
+
+def lane_head(tx: Tx, access: Access, key: str) -> Run | None:
+    """Return the run that holds a lane: the running one, or the one that is next, however long it has to wait."""
+    sql = f"{RUN_TABLE.select} WHERE {_LANE} AND (due_at IS NOT NULL OR state = 'running')"
+    return RUN_TABLE.row(tx.one(sql, access, key=key))
 
 
 def running_of_lane(tx: Tx, access: Access, key: str) -> Run | None:

@@ -11,20 +11,12 @@ from carrel.kernel import METRICS, Access, Code, Refusal
 from carrel.kernel.limits import STOP_SECONDS_MAX
 from carrel.notifications import OWNERS
 from carrel.records import delete_attachments
-from carrel.runs import count_store, lane_store, queue_store
+from carrel.runs import count_store, queue_store, store
 from carrel.runs.cancellation import stop_lane
 from carrel.runs.watch import Watch
-from carrel.sessions import (
-    Lane,
-    LaneDeleted,
-    close_generation,
-    delete_lane,
-    lanes_of_agent,
-    leave_files,
-    lock_lane,
-    private_to,
-)
+from carrel.sessions import Lane, LaneDeleted, close_generation, delete_lane, lanes_of_agent, leave_files, lock_lane
 from carrel.storage import Database, Tx
+from carrel.visibility import private_to
 
 _DISABLED: Final = "agent_disabled"
 # New messages may start new runs while the old ones stop.
@@ -46,16 +38,16 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
     close_generation(tx, access, lane.session_key, "deleted")
     repair_pointers(tx, access, lane)
     # Files belong to an entry once the turn has started, even after the run was pruned; before that, to the run only.
-    files = {*attached_in_lane(tx, access, lane.key), *lane_store.attached_to_runs(tx, access, lane.key)}
+    files = {*attached_in_lane(tx, access, lane.key), *store.attached_to_runs(tx, access, lane.key)}
     delete_lane_entries(tx, access, lane.key)
     count_store.count_deleted_lane(tx, access, lane.key)
-    lane_store.delete_runs_of_lane(tx, access, lane.key)
+    store.delete_runs_of_lane(tx, access, lane.key)
     delete_attachments(tx, access, files)
     leave_files(tx, access, held)
     told = _told_of_deletion(private_to(tx, access, lane.key))
     delete_lane(tx, access, lane.key)
     tx.publish(LaneDeleted(access, lane.session_key))
-    METRICS.count("sessions.deleted.count", kind=lane.kind)
+    METRICS.count("sessions.deleted.count", access.account_id, kind=lane.kind)
     body = json_text({"generation": lane.generation, "resolution": None, "reason": "deleted"})
     about = about_lane(lane.session_key, generation=lane.generation)
     for recipient in told:

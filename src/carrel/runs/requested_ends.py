@@ -6,39 +6,14 @@ are written in the transaction that applies the requested end.
 
 from typing import Any
 
-import msgspec
-from msgspec import Struct, structs
+from msgspec import structs
 
 from carrel.journal import append_entry, json_text
 from carrel.kernel import Access, Code, Refusal
 from carrel.runs import store
 from carrel.runs.entries import agent_entry
-from carrel.runs.model import Cancelled, Claim, Failed, NeedsInput, Outcome
+from carrel.runs.model import Cancelled, Claim, Failed, NeedsInput, Outcome, OutsideCall, RequestedEnd
 from carrel.storage import Tx
-
-
-class OutsideCall(Struct, frozen=True, kw_only=True):
-    """A tool call made from outside the turn: its arguments and its result."""
-
-    name: str
-    arguments: str
-    result: str
-
-
-class RequestedEnd(Struct, frozen=True, kw_only=True):
-    """How a run is to end its turn; `said` is what the agent said beside a call from outside, which is not a reply."""
-
-    outcome: NeedsInput | Failed
-    call: OutsideCall | None = None
-    said: str = ""
-
-
-_decode = msgspec.json.Decoder(RequestedEnd).decode
-
-
-def read_requested_end(stored: str | None) -> RequestedEnd | None:
-    """Decode the end stored in a run's row."""
-    return None if stored is None else _decode(stored)
 
 
 def request_end(tx: Tx, access: Access, run_id: str, end: RequestedEnd) -> None:
@@ -77,4 +52,5 @@ def _journal(tx: Tx, claim: Claim, end: RequestedEnd, call: OutsideCall) -> None
     run = store.run_by_id(tx, claim.access, claim.id)
     assert run is not None, "the claim was checked"
     for role, content, details in entries:
-        append_entry(tx, run.access, agent_entry(run, role, content, details))
+        view = run.question_view if role == "assistant" else None
+        append_entry(tx, run.access, agent_entry(run, role, content, details, task_view=view))

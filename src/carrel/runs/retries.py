@@ -1,9 +1,9 @@
 """Retries: the backoff before the next attempt, and delivering a failed run's message again on request."""
 
-from carrel.kernel import Access, Chance, Code, Envelope, Message, NewAttachment, Refusal
+from carrel.kernel import MS_PER_SECOND, Access, Chance, Code, Envelope, Message, NewAttachment, Refusal
 from carrel.kernel.limits import RETRY_BASE_SECONDS, RETRY_MAX_SECONDS
 from carrel.records import attachments_by_id
-from carrel.runs import extras_store
+from carrel.runs import store
 from carrel.runs.changes import RunRetried
 from carrel.runs.model import Run
 from carrel.runs.queue import Rules, deliver
@@ -15,7 +15,13 @@ def retry_delay_ms(attempt: int, chance: Chance | float) -> int:
     """Return how long to wait after a failed attempt: 5 s doubled each time, at most 300 s, full jitter."""
     draw = chance if isinstance(chance, float) else chance.random()
     bound = min(RETRY_MAX_SECONDS, RETRY_BASE_SECONDS * 2 ** max(0, attempt - 1))
-    return 1 + int(bound * 1000 * draw)
+    return 1 + int(bound * MS_PER_SECOND * draw)
+
+
+def unreachable_delay_ms(waited_ms: int, draw: float) -> int:
+    """Return how long to wait for a gateway that does not answer: half as long as so far or longer, 2.5 to 300 s."""
+    bound = min(RETRY_MAX_SECONDS * MS_PER_SECOND, max(RETRY_BASE_SECONDS * MS_PER_SECOND, waited_ms))
+    return int(bound * (1 + draw) / 2)
 
 
 def retry(tx: Tx, access: Access, run: Run, rules: Rules) -> Run:
@@ -36,12 +42,12 @@ def retry(tx: Tx, access: Access, run: Run, rules: Rules) -> Run:
         message=message,
         channel=run.channel,
         task_id=run.task_id,
-        timeout_seconds=run.timeout_ms // 1000,
+        timeout_seconds=run.timeout_ms // MS_PER_SECOND if run.patience_ms == 0 else 0,
         unlimited=run.timeout_ms == 0,
         parent_run_id=run.parent_run_id,
         retried_from=run.id,
         label=run.label,
-        extras=extras_store.extras_of(tx, access, run.id) if run.extras else None,
+        extras=store.extras_of(tx, access, run.id) if run.extras else None,
     )
     again = deliver(tx, access, envelope, rules)
     tx.publish(RunRetried(run, again))

@@ -1,8 +1,13 @@
-"""The SQL of single runs: finding them, and every move except the start. The decisions are made elsewhere."""
+"""The SQL of runs: finding and deleting them, every move except the start, and what their senders add to turns.
 
-from carrel.kernel import Access, first_id
+The decisions are made elsewhere.
+"""
+
+import msgspec
+
+from carrel.kernel import Access, TurnExtras, first_id
 from carrel.runs.model import ENDS, Claim, Run, require_move, states_before
-from carrel.storage import Row, Table, Tx
+from carrel.storage import Row, Table, Tx, json_column
 
 RUN_TABLE = Table(
     "runs",
@@ -10,13 +15,16 @@ RUN_TABLE = Table(
     # What a new run sets; the schema has defaults for the rest.
     inserted=(
         "account_id", "id", "key", "agent_id", "seq", "state", "attempts_max", "timeout_ms", "provenance",
-        "provenance_kind", "created_at", "updated_at", "task_id", "auto_run_id", "actor_id", "message_id",
-        "text", "channel", "attachment_ids", "due_at", "label", "parent_run_id", "retried_from", "sender_id",
-        "original",
+        "provenance_kind", "created_at", "updated_at", "task_id", "auto_run_id", "patience_ms", "actor_id",
+        "message_id", "text", "channel", "attachment_ids", "due_at", "label", "parent_run_id", "retried_from",
+        "sender_id", "original", "space_ids", "behalf",
     ),
 )  # fmt: skip
 _ONE = "account_id = :account AND id = :id"
+_OF_LANE = "account_id = :account AND key = :key"
 _RUN_BY_ID = f"{RUN_TABLE.select} WHERE {_ONE}"
+_EXTRAS = json_column(TurnExtras)
+_ids = msgspec.json.Decoder(list[str]).decode
 _FENCE = "claim_no = :claim_no AND lease_until > :now"
 
 
@@ -230,3 +238,31 @@ def release_sender(tx: Tx, access: Access, run: Run, sender_id: str) -> None:
     """Give a run another sender id, so that its own can be used again."""
     sql = "UPDATE runs SET sender_id = :sender_id WHERE account_id = :account AND id = :id"
     tx.run(sql, access, id=run.id, sender_id=sender_id)
+
+
+def attached_to_runs(tx: Tx, access: Access, key: str) -> list[str]:
+    """Return the ids of all files that came with the runs of a lane, heard or not."""
+    rows = tx.all(f"SELECT attachment_ids FROM runs WHERE {_OF_LANE} AND attachment_ids <> '[]'", access, key=key)
+    return [name for row in rows for name in _ids(row[0])]
+
+
+def delete_runs_of_lane(tx: Tx, access: Access, key: str) -> int:
+    """Delete every run of a lane with its calls, artifacts and steps; none may be running."""
+    return tx.run(f"DELETE FROM runs WHERE {_OF_LANE}", access, key=key)
+
+
+def keep_extras(tx: Tx, access: Access, run_id: str, extras: TurnExtras) -> None:
+    """Keep what a run's sender adds to its turn, replacing what it added before."""
+    sql = (
+        "INSERT INTO turn_extras (account_id, run_id, body) VALUES (:account, :run_id, :body) "
+        "ON CONFLICT (account_id, run_id) DO UPDATE SET body = :body"
+    )
+    tx.run(sql, access, run_id=run_id, body=_EXTRAS.encode(extras))
+    tx.run("UPDATE runs SET extras = 1 WHERE account_id = :account AND id = :id AND extras = 0", access, id=run_id)
+
+
+def extras_of(tx: Tx, access: Access, run_id: str) -> TurnExtras:
+    """Return what a run's sender adds to its turn."""
+    sql = "SELECT body FROM turn_extras WHERE account_id = :account AND run_id = :run_id"
+    row = tx.one(sql, access, run_id=run_id)
+    return TurnExtras() if row is None else _EXTRAS.decode(row[0])

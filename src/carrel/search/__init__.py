@@ -11,8 +11,9 @@ from carrel.search.indexing import (
     index_lag,
     observe_entries,
     request_rebuild,
+    request_session_rebuild,
 )
-from carrel.search.model import Document, Found, Hit, Mode, SearchQuery
+from carrel.search.model import Document, Found, Hit, Mode, Query, SearchQuery
 from carrel.search.nearness import Nearness
 from carrel.search.rebuild_store import is_rebuilding
 from carrel.search.vectors import Vectors
@@ -20,7 +21,7 @@ from carrel.search.words import query_words, words_of
 
 __all__ = [
     "Document", "Embedder", "EmbeddingUnavailable", "Found", "Hit", "Indexing", "Mode", "Nearness", "NoEmbedder",
-    "Rebuilds", "Search", "SearchQuery", "Subject", "SubjectKind", "Vectors", "embed_texts", "embedder_for",
+    "Query", "Rebuilds", "Search", "SearchQuery", "Subject", "SubjectKind", "Vectors", "embed_texts", "embedder_for",
     "index_lag", "is_rebuilding", "observe_entries", "put_document", "query_words", "remove_document",
-    "request_rebuild", "words_of",
+    "request_rebuild", "request_session_rebuild", "words_of",
 ]  # fmt: skip

@@ -13,13 +13,20 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from carrel.kernel.limits import SEARCH_CHUNK_CHARS, SEARCH_EMBED_SECONDS_MAX, SEARCH_EMBED_TEXTS_MAX
+from carrel.kernel.limits import (
+    SEARCH_CHUNK_CHARS,
+    SEARCH_DIMENSIONS_MAX,
+    SEARCH_EMBED_SECONDS_MAX,
+    SEARCH_EMBED_TEXTS_MAX,
+)
 from carrel.kernel.settings import SearchEndpointSettings, SearchSettings
 from carrel.search.vectors import NO_VECTORS, Floats, Vectors, vectors_of
 from carrel.wire import Wire, WireFault
 
 # Longer texts are cut: the model was made for this many tokens.
 _MINILM_TOKENS_MAX = 256
+# Of one number of a vector in JSON, with what stands around vectors.
+_NUMBER_BYTES_MAX = 32
 _STATIC_FILES = ("weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json")
 _MINILM_TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
 
@@ -34,11 +41,9 @@ class Embedder(Protocol):
     @property
     def model(self) -> str:
         """The name of the model and its dimensions, `name/256`; empty while they are not known, or for no model."""
-        ...
 
     async def embed(self, texts: list[str]) -> Floats:
         """Return a vector for each text; raise EmbeddingUnavailable where that is not possible now."""
-        ...
 
 
 class NoEmbedder:
@@ -169,12 +174,17 @@ class EndpointEmbedder:
             )
             if reply.status != 200:
                 raise EmbeddingUnavailable(f"the embeddings endpoint answered {reply.status}")
+            if len(reply.body) > len(texts) * SEARCH_DIMENSIONS_MAX * _NUMBER_BYTES_MAX:
+                raise EmbeddingUnavailable("the embeddings endpoint gave an answer that is too large")
             listed = sorted(self._decode(reply.body).data, key=lambda one: one.index)
             found = np.array([one.embedding for one in listed], dtype=np.float32)
         except (WireFault, msgspec.MsgspecError, ValueError) as error:
             raise EmbeddingUnavailable(f"the embeddings endpoint gave no usable answer ({error})") from None
         if found.ndim != 2 or len(found) != len(texts) or not found.size or not np.isfinite(found).all():
             raise EmbeddingUnavailable("the embeddings endpoint gave no vector for each text")
+        if found.shape[1] > SEARCH_DIMENSIONS_MAX:
+            why = f"its vectors have {found.shape[1]} dimensions, and {SEARCH_DIMENSIONS_MAX} are allowed"
+            raise EmbeddingUnavailable(f"the embeddings endpoint cannot be used: {why}")
         return found
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from logging import getLogger
 from threading import Lock
 
@@ -13,13 +13,15 @@ from msgspec import structs
 from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds
 from carrel.kernel.limits import (
     LONG_READ_SECONDS_MAX,
+    SEARCH_QUERY_EMBED_SECONDS_MAX,
     SEARCH_RETRY_SECONDS,
     SEARCH_SECONDS_MAX,
 )
 from carrel.kernel.settings import SearchSettings
 from carrel.search import ranking, store
 from carrel.search.embedders import Embedder, EmbeddingUnavailable
-from carrel.search.model import KINDS, Found, Hit, Mode, SearchQuery
+from carrel.search.gate import Gate
+from carrel.search.model import KINDS, Found, Mode, SearchQuery
 from carrel.search.pace import Pace
 from carrel.search.shelf import Positions, Shelves, View
 from carrel.search.store import Stored
@@ -38,7 +40,7 @@ class Search:
         self._db = db
         self._embedder = embedder
         self._settings = settings
-        self._gate = asyncio.Semaphore(settings.concurrency)
+        self._gate = Gate(settings.concurrency)
         self._pace = Pace()
         self._shelves = Shelves()
         self._cache: OrderedDict[tuple[str, str, SearchQuery], _Cached] = OrderedDict()
@@ -60,7 +62,7 @@ class Search:
         """Return what a query finds; Refusal `search_busy` when too many are searching already."""
         query.check()
         asked = elapsed_seconds()
-        async with self._admitted(), self._paced(query):
+        async with self._admitted(access), self._paced(query):
             begun = elapsed_seconds()
             vector = await self._vector(query)
             self._has_meanings = vector is not None
@@ -72,23 +74,20 @@ class Search:
                 # A context is part of a turn.
                 urgent=query.quick,
             )
-            METRICS.observe("search.duration.seconds", elapsed_seconds() - begun)
+            METRICS.observe("search.duration.seconds", access.account_id, elapsed_seconds() - begun)
             waited = round((begun - asked) * 1000)
             return structs.replace(found, gate_wait_ms=waited) if waited else found
 
     @asynccontextmanager
-    async def _admitted(self) -> AsyncIterator[None]:
-        try:
-            async with asyncio.timeout(self._settings.concurrency_wait_ms / 1000):
-                await self._gate.acquire()
-        except TimeoutError:
-            METRICS.count("search.busy.count")
-            why = "Too many searches are running; try again in a moment."
-            raise Refusal(Code.SEARCH_BUSY, why, retry_after_seconds=SEARCH_RETRY_SECONDS) from None
-        try:
+    async def _admitted(self, access: Access) -> AsyncIterator[None]:
+        async with AsyncExitStack() as place:
+            try:
+                await place.enter_async_context(self._gate.place(access, self._settings.concurrency_wait_ms / 1000))
+            except TimeoutError:
+                METRICS.count("search.busy.count", access.account_id)
+                why = "Too many searches are running; try again in a moment."
+                raise Refusal(Code.SEARCH_BUSY, why, retry_after_seconds=SEARCH_RETRY_SECONDS) from None
             yield
-        finally:
-            self._gate.release()
 
     @asynccontextmanager
     async def _paced(self, query: SearchQuery) -> AsyncIterator[None]:
@@ -105,10 +104,16 @@ class Search:
         """The meaning of a query; None when there is no model for it now, so that words alone count."""
         text = without_names(query.text, query.names).encode("utf-8", "replace").decode()
         try:
-            vectors = await self._embedder.embed([text])
-        except EmbeddingUnavailable as error:
+            # Only an endpoint may hang; a model of our own may have to be loaded first.
+            is_remote = self._settings.embedding == "endpoint"
+            async with asyncio.timeout(SEARCH_QUERY_EMBED_SECONDS_MAX if is_remote else None):
+                vectors = await self._embedder.embed([text])
+        except (EmbeddingUnavailable, TimeoutError) as error:
             if self._settings.embedding != "none":
-                _log.warning("search_without_meaning", extra={"error": str(error)})
+                _log.warning(
+                    "search_without_meaning",
+                    extra={"error": str(error) or "the embeddings endpoint did not answer in time"},
+                )
             return None
         return unit_query(vectors[0])
 
@@ -154,7 +159,9 @@ class Search:
         ]
         similar = {} if vector is None else _similar(vector, model, read.values())
         wanted = {KINDS.index(kind): limit for kind, limit in query.limits().items()}
-        return _found(ranking.hits(view, matches, seen, similar, wanted), vector is not None)
+        hits = ranking.hits(view, matches, seen, similar, wanted)
+        topics, tasks, logs, notes = (tuple(hit for hit in hits if hit.kind == kind) for kind in KINDS)
+        return Found(topics=topics, tasks=tasks, logs=logs, notes=notes, dense=vector is not None)
 
 
 def _read(tx: LongTx, access: Access, view: View, at: Positions, *, before: bool) -> dict[int, Stored]:
@@ -172,8 +179,3 @@ def _similar(vector: Floats, model: str, read: Iterable[Stored]) -> dict[int, fl
     ours = [one for one in read if one.model == model and one.vectors]
     near = similarities(vector, [one.vectors for one in ours])
     return {one.number: similarity for one, similarity in zip(ours, near, strict=True)}
-
-
-def _found(hits: list[Hit], dense: bool) -> Found:
-    topics, tasks, logs, notes = (tuple(hit for hit in hits if hit.kind == kind) for kind in KINDS)
-    return Found(topics=topics, tasks=tasks, logs=logs, notes=notes, dense=dense)

@@ -2,16 +2,18 @@
 
 from carrel.kernel import Access
 from carrel.search import store
-from carrel.search.model import Document, DocumentKind, is_mark
+from carrel.search.model import KEPT, Document, DocumentKind
 from carrel.search.store import Stored
 from carrel.search.vectors import NO_VECTORS, Vectors
 from carrel.search.words import date_words, distinct_words, words_of
 from carrel.storage import Tx
+from carrel.visibility import is_mark
 
 
 def put_document(tx: Tx, access: Access, document: Document, vectors: Vectors = NO_VECTORS) -> None:
     """Index a document, in place of an earlier one of its kind and id; without vectors it is found by words alone."""
     reach, places = document.reach(access.account_id), document.places(access.account_id)
+    kept = () if document.kind == "log" else (KEPT,)
     said, speaker = _said(document), distinct_words(words_of(document.speaker))
     stored = Stored(
         kind=document.kind,
@@ -27,7 +29,7 @@ def put_document(tx: Tx, access: Access, document: Document, vectors: Vectors = 
         model=vectors.model,
         codes=vectors.codes,
         label=" ".join(distinct_words(words_of(document.label))),
-        terms=" ".join((*reach, *places, *_own_terms(document, said))),
+        terms=" ".join((*reach, *places, *kept, *_own_terms(document, said))),
         vectors=vectors.quantized,
     )
     store.write_document(tx, access, stored)

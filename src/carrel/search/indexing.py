@@ -4,7 +4,7 @@ What an event says is not indexed, only what it is about: that is read from the 
 index. So the index never holds anything older than the event, and a deleted thing does not come back.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -17,10 +17,11 @@ from carrel.kernel.settings import SearchSettings
 from carrel.search import rebuild_store, store
 from carrel.search.embedders import Embedder, EmbeddingUnavailable, embed_texts
 from carrel.search.index import has_words_of, marks_text, put_document
-from carrel.search.model import Document, DocumentKind, place_mark, space_mark
+from carrel.search.model import Document, DocumentKind, place_mark
 from carrel.search.rebuild_store import Rebuild
 from carrel.search.vectors import NO_VECTORS, Vectors
 from carrel.storage import Database, Duty, Tx
+from carrel.visibility import session_mark, space_mark
 
 # Rung when a rebuild was asked for.
 REBUILDS = "search_rebuilds"
@@ -37,8 +38,13 @@ _DOCUMENTS: dict[SubjectKind, tuple[DocumentKind, ...]] = {
 _SUBJECTS: dict[str, SubjectKind] = {
     "topic": "topic", "task": "task", "entry": "entry", "log": "entry", "note": "entry",
 }  # fmt: skip
-# A part of the index that is no document: what is visible in a space.
-_SPACE = "space"
+# Parts of the index that are no document: what is visible in a space, what was said in a session, and everything.
+_SPACE, _SESSION = "space", "session"
+_PARTS: dict[str, Callable[[str, str], str]] = {
+    _SPACE: space_mark,
+    _SESSION: session_mark,
+    "account": lambda account_id, _: space_mark(account_id, None),
+}
 _read = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -47,11 +53,9 @@ class Source(Protocol):
 
     def documents(self, tx: Tx, access: Access, subjects: Iterable[Subject], *, tool_calls: bool) -> list[Document]:
         """Return those of the subjects that can be found, as they are now."""
-        ...
 
     def ids_after(self, tx: Tx, access: Access, kind: SubjectKind, after: str, *, limit: int) -> list[str]:
         """Return the next ids of a kind, in order."""
-        ...
 
 
 class Prepared(Struct, frozen=True):
@@ -138,8 +142,9 @@ class Indexing(Follower[Prepared]):
                 store.delete_documents(tx, access, name[0], (name[1],))
             # What is not indexed yet has nothing that belongs to it, unless the index is incomplete.
             known = before.get(name, "" if is_rebuilding else None)
-            if spread and known is not None and known != marks_text(access, document):
-                _spread(tx, access, name)
+            has_moved = known is not None and known != marks_text(access, document)
+            if spread and has_moved and name[0] in ("topic", "task"):
+                request_rebuild(tx, access, _SUBJECTS[name[0]], name[1])
 
 
 def _subject(event: Event) -> Subject | None:
@@ -151,11 +156,6 @@ def _subject(event: Event) -> Subject | None:
     # What was deleted is named by its id alone.
     name = body[room]["id"] if room in body else body.get("id")
     return None if name is None else (_SUBJECTS[room], name)
-
-
-def _spread(tx: Tx, access: Access, name: Name) -> None:
-    if name[0] in ("topic", "task"):
-        request_rebuild(tx, access, _SUBJECTS[name[0]], name[1])
 
 
 class Lag(Struct, frozen=True, kw_only=True):
@@ -193,6 +193,12 @@ def request_rebuild(tx: Tx, access: Access, kind: SubjectKind | None = None, nam
     tx.wake(REBUILDS)
 
 
+def request_session_rebuild(tx: Tx, access: Access, session_key: str) -> None:
+    """Have everything indexed anew that was said in a session, because others may find it now, or may not."""
+    rebuild_store.request(tx, access, f"{_SESSION}:{session_key}")
+    tx.wake(REBUILDS)
+
+
 class Rebuilds(Duty[Rebuild]):
     """Rebuilds parts of the index, page by page; in the end, what belongs to nothing is removed."""
 
@@ -226,10 +232,9 @@ class Rebuilds(Duty[Rebuild]):
             subject = _SUBJECTS[kind]
             ids = self._indexing.source.ids_after(tx, access, subject, item.cursor, limit=SEARCH_REBUILD_ROWS)
             return [(subject, each) for each in ids], ids[-1] if ids else ""
-        itself: list[Subject] = [] if item.cursor or kind == _SPACE else [(_SUBJECTS[kind], name)]
-        after = int(item.cursor or 0)
-        account_id = access.account_id
-        place = space_mark(account_id, name) if kind == _SPACE else place_mark(account_id, kind, name)
+        itself: list[Subject] = [] if item.cursor or kind in _PARTS else [(_SUBJECTS[kind], name)]
+        after, account_id = int(item.cursor or 0), access.account_id
+        place = _PARTS[kind](account_id, name) if kind in _PARTS else place_mark(account_id, kind, name)
         page = store.documents_at(tx, access, place, after, limit=SEARCH_REBUILD_ROWS)
         subjects = dict.fromkeys([*itself, *((_SUBJECTS[each], found) for _, each, found in page)])
         return list(subjects), str(page[-1][0] if page else after)

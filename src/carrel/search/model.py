@@ -1,14 +1,13 @@
 """What can be found, who may find it, and what is found. Pure."""
 
 from collections.abc import Iterable
-from hashlib import blake2b
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
 from carrel.kernel import invalid
 from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_SPACES_MAX
+from carrel.visibility import Findable, Viewer, mark
 
 Mode = Literal["hybrid", "lexical"]
 DocumentKind = Literal["topic", "task", "log", "note"]
@@ -35,23 +34,30 @@ class Document(Struct, frozen=True, kw_only=True):
     # Where it was said, and its place there; what was said before and after it tells what it is about.
     session_key: str | None = None
     sequence: int = 0
-    # Whose chat it was said in; None where people share the session. What is on the board is everybody's anyway.
+    # Whether all who look at the board may find it; what was said elsewhere is its session's and its task's alone.
+    on_board: bool = False
+    # Whether its session finds it whatever spaces it may see.
+    is_alone: bool = False
+    # Whose chat it was said in; None where people share the session.
     private_to: str | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether all in its spaces may find it; an entry that belongs to no topic or task is its session's alone."""
-        return self.kind != "log" or self.topic_id is not None or self.task_id is not None
 
     def reach(self, account_id: str) -> tuple[str, ...]:
         """Return the marks under which it may be found: one of them must be among those of a query."""
-        viewers = ["owner"]
-        if self.is_open:
-            viewers.append("all")
-        else:
-            viewers.append("users" if self.private_to is None else f"user {self.private_to}")
-            viewers += [] if self.session_key is None else [f"session {self.session_key}"]
-        return tuple(_mark("v", account_id, viewer, space) for viewer in viewers for space in (*self.spaces, None))
+        return self.findable.marks(account_id)
+
+    @property
+    def findable(self) -> Findable:
+        """What decides who may find it."""
+        return Findable(
+            spaces=self.spaces,
+            is_kept=self.kind != "log",
+            on_board=self.on_board,
+            private_to=self.private_to,
+            session_key=self.session_key,
+            is_alone=self.is_alone,
+            task_id=self.task_id,
+            own_id=self.id if self.kind == "task" else None,
+        )
 
     def places(self, account_id: str) -> tuple[str, ...]:
         """Return the marks of its topic and its task."""
@@ -68,28 +74,15 @@ class Scope(Struct, frozen=True):
 
     def has(self, reach: Iterable[str], places: Iterable[str]) -> bool:
         """Return whether a document with those marks is in it."""
-        own = set(places)
-        # What belongs to a task has its mark among its places.
-        return not own.union(reach).isdisjoint(self.marks) and own.issuperset(self.places)
+        return not set(reach).isdisjoint(self.marks) and set(places).issuperset(self.places)
 
 
-class SearchQuery(Struct, frozen=True, kw_only=True):
-    """What is looked for, and in which part of an account."""
+class Query(Struct, frozen=True, kw_only=True):
+    """What is looked for: at a topic, or at a task, if only that is meant; and how much of each kind is wanted."""
 
     text: str
-    # The spaces to look in; None for the whole account.
-    spaces: tuple[str, ...] | None = None
-    # Agents find what belongs to no topic or task in their own session only; users find what is shared and what was
-    # said in their own chats; owners find everything.
-    viewer: Literal["agent", "user", "owner"] = "agent"
-    user_id: str = ""
-    session_key: str | None = None
     topic_id: str | None = None
     task_id: str | None = None
-    # Tasks that are searched in whatever spaces they are.
-    own_tasks: tuple[str, ...] = ()
-    # Names of those who speak there: a name in the text says whose words are meant.
-    names: tuple[str, ...] = ()
     # For whoever cannot wait: what is looked at is bounded, however many documents there are, the newest first.
     quick: bool = False
     topics_max: int = SEARCH_FOUND_DEFAULT["topic"]
@@ -97,14 +90,17 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     logs_max: int = SEARCH_FOUND_DEFAULT["log"]
     notes_max: int = SEARCH_FOUND_DEFAULT["note"]
 
+
+class SearchQuery(Query, frozen=True, kw_only=True):
+    """What is looked for, and in which part of an account."""
+
+    viewer: Viewer = Viewer()
+    # Names of those who speak there: a name in the text says whose words are meant.
+    names: tuple[str, ...] = ()
+
     def scope(self, account_id: str) -> "Scope":
         """Return what is searched: what the viewer may find, at the topic and the task that are asked for."""
-        own = [] if self.session_key is None else [f"session {self.session_key}"]
-        viewers = {"owner": ["owner"], "user": ["all", "users", f"user {self.user_id}"], "agent": ["all", *own]}
-        spaces = (None,) if self.spaces is None else tuple(dict.fromkeys(self.spaces))
-        reach = (_mark("v", account_id, viewer, space) for viewer in viewers[self.viewer] for space in spaces)
-        own_tasks = (place_mark(account_id, "task", task_id) for task_id in self.own_tasks)
-        return Scope((*reach, *own_tasks), _places(account_id, self.topic_id, self.task_id))
+        return Scope(self.viewer.marks(account_id), _places(account_id, self.topic_id, self.task_id))
 
     def finds(self, account_id: str, document: Document) -> bool:
         """Return whether a document is among those that are searched."""
@@ -119,7 +115,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
         """Refuse a text that is empty or too long, and too many spaces."""
         if not self.text.strip() or len(self.text) > SEARCH_QUERY_CHARS_MAX:
             raise invalid("q", f"q must have 1 to {SEARCH_QUERY_CHARS_MAX} characters.")
-        if self.spaces is not None and len(self.spaces) > SEARCH_SPACES_MAX:
+        if self.viewer.spaces is not None and len(self.viewer.spaces) > SEARCH_SPACES_MAX:
             raise invalid("allowedSpaceIds", f"At most {SEARCH_SPACES_MAX} spaces can be searched at once.")
 
 
@@ -159,25 +155,13 @@ class Found(Struct, frozen=True, kw_only=True):
         return "hybrid" if self.dense else "lexical"
 
 
-def _mark(kind: str, account_id: str, *names: str | None) -> str:
-    """A token that no word can equal, since words have no underscore."""
-    named = msgspec.json.encode((account_id, *names))
-    return f"{kind}_{blake2b(named, digest_size=10).hexdigest()}"
-
-
-def is_mark(term: str) -> bool:
-    """Return whether a term of a document is a mark, and not a word."""
-    return "_" in term
+# The mark of everything but entries, of which there may be very many.
+KEPT = "k_kept"
 
 
 def place_mark(account_id: str, kind: str, name: str) -> str:
     """Return the mark of what belongs to a topic or a task; nothing belongs to anything else."""
-    return _mark({"topic": "t", "task": "w"}.get(kind, "n"), account_id, name)
-
-
-def space_mark(account_id: str, name: str) -> str:
-    """Return the mark of what is visible in a space: owners find all of it."""
-    return _mark("v", account_id, "owner", name)
+    return mark({"topic": "t", "task": "w"}.get(kind, "n"), account_id, name)
 
 
 def _places(account_id: str, topic: str | None, task: str | None) -> tuple[str, ...]:

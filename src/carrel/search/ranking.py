@@ -23,7 +23,7 @@ from carrel.kernel.limits import (
 )
 from carrel.kernel.settings import SearchSettings
 from carrel.search import store
-from carrel.search.model import KINDS, DocumentKind, Hit, Reason, Scope, SearchQuery
+from carrel.search.model import KEPT, KINDS, DocumentKind, Hit, Reason, Scope, SearchQuery
 from carrel.search.shelf import Positions, View
 from carrel.search.store import Stored
 from carrel.search.vectors import Codes, Floats, codes_of
@@ -71,13 +71,20 @@ class Matches(Struct, frozen=True, kw_only=True):
 def match_words(
     tx: Tx, access: Access, view: View, scope: Scope, words: tuple[str, ...], *, quick: bool = False
 ) -> Matches:  # fmt: skip
-    """Look every word up in the scope and add up what each says about each document."""
+    """Look every word up in the scope and add up what each says about each document.
+
+    Of a word that very many documents have, only the newest are looked at, and all topics, tasks and notes that have
+    it. If a query has no other words, so is everything that has all of them.
+    """
     in_all = SEARCH_QUICK_MATCHES_MAX if quick else SEARCH_MATCHES_MAX
     limit = min(SEARCH_MATCHES_PER_WORD_MAX, max(SEARCH_MATCHES_PER_WORD_MIN, in_all // max(1, len(words))))
     found = {word: _positions(tx, access, view, scope, word, limit) for word in words}
     common = tuple(word for word, positions in found.items() if len(positions) >= limit)
-    if len(common) == len(words):
+    kept = {word: _in_scope(view, store.matching(tx, access, scope, KEPT, word, limit=limit)) for word in common}
+    if words and len(common) == len(words):
         common = ()
+        together = _in_scope(view, store.matching(tx, access, scope, *words, limit=limit))
+        found = {word: _union(newest, kept[word], together) for word, newest in found.items()}
     weights = {word: _weight(len(positions), view.count) for word, positions in found.items()}
     total = sum(weights.values()) or 1.0
     telling = {word: positions for word, positions in found.items() if len(positions) and word not in common}
@@ -86,7 +93,7 @@ def match_words(
         sums.add(at, weights[word] / total, total)
     return Matches(
         weights=Weights(weights, total),
-        at=sums.at,
+        at=_union(sums.at, *(kept[word] for word in common)),
         rows=sums.rows,
         said=sums.said,
         near=sums.near,
@@ -100,11 +107,16 @@ def _positions(tx: Tx, access: Access, view: View, scope: Scope, word: str, limi
     if 2 * view.count >= len(view.numbers):
         # Most documents are in scope: to look among all of them is faster than to intersect two long lists.
         enough = limit * len(view.numbers) // view.count + limit // 4
-        numbers = store.matching(tx, access, word, None, limit=enough)
+        numbers = store.matching(tx, access, None, word, limit=enough)
         found = _in_scope(view, numbers)
         if len(found) >= limit or len(numbers) < enough:
             return found[:limit]
-    return _in_scope(view, store.matching(tx, access, word, scope, limit=limit))
+    return _in_scope(view, store.matching(tx, access, scope, word, limit=limit))
+
+
+def _union(*positions: Positions) -> Positions:
+    """All of the positions, each once."""
+    return np.unique(np.concatenate(positions)).astype(np.int32)
 
 
 def _in_scope(view: View, numbers: NDArray[np.int64]) -> Positions:

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from carrel.kernel import Access
@@ -52,15 +52,12 @@ class Members(Struct, frozen=True, kw_only=True):
     coded: dict[int, Coded]
 
 
-class View(Struct, frozen=True, kw_only=True):
+class View(Members, frozen=True, kw_only=True):
     """The documents at one moment, by position: each array has one row for each."""
 
     numbers: Ints
-    in_scope: Mask
-    # How many are in scope, and how long their texts are on average; and of every stretch how much of it is in scope.
-    count: int
+    # How long the texts in scope are on average.
     length: float
-    said: NDArray[np.float64]
     kinds: NDArray[np.int8]
     lengths: NDArray[np.int32]
     questions: Mask
@@ -71,9 +68,8 @@ class View(Struct, frozen=True, kw_only=True):
     previous: Positions
     following: Positions
     stretches: Positions
-    # The signs of vectors; and by kind the documents in scope that have them.
+    # The signs of vectors.
     codes: NDArray[np.uint64]
-    coded: dict[int, Coded]
 
 
 class Shelf:
@@ -269,11 +265,9 @@ class Shelf:
         members = self._members_of(scope)
         rows = self._rows
         return View(
+            **structs.asdict(members),
             numbers=rows["number"],
-            in_scope=members.in_scope,
-            count=members.count,
             length=float(members.said.sum()) / max(1, members.count),
-            said=members.said,
             kinds=rows["kind"],
             lengths=rows["length"],
             questions=rows["question"],
@@ -283,7 +277,6 @@ class Shelf:
             following=rows.lend("following"),
             stretches=rows.lend("stretch"),
             codes=self._codes["code"],
-            coded=members.coded,
         )
 
     def _members_of(self, scope: Scope) -> Members:
@@ -329,9 +322,7 @@ class Shelf:
         """Which of the documents are in a scope."""
         rows = self._rows
         reach, places = rows["reach"][at], rows["places"][at]
-        # What belongs to a task has one mark of it, whoever may find it.
-        marked = self._reach.having(*scope.marks)[reach] | self._places.having(*scope.marks)[places]
-        found: Mask = rows["alive"][at] & marked
+        found: Mask = rows["alive"][at] & self._reach.having(*scope.marks)[reach]
         for place in scope.places:
             found &= self._places.having(place)[places]
         return found

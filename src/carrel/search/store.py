@@ -137,32 +137,30 @@ def removals_after(tx: Tx, access: Access, after: int) -> list[tuple[int, int]]:
     return [(row[0], row[1]) for row in tx.all(sql, access, after=after, limit=SEARCH_REMOVALS_MAX)]
 
 
-def matching(tx: Tx, access: Access, word: str, scope: Scope | None, *, limit: int) -> NDArray[np.int64]:
-    """Return the numbers of the newest documents that have a word, in a scope or in the whole account."""
+def matching(tx: Tx, access: Access, scope: Scope | None, *terms: str, limit: int) -> NDArray[np.int64]:
+    """Return the numbers of the newest documents that have all terms, in a scope or in the whole account."""
     newest = "SELECT rowid FROM search_words(:match) ORDER BY rowid DESC LIMIT :limit"
     # In one row: between any two rows the interpreter's lock would be taken, which everything else waits for.
     sql = f"SELECT string_agg(CAST(rowid AS TEXT), ',') FROM ({newest}) AS found"
-    row = tx.one(sql, match=_match(access, word, scope), limit=limit)
+    row = tx.one(sql, match=_match(access, scope, *terms), limit=limit)
     return np.fromstring((row and row[0]) or "", dtype=np.int64, sep=",")
 
 
-def _match(access: Access, term: str, scope: Scope | None = None) -> str:
+def _match(access: Access, scope: Scope | None, *terms: str) -> str:
     """What the index of words is asked; its terms begin with the end of their account's id."""
 
     def named(term: str) -> str:
         return f'"{access.account_id[-_ACCOUNT_CHARS:]}{term}"'
 
-    if scope is None:
-        return named(term)
-    either = " OR ".join(map(named, scope.marks))
-    return " AND ".join([f"({either})", *map(named, scope.places), named(term)])
+    marks = [] if scope is None else [f"({' OR '.join(map(named, scope.marks))})", *map(named, scope.places)]
+    return " AND ".join([*marks, *map(named, terms)])
 
 
 def documents_at(tx: Tx, access: Access, place: str, after: int, *, limit: int) -> list[tuple[int, str, str]]:
     """Return number, kind and id of the next documents at a place, in order."""
     found = "SELECT rowid FROM search_words(:match) WHERE rowid > :after ORDER BY rowid LIMIT :limit"
     sql = f"SELECT number, kind, id FROM search_documents WHERE account_id = :account AND number IN ({found})"
-    rows = tx.all(sql, access, match=_match(access, place), after=after, limit=limit)
+    rows = tx.all(sql, access, match=_match(access, None, place), after=after, limit=limit)
     return sorted((row[0], row[1], row[2]) for row in rows)
 
 

@@ -1,4 +1,4 @@
-"""Lanes and their generations, session references, session visibility and send policy."""
+"""Lanes and their generations, session references and send policy."""
 
 from carrel.sessions.child_store import (
     LEFTOVERS,
@@ -19,12 +19,12 @@ from carrel.sessions.generations import (
     set_archived,
 )
 from carrel.sessions.model import (
-    PERSONAL_KINDS,
     Lane,
     LaneChange,
     LaneDeleted,
     LaneFilter,
     LaneRow,
+    RecallChanged,
     Session,
     kinds_listed_as,
     shown_channel,
@@ -48,19 +48,13 @@ from carrel.sessions.store import (
     open_session_of,
     session_by_id,
 )
-from carrel.sessions.tool_visibility import Mode, visibility_of
-from carrel.sessions.tree_store import private_to
-from carrel.sessions.visibility import may_see, require_visible, visible_changes, visible_events
-from carrel.sessions.visibility_store import is_narrowed, seen_lanes
 
 __all__ = [
-    "LEFTOVERS", "PERSONAL_KINDS", "SESSION_REFERENCE", "FoundSession", "Lane", "LaneChange", "LaneDeleted",
-    "LaneFilter", "LaneRow", "Mode", "NewChild", "Session", "change_lane", "channel_of", "children_of",
-    "close_generation", "closed_sessions_before", "count_live_children", "delete_lane", "delete_session", "find_lane",
-    "find_session", "forget_leftover", "generations_of", "idle_children", "insert_child",
-    "insert_lane", "is_narrowed", "kinds_listed_as", "lane_for_work", "lane_of", "lane_row", "lane_rows",
-    "lanes_of_agent", "leave_files", "leftovers_of", "lock_lane", "make_lane", "may_see", "next_session",
-    "note_tokens", "open_generation", "open_session_of", "parse_reference", "private_to", "require_sending",
-    "require_visible", "seen_lanes", "session_by_id", "set_archived", "shown_channel", "visibility_of",
-    "visible_changes", "visible_events", "visible_lanes_called",
+    "LEFTOVERS", "SESSION_REFERENCE", "FoundSession", "Lane", "LaneChange", "LaneDeleted", "LaneFilter", "LaneRow",
+    "NewChild", "RecallChanged", "Session", "change_lane", "channel_of", "children_of", "close_generation",
+    "closed_sessions_before", "count_live_children", "delete_lane", "delete_session", "find_lane", "find_session",
+    "forget_leftover", "generations_of", "idle_children", "insert_child", "insert_lane", "kinds_listed_as",
+    "lane_for_work", "lane_of", "lane_row", "lane_rows", "lanes_of_agent", "leave_files", "leftovers_of", "lock_lane",
+    "make_lane", "next_session", "note_tokens", "open_generation", "open_session_of", "parse_reference",
+    "require_sending", "session_by_id", "set_archived", "shown_channel", "visible_lanes_called",
 ]  # fmt: skip

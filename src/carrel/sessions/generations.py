@@ -10,8 +10,9 @@ from carrel.agents import Agent, agent_by_id
 from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, not_found
 from carrel.sessions import store
-from carrel.sessions.model import ClosedReason, Lane, LaneChange, Session
+from carrel.sessions.model import ClosedReason, Lane, LaneChange, RecallChanged, Session
 from carrel.storage import Tx
+from carrel.visibility import private_to
 
 
 def next_session(tx: Tx, lane: Lane, agent: Agent) -> Session:
@@ -49,7 +50,7 @@ def open_generation(tx: Tx, access: Access, key: SessionKey, planned: Session | 
     session = structs.replace(planned, generation=store.issue_generation(tx, access, lane.key), opened_at=tx.now)
     store.insert_session(tx, access, session)
     _append_event(tx, access, "session.opened", session)
-    METRICS.count("sessions.opened.count", resolution=session.resolution)
+    METRICS.count("sessions.opened.count", access.account_id, resolution=session.resolution)
     return session
 
 
@@ -62,7 +63,7 @@ def close_generation(tx: Tx, access: Access, key: SessionKey, reason: ClosedReas
         return None
     store.close_session(tx, access, session.id, reason)
     _append_event(tx, access, "session.closed", session, reason=reason)
-    METRICS.count("sessions.closed.count", reason=reason)
+    METRICS.count("sessions.closed.count", access.account_id, reason=reason)
     return structs.replace(session, closed_at=tx.now, closed_reason=reason)
 
 
@@ -87,9 +88,21 @@ def change_lane(tx: Tx, access: Access, key: SessionKey, change: LaneChange) -> 
     if not different:
         return lane
     changed = structs.replace(lane, **different)
+    if "recall" in different:
+        _require_sharing(tx, access, changed)
     store.update_lane(tx, access, changed)
     _append_updated(tx, access, lane, list(different))
+    if "recall" in different:
+        tx.publish(RecallChanged(access, key))
     return changed
+
+
+def _require_sharing(tx: Tx, access: Access, lane: Lane) -> None:
+    """Refuse to put somebody else's chat on the board: nobody but that person shares what is said there."""
+    owner = private_to(tx, access, lane.key)
+    if lane.recall == "space" and owner not in (None, access.actor_id):
+        message = "This is another person's chat; only that person can put it on the board."
+        raise Refusal(Code.FORBIDDEN, message, field="recall")
 
 
 def set_archived(tx: Tx, access: Access, key: SessionKey, *, archived: bool) -> Session | None:
@@ -123,7 +136,7 @@ def _restore(tx: Tx, access: Access, lane: Lane) -> Session | None:
         return None
     store.reopen_session(tx, access, session.id)
     _append_event(tx, access, "session.opened", session)
-    METRICS.count("sessions.opened.count", resolution=session.resolution)
+    METRICS.count("sessions.opened.count", access.account_id, resolution=session.resolution)
     return structs.replace(session, closed_at=None, closed_reason=None)
 
 

@@ -5,13 +5,12 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from carrel.kernel import INTERNAL_CHANNEL, INTERNAL_KINDS, Access, SessionKey
+from carrel.kernel.settings import Recall
 
 ClosedReason = Literal["task_done", "task_archived", "reset", "deleted", "archived", "agent_disabled", "rotated"]
 SendPolicy = Literal["allow", "deny"]
 # The kinds whose key names the channel itself.
 CHANNEL_KINDS = ("chat", "group", "channel", "direct")
-# The kinds of lanes that are one person's chat with one agent.
-PERSONAL_KINDS = ("chat", "direct")
 # The kinds behind each word of a list's filter.
 _KINDS_BY_FILTER = {
     "main": ("main",),
@@ -50,6 +49,8 @@ class Lane(Struct, frozen=True):
     updated_at: int
     archived_at: int | None
     files: str | None = None
+    # What was chosen for this lane; None inherits from its agent, then from the account.
+    recall: Recall | None = None
 
     @property
     def session_key(self) -> SessionKey:
@@ -69,6 +70,13 @@ class Lane(Struct, frozen=True):
 
 class LaneDeleted(Struct, frozen=True):
     """A lane was deleted, with its transcript; published in the transaction that deletes it."""
+
+    access: Access
+    key: SessionKey
+
+
+class RecallChanged(Struct, frozen=True):
+    """What was said in a lane is on the board from now on, or is not any more."""
 
     access: Access
     key: SessionKey
@@ -120,6 +128,8 @@ class LaneFilter(Struct, frozen=True, kw_only=True):
     made_by: str | None = None
     task_id: str | None = None
     channel: str | None = None
+    # The chat address of the last message.
+    last_to: str | None = None
     state: str | None = None
     updated_since: int | None = None
 
@@ -129,6 +139,7 @@ class LaneChange(Struct, frozen=True, kw_only=True):
 
     label: str | UnsetType | None = UNSET
     display_name: str | UnsetType | None = UNSET
+    recall: Recall | UnsetType | None = UNSET
     send_policy: SendPolicy | UnsetType | None = UNSET
     model: str | UnsetType | None = UNSET
     thinking_level: str | UnsetType | None = UNSET

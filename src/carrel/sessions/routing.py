@@ -1,6 +1,6 @@
 """From a session reference, or the lack of one, to the lane it means."""
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.access import account_of
 from carrel.agents import Agent, agent_by_slug, default_agent, may_address, named_agent
@@ -8,9 +8,8 @@ from carrel.kernel import Access, Code, Refusal, SessionKey, ToolVisibility, inv
 from carrel.sessions import store
 from carrel.sessions.model import Lane, Session
 from carrel.sessions.references import SessionReference, parse_reference
-from carrel.sessions.tool_visibility import why_hidden
-from carrel.sessions.visibility import may_see, require_visible
 from carrel.storage import Tx
+from carrel.visibility import may_see, require_visible, why_hidden
 
 
 class FoundSession(Struct, frozen=True):
@@ -22,12 +21,36 @@ class FoundSession(Struct, frozen=True):
 
 
 def find_session(
-    tx: Tx, access: Access, reference: str, current: SessionKey | None = None, visibility: ToolVisibility | None = None
-) -> FoundSession:
+    tx: Tx, access: Access, reference: str, current: SessionKey | None = None, visibility: ToolVisibility | None = None,
+    *, forbids_hidden: bool = False,
+) -> FoundSession:  # fmt: skip
     """Return the lane a reference means, whether or not it exists; one that the caller may not see is not found.
 
     With `visibility`, a key that it hides is forbidden by the rule that it names, and again whether or not it exists.
+    With `forbids_hidden`, so is every lane of the account that the caller may not see, if the reference is a full one.
     """
+    try:
+        return _find(tx, access, reference, current, visibility)
+    except Refusal as refusal:
+        if forbids_hidden and _means_a_lane(tx, access, reference):
+            name = reference[:80]
+            message = f"You may not see the session '{name}'; leave sessionKey out, or name a session that you see."
+            raise Refusal(Code.FORBIDDEN, message, field="sessionKey") from refusal
+        raise
+
+
+def _means_a_lane(tx: Tx, access: Access, reference: str) -> bool:
+    """Return whether a full reference means a lane of the account; any other text may be a name of the caller's own."""
+    try:
+        everyone = structs.replace(access, kind="system", view=None)
+        return parse_reference(reference).bare is None and bool(_find(tx, everyone, reference, None, None))
+    except Refusal:
+        return False
+
+
+def _find(
+    tx: Tx, access: Access, reference: str, current: SessionKey | None, visibility: ToolVisibility | None
+) -> FoundSession:
     parsed = parse_reference(reference)
     _check_account(tx, access, parsed)
     if parsed.current:
@@ -134,7 +157,7 @@ def visible_lanes_called(tx: Tx, access: Access, conversation: str) -> list[Lane
 def _found(tx: Tx, access: Access, key: SessionKey, session: Session | None) -> FoundSession:
     lane = store.lane_of(tx, access, key)
     if lane is not None:
-        require_visible(tx, access, lane)
+        require_visible(tx, access, lane.session_key, lane.made_by)
     elif not (may_address(access, key.agent) if access.view is None else may_see(tx, access, key, made_by="")):
         raise not_found("session")
     return FoundSession(key, lane, session)

@@ -4,8 +4,8 @@ import re
 
 from carrel.kernel import INTERNAL_CHANNEL, INTERNAL_KINDS, Access, SessionKey
 from carrel.sessions.model import CHANNEL_KINDS, Lane, LaneFilter, LaneRow, Session, stored_channel
-from carrel.sessions.visibility_store import seen_lanes
 from carrel.storage import Row, Table, Tx
+from carrel.visibility import seen_lanes
 
 LANE_TABLE = Table("lanes", Lane, key=("account_id", "key"))
 _SESSIONS = Table("sessions", Session)
@@ -58,7 +58,7 @@ def update_lane(tx: Tx, access: Access, lane: Lane) -> None:
     """Write what people set on a lane."""
     sql = (
         "UPDATE lanes SET label = :label, display_name = :display_name, send_policy = :send_policy, model = :model, "
-        f"thinking_level = :thinking_level, verbose_level = :verbose_level WHERE {_LANE}"
+        f"recall = :recall, thinking_level = :thinking_level, verbose_level = :verbose_level WHERE {_LANE}"
     )
     tx.run(sql, access, **LANE_TABLE.values(lane))
 
@@ -189,7 +189,7 @@ def _conditions(wanted: LaneFilter) -> tuple[list[str], dict[str, object]]:
     if wanted.channel is not None:
         where.append(_in_channel(wanted.channel))
         values |= {} if wanted.channel in (INTERNAL_CHANNEL, "unknown") else {"channel": stored_channel(wanted.channel)}
-    for column, value in (("agent_id", wanted.agent_id), ("made_by", wanted.made_by)):
+    for column, value in (("agent_id", wanted.agent_id), ("made_by", wanted.made_by), ("last_to", wanted.last_to)):
         if value is not None:
             where.append(f"l.{column} = :{column}")
             values[column] = value

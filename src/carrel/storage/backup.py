@@ -1,5 +1,6 @@
 """Copying between the engines: a backup is always a SQLite file with the same schema."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,7 @@ _ROWS_AT_A_TIME = 1_000
 
 def copy_to_sqlite(source: "psycopg.Connection[Any]", target: Path) -> None:
     """Write a consistent snapshot of every table into a new SQLite file."""
-    writing = open_file(target, "full")
-    try:
+    with closing(open_file(target, "full")) as writing:
         migrate_file(writing)
         writing.execute("PRAGMA foreign_keys=OFF")
         source.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -28,8 +28,6 @@ def copy_to_sqlite(source: "psycopg.Connection[Any]", target: Path) -> None:
         writing.execute("COMMIT")
         source.execute("COMMIT")
         writing.execute("PRAGMA journal_mode=DELETE")
-    finally:
-        writing.close()
 
 
 def copy_from_sqlite(source: Path, target: "psycopg.Connection[Any]") -> None:
@@ -37,8 +35,7 @@ def copy_from_sqlite(source: Path, target: "psycopg.Connection[Any]") -> None:
 
     The names of tables and columns are ours. A file with others is not a backup of this schema, whoever wrote it.
     """
-    reading = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
+    with closing(apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)) as reading:
         ours = own_schema()
         if schema_in(reading) != ours:
             raise Refusal(Code.INVALID_PARAMS, f"{source.name} has other tables or columns than a backup of Carrel.")
@@ -51,18 +48,13 @@ def copy_from_sqlite(source: Path, target: "psycopg.Connection[Any]") -> None:
                         copying.write_row(row)
             newest = next(iter(reading.execute("SELECT value FROM ticks")))[0]
             target.execute("SELECT setval('ticks', %s)", (max(1, newest),))
-    finally:
-        reading.close()
 
 
 def own_schema() -> dict[str, list[str]]:
     """Return the columns of our tables, in the order of their creation, which satisfies their references."""
-    connection = apsw.Connection(":memory:")
-    try:
+    with closing(apsw.Connection(":memory:")) as connection:
         migrate_file(connection)
         return schema_in(connection)
-    finally:
-        connection.close()
 
 
 def schema_in(connection: apsw.Connection) -> dict[str, list[str]]:

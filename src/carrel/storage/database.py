@@ -4,11 +4,13 @@ A unit of work is a plain function of a transaction. It cannot await, so no mode
 happen while a transaction is open.
 """
 
-from collections import Counter
+import asyncio
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from carrel.kernel import Chance, Code, Ids, Refusal
 from carrel.kernel.limits import LONG_READ_SECONDS_MAX
 from carrel.storage.bells import Bell
 
@@ -103,6 +105,11 @@ class Database(Protocol):
 
     engine: str
 
+    @property
+    def write_error(self) -> str | None:
+        """Why the last write failed, as for a full disk; None once one has succeeded."""
+        ...
+
     async def write(self, work: Callable[[Tx], T]) -> T:
         """Do `work` in a transaction and commit it; what it raises rolls it back and is raised here.
 
@@ -155,3 +162,52 @@ class Database(Protocol):
     async def close(self) -> None:
         """Finish accepted work and close the store."""
         ...
+
+
+class CommonTx(Tx):
+    """What the transactions of both engines do alike."""
+
+    def __init__(self, ids: Ids, chance: Chance, observers: Observers) -> None:
+        self._ids = ids
+        self._chance = chance
+        self._observers = observers
+        self.woken = Counter()
+
+    def new_id(self, prefix: str) -> str:
+        return self._ids.new(prefix)
+
+    def chance(self) -> float:
+        return self._chance.random()
+
+    def wake(self, bell: str) -> None:
+        self.woken[bell] += 1
+
+    def publish(self, change: object) -> None:
+        for observer in self._observers.get(type(change), ()):
+            observer(self, change)
+
+
+class CommonDatabase(Database):
+    """What the stores of both engines do alike."""
+
+    write_error: str | None = None
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._bells: defaultdict[str, Bell] = defaultdict(Bell)
+        self._observers: Observers = {}
+        self._riders: dict[str, Callable[[Tx], Landing | None]] = {}
+        self._closed = False
+
+    def bell(self, name: str) -> Bell:
+        return self._bells[name]
+
+    def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
+        self._observers.setdefault(change, []).append(observer)
+
+    def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
+        self._riders[bell] = rider
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise Refusal(Code.STORAGE_UNAVAILABLE, "The store is closed; start the server again.")

@@ -1,6 +1,7 @@
 """Opening a database by its URL."""
 
 from pathlib import Path
+from shutil import disk_usage
 
 import apsw
 
@@ -11,6 +12,8 @@ from carrel.storage.sqlite import SqliteDatabase
 _SQLITE = "sqlite:///"
 # Errors that are the fault of the file; any other error is a bug.
 _UNUSABLE = (apsw.NotADBError, apsw.CorruptError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.FullError)
+# With less on its disk, SQLite cannot even begin, and calls that another error.
+_ROOM_BYTES_MIN = 64 * 1024
 _POSTGRES = ("postgresql://", "postgres://")
 
 
@@ -31,10 +34,9 @@ def open_database(
         try:
             return SqliteDatabase(path, durability=durability, clock=clock, ids=ids, chance=chance)
         except _UNUSABLE as error:
-            raise Refusal(
-                Code.STORAGE_UNAVAILABLE,
-                f"Cannot use {path} as a database ({error}); restore a backup or choose another file.",
-            ) from error
+            is_full = isinstance(error, apsw.FullError) or disk_usage(path.parent).free < _ROOM_BYTES_MIN
+            advice = "its disk is full, so free some space" if is_full else "restore a backup or choose another file"
+            raise Refusal(Code.STORAGE_UNAVAILABLE, f"Cannot use {path} as a database ({error}); {advice}.") from error
     if url.startswith(_POSTGRES):
         # Imported here because the driver is optional.
         try:

@@ -5,8 +5,9 @@ The loop and the writer go on meanwhile. A read ends early when its time is up o
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
 from carrel.kernel import Code, Refusal, elapsed_seconds
@@ -14,6 +15,7 @@ from carrel.storage.database import LongTx
 
 T = TypeVar("T")
 ConnectionType = TypeVar("ConnectionType", bound="Closeable")
+_CANCEL_AGAIN_SECONDS = 0.1
 
 
 class Closeable(Protocol):
@@ -31,13 +33,34 @@ class Deadline:
         self.seconds_max = seconds_max
         self._ends_at = elapsed_seconds() + seconds_max
         self._abandoned = False
-        # How to end a statement that is being executed elsewhere, while one is.
-        self.cancel: Callable[[], None] | None = None
+        # How to end a statement that is being executed elsewhere, while one may be.
+        self._cancel: Callable[[], None] | None = None
+        self._reading = threading.Condition()
 
-    def abandon(self) -> Callable[[], None] | None:
-        """Let the read end at its next check; how to end what it does at this moment, where that needs more."""
+    @contextmanager
+    def cancelled_by(self, cancel: Callable[[], None]) -> Iterator[None]:
+        """Let `cancel` end the statement that is being executed, should the caller go during this block."""
+        self._cancel = cancel
+        try:
+            yield
+        finally:
+            # A cancellation that is under way is waited for, or it would hit the next read on the same connection.
+            with self._reading:
+                self._cancel = None
+                self._reading.notify()
+
+    def abandon(self) -> bool:
+        """Let the read end at its next check; True when `stop` must end what it does until then."""
         self._abandoned = True
-        return self.cancel
+        return self._cancel is not None
+
+    def stop(self) -> None:
+        """Cancel what an abandoned read executes until it has ended. Blocks; call it in a thread."""
+        with self._reading:
+            while self._cancel is not None:
+                # Before the statement has reached the database there is nothing to cancel, so it is tried again.
+                self._cancel()
+                self._reading.wait(_CANCEL_AGAIN_SECONDS)
 
     @property
     def seconds_left(self) -> float:
@@ -86,9 +109,8 @@ class LongReads(Generic[ConnectionType]):
             raise deadline.refusal() from None
         finally:
             # Nobody waits any more, so whatever still reads may stop.
-            cancel = deadline.abandon()
-            if cancel is not None:
-                asyncio.get_running_loop().run_in_executor(None, cancel)
+            if deadline.abandon():
+                asyncio.get_running_loop().run_in_executor(None, deadline.stop)
 
     def _do(self, work: Callable[[LongTx], T], deadline: Deadline) -> T:
         deadline.check()

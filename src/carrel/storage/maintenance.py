@@ -1,5 +1,6 @@
 """Database maintenance without a server: migrate, check, back up, restore. Blocking; for the command line."""
 
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,11 +22,8 @@ def migrate(url: str) -> list[str]:
         with connect(url, "full") as connection:
             return migrate_postgres(connection)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file = open_file(path, "full")
-    try:
+    with closing(open_file(path, "full")) as file:
         return migrate_file(file)
-    finally:
-        file.close()
 
 
 class Examined(Struct, frozen=True):
@@ -47,12 +45,9 @@ def examine(url: str) -> Examined:
     if not path.exists():
         raise Refusal(Code.NOT_FOUND, f"There is no database at {path} yet; the first start creates it.")
     try:
-        file = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
+        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as file:
             sound = next(iter(file.execute("PRAGMA quick_check")))[0] == "ok"
             return Examined(sound, next(iter(file.execute("PRAGMA user_version")))[0], known)
-        finally:
-            file.close()
     except apsw.Error as error:
         raise Refusal(Code.STORAGE_UNAVAILABLE, f"{path} cannot be read ({error}).") from error
 

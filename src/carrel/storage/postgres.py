@@ -5,8 +5,8 @@ process announces, a few milliseconds later at most and for everybody at once, w
 """
 
 import asyncio
+import contextlib
 import threading
-from collections import Counter, defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,24 +14,17 @@ from typing import TypeVar
 
 import psycopg
 
-from carrel.kernel import Chance, Clock, Code, Ids, Refusal
-from carrel.kernel.limits import (
-    LONG_READ_SECONDS_MAX,
-    LONG_READERS_POSTGRES,
-    PATIENT_READERS_POSTGRES,
-    WRITE_IDLE_SECONDS_MAX,
-)
+from carrel.kernel import Chance, Clock, Code, Ids, Refusal, limits
 from carrel.storage.backup import copy_to_sqlite
 from carrel.storage.bell_relay import Ringer
-from carrel.storage.bells import FEED, Bell
-from carrel.storage.database import InAccount, Landing, LongTx, Observers, Row, Tx
+from carrel.storage.bells import FEED
+from carrel.storage.database import CommonDatabase, CommonTx, InAccount, Landing, LongTx, Observers, Row, Tx
 from carrel.storage.dialect import for_postgres, script_for
 from carrel.storage.horizon import BEGIN, Horizon
 from carrel.storage.long_reads import Deadline, LongReads
 from carrel.storage.schema import pending
 
 T = TypeVar("T")
-C = TypeVar("C")
 Connection = psycopg.Connection[Row]
 _CONNECTIONS = 8
 _TRIES = 5
@@ -39,25 +32,22 @@ _TRIES = 5
 _CONNECT_SECONDS = 10
 # A write of a server that hangs, or whose machine is gone, is undone by PostgreSQL: it would hold back all followers.
 _NO_HANGING = (
-    f"SET idle_in_transaction_session_timeout TO '{WRITE_IDLE_SECONDS_MAX}s'; SET tcp_keepalives_idle TO 10; "
+    f"SET idle_in_transaction_session_timeout TO '{limits.WRITE_IDLE_SECONDS_MAX}s'; SET tcp_keepalives_idle TO 10; "
     "SET tcp_keepalives_interval TO 5; SET tcp_keepalives_count TO 3"
 )
 _MIGRATION_LOCK = 7_279_143_051
 
 
-class PostgresTx:
+class PostgresTx(CommonTx):
     """A transaction on one pooled connection."""
 
     def __init__(
         self, connection: Connection, now: int, ids: Ids, chance: Chance, horizon: Horizon, observers: Observers
     ) -> None:
+        super().__init__(ids, chance, observers)
         self._connection = connection
-        self._ids = ids
-        self._chance = chance
         self._horizon = horizon
-        self._observers = observers
         self.now = now
-        self.woken: Counter[str] = Counter()
         self._later: dict[str, list[dict[str, object]]] = {}
 
     def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> psycopg.Cursor[Row]:
@@ -104,19 +94,6 @@ class PostgresTx:
     def tick(self) -> int:
         return _value(self._connection.execute("SELECT nextval('ticks')"))
 
-    def new_id(self, prefix: str) -> str:
-        return self._ids.new(prefix)
-
-    def chance(self) -> float:
-        return self._chance.random()
-
-    def wake(self, bell: str) -> None:
-        self.woken[bell] += 1
-
-    def publish(self, change: object) -> None:
-        for observer in self._observers.get(type(change), ()):
-            observer(self, change)
-
     def horizon(self) -> int:
         return self._horizon.look(self._connection)
 
@@ -140,24 +117,20 @@ class LongPostgresTx(PostgresTx):
         return super()._execute(sql, access, values)
 
 
-class PostgresDatabase:
+class PostgresDatabase(CommonDatabase):
     """The shared store of several processes."""
 
     engine = "postgresql"
 
     def __init__(self, url: str, *, durability: str, clock: Clock, ids: Ids, chance: Chance) -> None:
+        super().__init__()
         self._url = url
         self._durability = durability
         self._clock, self._ids, self._chance = clock, ids, chance
-        self._loop = asyncio.get_running_loop()
-        self._bells: defaultdict[str, Bell] = defaultdict(Bell)
-        self._observers: Observers = {}
         self._horizon = Horizon()
-        self._riders: dict[str, Callable[[Tx], Landing | None]] = {}
         self._local = threading.local()
         self._connections: list[Connection] = []
         self._connecting = threading.Lock()
-        self._closed = False
         self._pool = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="carrel-postgres")
         try:
             with connect(url, durability) as connection:
@@ -167,7 +140,7 @@ class PostgresDatabase:
         # By whether they are urgent.
         self._long_reads = {
             urgent: LongReads(lambda: connect(url, durability), self._long_read, threads)
-            for urgent, threads in ((True, LONG_READERS_POSTGRES), (False, PATIENT_READERS_POSTGRES))
+            for urgent, threads in ((True, limits.LONG_READERS_POSTGRES), (False, limits.PATIENT_READERS_POSTGRES))
         }
         self._ringer = Ringer(lambda: connect(url, durability), self._heard)
 
@@ -185,7 +158,7 @@ class PostgresDatabase:
         return await self._loop.run_in_executor(self._pool, self._read, work)
 
     async def long_read(
-        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True
+        self, work: Callable[[LongTx], T], *, seconds_max: float = limits.LONG_READ_SECONDS_MAX, urgent: bool = True
     ) -> T:
         self._require_open()
         return await self._long_reads[urgent].run(work, seconds_max)
@@ -194,29 +167,18 @@ class PostgresDatabase:
         now = self._clock.now_ms()
         tx = LongPostgresTx(connection, now, self._ids, self._chance, self._horizon, self._observers)
         tx.deadline = deadline
-        deadline.cancel = connection.cancel
         milliseconds = max(1, int(deadline.seconds_left * 1000))
         try:
-            tx.settled = self._horizon.look(connection)
-            with connection.transaction():
-                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                connection.execute(f"SET LOCAL statement_timeout = {milliseconds}")
-                return work(tx)
+            with deadline.cancelled_by(lambda: _cancel(connection)):
+                tx.settled = self._horizon.look(connection)
+                with connection.transaction():
+                    connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                    connection.execute(f"SET LOCAL statement_timeout = {milliseconds}")
+                    return work(tx)
         except psycopg.errors.QueryCanceled:
             raise deadline.refusal() from None
         except psycopg.OperationalError as error:
             raise _unavailable(error) from error
-        finally:
-            deadline.cancel = None
-
-    def bell(self, name: str) -> Bell:
-        return self._bells[name]
-
-    def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
-        self._observers.setdefault(change, []).append(observer)
-
-    def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
-        self._riders[bell] = rider
 
     def backup(self, target: Path) -> None:
         with connect(self._url, self._durability) as connection:
@@ -242,10 +204,6 @@ class PostgresDatabase:
         for name in list(self._bells) if names is None else names:
             self._bells[name].ring()
 
-    def _require_open(self) -> None:
-        if self._closed:
-            raise Refusal(Code.STORAGE_UNAVAILABLE, "The store is closed; start the server again.")
-
     def _connection(self) -> Connection:
         connection: Connection | None = getattr(self._local, "connection", None)
         if connection is None or connection.closed:
@@ -260,7 +218,9 @@ class PostgresDatabase:
         collided = False
         for tries_left in reversed(range(_TRIES)):
             try:
-                return self._attempt(work)
+                result = self._attempt(work)
+                self.write_error = None
+                return result
             except psycopg.errors.UniqueViolation:
                 # Another transaction may have written the same row just now; the second attempt finds it.
                 if collided or not tries_left:
@@ -271,7 +231,9 @@ class PostgresDatabase:
                 if not tries_left:
                     raise
             except psycopg.OperationalError as error:
-                raise _unavailable(error) from error
+                unavailable = _unavailable(error)
+                self.write_error = unavailable.message
+                raise unavailable from error
         raise AssertionError("unreachable")
 
     def _attempt(self, work: Callable[[Tx], T]) -> T:
@@ -313,17 +275,14 @@ class PostgresDatabase:
         try:
             connection = self._connection()
             try:
-                return self._look(connection, work)
+                return work(self._tx(connection))
             except psycopg.OperationalError:
                 if not connection.closed:
                     raise
                 # The connection was cut since its last use; a read can be repeated.
-                return self._look(self._connection(), work)
+                return work(self._tx(self._connection()))
         except psycopg.OperationalError as error:
             raise _unavailable(error) from error
-
-    def _look(self, connection: Connection, work: Callable[[Tx], T]) -> T:
-        return work(self._tx(connection))
 
     def _tx(self, connection: Connection) -> PostgresTx:
         now = self._clock.now_ms()
@@ -333,6 +292,13 @@ class PostgresDatabase:
 def _unavailable(error: Exception) -> Refusal:
     first_line = str(error).strip().partition("\n")[0]
     return Refusal(Code.STORAGE_UNAVAILABLE, f"The database does not answer ({first_line}); try again shortly.")
+
+
+def _cancel(connection: Connection) -> None:
+    """End the statement that the connection executes, if there is one."""
+    # A server that cannot be reached executes nothing for us any more.
+    with contextlib.suppress(psycopg.OperationalError):
+        connection.cancel_safe(timeout=_CONNECT_SECONDS)
 
 
 def _value(cursor: psycopg.Cursor[Row]) -> int:

@@ -6,7 +6,7 @@ fsync per group instead of one per change.
 
 import asyncio
 import threading
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from logging import getLogger
 from pathlib import Path
@@ -17,14 +17,12 @@ import apsw
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
 from carrel.kernel.limits import LONG_READ_SECONDS_MAX, LONG_READERS_SQLITE, PATIENT_READERS_SQLITE
-from carrel.storage.bells import Bell
-from carrel.storage.database import InAccount, Landing, LongTx, Observers, Row, Tx
+from carrel.storage.database import CommonDatabase, CommonTx, InAccount, Landing, LongTx, Observers, Row, Tx
 from carrel.storage.dialect import for_sqlite
 from carrel.storage.long_reads import Deadline, LongReads
 from carrel.storage.sqlite_file import copy_file, migrate_file, open_file
 
 T = TypeVar("T")
-C = TypeVar("C")
 AnySqliteTx = TypeVar("AnySqliteTx", bound="SqliteTx")
 _log = getLogger("carrel.storage")
 _GROUP_MAX = 256
@@ -32,22 +30,19 @@ _STEPS_BETWEEN_CHECKS = 10_000
 _NO_HORIZON = 1 << 62
 
 
-class SqliteTx:
+class SqliteTx(CommonTx):
     """A transaction on one connection; reused for every unit of work on it."""
 
     def __init__(
         self, connection: apsw.Connection, clock: Clock, ids: Ids, chance: Chance, observers: Observers
     ) -> None:
+        super().__init__(ids, chance, observers)
         self._connection = connection
         # One cursor for all statements, each read to its end: a new one would cost as much as a short statement.
         self._cursor = connection.cursor()
         self._clock = clock
-        self._ids = ids
-        self._chance = chance
-        self._observers = observers
         self.now = 0
         self.ticks = 0
-        self.woken: Counter[str] = Counter()
         self._later: dict[str, list[Sequence[object]]] = {}
 
     def begin(self) -> None:
@@ -111,19 +106,6 @@ class SqliteTx:
         self.ticks += 1
         return self.ticks
 
-    def new_id(self, prefix: str) -> str:
-        return self._ids.new(prefix)
-
-    def chance(self) -> float:
-        return self._chance.random()
-
-    def wake(self, bell: str) -> None:
-        self.woken[bell] += 1
-
-    def publish(self, change: object) -> None:
-        for observer in self._observers.get(type(change), ()):
-            observer(self, change)
-
     def horizon(self) -> int:
         # One writer numbers and commits, so nothing can still appear below what is visible.
         return _NO_HORIZON
@@ -151,16 +133,14 @@ class _Work:
         self.error: BaseException | None = None
 
 
-class SqliteDatabase:
+class SqliteDatabase(CommonDatabase):
     """The embedded store."""
 
     engine = "sqlite"
 
     def __init__(self, path: Path, *, durability: str, clock: Clock, ids: Ids, chance: Chance) -> None:
+        super().__init__()
         self.path = path
-        self._loop = asyncio.get_running_loop()
-        self._bells: defaultdict[str, Bell] = defaultdict(Bell)
-        self._observers: Observers = {}
         self._writing = open_file(path, durability)
         migrate_file(self._writing)
         self._write_tx = SqliteTx(self._writing, clock, ids, chance, self._observers)
@@ -174,10 +154,8 @@ class SqliteDatabase:
             urgent: LongReads(lambda: open_file(path, durability), self._long_read, threads)
             for urgent, threads in ((True, LONG_READERS_SQLITE), (False, PATIENT_READERS_SQLITE))
         }
-        self._riders: dict[str, Callable[[Tx], Landing | None]] = {}
         self._landings: list[Landing] = []
         self._queue: SimpleQueue[_Work | None] = SimpleQueue()
-        self._closed = False
         self._writer = threading.Thread(target=self._write_groups, name="carrel-writer", daemon=True)
         self._writer.start()
 
@@ -210,19 +188,6 @@ class SqliteDatabase:
             return _look(connection, tx, work)
         except (apsw.InterruptError, apsw.ExecTraceAbort):
             raise deadline.refusal() from None
-
-    def _require_open(self) -> None:
-        if self._closed:
-            raise Refusal(Code.STORAGE_UNAVAILABLE, "The store is closed; start the server again.")
-
-    def bell(self, name: str) -> Bell:
-        return self._bells[name]
-
-    def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
-        self._observers.setdefault(change, []).append(observer)
-
-    def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
-        self._riders[bell] = rider
 
     def backup(self, target: Path) -> None:
         copy_file(self.path, target)
@@ -265,18 +230,23 @@ class SqliteDatabase:
 
     def _commit(self, group: list[_Work]) -> bool:
         """Commit the group as one; if a unit fails, repeat it with a savepoint around each. False on failure."""
+        changes = self._writing.total_changes()
         try:
             if not self._try_group(group, guarded=False):
                 self._write_tx.woken.clear()
                 self._try_group(group, guarded=True)
         except apsw.Error as error:
             # Nothing of the group is on the disk, and every caller must know.
+            self.write_error = str(error)
             self._write_tx.woken.clear()
             for item in group:
                 item.error = Refusal(
                     Code.STORAGE_UNAVAILABLE, f"The database could not be written ({error}); nothing was changed."
                 )
             return False
+        # What changed nothing says nothing of the disk.
+        if self._writing.total_changes() != changes:
+            self.write_error = None
         return True
 
     def _try_group(self, group: list[_Work], *, guarded: bool) -> bool:

@@ -1,7 +1,7 @@
 """SQLite files: opening, migrating and copying them, readable by nobody but their owner."""
 
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
@@ -53,7 +53,9 @@ def migrate_file(connection: apsw.Connection) -> list[str]:
             raise apsw.ConstraintError(f"a row of {broken[0]} refers to a row of {broken[2]} that is not there")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        # Where the disk is full, SQLite has ended the transaction itself.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
     return [migration.name for migration in todo]
 
@@ -61,14 +63,10 @@ def migrate_file(connection: apsw.Connection) -> list[str]:
 def copy_file(source: Path, target: Path) -> None:
     """Write a consistent copy of a file in use."""
     make_private(target)
-    reading = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READWRITE)
-    writing = apsw.Connection(str(target))
-    try:
+    opened = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READWRITE)
+    with closing(opened) as reading, closing(apsw.Connection(str(target))) as writing:
         with writing.backup("main", reading, "main") as copying:
             while not copying.done:
                 # Page by page, every write would restart the copy; in one step it only holds a read lock.
                 copying.step(-1)
         writing.execute("PRAGMA journal_mode=DELETE")
-    finally:
-        reading.close()
-        writing.close()

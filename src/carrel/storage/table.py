@@ -1,6 +1,6 @@
 """One description per table: its column list, INSERT, whole-row UPDATE, and the mapping between rows and structs.
 
-Stores write every other statement out. Everything here is computed once, when the store is imported.
+Stores write nearly every other statement out. What is here is computed once, when the store is imported.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 import msgspec
 from msgspec import Struct, structs
 
-from carrel.storage.database import Row
+from carrel.storage.database import InAccount, Row, Tx
 
 S = TypeVar("S", bound=Struct)
 _encode = msgspec.json.Encoder().encode
@@ -83,6 +83,15 @@ class Table(Generic[S]):
     def rows(self, rows: Iterable[Row]) -> list[S]:
         """Return the structs of several rows, in their order."""
         return list(starmap(self._struct, rows) if self._plain else map(self._read, rows))
+
+    def among(self, tx: Tx, access: InAccount, column: str, values: Iterable[object], then: str = "") -> list[S]:
+        """Return the account's rows whose column has one of the values; `then` is the rest of the statement."""
+        names = {f"value_{at}": value for at, value in enumerate(dict.fromkeys(values))}
+        if not names:
+            return []
+        listed = ", ".join(f":{name}" for name in names)
+        sql = f"{self.select} WHERE account_id = :account AND {column} IN ({listed}) {then}"
+        return self.rows(tx.all(sql, access, **names))
 
     def _read(self, row: Row) -> S:
         values = list(row)

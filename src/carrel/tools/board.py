@@ -1,5 +1,6 @@
 """The tools of the board: search it, read one topic, task or entry, write a note, and change a task."""
 
+from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -20,38 +21,26 @@ from carrel.board import (
 )
 from carrel.context import ContextLimits, ContextRequest, ContextShape, context_shape, key_named, mode_named
 from carrel.journal import clean
-from carrel.kernel import Access, Refusal, SessionKey, invalid, parse_iso
-from carrel.kernel.limits import (
-    CLIENT_ID_CHARS_MAX,
-    CONTEXT_LINES_MAX,
-    CONTEXT_QUERY_CHARS_MAX,
-    CONTEXT_TEXT_CHARS_MAX,
-    NOTE_CHARS_MAX,
-    SEARCH_FOUND_MAX,
-    SEARCH_QUERY_CHARS_MAX,
-    SEARCH_SHOWN_TO_TOOLS_CHARS_MAX,
-    SESSION_REFERENCE_CHARS_MAX,
-    TOOL_MESSAGE_CHARS_MAX,
-    TOOL_RESULT_BYTES_MAX,
-)
+from carrel.kernel import Refusal, SessionKey, invalid, limits
 from carrel.memory import Reader
 from carrel.storage import Database, Tx
 from carrel.tools.memory.readers import context_reader
 from carrel.tools.model import Caller, Params, Preparation, Result, Tool
-from carrel.tools.tasks.changes import MomentOrNone, Priority
+from carrel.tools.tasks.changes import MomentOrNone, Priority, Tags, moment
 from carrel.tools.tasks.shapes import TaskResult, first_that_fit, result_of
+from carrel.tools.tool_rules import require_part
 from carrel.topics import TopicShape, readable_topic, topic_shape
 from carrel.work import TaskChange, change_task, readable_task, task_shape
 
-Id = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)]
-Session = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
+Id = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX)]
+Session = Annotated[str, Meta(min_length=1, max_length=limits.SESSION_REFERENCE_CHARS_MAX)]
 _KINDS = ("topics", "tasks", "logs", "notes")
 
 
 class SearchBoard(Params, frozen=True, kw_only=True):
     """What to look for, and how much of each kind to return; numbers out of range are clamped."""
 
-    q: Annotated[str, Meta(min_length=1, max_length=SEARCH_QUERY_CHARS_MAX)]
+    q: Annotated[str, Meta(min_length=1, max_length=limits.SEARCH_QUERY_CHARS_MAX)]
     session_key: Annotated[Session, Meta(description="look from this session; your own by default")] | None = None
     topic_id: Id | None = None
     include_pending: bool = True
@@ -88,21 +77,20 @@ class CreateNote(Params, frozen=True, kw_only=True):
     """The entry that the note is about, and what it says; it belongs where the entry does, unless you say where."""
 
     related_log_id: Id
-    text: Annotated[str, Meta(min_length=1, max_length=NOTE_CHARS_MAX)]
+    text: Annotated[str, Meta(min_length=1, max_length=limits.NOTE_CHARS_MAX)]
     topic_id: Id | None = None
     task_id: Id | None = None
 
 
-class UpdateBoardTask(Params, frozen=True, kw_only=True):
+class UpdateBoardTask(OneOf, frozen=True, kw_only=True):
     """Which task, and what to change; what is left out stays, and an empty time is none."""
 
-    id: Id
     status: Annotated[str, Meta(min_length=1, max_length=40)] | UnsetType = UNSET
     priority: Priority | UnsetType = UNSET
     due_date: MomentOrNone | UnsetType = UNSET
     pinned: bool | UnsetType = UNSET
     snoozed_until: MomentOrNone | UnsetType = UNSET
-    tags: tuple[str, ...] | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
 
 
 class TopicResult(Struct, frozen=True, kw_only=True):
@@ -124,34 +112,33 @@ class _Searched(Struct, frozen=True):
     refusal: Refusal | None = None
 
 
-def _access(caller: Caller) -> Access:
-    """The access of a caller, from its session and in its agent's spaces."""
-    own = caller.own_access
-    return own if own.is_person else structs.replace(own, space_ids=own.narrowed(caller.agent.profile.space_ids))
-
-
 async def _prepare_search(db: Database, caller: Caller, params: SearchBoard) -> Preparation:
-    try:
-        return Preparation(params=_Searched(await _searched(db, caller, params)))
-    except Refusal as refusal:
-        return Preparation(params=_Searched(refusal=refusal))
+    return await _prepared(_searched(db, caller, params))
 
 
 async def _searched(db: Database, caller: Caller, params: SearchBoard) -> dict[str, Any]:
-    access, services = _access(caller), caller.services
+    access, services = caller.own_access, caller.services
     assert services.search is not None, "a server that offers tools can search"
     from_session = params.session_key or str(caller.key)
     session, scope = await db.read(lambda tx: place_of_search(tx, access, session_key=from_session))
-    limits = (params.limit_topics, params.limit_tasks, params.limit_logs, params.limit_notes)
-    most = [max(1, min(asked, cap)) for asked, cap in zip(limits, SEARCH_FOUND_MAX.values(), strict=True)]
+    asked = (params.limit_topics, params.limit_tasks, params.limit_logs, params.limit_notes)
+    most = [max(1, min(wanted, cap)) for wanted, cap in zip(asked, limits.SEARCH_FOUND_MAX.values(), strict=True)]
     query = BoardQuery(
         text=params.q, scope=scope, session_key=session, topic_id=params.topic_id, with_pending=params.include_pending,
         topics_max=most[0], tasks_max=most[1], logs_max=most[2], notes_max=most[3],
     )  # fmt: skip
     found = await board_search(db, services.search, access, query)
-    shape = search_shape(params.q, scope, found, chars_max=SEARCH_SHOWN_TO_TOOLS_CHARS_MAX)
+    shape = search_shape(params.q, scope, found, chars_max=limits.SEARCH_SHOWN_TO_TOOLS_CHARS_MAX)
     value: dict[str, Any] = msgspec.to_builtins(shape)
-    return value | {kind: first_that_fit(value[kind], TOOL_RESULT_BYTES_MAX // 5) for kind in _KINDS}
+    return value | {kind: first_that_fit(value[kind], limits.TOOL_RESULT_BYTES_MAX // 5) for kind in _KINDS}
+
+
+async def _prepared(found: Awaitable[dict[str, Any]]) -> Preparation:
+    """Await a search; a refusal is kept and raised where the call is recorded."""
+    try:
+        return Preparation(params=_Searched(await found))
+    except Refusal as refusal:
+        return Preparation(params=_Searched(refusal=refusal))
 
 
 def _search(_tx: Tx, _caller: Caller, searched: _Searched) -> Result:
@@ -161,17 +148,14 @@ def _search(_tx: Tx, _caller: Caller, searched: _Searched) -> Result:
 
 
 async def _prepare_context(db: Database, caller: Caller, params: ContextOf) -> Preparation:
-    try:
-        return Preparation(params=_Searched(await _context(db, caller, params)))
-    except Refusal as refusal:
-        return Preparation(params=_Searched(refusal=refusal))
+    return await _prepared(_context(db, caller, params))
 
 
 async def _context(db: Database, caller: Caller, params: ContextOf) -> dict[str, Any]:
-    access, services = _access(caller), caller.services
+    access, services = caller.own_access, caller.services
     assert services.contexts is not None, "a server that offers tools can build contexts"
     named = params.session_key or str(caller.key)
-    question = clean(params.q)[:CONTEXT_QUERY_CHARS_MAX].strip()
+    question = clean(params.q)[: limits.CONTEXT_QUERY_CHARS_MAX].strip()
 
     def session(tx: Tx) -> tuple[SessionKey | None, Reader | None]:
         key = key_named(tx, access, named)
@@ -184,9 +168,9 @@ async def _context(db: Database, caller: Caller, params: ContextOf) -> dict[str,
         question=question,
         mode=mode_named(params.mode),
         limits=ContextLimits(
-            max_chars=max(1, min(params.max_chars, CONTEXT_TEXT_CHARS_MAX)),
-            working_set=max(0, min(params.working_set_limit, CONTEXT_LINES_MAX)),
-            timeline=max(0, min(params.timeline_limit, CONTEXT_LINES_MAX)),
+            max_chars=max(1, min(params.max_chars, limits.CONTEXT_TEXT_CHARS_MAX)),
+            working_set=max(0, min(params.working_set_limit, limits.CONTEXT_LINES_MAX)),
+            timeline=max(0, min(params.timeline_limit, limits.CONTEXT_LINES_MAX)),
         ),
         reader=reader,
     )
@@ -197,7 +181,7 @@ async def _context(db: Database, caller: Caller, params: ContextOf) -> dict[str,
 
 
 def _get_topic(tx: Tx, caller: Caller, params: OneOf) -> Result:
-    return result_of(TopicResult(topic=topic_shape(readable_topic(tx, _access(caller), params.id))))
+    return result_of(TopicResult(topic=topic_shape(readable_topic(tx, caller.own_access, params.id))))
 
 
 def _get_task(tx: Tx, caller: Caller, params: OneOf) -> Result:
@@ -206,17 +190,17 @@ def _get_task(tx: Tx, caller: Caller, params: OneOf) -> Result:
 
 
 def _get_log(tx: Tx, caller: Caller, params: OneLog) -> Result:
-    entry = found_entry(tx, _access(caller), params.id)
+    entry = found_entry(tx, caller.own_access, params.id)
     (shape,) = log_shapes(tx, caller.access, [entry], raw=params.include_raw)
     value: dict[str, Any] = msgspec.to_builtins(LogResult(log=shape))
     for field in ("content", "raw"):
         if isinstance(text := value["log"].get(field), str):
-            value["log"][field] = text[:TOOL_MESSAGE_CHARS_MAX]
+            value["log"][field] = text[: limits.TOOL_MESSAGE_CHARS_MAX]
     return Result(value=value)
 
 
 def _create_note(tx: Tx, caller: Caller, params: CreateNote) -> Result:
-    access = _access(caller)
+    access = caller.own_access
     related = found_entry(tx, access, params.related_log_id)
     if params.topic_id is not None:
         readable_topic(tx, access, params.topic_id)
@@ -241,18 +225,13 @@ def _update_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> Result:
     given = {name: value for name, value in structs.asdict(params).items() if name != "id" and value is not UNSET}
     if not given:
         raise invalid("id", "Say what to change: status, priority, dueDate, pinned, snoozedUntil or tags.")
+    if "status" in given:
+        require_part(tx, caller.access, "task_status", "clawboard_update_task")
     for name, field in (("due_date", "dueDate"), ("snoozed_until", "snoozedUntil")):
         if name in given:
-            given[name] = _moment(field, given[name])
+            given[name] = moment(field, given[name])
     task = change_task(tx, caller.access, params.id, TaskChange(**given), caller.services.rules).task
     return result_of(TaskResult(task=task_shape(tx, caller.access, task)))
-
-
-def _moment(field: str, text: str) -> int | None:
-    try:
-        return parse_iso(text) if text else None
-    except (ValueError, OverflowError) as error:
-        raise invalid(field, f"{field} must be an ISO 8601 time with its offset ({error}).") from error
 
 
 def _lock_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> None:
@@ -262,71 +241,25 @@ def _lock_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> None:
 
 
 BOARD_TOOLS = (
-    Tool(
-        name="clawboard_search",
-        does="search the board",
-        description="Search topics, tasks, entries and notes of the board by words and by meaning, best first.",
-        params=SearchBoard,
-        effect="read",
-        act=_search,
-        result_type=SearchShape,
-        prepare=_prepare_search,
-    ),
-    Tool(
-        name="clawboard_context",
-        does="read the context of a session",
-        description="Get the context of a session: its place on the board, the work there, and what fits a question.",
-        params=ContextOf,
-        effect="read",
-        act=_search,
-        result_type=ContextShape,
-        prepare=_prepare_context,
-    ),
-    Tool(
-        name="clawboard_get_topic",
-        does="read a topic of the board",
-        description="Get one topic of the board.",
-        params=OneOf,
-        effect="read",
-        act=_get_topic,
-        result_type=TopicResult,
-    ),
-    Tool(
-        name="clawboard_get_task",
-        does="read a task of the board",
-        description="Get one task of the board.",
-        params=OneOf,
-        effect="read",
-        act=_get_task,
-        result_type=TaskResult,
-    ),
-    Tool(
-        name="clawboard_get_log",
-        does="read an entry of the board",
-        description="Get one entry of the board: something that was said or done.",
-        params=OneLog,
-        effect="read",
-        act=_get_log,
-        result_type=LogResult,
-    ),
-    Tool(
-        name="clawboard_create_note",
-        does="write a note on the board",
-        description="Write a note about an entry of the board. Notes are found before ordinary entries.",
-        params=CreateNote,
-        effect="write",
-        act=_create_note,
-        result_type=LogResult,
-    ),
-    Tool(
-        name="clawboard_update_task",
-        does="change a task of the board",
-        description="Change a task of the board: status, priority, due date, pinned, snoozed until, tags.",
-        params=UpdateBoardTask,
-        effect="write",
-        act=_update_task,
-        result_type=TaskResult,
-        lock=_lock_task,
-        right="change",
-    ),
-)
+    Tool("clawboard_search", "search the board",
+         "Search topics, tasks, entries and notes of the board by words and by meaning, best first.",
+         "read", SearchBoard, _search, SearchShape, prepare=_prepare_search),
+    Tool("clawboard_context", "read the context of a session",
+         "Get the context of a session: its place on the board, the work there, and what fits a question.",
+         "read", ContextOf, _search, ContextShape, prepare=_prepare_context),
+    Tool("clawboard_get_topic", "read a topic of the board",
+         "Get one topic of the board.",
+         "read", OneOf, _get_topic, TopicResult),
+    Tool("clawboard_get_task", "read a task of the board",
+         "Get one task of the board.",
+         "read", OneOf, _get_task, TaskResult),
+    Tool("clawboard_get_log", "read an entry of the board",
+         "Get one entry of the board: something that was said or done.",
+         "read", OneLog, _get_log, LogResult),
+    Tool("clawboard_create_note", "write a note on the board",
+         "Write a note about an entry of the board. Notes are found before ordinary entries.",
+         "write", CreateNote, _create_note, LogResult),
+    Tool("clawboard_update_task", "change a task of the board",
+         "Change a task of the board: status, priority, due date, pinned, snoozed until, tags.",
+         "write", UpdateBoardTask, _update_task, TaskResult, lock=_lock_task, right="change"),
+)  # fmt: skip

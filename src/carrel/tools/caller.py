@@ -1,12 +1,15 @@
 """Callers: where a tool call is made from, and what is visible from there."""
 
+from msgspec import structs
+
 from carrel.agents import Agent
 from carrel.kernel import Access, SessionKey, ToolVisibility
 from carrel.modes import is_planning
 from carrel.runs import Run
-from carrel.sessions import Lane, Session, visibility_of
+from carrel.sessions import Lane, Session
 from carrel.storage import Tx
 from carrel.tools.model import Caller, ToolServices
+from carrel.visibility import visibility_of
 from carrel.work import actor_of
 
 
@@ -19,16 +22,9 @@ def run_caller(
 
 
 def caller_at(
-    tx: Tx,
-    services: ToolServices,
-    access: Access,
-    agent: Agent,
-    key: SessionKey,
-    *,
-    sandboxed: bool,
-    run: Run | None = None,
-    session: Session | None = None,
-) -> Caller:
+    tx: Tx, services: ToolServices, access: Access, agent: Agent, key: SessionKey, *, sandboxed: bool,
+    run: Run | None = None, session: Session | None = None,
+) -> Caller:  # fmt: skip
     """Return the caller for an agent at a key whose lane may not exist yet; `sandboxed` is the lane's own setting."""
     sandboxed = sandboxed or agent.profile.sandbox == "on"
     tools, sandbox = services.settings.tools, services.settings.agents.defaults.sandbox
@@ -37,6 +33,8 @@ def caller_at(
         if access.is_person
         else visibility_of(agent, key, sandboxed=sandboxed, tools=tools, sandbox=sandbox)
     )
+    if not access.is_person:
+        access = structs.replace(access, space_ids=access.narrowed(agent.profile.space_ids))
     return Caller(
         access=access, actor=actor_of(tx, access), agent=agent, key=key, visibility=visibility, services=services,
         sandboxed=sandboxed, is_planning=is_planning(tx, access, key), run=run, session=session,

@@ -12,17 +12,7 @@ from carrel.tools.tasks.reads import READING_TOOLS
 from carrel.tools.toolset import Catalog
 from carrel.tools.turns import TURN_TOOLS
 
-CATALOG = Catalog(
-    (
-        *BOARD_TOOLS,
-        *GOAL_TOOLS,
-        *MEMORY_TOOLS,
-        *PLAN_TOOLS,
-        *SEND_TOOLS,
-        *SESSION_TOOLS,
-        *SPAWN_TOOLS,
-        *READING_TOOLS,
-        *WRITING_TOOLS,
-        *TURN_TOOLS,
-    )
-)
+CATALOG = Catalog((
+    *BOARD_TOOLS, *GOAL_TOOLS, *MEMORY_TOOLS, *PLAN_TOOLS, *SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *READING_TOOLS,
+    *WRITING_TOOLS, *TURN_TOOLS,
+))  # fmt: skip

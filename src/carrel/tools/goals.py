@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, to_builtins
+from msgspec import Meta, convert, structs, to_builtins
 
 from carrel.goals import (
     Goal,
@@ -10,36 +10,25 @@ from carrel.goals import (
     PlannedTask,
     change_goal,
     complete_goal,
-    goal_of_task,
     goal_shape,
     goals_of_session,
     lock_goal,
     make_goal,
     plan_goal_tasks,
 )
-from carrel.kernel import Access, SessionKey, clip
-from carrel.kernel.limits import (
-    CLIENT_ID_CHARS_MAX,
-    GOAL_DESCRIPTION_CHARS_MAX,
-    GOAL_NAME_CHARS_MAX,
-    LIST_ROWS_MAX,
-    PLAN_TASKS_MAX,
-    TASK_DEPENDENCIES_MAX,
-    TASK_DESCRIPTION_CHARS_MAX,
-    TASK_TITLE_CHARS_MAX,
-    TOOL_MESSAGE_CHARS_MAX,
-    TOOL_RESULT_BYTES_MAX,
-)
+from carrel.kernel import Access, SessionKey, Shape, clip, limits
 from carrel.storage import Tx
+from carrel.tools.memory.readers import goal_worked_for
 from carrel.tools.model import Caller, Params, Result, Tool
 from carrel.tools.tasks.shapes import first_that_fit
-from carrel.work import TaskShape, task_shapes
+from carrel.work import task_shapes
 
-GoalId = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX, description="id of a goal")]
-GoalName = Annotated[str, Meta(min_length=1, max_length=GOAL_NAME_CHARS_MAX)]
-GoalText = Annotated[str, Meta(max_length=GOAL_DESCRIPTION_CHARS_MAX)]
+GoalId = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX, description="id of a goal")]
+GoalName = Annotated[str, Meta(min_length=1, max_length=limits.GOAL_NAME_CHARS_MAX)]
+GoalText = Annotated[str, Meta(max_length=limits.GOAL_DESCRIPTION_CHARS_MAX)]
 Dependency = Annotated[
-    str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX, description="id of a task, or task-<n>, the n-th from 0")
+    str,
+    Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX, description="id of a task, or task-<n>, the n-th from 0"),
 ]
 GoalStatus = Literal["submitted", "planning", "working", "blocked", "completed", "failed", "cancelled"]
 
@@ -55,38 +44,33 @@ class CreateGoal(Params, frozen=True, kw_only=True):
     description: GoalText = ""
 
 
-class UpdateGoal(Params, frozen=True, kw_only=True):
-    """Which goal, and what to change; what is left out stays."""
-
-    id: GoalId
-    name: GoalName | None = None
-    description: GoalText | None = None
-    status: GoalStatus | None = None
-
-
 class OneGoal(Params, frozen=True, kw_only=True):
     """Which goal."""
 
     id: GoalId
 
 
+class UpdateGoal(OneGoal, frozen=True, kw_only=True):
+    """Which goal, and what to change; what is left out stays."""
+
+    name: GoalName | None = None
+    description: GoalText | None = None
+    status: GoalStatus | None = None
+
+
 class NewPlanTask(Params, frozen=True, kw_only=True):
     """One task of a plan, and the tasks that must be done before it."""
 
-    title: Annotated[str, Meta(min_length=1, max_length=TASK_TITLE_CHARS_MAX)]
-    description: Annotated[str, Meta(max_length=TASK_DESCRIPTION_CHARS_MAX)] = ""
-    dependencies: Annotated[tuple[Dependency, ...], Meta(max_length=TASK_DEPENDENCIES_MAX)] = ()
+    title: Annotated[str, Meta(min_length=1, max_length=limits.TASK_TITLE_CHARS_MAX)]
+    description: Annotated[str, Meta(max_length=limits.TASK_DESCRIPTION_CHARS_MAX)] = ""
+    dependencies: Annotated[tuple[Dependency, ...], Meta(max_length=limits.TASK_DEPENDENCIES_MAX)] = ()
 
 
 class PlanTasks(Params, frozen=True, kw_only=True):
     """Which goal, and the tasks that lead to it; they are added all or none."""
 
     goal_id: GoalId
-    tasks: Annotated[tuple[NewPlanTask, ...], Meta(min_length=1, max_length=PLAN_TASKS_MAX)]
-
-
-class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of a result."""
+    tasks: Annotated[tuple[NewPlanTask, ...], Meta(min_length=1, max_length=limits.PLAN_TASKS_MAX)]
 
 
 class BriefPlan(Shape, frozen=True, kw_only=True):
@@ -141,8 +125,8 @@ class PlannedResult(Shape, frozen=True, kw_only=True):
 
 def goal_session(tx: Tx, caller: Caller) -> SessionKey:
     """Return the session whose goals the caller may use: its own, or that of the goal that its run works for."""
-    task_id = None if caller.run is None else caller.run.task_id
-    goal = None if task_id is None else goal_of_task(tx, caller.access, task_id)
+    run = caller.run
+    goal = None if run is None else goal_worked_for(tx, caller.access, caller.key, run.task_id, run)
     return caller.key if goal is None else goal.session_key
 
 
@@ -152,9 +136,9 @@ def _lock(tx: Tx, caller: Caller, params: Any) -> None:
 
 
 def _list(tx: Tx, caller: Caller, _params: ListGoals) -> Result:
-    goals = goals_of_session(tx, caller.access, goal_session(tx, caller), limit=LIST_ROWS_MAX)
+    goals = goals_of_session(tx, caller.access, goal_session(tx, caller), limit=limits.LIST_ROWS_MAX)
     brief = [to_builtins(_brief(tx, caller.access, goal)) for goal in goals]
-    return Result(value={"goals": first_that_fit(brief, TOOL_RESULT_BYTES_MAX // 2)})
+    return Result(value={"goals": first_that_fit(brief, limits.TOOL_RESULT_BYTES_MAX // 2)})
 
 
 def _create(tx: Tx, caller: Caller, params: CreateGoal) -> Result:
@@ -175,13 +159,11 @@ def _complete(tx: Tx, caller: Caller, params: OneGoal) -> Result:
 
 
 def _plan_tasks(tx: Tx, caller: Caller, params: PlanTasks) -> Result:
-    new = tuple(
-        PlannedTask(title=one.title, description=one.description, dependencies=one.dependencies) for one in params.tasks
-    )
+    new = convert(params.tasks, tuple[PlannedTask, ...], from_attributes=True)
     access, key = caller.access, goal_session(tx, caller)
     made = plan_goal_tasks(tx, access, params.goal_id, new, key=key)
-    brief = [to_builtins(_brief_task(task)) for task in task_shapes(tx, access, made)]
-    return Result(value={"tasks": first_that_fit(brief, TOOL_RESULT_BYTES_MAX // 2)})
+    brief = convert(task_shapes(tx, access, made), list[BriefTask], from_attributes=True)
+    return Result(value={"tasks": to_builtins(first_that_fit(brief, limits.TOOL_RESULT_BYTES_MAX // 2))})
 
 
 def _result(tx: Tx, caller: Caller, goal: Goal) -> Result:
@@ -189,73 +171,25 @@ def _result(tx: Tx, caller: Caller, goal: Goal) -> Result:
 
 
 def _brief(tx: Tx, access: Access, goal: Goal) -> BriefGoal:
-    shape = goal_shape(tx, access, goal)
-    return BriefGoal(
-        id=shape.id,
-        session_id=shape.session_id,
-        name=shape.name,
-        description=clip(shape.description, TOOL_MESSAGE_CHARS_MAX),
-        status=shape.status,
-        plans=[BriefPlan(id=plan.id, title=plan.title, status=plan.status) for plan in shape.plans],
-        tasks=first_that_fit([_brief_task(task) for task in shape.tasks], TOOL_RESULT_BYTES_MAX // 4),
-        created_at=shape.created_at,
-        updated_at=shape.updated_at,
-    )
-
-
-def _brief_task(task: TaskShape) -> BriefTask:
-    return BriefTask(
-        id=task.id, plan_id=task.plan_id, title=task.title, status=task.status, dependencies=task.dependencies
-    )
+    brief = convert(goal_shape(tx, access, goal), BriefGoal, from_attributes=True)
+    tasks = first_that_fit(brief.tasks, limits.TOOL_RESULT_BYTES_MAX // 4)
+    return structs.replace(brief, description=clip(brief.description, limits.TOOL_MESSAGE_CHARS_MAX), tasks=tasks)
 
 
 GOAL_TOOLS = (
-    Tool(
-        name="goal_list",
-        does="list the goals of its session",
-        description="List the goals of this session, with the statuses of their plans and tasks, newest first.",
-        params=ListGoals,
-        effect="read",
-        act=_list,
-        result_type=GoalsResult,
-    ),
-    Tool(
-        name="goal_create",
-        does="create a goal",
-        description="Create a goal of this session: what is to be achieved over several turns or tasks.",
-        params=CreateGoal,
-        effect="write",
-        act=_create,
-        result_type=GoalResult,
-    ),
-    Tool(
-        name="goal_update",
-        does="change a goal",
-        description="Change the name, description or status of a goal; cancelled, it ends its plans and their runs.",
-        params=UpdateGoal,
-        effect="write",
-        act=_update,
-        result_type=GoalResult,
-        lock=_lock,
-    ),
-    Tool(
-        name="goal_complete",
-        does="say that a goal is achieved",
-        description="Say that a goal is achieved; what is left of its plans is not done any more.",
-        params=OneGoal,
-        effect="write",
-        act=_complete,
-        result_type=GoalResult,
-        lock=_lock,
-    ),
-    Tool(
-        name="goal_plan_tasks",
-        does="add tasks that lead to a goal",
-        description="Add tasks that lead to a goal, all or none, with what each depends on. They run once approved.",
-        params=PlanTasks,
-        effect="write",
-        act=_plan_tasks,
-        result_type=PlannedResult,
-        lock=_lock,
-    ),
-)
+    Tool("goal_list", "list the goals of its session",
+         "List the goals of this session, with the statuses of their plans and tasks, newest first.",
+         "read", ListGoals, _list, GoalsResult),
+    Tool("goal_create", "create a goal",
+         "Create a goal of this session: what is to be achieved over several turns or tasks.",
+         "write", CreateGoal, _create, GoalResult),
+    Tool("goal_update", "change a goal",
+         "Change the name, description or status of a goal; cancelled, it ends its plans and their runs.",
+         "write", UpdateGoal, _update, GoalResult, lock=_lock),
+    Tool("goal_complete", "say that a goal is achieved",
+         "Say that a goal is achieved; what is left of its plans is not done any more.",
+         "write", OneGoal, _complete, GoalResult, lock=_lock),
+    Tool("goal_plan_tasks", "add tasks that lead to a goal",
+         "Add tasks that lead to a goal, all or none, with what each depends on. They run once approved.",
+         "write", PlanTasks, _plan_tasks, PlannedResult, lock=_lock),
+)  # fmt: skip

@@ -18,6 +18,7 @@ from carrel.runs import run_by_id
 from carrel.sessions import lock_lane
 from carrel.storage import Database, Tx
 from carrel.tools.model import Caller, Effect, Preparation, Result, Tool, Wait
+from carrel.tools.refusals import note_forbidden, note_refused_call
 from carrel.tools.toolset import Toolset, require_offered_now
 
 
@@ -66,14 +67,9 @@ def lock_caller(tx: Tx, caller: Caller, prepared: Preparation | None) -> None:
 
 
 def call_tool(
-    tx: Tx,
-    toolset: Toolset,
-    caller: Caller,
-    call_id: str,
-    name: str,
-    arguments: str,
+    tx: Tx, toolset: Toolset, caller: Caller, call_id: str, name: str, arguments: str,
     prepared: Preparation | None = None,
-) -> tuple[str, Result]:
+) -> tuple[str, Result]:  # fmt: skip
     """Make a run's call once: effect and record are one transaction, and a repeated call is answered from the record.
 
     Also return the result as JSON text, exactly as the model gets it. A refusal is a result too: the model may adapt.
@@ -82,21 +78,27 @@ def call_tool(
     if known is not None:
         return known.result, _known(known)
     effect: Effect = "read"
+    read: tuple[Tool, Any] | None = None
     try:
         tool = toolset.find(name)
         params = prepared.params if prepared is not None else tool.read_params(arguments)
+        read = (tool, params)
         require_offered_now(tx, caller, tool)
         # The refusal is recorded; what the tool wrote before it is undone.
         result = tx.attempt(lambda: tool.act(tx, caller, params))
         effect = effect_of(tool, result)
         status = "ok"
+        note_forbidden(tx, caller, name, result.value)
     except Refusal as refusal:
+        note_refused_call(tx, caller, name, refusal, read)
         result = Result(value=refused(refusal))
         status, effect = "refused", "read"
     text = "" if result.wait else bounded(result.value)
     wait = (result.wait.run_id, result.wait.until) if result.wait else None
     record_call(tx, caller.access, caller.own_run.id, call_id, tool=name[:80], effect=effect, result=text, wait=wait)
-    METRICS.count("tools.called.count", tool=name[:80] if status == "ok" else "other", status=status)
+    METRICS.count(
+        "tools.called.count", caller.access.account_id, tool=name[:80] if status == "ok" else "other", status=status
+    )
     return text, result
 
 
@@ -111,7 +113,7 @@ def refuse_call(tx: Tx, caller: Caller, call_id: str, name: str, why: str) -> tu
     value = refused(refusal)
     text = bounded(value)
     record_call(tx, caller.access, caller.own_run.id, call_id, tool=name[:80], effect="read", result=text)
-    METRICS.count("tools.called.count", tool=name[:80], status="refused")
+    METRICS.count("tools.called.count", caller.access.account_id, tool=name[:80], status="refused")
     return text, Result(value=value)
 
 

@@ -22,17 +22,11 @@ from carrel.storage import Database, Tx
 from carrel.work import Action, Actor
 
 Effect = Literal["read", "write"]
-# The gateway that always exists.
-BUILTIN = "builtin"
 _BOARD = "clawboard_"
 
 
 class Params(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The parameters of a tool: strictly typed, unknown names refused."""
-
-
-def _never() -> bool:
-    return False
 
 
 class NoChannelThread(Exception):
@@ -56,7 +50,7 @@ class ToolServices(Struct, frozen=True, kw_only=True):
     search: Search | None = None
     contexts: Contexts | None = None
     # True once the server is stopping and accepts no new work.
-    draining: Callable[[], bool] = _never
+    draining: Callable[[], bool] = lambda: False
 
     def refuse_when_draining(self) -> None:
         """Refuse new messages while the server is stopping; another server, or the next one, will take them."""
@@ -66,11 +60,6 @@ class ToolServices(Struct, frozen=True, kw_only=True):
                 "The server is stopping and accepts no new work; try again shortly.",
                 retry_after_seconds=5,
             )
-
-    def gateway_of(self, agent: Agent) -> str:
-        """Return the name of an agent's gateway; the built-in one if the settings no longer have it."""
-        named = agent.profile.gateway or "default"
-        return named if named in self.gateways else BUILTIN
 
 
 class Caller(Struct, frozen=True, kw_only=True):
@@ -146,7 +135,7 @@ def _schema(shape: type[Struct]) -> dict[str, Any]:
     return own | ({"$defs": definitions} if definitions else {})
 
 
-class Tool(Struct, frozen=True, kw_only=True):
+class Tool(Struct, frozen=True):
     """One thing an agent may do. `only_in_run` marks tools that end or feed a turn and so make no sense outside one."""
 
     name: str
@@ -154,11 +143,11 @@ class Tool(Struct, frozen=True, kw_only=True):
     does: str
     # For models.
     description: str
-    params: type[Params]
     effect: Effect
+    params: type[Params]
     act: Callable[[Tx, Caller, Any], Result]
-    only_in_run: bool = False
     result_type: type[Struct] | None = None
+    only_in_run: bool = False
     # Returns the result of a call that waited for a run; the run is None if it no longer exists.
     finish: Callable[[Tx, Caller, str, Run | None], dict[str, Any]] | None = None
     # Gathers or writes what the call needs before its transaction; the caller's lane is then locked first.

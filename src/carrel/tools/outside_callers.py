@@ -3,21 +3,11 @@
 Every surface that offers tools uses this, so a token or key that works on one of them works on all.
 """
 
-from fnmatch import fnmatchcase
-
 from msgspec import Struct, structs
 
 from carrel.access import every_account
 from carrel.agents import Agent, agent_by_id, default_agent
-from carrel.kernel import (
-    DEFAULT_ACCOUNT_SLUG,
-    METRICS,
-    Access,
-    Code,
-    Refusal,
-    SessionKey,
-    system_access,
-)
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, METRICS, Access, Code, Refusal, SessionKey, system_access
 from carrel.runs import Run, live_runs_of_lane, run_by_id
 from carrel.sessions import (
     FoundSession,
@@ -33,10 +23,13 @@ from carrel.storage import Tx
 from carrel.tools.caller import caller_at
 from carrel.tools.catalog import CATALOG
 from carrel.tools.model import Caller, ToolServices
-from carrel.tools.toolset import PLANNING, Toolset, Without, toolset_for
+from carrel.tools.refusals import note_refusal
+from carrel.tools.tool_rules import needs_approval
+from carrel.tools.toolset import PLANNING, Permitted, Toolset, Without, toolset_for
 
 # The tool without which an agent sees no session but its own.
 _LOOKING = "sessions_history"
+_APPROVAL = "it needs a person's approval, which can only be requested within a turn."
 
 
 class OutsideCaller(Struct, frozen=True):
@@ -51,9 +44,8 @@ class OutsideCaller(Struct, frozen=True):
         found: Toolset = toolset_for(CATALOG, self.caller)
         if self.caller.access.is_person:
             return found
-        asks = self.caller.agent.profile.tools.ask
-        why = "it needs a person's approval, which can only be requested within a turn."
-        return Without(found, lambda tool: any(fnmatchcase(tool.name, pattern) for pattern in asks), why)
+        rules = self.caller.agent.profile.tools
+        return Without(found, lambda tool: needs_approval(tool, rules), _APPROVAL)
 
 
 def access_by_session_key(tx: Tx, reference: str) -> Access:
@@ -89,7 +81,7 @@ def outside_caller(tx: Tx, tool_services: ToolServices, access: Access, referenc
     if agent is None or agent.id != found.key.agent:
         agent = agent_by_id(tx, access, found.key.agent)
     if run is not None and found.key != own:
-        METRICS.count("routing.session_mismatch.blocked.count")
+        METRICS.count("routing.session_mismatch.blocked.count", access.account_id)
         raise _unknown()
     if agent is None or not agent.enabled:
         raise _unknown()
@@ -101,16 +93,18 @@ def outside_caller(tx: Tx, tool_services: ToolServices, access: Access, referenc
     return OutsideCaller(caller, found.lane is not None)
 
 
-def with_view(tx: Tx, services: ToolServices, access: Access, *, writes: bool = False) -> Access:
+def with_view(tx: Tx, services: ToolServices, access: Access, *, tool: str = "", writes: bool = False) -> Access:
     """Return the access of an agent or a run with what it may see: what the session tools would show it, no more.
 
-    In plan mode it is refused what `writes`, as the tools that do the same are.
+    It is refused what the rules for `tool`, which does the same, forbid it, and in plan mode what `writes`.
     """
     if access.agent_id is None:
         return access
     own, run, agent = _own_session(tx, access)
     agent = agent or agent_by_id(tx, access, own.agent)
     assert agent is not None, "a run always has an agent"
+    if tool:
+        _require_usable(tool, agent)
     lane = lane_of(tx, access, own)
     sandboxed = lane is not None and bool(lane.sandboxed)
     caller = OutsideCaller(caller_at(tx, services, access, agent, own, sandboxed=sandboxed, run=run), lane is not None)
@@ -121,6 +115,19 @@ def with_view(tx: Tx, services: ToolServices, access: Access, *, writes: bool = 
         view = structs.replace(view, mode="self", rule=f"{_LOOKING} is not offered here")
     # The agent may have been limited to other spaces while it follows the feed.
     return structs.replace(access, view=view, space_ids=access.narrowed(agent.profile.space_ids))
+
+
+def note_refused_read(tx: Tx, access: Access, name: str, refusal: Refusal, *, is_hidden: bool) -> None:
+    """Count what was refused to an agent or a run where it asked for what a tool reads."""
+    note_refusal(tx, access, _own_session(tx, access)[0], name, refusal, is_hidden=is_hidden)
+
+
+def _require_usable(name: str, agent: Agent) -> None:
+    """Refuse what an agent may not do with the tool of that name, or only with approval; rooms check its rights."""
+    rules = agent.profile.tools
+    tool = Permitted(CATALOG, rules).find(name)
+    if needs_approval(tool, rules):
+        raise Refusal(Code.TOOL_NOT_ALLOWED, f"This is what the tool {name} does: {_APPROVAL} Call {name} there.")
 
 
 def _own_session(tx: Tx, access: Access) -> tuple[SessionKey, Run | None, Agent | None]:

@@ -15,6 +15,7 @@ from carrel.storage import Database, Tx
 from carrel.tools.invocation import bounded, effect_of, finished, lock_caller, prepare_call
 from carrel.tools.model import Caller, Preparation, Result, Tool, Wait
 from carrel.tools.outside_callers import OutsideCaller
+from carrel.tools.refusals import note_forbidden, note_refused_call
 from carrel.tools.toolset import require_offered_now
 
 
@@ -38,12 +39,16 @@ class OutsideCalls:
 
     async def make(self, call: NewCall) -> str:
         """Make a call and return its result as JSON text within its bound; Refusal where it is refused."""
+        account_id = call.caller.caller.access.account_id
         try:
             text = await self._make(call)
-        except Refusal:
-            METRICS.count("tools.called.count", tool="other", status="refused")
+        except Refusal as refused:
+            refusal = refused
+            METRICS.count("tools.called.count", account_id, tool="other", status="refused")
+            if not call.caller.caller.access.is_person:
+                await self._db.write(lambda tx: _note(tx, call, refusal))
             raise
-        METRICS.count("tools.called.count", tool=call.tool, status="ok")
+        METRICS.count("tools.called.count", account_id, tool=call.tool, status="ok")
         return text
 
     async def _make(self, call: NewCall) -> str:
@@ -92,6 +97,7 @@ def _act_once(tx: Tx, call: NewCall, tool: Tool, prepared: Preparation | None) -
         return Result(value=msgspec.json.decode(known.result))
     require_offered_now(tx, caller, tool)
     result = tool.act(tx, caller, prepared.params if prepared is not None else tool.read_params(call.arguments))
+    note_forbidden(tx, caller, tool.name, result.value)
     wait = (result.wait.run_id, result.wait.until) if result.wait else None
     # Of an answer that is still to come, what is known now is kept for a caller who repeats the call after a crash.
     text = bounded({"runId": wait[0], "status": "accepted"} if wait else result.value)
@@ -105,6 +111,14 @@ def _act_once(tx: Tx, call: NewCall, tool: Tool, prepared: Preparation | None) -
     if call.keep is not None:
         call.keep(tx, text)
     return result
+
+
+def _note(tx: Tx, call: NewCall, refusal: Refusal) -> None:
+    read = None
+    with suppress(Refusal):
+        tool = call.caller.toolset.find(call.tool)
+        read = (tool, tool.read_params(call.arguments))
+    note_refused_call(tx, call.caller.caller, call.tool, refusal, read)
 
 
 def _finish(tx: Tx, call: NewCall, tool: Tool, run_id: str) -> str:

@@ -2,24 +2,16 @@
 
 from typing import Annotated
 
-from msgspec import Meta, Struct, to_builtins
+from msgspec import Meta, convert, to_builtins
 
 from carrel.goals import PlannedTask, PlanShape, plan_shape
-from carrel.kernel.limits import (
-    CLIENT_ID_CHARS_MAX,
-    GOAL_NAME_CHARS_MAX,
-    PLAN_MARKDOWN_CHARS_MAX,
-    PLAN_TASKS_MAX,
-    TASK_DEPENDENCIES_MAX,
-    TASK_DESCRIPTION_CHARS_MAX,
-    TASK_TITLE_CHARS_MAX,
-)
+from carrel.kernel import Shape, limits
 from carrel.modes import active_plan, hold_open_plan, plan_state, write_plan
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool
 from carrel.tools.toolset import SET_PLAN
 
-Dependency = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)]
+Dependency = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX)]
 
 
 class GetPlan(Params, frozen=True, kw_only=True):
@@ -29,27 +21,27 @@ class GetPlan(Params, frozen=True, kw_only=True):
 class NewTask(Params, frozen=True, kw_only=True):
     """A task of the plan; a dependency is the id of a task, or `task-<n>` for one of this list, from task-0 on."""
 
-    title: Annotated[str, Meta(min_length=1, max_length=TASK_TITLE_CHARS_MAX)]
-    description: Annotated[str, Meta(max_length=TASK_DESCRIPTION_CHARS_MAX)] = ""
-    dependencies: Annotated[tuple[Dependency, ...], Meta(max_length=TASK_DEPENDENCIES_MAX)] = ()
+    title: Annotated[str, Meta(min_length=1, max_length=limits.TASK_TITLE_CHARS_MAX)]
+    description: Annotated[str, Meta(max_length=limits.TASK_DESCRIPTION_CHARS_MAX)] = ""
+    dependencies: Annotated[tuple[Dependency, ...], Meta(max_length=limits.TASK_DEPENDENCIES_MAX)] = ()
 
 
 class SetPlan(Params, frozen=True, kw_only=True):
     """The whole plan as text, and its tasks in their order; tasks that were set before are replaced."""
 
-    markdown: Annotated[str, Meta(min_length=1, max_length=PLAN_MARKDOWN_CHARS_MAX)]
-    title: Annotated[str, Meta(max_length=GOAL_NAME_CHARS_MAX)] | None = None
-    tasks: Annotated[tuple[NewTask, ...], Meta(max_length=PLAN_TASKS_MAX)] | None = None
+    markdown: Annotated[str, Meta(min_length=1, max_length=limits.PLAN_MARKDOWN_CHARS_MAX)]
+    title: Annotated[str, Meta(max_length=limits.GOAL_NAME_CHARS_MAX)] | None = None
+    tasks: Annotated[tuple[NewTask, ...], Meta(max_length=limits.PLAN_TASKS_MAX)] | None = None
 
 
-class PlanFound(Struct, frozen=True, kw_only=True, rename="camel"):
+class PlanFound(Shape, frozen=True, kw_only=True):
     """Whether this session is in plan mode, and the plan it works on, if any."""
 
     enabled: bool
     plan: PlanShape | None
 
 
-class PlanWritten(Struct, frozen=True, kw_only=True, rename="camel"):
+class PlanWritten(Shape, frozen=True, kw_only=True):
     """The plan as it is now."""
 
     plan: PlanShape
@@ -68,34 +60,17 @@ def _lock(tx: Tx, caller: Caller, _params: SetPlan) -> None:
 
 
 def _set(tx: Tx, caller: Caller, params: SetPlan) -> Result:
-    tasks = None if params.tasks is None else tuple(_planned(task) for task in params.tasks)
+    tasks = convert(params.tasks, tuple[PlannedTask, ...] | None, from_attributes=True)
     access = caller.own_access
     plan = write_plan(tx, access, caller.key, markdown=params.markdown, title=params.title, tasks=tasks)
     return Result(value=to_builtins(PlanWritten(plan=plan_shape(tx, access, plan))))
 
 
-def _planned(task: NewTask) -> PlannedTask:
-    return PlannedTask(title=task.title, description=task.description, dependencies=task.dependencies)
-
-
 PLAN_TOOLS = (
-    Tool(
-        name="plan_get",
-        does="read the plan of its session",
-        description="Get whether this session is in plan mode, and the plan it works on with the status of its tasks.",
-        params=GetPlan,
-        effect="read",
-        act=_get,
-        result_type=PlanFound,
-    ),
-    Tool(
-        name=SET_PLAN,
-        does="write the plan of its session",
-        description="Write the plan of this session: its text and its tasks, which run once a person approves it.",
-        params=SetPlan,
-        effect="write",
-        act=_set,
-        lock=_lock,
-        result_type=PlanWritten,
-    ),
-)
+    Tool("plan_get", "read the plan of its session",
+         "Get whether this session is in plan mode, and the plan it works on with the status of its tasks.",
+         "read", GetPlan, _get, PlanFound),
+    Tool(SET_PLAN, "write the plan of its session",
+         "Write the plan of this session: its text and its tasks, which run once a person approves it.",
+         "write", SetPlan, _set, PlanWritten, lock=_lock),
+)  # fmt: skip

@@ -1,22 +1,19 @@
 """What a session may read: which sessions its agent sees from there, and which of its calls were refused."""
 
-from typing import Any
-
-import msgspec
 from msgspec import Struct, structs
 
 from carrel.agents import agent_by_id
-from carrel.kernel import Access, Code, iso
-from carrel.kernel.limits import LIST_ROWS_MAX, REFUSED_CALLS_MAX
-from carrel.records import refused_calls
-from carrel.sessions import Lane, LaneFilter, Mode, lane_rows
+from carrel.kernel import Access, iso
+from carrel.kernel.limits import LIST_ROWS_MAX
+from carrel.kernel.settings import Recall
+from carrel.records import refusals_of
+from carrel.sessions import Lane, LaneFilter, lane_rows
 from carrel.storage import Tx
 from carrel.tools.caller import run_caller
 from carrel.tools.memory.readers import reader_of
 from carrel.tools.model import ToolServices
-
-# The codes of refusals by a rule; other refusals are mistakes of the call.
-_BY_RULE = (Code.FORBIDDEN, Code.SEND_DENIED, Code.TOOL_NOT_ALLOWED)
+from carrel.tools.refusals import HIDDEN
+from carrel.visibility import ChosenBy, Mode, Recalls
 
 
 class SeenSessions(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -35,11 +32,20 @@ class BlockedCalls(Struct, frozen=True, kw_only=True, rename="camel"):
     last_at: str | None
 
 
+class SessionRecall(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a session recalls, what decided that, and whether what is said in it is on the board."""
+
+    recall: Recall
+    chosen_by: ChosenBy
+    on_board: bool
+
+
 class SessionAccess(Struct, frozen=True, kw_only=True, rename="camel"):
     """What a session may read; `chain` are the memory scopes of its next run, narrowest first."""
 
     chain: list[str]
     space_ids: list[str]
+    recall: SessionRecall
     visibility: SeenSessions
     blocked: list[BlockedCalls]
 
@@ -52,27 +58,21 @@ def session_access(tx: Tx, services: ToolServices, access: Access, lane: Lane) -
     as_agent = structs.replace(access, kind="agent", actor_id=agent.id, agent_id=agent.id, space_ids=spaces)
     caller = run_caller(tx, services, as_agent, agent, lane, None, None)
     rows = lane_rows(tx, caller.own_access, LaneFilter(), before=None, limit=LIST_ROWS_MAX)
+    known = Recalls(tx, access).of(lane.key)
     reader = reader_of(tx, access, lane.session_key, lane.session_key.task_id)
     return SessionAccess(
         chain=[str(scope) for scope in reader.chain],
         space_ids=list(spaces),
+        recall=SessionRecall(recall=known.recall, chosen_by=known.chosen_by, on_board=known.on_board),
         visibility=SeenSessions(mode=caller.visibility.mode, keys=[row.lane.key for row in rows]),
         blocked=_blocked(tx, access, lane),
     )
 
 
 def _blocked(tx: Tx, access: Access, lane: Lane) -> list[BlockedCalls]:
-    found: dict[tuple[str, str], BlockedCalls] = {}
-    for tool, result, at in refused_calls(tx, access, lane.key, limit=REFUSED_CALLS_MAX):
-        code, rule = _refusal(msgspec.json.decode(result))
-        if code not in _BY_RULE:
-            continue
-        known = found.get((tool, rule)) or BlockedCalls(kind=tool, rule=rule, count=0, last_at=iso(at))
-        found[tool, rule] = structs.replace(known, count=known.count + 1)
-    return list(found.values())
-
-
-def _refusal(result: dict[str, Any]) -> tuple[str, str]:
-    """Return code and words of a refusal, which some tools return as a result of their own."""
-    error = result["error"]
-    return (error["code"], error["message"]) if isinstance(error, dict) else (result.get("code") or "", error)
+    """Return what was refused; an agent could learn from hidden things that they exist, so only people are told."""
+    return [
+        BlockedCalls(kind=one.tool, rule=one.rule, count=one.times, last_at=iso(one.last_at))
+        for one in refusals_of(tx, access, lane.key)
+        if access.is_person or one.rule != HIDDEN
+    ]

@@ -1,15 +1,17 @@
 """Toolsets: sets of tools that are narrowed by wrapping. A tool that a wrapper hides cannot be called either."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from carrel.agents import Profile
+from carrel.agents import ToolRules
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import ToolNamesSettings
 from carrel.modes import is_planning
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Tool
+from carrel.tools.tool_rules import is_permitted, matches, needs_approval
 from carrel.work import Actor
 
 
@@ -38,15 +40,15 @@ class Catalog:
     def find(self, name: str) -> Tool:
         tool = self._named.get(name)
         if tool is None:
-            raise Refusal(
-                Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}'; use one of: {', '.join(self._tools)}."
-            )
+            close = get_close_matches(name, self._named, n=1)
+            known = f"did you mean {close[0]}?" if close else f"use one of: {', '.join(self._tools)}."
+            raise Refusal(Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}'; {known}")
         return tool
 
-    def names_of(self, name: str) -> tuple[str, ...]:
-        """Return all names of the tool that is called by this one; a name that no tool has stands alone."""
+    def needs_approval(self, name: str, rules: ToolRules) -> bool:
+        """Return whether a person has to approve a call of that name; a name that no tool has stands alone."""
         tool = self._named.get(name)
-        return (name,) if tool is None else tool.names
+        return matches([name], rules.ask) if tool is None else needs_approval(tool, rules)
 
     def deed_of(self, name: str) -> str:
         """Return in words what a call of that name does, whether or not its caller may make it."""
@@ -62,26 +64,18 @@ class Catalog:
 class Permitted:
     """Only the tools that an agent's profile allows; deny beats allow."""
 
-    def __init__(self, inner: Toolset, profile: Profile) -> None:
+    def __init__(self, inner: Toolset, rules: ToolRules) -> None:
         self._inner = inner
-        self._rules = profile.tools
+        self._rules = rules
 
     def offered(self) -> tuple[Tool, ...]:
-        return tuple(tool for tool in self._inner.offered() if self._allows(tool))
+        return tuple(tool for tool in self._inner.offered() if is_permitted(tool, self._rules))
 
     def find(self, name: str) -> Tool:
         tool = self._inner.find(name)
-        if not self._allows(tool):
+        if not is_permitted(tool, self._rules):
             raise Refusal(Code.TOOL_NOT_ALLOWED, f"This agent may not use {name}.")
         return tool
-
-    def _allows(self, tool: Tool) -> bool:
-        return _matches(tool, self._rules.allow) and not _matches(tool, self._rules.deny)
-
-
-def _matches(tool: Tool, patterns: Iterable[str]) -> bool:
-    """Return whether any name of a tool is among the patterns."""
-    return any(fnmatchcase(name, pattern) for name in tool.names for pattern in patterns)
 
 
 class Without:
@@ -137,7 +131,7 @@ _NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "age
 
 def toolset_for(catalog: Toolset, caller: Caller) -> Toolset:
     """Return a caller's tools: those its agent's profile allows, without those that make no sense where it is."""
-    found: Toolset = Entitled(Permitted(catalog, caller.agent.profile), caller.actor)
+    found: Toolset = Entitled(Permitted(catalog, caller.agent.profile.tools), caller.actor)
     if caller.run is None:
         found = Without(found, lambda tool: tool.only_in_run, "it ends or feeds a turn, and this is not one.")
     if caller.key.kind == "subagent":
@@ -159,6 +153,6 @@ def _hidden_in_plan_mode(tool: Tool) -> bool:
 
 
 def _hidden_from_subagent(tool: Tool, names: ToolNamesSettings) -> bool:
-    if tool.name == "sessions_spawn" or _matches(tool, names.deny):
+    if tool.name == "sessions_spawn" or matches(tool.names, names.deny):
         return True
-    return tool.name in _NOT_FOR_SUBAGENTS and not _matches(tool, names.allow)
+    return tool.name in _NOT_FOR_SUBAGENTS and not matches(tool.names, names.allow)

@@ -3,23 +3,19 @@
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
 
 from carrel.journal import Entry
-from carrel.kernel import Provenance, iso, redact
+from carrel.kernel import Provenance, Shape, iso, redact
+from carrel.runs import is_sender_call
 
 
-class _Shape(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of a response."""
-
-
-class TextBlock(_Shape, frozen=True, kw_only=True, tag_field="type", tag="text"):
+class TextBlock(Shape, frozen=True, kw_only=True, tag_field="type", tag="text"):
     """Text."""
 
     text: str
 
 
-class ToolCallBlock(_Shape, frozen=True, kw_only=True, tag_field="type", tag="toolCall"):
+class ToolCallBlock(Shape, frozen=True, kw_only=True, tag_field="type", tag="toolCall"):
     """A tool call that an agent made."""
 
     id: str
@@ -27,15 +23,19 @@ class ToolCallBlock(_Shape, frozen=True, kw_only=True, tag_field="type", tag="to
     arguments: Any
 
 
-class ToolResultBlock(_Shape, frozen=True, kw_only=True, tag_field="type", tag="toolResult"):
-    """The result of a tool call."""
+CallOutcome = Literal["done", "refused", "failed"]
+
+
+class ToolResultBlock(Shape, frozen=True, kw_only=True, tag_field="type", tag="toolResult"):
+    """The result of a tool call; `outcome` says whether the call was refused, or made and failed."""
 
     tool_call_id: str
     name: str
     text: str
+    outcome: CallOutcome
 
 
-class AttachmentBlock(_Shape, frozen=True, kw_only=True, tag_field="type", tag="attachment"):
+class AttachmentBlock(Shape, frozen=True, kw_only=True, tag_field="type", tag="attachment"):
     """An attached file, by its id."""
 
     attachment_id: str
@@ -44,7 +44,7 @@ class AttachmentBlock(_Shape, frozen=True, kw_only=True, tag_field="type", tag="
 Block = TextBlock | ToolCallBlock | ToolResultBlock | AttachmentBlock
 
 
-class MessageShape(_Shape, frozen=True, kw_only=True):
+class MessageShape(Shape, frozen=True, kw_only=True):
     """One message of a transcript."""
 
     id: str
@@ -89,5 +89,26 @@ def _blocks(entry: Entry, text: str, redacted: bool) -> list[Block]:
             ToolCallBlock(id=details.get("callId", ""), name=details["name"], arguments=_arguments(details, redacted))
         ]
     if entry.role == "toolResult" and "name" in details:
-        return [ToolResultBlock(tool_call_id=details.get("callId", ""), name=details["name"], text=text)]
+        outcome = "done" if is_sender_call(entry) else _outcome(entry.content)
+        return [
+            ToolResultBlock(tool_call_id=details.get("callId", ""), name=details["name"], text=text, outcome=outcome)
+        ]
     return [TextBlock(text=text)]
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """What a result says of its call; most results say neither."""
+
+    ok: bool = True
+    status: str = ""
+
+
+def _outcome(result: str) -> CallOutcome:
+    try:
+        told = msgspec.json.decode(result, type=_Told)
+    except msgspec.DecodeError:
+        # Words of these names may mean something else in what a tool returns.
+        return "done"
+    if not told.ok or told.status == "forbidden":
+        return "refused"
+    return "failed" if told.status == "error" else "done"

@@ -2,27 +2,21 @@
 
 import base64
 import binascii
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from carrel.kernel import Code, Refusal, invalid
-from carrel.kernel.limits import (
-    ARTIFACT_BYTES_MAX,
-    ARTIFACT_BYTES_PER_RUN_MAX,
-    ARTIFACTS_PER_RUN_MAX,
-    NAME_CHARS_MAX,
-    QUESTION_CHARS_MAX,
-)
+from carrel.kernel import Code, Refusal, invalid, limits
 from carrel.records import REPLY_ARTIFACT, Artifact, artifact_sizes, insert_artifact
 from carrel.runs import Failed, NeedsInput, count_change, publish_change
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool
 from carrel.tools.sessions.shapes import Added
 
-Short = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
-Text = Annotated[str, Meta(min_length=1, max_length=QUESTION_CHARS_MAX)]
+Short = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX)]
+Text = Annotated[str, Meta(min_length=1, max_length=limits.QUESTION_CHARS_MAX)]
 
 
 class RequestInput(Params, frozen=True, kw_only=True):
@@ -38,12 +32,16 @@ class Decline(Params, frozen=True, kw_only=True):
     reason: Text
 
 
+# Other schemes, such as javascript: or file:, act where the link is opened.
+_LINK = re.compile(r"https?://[^/?#\s\\]", re.IGNORECASE)
+
+
 class ArtifactAdd(Params, frozen=True, kw_only=True):
     """One part of a result: exactly one of text, dataBase64, url and data."""
 
     text: str | None = None
     base64_text: str | None = msgspec.field(name="dataBase64", default=None)
-    url: Annotated[str, Meta(max_length=4000)] | None = None
+    url: Annotated[str, Meta(max_length=4000, description="an http or https address")] | None = None
     structured: Any = msgspec.field(name="data", default=msgspec.UNSET)
     filename: Short | None = None
     name: Short | None = None
@@ -67,14 +65,14 @@ def _artifact_add(tx: Tx, caller: Caller, params: ArtifactAdd) -> Result:
     # A file counts with the size of the base64 it is stored as.
     size = len(content.encode())
     present = artifact_sizes(tx, caller.access, caller.own_run.id)
-    if len(present) >= ARTIFACTS_PER_RUN_MAX:
-        raise Refusal(Code.LIMIT_REACHED, f"A run has at most {ARTIFACTS_PER_RUN_MAX} artifact parts.")
-    left = ARTIFACT_BYTES_PER_RUN_MAX - sum(taken for _, taken in present)
+    if len(present) >= limits.ARTIFACTS_PER_RUN_MAX:
+        raise Refusal(Code.LIMIT_REACHED, f"A run has at most {limits.ARTIFACTS_PER_RUN_MAX} artifact parts.")
+    left = limits.ARTIFACT_BYTES_PER_RUN_MAX - sum(taken for _, taken in present)
     if size > left:
         raise Refusal(
             Code.LIMIT_REACHED,
-            f"The artifacts of a run have at most {ARTIFACT_BYTES_PER_RUN_MAX} bytes together. This part has {size}, "
-            f"and {max(0, left)} are left; give a link to it instead.",
+            f"The artifacts of a run have at most {limits.ARTIFACT_BYTES_PER_RUN_MAX} bytes together. This part has "
+            f"{size}, and {max(0, left)} are left; give a link to it instead.",
         )
     known = {artifact_id for artifact_id, _ in present}
     if params.artifact_id == REPLY_ARTIFACT:
@@ -114,10 +112,14 @@ def _part(params: ArtifactAdd) -> tuple[str, str]:
     if len(named) != 1:
         raise Refusal(Code.INVALID_PARAMS, "Give exactly one of text, dataBase64, url and data.")
     kind, content = named[0]
+    if kind == "url" and not _LINK.match(content):
+        raise invalid("url", "url must begin with http:// or https:// and name a host.")
     whole = _decoded(content) if kind == "bytes" else content.encode()
-    if len(whole) > ARTIFACT_BYTES_MAX:
+    if len(whole) > limits.ARTIFACT_BYTES_MAX:
         field = "dataBase64" if kind == "bytes" else kind
-        raise Refusal(Code.TOO_LARGE, f"One part of an artifact has at most {ARTIFACT_BYTES_MAX} bytes.", field=field)
+        raise Refusal(
+            Code.TOO_LARGE, f"One part of an artifact has at most {limits.ARTIFACT_BYTES_MAX} bytes.", field=field
+        )
     return kind, content
 
 
@@ -129,32 +131,13 @@ def _decoded(content: str) -> bytes:
 
 
 TURN_TOOLS = (
-    Tool(
-        name="request_input",
-        does="ask you a question",
-        description="Ask the person for what you need to continue. Ends this turn; the answer continues the same run.",
-        params=RequestInput,
-        effect="write",
-        act=_request_input,
-        only_in_run=True,
-    ),
-    Tool(
-        name="decline",
-        does="refuse the request for good",
-        description="Refuse this request for good, with a reason the sender can understand. Ends this turn.",
-        params=Decline,
-        effect="write",
-        act=_decline,
-        only_in_run=True,
-    ),
-    Tool(
-        name="artifact_add",
-        does="add a result to its run",
-        description="Add a result to this run: a text, a file (base64), a link or data; append adds to one you began.",
-        params=ArtifactAdd,
-        effect="write",
-        act=_artifact_add,
-        result_type=Added,
-        only_in_run=True,
-    ),
-)
+    Tool("request_input", "ask you a question",
+         "Ask the person for what you need to continue. Ends this turn; the answer continues the same run.",
+         "write", RequestInput, _request_input, only_in_run=True),
+    Tool("decline", "refuse the request for good",
+         "Refuse this request for good, with a reason the sender can understand. Ends this turn.",
+         "write", Decline, _decline, only_in_run=True),
+    Tool("artifact_add", "add a result to its run",
+         "Add a result to this run: a text, a file (base64), a link or data; append adds to one you began.",
+         "write", ArtifactAdd, _artifact_add, Added, only_in_run=True),
+)  # fmt: skip

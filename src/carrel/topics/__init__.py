@@ -19,17 +19,13 @@ from carrel.topics.place_store import (
     departures_between,
     messages_of_topic,
     move_entries_of_task,
-    seen_entries,
-    seen_tasks,
     set_task_digest,
     set_topic_of_entries,
-    tasks_worked_on,
 )
-from carrel.topics.store import seen_topics, spaces_of_topic, topic_by_id, topics_by_id, topics_changed
+from carrel.topics.store import list_topics, spaces_of_topic, topic_by_id, topics_by_id, topics_changed
 from carrel.topics.topics import (
     change_topic,
     first_space,
-    list_topics,
     observe_spaces,
     put_topic,
     readable_topic,
@@ -42,7 +38,6 @@ __all__ = [
     "DEFAULT_PRIORITY", "PRIORITIES", "Departure", "NewTopic", "Topic", "TopicChange", "TopicFilter", "TopicMoved",
     "TopicShape", "change_topic", "check_tags", "depart_with_task", "departures_between", "first_space",
     "list_topics", "messages_of_topic", "move_entries_of_task", "observe_spaces", "put_topic", "read_priority",
-    "readable_topic", "remove_topic", "reorder_topics", "seen_entries", "seen_tasks", "seen_topics",
-    "set_task_digest", "set_topic_digest", "set_topic_of_entries", "spaces_of_topic", "tasks_worked_on",
-    "topic_by_id", "topic_shape", "topics_by_id", "topics_changed",
+    "readable_topic", "remove_topic", "reorder_topics", "set_task_digest", "set_topic_digest", "set_topic_of_entries",
+    "spaces_of_topic", "topic_by_id", "topic_shape", "topics_by_id", "topics_changed",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Access, Code, Refusal, invalid, iso
+from carrel.kernel import Access, Code, Refusal, Shape, invalid
 from carrel.kernel.limits import (
     NAME_CHARS_MAX,
     TASK_TAG_CHARS_MAX,
@@ -77,7 +77,7 @@ class TopicFilter(Struct, frozen=True, kw_only=True):
     spaces: tuple[str, ...] | None = None
 
 
-class TopicShape(Struct, frozen=True, kw_only=True, rename="camel"):
+class TopicShape(Shape, frozen=True, kw_only=True):
     """A topic as surfaces show it."""
 
     id: str
@@ -87,7 +87,7 @@ class TopicShape(Struct, frozen=True, kw_only=True, rename="camel"):
     status: TopicStatus
     snoozed_until: str | None
     priority: int
-    tags: list[str]
+    tags: tuple[str, ...]
     parent_id: str | None
     pinned: bool
     color: str | None
@@ -109,25 +109,7 @@ class TopicMoved(Struct, frozen=True):
 
 def topic_shape(topic: Topic) -> TopicShape:
     """Return a topic as surfaces show it."""
-    return TopicShape(
-        id=topic.id,
-        space_id=topic.space_id,
-        name=topic.name,
-        description=topic.description,
-        status=topic.status,
-        snoozed_until=iso(topic.snoozed_until),
-        priority=topic.priority,
-        tags=list(topic.tags),
-        parent_id=topic.parent_id,
-        pinned=topic.pinned,
-        color=topic.color,
-        sort_index=topic.sort_index,
-        digest=topic.digest,
-        digest_updated_at=iso(topic.digest_updated_at),
-        created_by=topic.created_by,
-        created_at=iso(topic.created_at) or "",
-        updated_at=iso(topic.updated_at) or "",
-    )
+    return TopicShape.of(topic)
 
 
 def read_priority(given: int | str) -> int:

@@ -5,24 +5,15 @@ from typing import Literal
 
 from msgspec import Struct
 
-from carrel.access import account_of
-from carrel.agents import account_settings
-from carrel.journal import DEFAULT_SPACE, Entry, entries_matching
+from carrel.journal import Entry, entries_matching
 from carrel.kernel import Access, clip
 from carrel.kernel.limits import TOPIC_DIGEST_CHARS_MAX
 from carrel.storage import Table, Tx
-from carrel.topics.store import seen_topics
 
 ItemKind = Literal["topic", "task", "log"]
 _UNDER_TOPIC = (
     "(i.topic_id = :topic_id OR i.task_id IN (SELECT t.id FROM tasks t WHERE t.account_id = :account "
     "AND t.topic_id = :topic_id))"
-)
-# What an agent works on, wherever that is: what is assigned to it, and the task of its run.
-_WORKED_ON = (
-    "({0}.id IN (SELECT w.task_id FROM task_parties w WHERE w.account_id = :account AND w.kind = 'agent' "
-    "AND w.party_id = :worker AND w.assigned_at IS NOT NULL) "
-    "OR {0}.id = (SELECT r.task_id FROM runs r WHERE r.account_id = :account AND r.id = :its_run))"
 )
 _CHANGE = "changed_seq = tick(), updated_at = :now"
 
@@ -45,63 +36,6 @@ _DEPART_ENTRIES = (
     "INSERT INTO departures (account_id, seq, kind, item_id, key, agent_id, space_id) "
     "SELECT i.account_id, tick(), 'log', i.id, i.key, i.agent_id,"
 )
-
-
-def seen_tasks(
-    tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, table: str = "tasks"
-) -> tuple[str, dict[str, object]]:  # fmt: skip
-    """Return the condition for tasks that are visible in the caller's spaces, or those of them that are given.
-
-    A task is visible where its own space is, or its topic. An agent also sees what it works on elsewhere, unless some
-    spaces are given.
-    """
-    by_topic, values = seen_topics(tx, access, spaces, column=f"{table}.topic_id")
-    named = ", ".join(f":{name}" for name in values)
-    seen = f"({table}.space_id IN ({named}) OR {by_topic})" if values else by_topic
-    if seen == "TRUE" or spaces is not None or access.agent_id is None:
-        return seen, values
-    worker = {"worker": access.agent_id, "its_run": access.run_id or ""}
-    return f"({seen} OR {_WORKED_ON.format(table)})", values | worker
-
-
-def tasks_worked_on(tx: Tx, access: Access, only: str | None = None, *, limit: int) -> tuple[str, ...]:
-    """Return the ids of the tasks that an agent works on wherever they are, the newest first; of one, if it does."""
-    if access.agent_id is None:
-        return ()
-    values: dict[str, object] = {"worker": access.agent_id, "its_run": access.run_id or ""}
-    one = "" if only is None else " AND id = :only"
-    sql = (
-        f"SELECT id FROM tasks WHERE account_id = :account AND {_WORKED_ON.format('tasks')}{one} "
-        "ORDER BY created_at DESC, id LIMIT :limit"
-    )
-    return tuple(row[0] for row in tx.all(sql, access, limit=limit, **values, **({"only": only} if only else {})))
-
-
-def seen_entries(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
-    """Return the condition for `entries` that are visible in the caller's spaces, or those of them that are given.
-
-    An entry is visible where its own space is, and with its task and its topic; one that has none of them is in the
-    default space. What is said in the orchestrator chat is hidden from all other agents.
-    """
-    by_place, values = _seen_by_place(tx, access, spaces)
-    if access.agent_id in (None, account_settings(account_of(tx, access))["orchestratorAgentId"]):
-        return by_place, values
-    chat = "SELECT 1 FROM tasks c WHERE c.account_id = :account AND c.id = entries.task_id AND c.is_chat = 1"
-    return f"({by_place} AND NOT EXISTS ({chat}))", values
-
-
-def _seen_by_place(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> tuple[str, dict[str, object]]:
-    by_topic, values = seen_topics(tx, access, spaces, column="entries.topic_id")
-    if by_topic == "TRUE":
-        return by_topic, values
-    task, of_tasks = seen_tasks(tx, access, spaces, table="t")
-    by_task = f"EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = :account AND t.id = entries.task_id AND {task})"
-    rules = [by_topic, by_task]
-    if values:
-        rules.append(f"entries.space_id IN ({', '.join(f':{name}' for name in values)})")
-    if DEFAULT_SPACE in values.values():
-        rules.append("(entries.space_id IS NULL AND entries.topic_id IS NULL AND entries.task_id IS NULL)")
-    return f"({' OR '.join(rules)})", of_tasks
 
 
 def messages_of_topic(tx: Tx, access: Access, topic_id: str, *, limit: int, before: int | None = None) -> list[Entry]:

@@ -8,27 +8,10 @@ from carrel.journal import json_text
 from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx, json_column
 from carrel.topics.model import Topic, TopicFilter
+from carrel.visibility import seen_topics
 
 _TOPICS = Table("topics", Topic, codecs={"tags": json_column(tuple[str, ...]), "pinned": FLAG})
 _SELECT = f"SELECT {_TOPICS.columns} FROM topics WHERE account_id = :account"
-
-
-def seen_topics(
-    tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, column: str = "topics.id"
-) -> tuple[str, dict[str, object]]:
-    """Return the condition for topics that are visible in the caller's spaces, or those of them that are given.
-
-    `column` has the id of the topic.
-    """
-    seen = access.narrowed(spaces)
-    if "*" in seen:
-        return "TRUE", {}
-    values: dict[str, object] = {f"seen_space_{at}": space for at, space in enumerate(seen)}
-    condition = (
-        "EXISTS (SELECT 1 FROM topic_spaces p WHERE p.account_id = :account "
-        f"AND p.topic_id = {column} AND p.space_id IN ({', '.join(f':{name}' for name in values)}))"
-    )
-    return (condition, values) if values else ("FALSE", {})
 
 
 def topic_by_id(tx: Tx, access: Access, topic_id: str) -> Topic | None:
@@ -54,8 +37,8 @@ def topics_by_id(tx: Tx, access: Access, topic_ids: Iterable[str]) -> list[Topic
     return _TOPICS.rows(tx.all(f"{_SELECT} AND id IN ({named}) AND {seen}", access, **names, **values))
 
 
-def topics_in_order(
-    tx: Tx, access: Access, wanted: TopicFilter, *, after: tuple[float, str] | None, limit: int
+def list_topics(
+    tx: Tx, access: Access, wanted: TopicFilter, *, after: tuple[float, str] | None = None, limit: int
 ) -> list[Topic]:  # fmt: skip
     """Return the topics that the caller may see in the order of the board, behind the (sort index, id) of another."""
     seen, values = seen_topics(tx, access, wanted.spaces)

@@ -11,16 +11,7 @@ from carrel.kernel import Access, Code, Grammar, Refusal, clip, invalid, not_fou
 from carrel.kernel.limits import TOPIC_DEPTH_MAX, TOPIC_DIGEST_CHARS_MAX
 from carrel.storage import Database, Tx
 from carrel.topics import place_store, store
-from carrel.topics.model import (
-    NewTopic,
-    Topic,
-    TopicChange,
-    TopicFilter,
-    TopicMoved,
-    check_change,
-    read_priority,
-    topic_shape,
-)
+from carrel.topics.model import NewTopic, Topic, TopicChange, TopicMoved, check_change, read_priority, topic_shape
 
 _ID = re.compile(Grammar.CLIENT_ID)
 # What a change may set without any rule beyond its size.
@@ -36,7 +27,7 @@ def put_topic(tx: Tx, access: Access, new: NewTopic) -> tuple[Topic, bool]:
     if new.id is not None and store.topic_by_id(tx, access, new.id) is not None:
         return change_topic(tx, access, new.id, new), False
     tags = () if new.tags is UNSET else _clean(new.tags)
-    named = ensure_spaces_of_tags(tx, access, tags)
+    named = _named(tx, access, tags)
     space_id = _owner(tx, access, new.space_id, named, first_space(access))
     topic = Topic(
         id=new.id or tx.new_id("topic"),
@@ -50,7 +41,7 @@ def put_topic(tx: Tx, access: Access, new: NewTopic) -> tuple[Topic, bool]:
         **{"sort_index": store.first_sort_index(tx, access) - 1} | _plain(new),
     )
     if not store.insert_topic(tx, access, topic):
-        raise Refusal(Code.CONFLICT, f"There is a topic with the id {topic.id} already.", field="id")
+        raise Refusal.of_taken_id(topic.id)
     store.replace_spaces(tx, access, topic.id, dict.fromkeys((space_id, *named)))
     _publish(tx, access, "topic.created", topic)
     return topic, True
@@ -64,11 +55,12 @@ def change_topic(tx: Tx, access: Access, topic_id: str, change: TopicChange) -> 
     check_change(change)
     topic = _held(tx, access, topic_id)
     given = _plain(change)
-    named = tuple(space for tag in topic.tags if (space := space_of_tag(tag)) is not None)
+    tags = topic.tags if change.tags is UNSET else _clean(change.tags)
+    named = _named(tx, access, tags, topic)
     if change.parent_id is not UNSET:
         given["parent_id"] = _parent(tx, access, change.parent_id, topic_id=topic.id)
-    if change.tags is not UNSET and (tags := _clean(change.tags)) != topic.tags:
-        given["tags"], named = tags, ensure_spaces_of_tags(tx, access, tags)
+    if tags != topic.tags:
+        given["tags"] = tags
         given["space_id"] = _owner(tx, access, change.space_id, named, topic.space_id)
     elif change.space_id is not UNSET:
         given["space_id"] = _owner(tx, access, change.space_id, (), topic.space_id)
@@ -115,13 +107,6 @@ def readable_topic(tx: Tx, access: Access, topic_id: str) -> Topic:
     return topic
 
 
-def list_topics(
-    tx: Tx, access: Access, wanted: TopicFilter, *, after: tuple[float, str] | None = None, limit: int
-) -> list[Topic]:  # fmt: skip
-    """Return the topics that the caller may see in the order of the board, behind the (sort index, id) of another."""
-    return store.topics_in_order(tx, access, wanted, after=after, limit=limit)
-
-
 def set_topic_digest(tx: Tx, access: Access, topic_id: str, text: str) -> Topic:
     """Renew the digest of a topic; its time of change and its place in lists stay."""
     topic = _held(tx, access, topic_id)
@@ -156,6 +141,18 @@ def _plain(change: TopicChange) -> dict[str, Any]:
 
 def _clean(tags: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(stripped for tag in tags if (stripped := tag.strip())))
+
+
+def _named(tx: Tx, access: Access, tags: tuple[str, ...], topic: Topic | None = None) -> tuple[str, ...]:
+    """Return the spaces that tags put a topic into: by new tags those that the caller may name.
+
+    A tag that the topic has already goes on to mean what it meant, whoever sends it again.
+    """
+    had, known = ((), ()) if topic is None else (topic.tags, store.spaces_of_topic(tx, access, topic.id))
+    added = ensure_spaces_of_tags(tx, access, (tag for tag in tags if tag not in had))
+    kept = {space_of_tag(tag) for tag in tags if tag in had}.intersection(known)
+    spaces = (space_of_tag(tag) for tag in tags)
+    return tuple(dict.fromkeys(space for space in spaces if space is not None and (space in added or space in kept)))
 
 
 def _owner(tx: Tx, access: Access, given: str | UnsetType, named: tuple[str, ...], else_: str) -> str:

@@ -74,15 +74,9 @@ class Wire:
         )
 
     async def request(
-        self,
-        method: str,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
-        timeout_seconds: float,
-        public_only: bool = False,
-    ) -> Reply:
+        self, method: str, url: str, *, timeout_seconds: float, headers: Mapping[str, str] | None = None,
+        body: bytes = b"", public_only: bool = False,
+    ) -> Reply:  # fmt: skip
         """Send a request and return the whole response; `public_only` refuses addresses that are not public."""
         async with self.stream(
             method, url, headers=headers, body=body, timeout_seconds=timeout_seconds, public_only=public_only
@@ -92,15 +86,9 @@ class Wire:
 
     @asynccontextmanager
     async def stream(
-        self,
-        method: str,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
-        timeout_seconds: float,
-        public_only: bool = False,
-    ) -> AsyncIterator[StreamedReply]:
+        self, method: str, url: str, *, timeout_seconds: float, headers: Mapping[str, str] | None = None,
+        body: bytes = b"", public_only: bool = False,
+    ) -> AsyncIterator[StreamedReply]:  # fmt: skip
         """Send a request and read its response while it arrives; leaving early closes the connection at once.
 
         `timeout_seconds` covers everything from resolving the host to the end of the `async with` block.
@@ -166,7 +154,7 @@ def _fault(error: Exception, where: str) -> WireFault:
     """Describe an error in our own words: the library's message may quote a header, and with it a key."""
     match error:
         case httpx.ConnectTimeout():
-            return WireFault(WireFaultKind.TIMEOUT, f"{where} did not accept a connection in time.")
+            return WireFault(WireFaultKind.CONNECT, f"{where} did not accept a connection in time.")
         case httpx.TimeoutException():
             return WireFault(WireFaultKind.TIMEOUT, f"{where} did not answer in time.")
         case httpx.ConnectError():

@@ -33,6 +33,8 @@ _SPECIAL = tuple(
         "168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
     )
 )  # fmt: skip
+# What stands before the IPv4 address in the second half of an ISATAP address; for private and for public ones.
+_ISATAP = (0x00005EFE, 0x02005EFE)
 # Where an operator's own servers are. Not the opposite of public: a tunnel, for example, is neither.
 _OWN = tuple(
     ipaddress.ip_network(text)
@@ -144,11 +146,18 @@ def _as_address(text: str) -> Address | None:
 
 def _check(address: Address) -> None:
     plain = _plain(address)
-    is_special = any(plain in network for network in _SPECIAL) or (plain.version == 6 and plain not in _PUBLIC_IPV6)
+    is_special = any(plain in network for network in _SPECIAL) or _is_special_ipv6(plain)
     if is_special or not plain.is_global or plain.is_multicast or plain.is_reserved:
         raise ForbiddenAddress(
             f"{address} is not a public address (loopback, private, link-local, metadata, tunnel or reserved)."
         )
+
+
+def _is_special_ipv6(address: Address) -> bool:
+    """Return whether an IPv6 address is not public, or a tunnel (ISATAP) into the network behind its prefix."""
+    return isinstance(address, ipaddress.IPv6Address) and (
+        address not in _PUBLIC_IPV6 or int(address) >> 32 & 0xFFFFFFFF in _ISATAP
+    )
 
 
 def _plain(address: Address) -> Address:

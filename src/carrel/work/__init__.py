@@ -8,22 +8,15 @@ from carrel.work.activities import TaskChanged
 from carrel.work.admission import hear, is_reopened_since
 from carrel.work.assignments import assign_task
 from carrel.work.briefings import TaskBriefing, task_briefing
+from carrel.work.changes import visible_changes
 from carrel.work.directory import Directory
-from carrel.work.files import read_file
 from carrel.work.heartbeats import Heartbeats
-from carrel.work.model import (
-    NewTask,
-    Task,
-    TaskChange,
-    TaskFilter,
-    Words,
-)
+from carrel.work.model import NewTask, Task, TaskChange, TaskFilter, Words
 from carrel.work.moves import move_task, reopen_task, stop_task
 from carrel.work.notice_store import notices_of
-from carrel.work.notices import Notified
 from carrel.work.observers import observe_runs
 from carrel.work.orchestrator import open_chat
-from carrel.work.permissions import Action, Actor, actor_of, readable_task
+from carrel.work.permissions import Action, Actor, actor_of, read_file, readable_task
 from carrel.work.planned import (
     Progress,
     hold_planned,
@@ -39,17 +32,16 @@ from carrel.work.run_ends import RunEnds
 from carrel.work.search import FoundTask, search_tasks
 from carrel.work.shapes import TaskShape, ThreadMessage, task_shape, task_shapes
 from carrel.work.tasks import change_task, create_task, list_tasks, reorder_tasks
-from carrel.work.thread import TaskHistory, Thread, mark_read, post_message, read_history, read_thread
-from carrel.work.visibility import visible_changes, visible_events
+from carrel.work.thread import Posted, TaskHistory, Thread, mark_read, post_message, read_history, read_thread
 from carrel.work.why import explain_task
 
 __all__ = [
-    "Action", "Actor", "Directory", "FoundTask", "Heartbeats", "NewTask", "Notified", "Progress",
+    "Action", "Actor", "Directory", "FoundTask", "Heartbeats", "NewTask", "Posted", "Progress",
     "ResponseRequests", "RunEnds", "Task", "TaskBriefing", "TaskChange", "TaskChanged", "TaskFilter", "TaskHistory",
     "TaskShape", "Thread", "ThreadMessage", "Words", "actor_of", "assign_task", "change_task", "create_task",
     "explain_task", "hear", "hold_planned", "is_reopened_since", "list_tasks", "mark_read", "move_planned",
     "move_task", "notices_of", "observe_runs", "open_chat", "plan_tasks", "post_message", "progress_of",
     "read_file", "read_history", "read_thread", "readable_task", "release_planned", "reopen_task", "reorder_tasks",
     "request_responses", "search_tasks", "start_planned", "stop_task", "task_briefing", "task_shape", "task_shapes",
-    "tasks_planned", "visible_changes", "visible_events",
+    "tasks_planned", "visible_changes",
 ]  # fmt: skip

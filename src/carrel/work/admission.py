@@ -22,7 +22,7 @@ def hear(tx: Tx, run: Run) -> Cancelled | Failed | None:
         return None
     access, task = run.access, store.hold_task(tx, run.access, run.task_id)
     if task is None:
-        METRICS.count("routing.session_mismatch.blocked.count")
+        METRICS.count("routing.session_mismatch.blocked.count", run.account_id)
         message = "The task of this run is not in its account, so nothing was sent to the agent."
         return Failed(code="account_mismatch", message=message, reason="account_mismatch")
     if task.status == "archived":

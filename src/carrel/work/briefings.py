@@ -11,7 +11,7 @@ from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.work import notice_store, store
 from carrel.work.directory import Directory
-from carrel.work.model import NoticeType, Party, Task
+from carrel.work.model import NoticeType, Task
 from carrel.work.notice_store import Notice
 from carrel.work.orchestrator import StatusOverview, task_overview
 from carrel.work.shapes import author_name
@@ -45,6 +45,8 @@ class TaskBriefing(Struct, frozen=True, kw_only=True):
     by_a_person: bool
     # The newest messages of the thread before this one, oldest first, none from before a reopening.
     earlier: tuple[TaskLine, ...]
+    # How many messages it brings.
+    joined: int = 1
     overview: tuple[StatusOverview, ...] = ()
     account_briefing: str = ""
 
@@ -56,16 +58,18 @@ def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:
     if task is None:
         return None
     directory, source = Directory(tx, access), run.source()
+    is_of_task = run.session_key.task_id == task.id
     notices = notice_store.notices_of(tx, access, [run.id]).get(run.id, [])
     newest = notices[-1] if notices else None
     author, author_kind = directory.name_of("user", run.actor_id) or "a person", "user"
     if run.auto_run_id is not None:
         author, author_kind = "Carrel", "system"
     authors = {notice.author_kind for notice in notices} or {author_kind}
+    assignees = store.assignees_of(tx, access, [task.id]).get(task.id, [])
     for_orchestrator = task.is_chat and directory.orchestrator == run.agent_id
     return TaskBriefing(
         task=task,
-        assignees=_names(directory, store.assignees_of(tx, access, [task.id]).get(task.id, [])),
+        assignees=tuple(directory.name_of(one.kind, one.party_id) or one.party_id for one in assignees),
         notice=None if newest is None else newest.type,
         notification_id=source.notification_id or None,
         message_id=(None if newest is None else newest.entry_id) or run.message_id,
@@ -73,14 +77,12 @@ def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:
         author_kind=author_kind if newest is None else newest.author_kind,
         by_people=authors == {"user"},
         by_a_person="user" in authors,
-        earlier=_earlier(tx, access, task, notices, directory),
+        joined=max(1, len(notices)),
+        # The thread is for the lanes of the task: elsewhere a run is told of the task alone.
+        earlier=_earlier(tx, access, task, notices, directory) if notices or is_of_task else (),
         overview=task_overview(tx, access) if for_orchestrator else (),
-        account_briefing=_account_briefing(tx, access) if for_orchestrator else "",
+        account_briefing=account_settings(account_of(tx, access))["briefing"] or "" if for_orchestrator else "",
     )
-
-
-def _names(directory: Directory, assignees: list[Party]) -> tuple[str, ...]:
-    return tuple(directory.name_of(party.kind, party.party_id) or party.party_id for party in assignees)
 
 
 def _earlier(
@@ -92,7 +94,3 @@ def _earlier(
     )
     shown = [entry for entry in entries if not is_from_before(tx, access, task, entry)]
     return tuple(TaskLine(author=author_name(entry, directory), text=entry.content) for entry in shown)
-
-
-def _account_briefing(tx: Tx, access: Access) -> str:
-    return account_settings(account_of(tx, access))["briefing"] or ""

@@ -1,5 +1,6 @@
 """The people and agents of an account, as tasks refer to them: by name, by slug, and by what they may do."""
 
+from difflib import get_close_matches
 from functools import cached_property
 
 from carrel.access import User, account_of, every_user
@@ -56,7 +57,7 @@ class Directory:
         for agent in self.agents.values():
             if name in (agent.id, agent.slug, *agent.aliases):
                 return agent.id
-        raise invalid(field, f"There is no agent '{name[:80]}' in this account.")
+        raise _unknown(field, "agent", name, self._agent_slugs)
 
     def user_id(self, name: str, field: str) -> str:
         """Return the id of the user with an id or slug; `owners` stands for the owners of the account."""
@@ -65,7 +66,7 @@ class Directory:
                 return user.id
         if name == OWNERS:
             return OWNERS
-        raise invalid(field, f"There is no user '{name[:80]}' in this account.")
+        raise _unknown(field, "user", name, self._user_slugs)
 
     def party_id(self, name: str) -> str:
         """Return the id of the agent, else the user, with an id or slug; what names nobody stays as it is."""
@@ -83,11 +84,27 @@ class Directory:
         for slug in slugs:
             if slug in known:
                 agents.append(self.agent_id(slug, field))
-            else:
+            elif slug == OWNERS or any(slug in (user.id, user.slug) for user in self.users.values()):
                 users.append(self.user_id(slug, field))
+            else:
+                raise _unknown(field, "agent or user", slug, [*self._agent_slugs, *self._user_slugs])
         return tuple(agents), tuple(users)
+
+    @property
+    def _agent_slugs(self) -> list[str]:
+        return [agent.slug for agent in self.agents.values() if agent.enabled]
+
+    @property
+    def _user_slugs(self) -> list[str]:
+        return [user.slug for user in self.users.values()]
 
 
 def first_name(kind: PartyKind) -> str:
     """Return what somebody is called whose name is no longer known."""
     return "an agent" if kind == "agent" else "a person"
+
+
+def _unknown(field: str, what: str, name: str, known: list[str]) -> Refusal:
+    close = get_close_matches(name, known, n=1)
+    end = f"; did you mean {close[0]}?" if close else "."
+    return invalid(field, f"There is no {what} '{name[:80]}' in this account{end}")

@@ -32,11 +32,8 @@ _TABLE = Table("heartbeats", Heartbeat, key=("account_id", "agent_id"))
 
 def put_heartbeat(tx: Tx, access: Access, heartbeat: Heartbeat) -> None:
     """Write when an agent's next heartbeat is due, in place of what was known before."""
-    sql = (
-        "INSERT INTO heartbeats (account_id, agent_id, due_at, seq) VALUES (:account, :agent_id, :due_at, :seq) "
-        "ON CONFLICT (account_id, agent_id) DO UPDATE SET due_at = excluded.due_at, seq = excluded.seq"
-    )
-    tx.run(sql, access, agent_id=heartbeat.agent_id, due_at=heartbeat.due_at, seq=heartbeat.seq)
+    known = "ON CONFLICT (account_id, agent_id) DO UPDATE SET due_at = excluded.due_at, seq = excluded.seq"
+    tx.run(f"{_TABLE.insert} {known}", access, **_TABLE.values(heartbeat))
 
 
 def delete_heartbeat(tx: Tx, access: Access, agent_id: str) -> None:

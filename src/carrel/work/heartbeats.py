@@ -12,31 +12,22 @@ from msgspec import structs
 from carrel.agents import Agent, AgentChanged, agent_by_id
 from carrel.exchanges import HEARTBEAT_OK
 from carrel.kernel import (
-    INTERNAL_CHANNEL,
     MS_PER_DAY,
     MS_PER_MINUTE,
     MS_PER_SECOND,
     Access,
     Envelope,
-    Message,
     Provenance,
     Refusal,
     SessionKey,
+    limits,
     system_access,
-)
-from carrel.kernel.limits import (
-    HEARTBEAT_DAYS_MAX,
-    HEARTBEAT_ENTRIES_MAX,
-    HEARTBEAT_RETRY_SECONDS,
-    HEARTBEAT_SECONDS_MIN,
-    HEARTBEAT_TASKS_MAX,
-    HEARTBEATS_AT_A_TIME,
 )
 from carrel.runs import Rules, deliver
 from carrel.storage import Database, StepDuty, Tx
-from carrel.work import heartbeat_store, store
+from carrel.visibility import tasks_seen
+from carrel.work import heartbeat_store
 from carrel.work.heartbeat_store import Heartbeat, Trace
-from carrel.work.permissions import Actor, agent_actor, may_read
 
 # The bell that is rung when the heartbeats of an agent have changed.
 HEARTBEATS = "heartbeats"
@@ -62,8 +53,8 @@ def _interval_ms(agent: Agent) -> int | None:
     minutes = agent.profile.heartbeat_minutes
     if not agent.enabled or minutes <= 0:
         return None
-    at_most = min(minutes * MS_PER_MINUTE, HEARTBEAT_DAYS_MAX * MS_PER_DAY)
-    return max(int(at_most), HEARTBEAT_SECONDS_MIN * MS_PER_SECOND)
+    at_most = min(minutes * MS_PER_MINUTE, limits.HEARTBEAT_DAYS_MAX * MS_PER_DAY)
+    return max(int(at_most), limits.HEARTBEAT_SECONDS_MIN * MS_PER_SECOND)
 
 
 class Heartbeats(StepDuty[Heartbeat]):
@@ -71,19 +62,13 @@ class Heartbeats(StepDuty[Heartbeat]):
 
     name = "heartbeats"
     bell = HEARTBEATS
-    items_max = HEARTBEATS_AT_A_TIME
+    items_max = limits.HEARTBEATS_AT_A_TIME
+    next_due = staticmethod(heartbeat_store.next_heartbeat_due)
+    take = staticmethod(heartbeat_store.heartbeats_due)
 
     def __init__(self, db: Database, rules: Rules) -> None:
         super().__init__(db)
         self._rules = rules
-
-    def next_due(self, tx: Tx) -> int | None:
-        """Return when a heartbeat is next due."""
-        return heartbeat_store.next_heartbeat_due(tx)
-
-    def take(self, tx: Tx, limit: int) -> list[Heartbeat]:
-        """Return heartbeats that are due."""
-        return heartbeat_store.heartbeats_due(tx, limit)
 
     def advance(self, tx: Tx, item: Heartbeat) -> None:
         """Look for what changed for one agent, and queue a heartbeat if something did; if it is still due."""
@@ -101,7 +86,7 @@ class Heartbeats(StepDuty[Heartbeat]):
 
     def postpone(self, tx: Tx, item: Heartbeat) -> None:
         """Look at this agent again later."""
-        until = tx.now + HEARTBEAT_RETRY_SECONDS * MS_PER_SECOND
+        until = tx.now + limits.HEARTBEAT_RETRY_SECONDS * MS_PER_SECOND
         heartbeat_store.postpone_heartbeat(tx, system_access(item.account_id), item, until)
 
 
@@ -111,8 +96,8 @@ def _beat(tx: Tx, access: Access, agent: Agent, held: Heartbeat, interval: int, 
     if heartbeat_store.heartbeat_is_live(tx, access, str(agent.base_key)):
         return following
     upto = min(tx.horizon(), tx.tick())
-    traces = heartbeat_store.traces_since(tx, access, held.seq, upto, limit=HEARTBEAT_ENTRIES_MAX)
-    more = len(traces) == HEARTBEAT_ENTRIES_MAX
+    traces = heartbeat_store.traces_since(tx, access, held.seq, upto, limit=limits.HEARTBEAT_ENTRIES_MAX)
+    more = len(traces) == limits.HEARTBEAT_ENTRIES_MAX
     changed, tasks = _changes(tx, access, agent, traces)
     if not changed and more:
         # The next look goes on from there, at once.
@@ -125,9 +110,10 @@ def _beat(tx: Tx, access: Access, agent: Agent, held: Heartbeat, interval: int, 
 def _changes(tx: Tx, access: Access, agent: Agent, traces: list[Trace]) -> tuple[bool, list[str]]:
     """Return whether something changed for an agent, and the ids of the tasks in which it did."""
     news = [trace for trace in traces if not _is_own(trace, agent)]
-    actor = agent_actor(tx, access, agent)
+    own = structs.replace(access, kind="agent", agent_id=agent.id, space_ids=access.narrowed(agent.profile.space_ids))
     viewed = dict.fromkeys(trace.task_id for trace in news if trace.task_view and trace.task_id)
-    tasks = [task_id for task_id in viewed if _reads(tx, access, actor, task_id)]
+    seen = tasks_seen(tx, own, viewed)
+    tasks = [task_id for task_id in viewed if task_id in seen]
     in_its_lanes = any(trace.key is not None and SessionKey.stored(trace.key).agent == agent.id for trace in news)
     return in_its_lanes or bool(tasks), tasks
 
@@ -138,15 +124,8 @@ def _is_own(trace: Trace, agent: Agent) -> bool:
     return is_heartbeat or (trace.author_kind == "agent" and trace.author == agent.id)
 
 
-def _reads(tx: Tx, access: Access, actor: Actor, task_id: str) -> bool:
-    task = store.task_by_id(tx, access, task_id)
-    return task is not None and may_read(tx, access, actor, task)
-
-
 def _queue(tx: Tx, access: Access, agent: Agent, text: str, rules: Rules) -> bool:
-    source = Provenance(kind="heartbeat", actor=agent.id)
-    message = Message(text=text, provenance=source)
-    envelope = Envelope(key=agent.base_key, message=message, channel=INTERNAL_CHANNEL)
+    envelope = Envelope.internal(agent.base_key, text, Provenance(kind="heartbeat", actor=agent.id))
     try:
         deliver(tx, access, envelope, rules)
     except Refusal as refusal:
@@ -158,6 +137,6 @@ def _queue(tx: Tx, access: Access, agent: Agent, text: str, rules: Rules) -> boo
 
 def _text(task_ids: list[str], *, more: bool) -> str:
     """The message of a heartbeat: ids without titles, since what is said on a task stays in its own lane."""
-    named = ", ".join(task_ids[:HEARTBEAT_TASKS_MAX]) or "none"
-    others = " and others" if more or len(task_ids) > HEARTBEAT_TASKS_MAX else ""
+    named = ", ".join(task_ids[: limits.HEARTBEAT_TASKS_MAX]) or "none"
+    others = " and others" if more or len(task_ids) > limits.HEARTBEAT_TASKS_MAX else ""
     return f"Heartbeat. Tasks with something new: {named}{others}. If there is nothing to do, answer {HEARTBEAT_OK}."

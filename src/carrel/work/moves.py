@@ -10,7 +10,6 @@ from carrel.sessions import close_generation
 from carrel.storage import Tx
 from carrel.work import notice_store, store
 from carrel.work.activities import publish, record
-from carrel.work.audience import audience_of
 from carrel.work.directory import Directory
 from carrel.work.model import (
     CLOSING,
@@ -25,7 +24,7 @@ from carrel.work.model import (
     read_status,
     statuses_meant,
 )
-from carrel.work.notices import News, tell
+from carrel.work.notices import News, audience_of, tell
 from carrel.work.permissions import Actor, readable_task
 
 _STOPPED = "Stopped by {name}."

@@ -54,15 +54,8 @@ def insert_notice(tx: Tx, access: Access, notice: Notice) -> None:
 
 def notices_of(tx: Tx, access: Access, run_ids: Iterable[str]) -> dict[str, list[Notice]]:
     """Return what several runs tell their agents, by run, in order."""
-    names: dict[str, object] = {f"run_{at}": run_id for at, run_id in enumerate(run_ids)}
-    if not names:
-        return {}
-    sql = (
-        f"SELECT {_NOTICES.columns} FROM notices WHERE account_id = :account "
-        f"AND run_id IN ({', '.join(f':{name}' for name in names)}) ORDER BY run_id, seq"
-    )
     found: dict[str, list[Notice]] = {}
-    for notice in _NOTICES.rows(tx.all(sql, access, **names)):
+    for notice in _NOTICES.among(tx, access, "run_id", run_ids, "ORDER BY run_id, seq"):
         found.setdefault(notice.run_id, []).append(notice)
     return found
 

@@ -4,40 +4,31 @@ An agent's notification is a queued run in its lane of the task; a person's is a
 """
 
 from logging import getLogger
+from textwrap import indent
 
 from msgspec import Struct, structs
 
 from carrel.journal import Entry
-from carrel.kernel import (
-    INTERNAL_CHANNEL,
-    Access,
-    Envelope,
-    Message,
-    Provenance,
-    Refusal,
-    SessionKey,
-    clip,
-    one_line,
-    system_access,
-)
+from carrel.kernel import Access, Envelope, Provenance, Refusal, SessionKey, clip, one_line, system_access
 from carrel.kernel.limits import JOINED_MESSAGES_MAX, MESSAGE_CHARS_MAX, NOTIFICATION_SUBJECT_CHARS_MAX
 from carrel.monitoring import notifies
 from carrel.notifications import NewNotification, notify
 from carrel.runs import Rules, Run, deliver, extend_queued
 from carrel.storage import Tx
-from carrel.work import notice_store
-from carrel.work.fanout import Recipient
+from carrel.work import notice_store, store
+from carrel.work.directory import Directory
+from carrel.work.fanout import Audience, Recipient
 from carrel.work.model import NoticeType, Task
 from carrel.work.notice_store import Notice
 from carrel.work.permissions import Actor
 
 _log = getLogger("carrel.work")
 _TITLES: dict[str, str] = {
-    "mention": "{name} mentioned you: {title}",
-    "assignment": "{name} assigned you: {title}",
-    "thread_update": "{name} wrote: {title}",
+    "mention": "{name} mentioned you in: {title}",
+    "assignment": "{name} assigned you to: {title}",
+    "thread_update": "{name} wrote in: {title}",
     "status_change": "{title}",
-    "response_request": "{name} asks you: {title}",
+    "response_request": "{name} asks you about: {title}",
 }
 
 
@@ -57,6 +48,16 @@ class News(Struct, frozen=True, kw_only=True):
     actor: Actor
     text: str
     entry: Entry | None = None
+
+
+def audience_of(tx: Tx, access: Access, task: Task, directory: Directory) -> Audience:
+    """Return a task with everyone who could be notified about it; disabled agents cannot."""
+    parties = tuple(
+        party
+        for party in store.parties_of(tx, access, task.id)
+        if party.kind == "user" or ((agent := directory.agents.get(party.party_id)) is not None and agent.enabled)
+    )
+    return Audience(task=task, parties=parties, orchestrator=directory.orchestrator, reviewers=directory.reviewers)
 
 
 def tell(tx: Tx, access: Access, news: News, recipients: list[Recipient], rules: Rules) -> list[Notified]:
@@ -101,18 +102,18 @@ def _tell_agent(tx: Tx, access: Access, news: News, to: Recipient, rules: Rules)
     source = Provenance(
         kind="notification", notification_id=tx.new_id("ntf"), type=to.type, actor=news.actor.id or "system"
     )
-    envelope = Envelope(
-        key=key,
-        message=Message(text=news.text, provenance=source),
-        channel=INTERNAL_CHANNEL,
-        task_id=news.task.id,
-        parent_run_id=news.actor.run_id,
-    )
+    envelope = Envelope.internal(key, news.text, source, task_id=news.task.id, parent_run_id=news.actor.run_id)
     # The system delivers it, in the name of who caused it.
-    sender = structs.replace(system_access(access.account_id, access.account_slug), actor_id=news.actor.id)
+    system = system_access(access.account_id, access.account_slug)
+    sender = structs.replace(system, actor_id=news.actor.id, space_ids=_spaces(access, news), behalf=access.speaks_for)
     run = deliver(tx, sender, envelope, rules)
     _note(tx, access, news, run.id, to.type)
     return run
+
+
+def _spaces(access: Access, news: News) -> tuple[str, ...]:
+    """The spaces that both the actor and whoever it acts for may see."""
+    return access.narrowed(news.actor.spaces)
 
 
 def lane_of_task(agent_id: str, task_id: str, rules: Rules) -> SessionKey:
@@ -126,22 +127,20 @@ def _join(tx: Tx, access: Access, news: News, key: SessionKey) -> Run | None:
     if run is None:
         return None
     known = notice_store.notices_of(tx, access, [run.id])[run.id]
-    text = f"{_attributed(run.text, known)}\n\n{_said(news.actor.name, news.text)}"
+    # The text of several messages has the names of their authors already.
+    before = _said(known[0].author_name, run.text) if len(known) == 1 else run.text
+    text = f"{before}\n\n{_said(news.actor.name, news.text)}"
     if len(known) >= JOINED_MESSAGES_MAX or len(text) > MESSAGE_CHARS_MAX:
         return None
-    if not extend_queued(tx, access, run.id, text):
+    if not extend_queued(tx, access, run.for_another(_spaces(access, news), access.speaks_for), text):
         return None
     _note(tx, access, news, run.id, "thread_update")
     return run
 
 
-def _attributed(text: str, known: list[Notice]) -> str:
-    """The text of one message with its author's name; that of several has the names already."""
-    return _said(known[0].author_name, text) if len(known) == 1 else text
-
-
 def _said(name: str, text: str) -> str:
-    return f"{one_line(name)} wrote:\n{text}"
+    """One of several messages; its lines are indented, so that none can be taken for the name of another author."""
+    return f"{one_line(name)} wrote:\n{indent(text, '  ')}"
 
 
 def _note(tx: Tx, access: Access, news: News, run_id: str, kind: NoticeType) -> None:

@@ -1,50 +1,43 @@
-"""Who may do what with a task: one rule for the API, the tools and slash commands."""
+"""Who may do what with a task and its files: one rule for the API, the tools and slash commands."""
 
 from typing import Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from carrel.access import account_of
 from carrel.agents import Agent, BehaviorFlags, account_settings, agent_by_id
 from carrel.kernel import Access, Code, Refusal, not_found
 from carrel.notifications import OWNERS
+from carrel.records import Attachment, attachments_by_id, upload_of
 from carrel.storage import Tx
-from carrel.topics import spaces_of_topic
+from carrel.visibility import tasks_seen
 from carrel.work import store
 from carrel.work.model import AGENT_STATUSES, PartyKind, Task
 from carrel.work.orchestrator import named_task
 
 Action = Literal["create", "change", "assign", "message", "archive", "reopen", "stop", "request", "oversee", "promote"]
 
-_BUILT_IN = {
-    "can_create_tasks": False,
-    "can_modify_task_status": True,
-    "can_mention_agents": True,
-    "can_review_tasks": False,
-    "can_mark_done": False,
-    "can_promote_memory": False,
-}
 # What an agent needs for an action; the orchestrator needs no flag for tasks. Actions that are missing here are not for
 # agents.
 _FLAGS: dict[str, str] = {
-    "create": "canCreateTasks",
-    "change": "canModifyTaskStatus",
-    "request": "canMentionAgents",
-    "promote": "canPromoteMemory",
+    "create": "can_create_tasks",
+    "change": "can_modify_task_status",
+    "request": "can_mention_agents",
+    "promote": "can_promote_memory",
 }
 # `oversee` is to look at all tasks at once, `promote` to let the whole account know a memory.
 _ORCHESTRATOR_ONLY = ("assign", "message", "archive", "oversee")
 
 
 class Flags(Struct, frozen=True, kw_only=True):
-    """An agent's resolved flags."""
+    """An agent's resolved flags; the defaults are those of an agent and an account that say nothing."""
 
-    can_create_tasks: bool
-    can_modify_task_status: bool
-    can_mention_agents: bool
-    can_review_tasks: bool
-    can_mark_done: bool
-    can_promote_memory: bool
+    can_create_tasks: bool = False
+    can_modify_task_status: bool = True
+    can_mention_agents: bool = True
+    can_review_tasks: bool = False
+    can_mark_done: bool = False
+    can_promote_memory: bool = False
 
 
 class Actor(Struct, frozen=True, kw_only=True):
@@ -65,6 +58,8 @@ class Actor(Struct, frozen=True, kw_only=True):
     # Whether that run is a tick, which may finish its task: whoever started the auto run has consented to that.
     is_tick: bool = False
     spaces: tuple[str, ...] = ("*",)
+    # Whether whoever caused its run may not see all spaces: then it sees nothing beyond them, whatever it works on.
+    is_limited: bool = False
 
     @property
     def party(self) -> tuple[PartyKind, str]:
@@ -78,14 +73,14 @@ class Actor(Struct, frozen=True, kw_only=True):
         if self.is_orchestrator and action != "promote" and (action in _FLAGS or action in _ORCHESTRATOR_ONLY):
             return True
         assert self.flags is not None, "an agent has flags"
-        return action in _FLAGS and bool(getattr(self.flags, _SNAKE[action]))
+        return action in _FLAGS and bool(getattr(self.flags, _FLAGS[action]))
 
     def require(self, action: Action) -> None:
         """Refuse what the actor may not do, and say what would allow it."""
         if self.may(action):
             return
         if action in _FLAGS:
-            message = f"This agent may not do this: its flag {_FLAGS[action]} is off."
+            message = f"This agent may not do this: its flag {_camel(_FLAGS[action])} is off."
         elif action in _ORCHESTRATOR_ONLY:
             message = "Only people and the account's orchestrator may do this."
         else:
@@ -120,14 +115,6 @@ class Actor(Struct, frozen=True, kw_only=True):
                 )
 
 
-_SNAKE = {
-    "create": "can_create_tasks",
-    "change": "can_modify_task_status",
-    "request": "can_mention_agents",
-    "promote": "can_promote_memory",
-}
-
-
 def actor_of(tx: Tx, access: Access) -> Actor:
     """Return who acts: resolved from the access, with the flags of an agent."""
     if access.kind in ("owner", "user"):
@@ -148,7 +135,9 @@ def actor_of(tx: Tx, access: Access) -> Actor:
 def agent_actor(tx: Tx, access: Access, agent: Agent) -> Actor:
     """Return an agent as an actor."""
     settings = account_settings(account_of(tx, access))
-    task_id, is_tick = (None, False) if access.run_id is None else store.task_of_run(tx, access, access.run_id)
+    task_id, is_tick, is_limited = None, False, False
+    if access.run_id is not None:
+        task_id, is_tick, is_limited = store.task_of_run(tx, access, access.run_id)
     return Actor(
         kind="agent",
         id=agent.id,
@@ -159,14 +148,15 @@ def agent_actor(tx: Tx, access: Access, agent: Agent) -> Actor:
         is_orchestrator=settings["orchestratorAgentId"] == agent.id,
         task_id=task_id,
         is_tick=is_tick,
+        is_limited=is_limited,
         spaces=access.narrowed(agent.profile.space_ids),
     )
 
 
 def resolve_flags(agent: Agent, account: dict[str, object]) -> Flags:
     """Return an agent's flags: its own, else the account's, else the built-in ones."""
-    own, resolved = agent.profile.behavior_flags, dict(_BUILT_IN)
-    for name in _BUILT_IN:
+    own, resolved = agent.profile.behavior_flags, dict[str, bool]()
+    for name in Flags.__struct_fields__:
         for value in (account.get(_camel(name)), getattr(own, name)):
             if isinstance(value, bool):
                 resolved[name] = value
@@ -178,28 +168,25 @@ def _camel(name: str) -> str:
     return fields[name]
 
 
-def may_read(tx: Tx, access: Access, actor: Actor, task: Task) -> bool:
-    """Return whether the actor may read a task: by its space or its topic, or because it works on it."""
-    if actor.kind == "system" or _covers(tx, access, actor, task):
-        return not (task.is_chat and actor.kind == "agent" and not actor.is_orchestrator)
-    if actor.kind != "agent":
-        return False
-    if actor.is_orchestrator or actor.task_id == task.id:
-        return True
-    return store.is_assigned(tx, access, task.id, "agent", actor.id)
-
-
-def _covers(tx: Tx, access: Access, actor: Actor, task: Task) -> bool:
-    own = structs.replace(access, space_ids=actor.spaces)
-    if own.covers([task.space_id]):
-        return True
-    return task.topic_id is not None and own.covers(spaces_of_topic(tx, access, task.topic_id))
-
-
 def readable_task(tx: Tx, access: Access, task_id: str, *, hold: bool = False) -> tuple[Task, Actor]:
     """Return a task that the caller may read, locked with `hold`, and the caller; one it may not read is not found."""
     actor = actor_of(tx, access)
     task = (store.hold_task if hold else store.task_by_id)(tx, access, named_task(tx, access, task_id))
-    if task is None or not may_read(tx, access, actor, task):
+    if task is None or not tasks_seen(tx, access, [task.id]):
         raise not_found("task")
     return task, actor
+
+
+def read_file(tx: Tx, access: Access, file_id: str) -> Attachment:
+    """Return a file: its sender may read it, and once it is in a thread everybody who may read the task."""
+    upload = upload_of(tx, access, file_id)
+    if upload is None:
+        raise not_found("attachment")
+    if upload.task_id is not None:
+        try:
+            readable_task(tx, access, upload.task_id)
+        except Refusal as refusal:
+            raise not_found("attachment") from refusal
+    elif upload.made_by != actor_of(tx, access).party_id:
+        raise not_found("attachment")
+    return attachments_by_id(tx, access, (file_id,))[0]

@@ -57,7 +57,7 @@ def plan_tasks(
     known = {task.id for task in near}
     for task, one in zip(made, new, strict=True):
         named = tuple(_dependency(other, made, known) for other in one.dependencies)
-        set_dependencies(tx, access, author, task, named)
+        set_dependencies(tx, access.as_system(), task, named)
     for task in made:
         publish(tx, access, "task.created", task)
     return made

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from carrel.kernel import Access, Code, Refusal, invalid
+from carrel.kernel import Access, Code, Refusal, Shape, invalid
 from carrel.kernel.limits import RESPONSE_RECIPIENTS_MAX, RESPONSE_REQUEST_CHARS_MAX, RESPONSE_REQUEST_HOURS
 from carrel.runs import Rules
 from carrel.storage import Tx
@@ -13,7 +13,6 @@ from carrel.work.fanout import Recipient
 from carrel.work.notice_store import ResponseRequest
 from carrel.work.notices import News, tell
 from carrel.work.permissions import Actor, readable_task
-from carrel.work.shapes import Shape
 
 _MS_PER_HOUR = 3_600_000
 

@@ -60,18 +60,12 @@ class RunEnds(StepDuty[RunEnd]):
     name = "task_run_ends"
     bell = RUN_ENDS
     items_max = TASK_RUN_ENDS_AT_A_TIME
+    next_due = staticmethod(notice_store.next_run_end_due)
+    take = staticmethod(notice_store.run_ends_due)
 
     def __init__(self, db: Database, rules: Rules) -> None:
         super().__init__(db)
         self._rules = rules
-
-    def next_due(self, tx: Tx) -> int | None:
-        """Return when the end of a run is next to be handled."""
-        return notice_store.next_run_end_due(tx)
-
-    def take(self, tx: Tx, limit: int) -> list[RunEnd]:
-        """Return runs whose end is to be handled."""
-        return notice_store.run_ends_due(tx, limit)
 
     def advance(self, tx: Tx, item: RunEnd) -> None:
         """Handle the end of one run, if no other server has done so."""

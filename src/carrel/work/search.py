@@ -1,15 +1,14 @@
 """Finding tasks by words: a bounded scan that counts where the words occur."""
 
-from itertools import islice
-
 from msgspec import structs
 
 from carrel.kernel import Access
 from carrel.kernel.limits import TASK_SEARCH_PAGE_ROWS, TASK_SEARCH_ROWS_MAX
 from carrel.storage import Tx
+from carrel.visibility import tasks_seen
 from carrel.work import store
 from carrel.work.model import Searchable
-from carrel.work.permissions import actor_of, may_read
+from carrel.work.permissions import actor_of
 from carrel.work.shapes import TaskShape, task_shapes
 
 # A match counts most in the title, least in the reason why a task is blocked.
@@ -41,10 +40,12 @@ def _score(task: Searchable, wanted: str) -> float:
 
 
 def _found(tx: Tx, access: Access, scores: dict[str, float], limit: int) -> list[FoundTask]:
-    actor = actor_of(tx, access)
+    # Refuses whoever has nothing to do with tasks.
+    actor_of(tx, access)
     ranked = sorted(scores, key=lambda task_id: (scores[task_id], task_id), reverse=True)
-    tasks = (store.task_by_id(tx, access, task_id) for task_id in ranked)
-    readable = list(islice((task for task in tasks if task and may_read(tx, access, actor, task)), limit))
+    seen = tasks_seen(tx, access, ranked)
+    best = [task_id for task_id in ranked if task_id in seen][:limit]
+    readable = sorted(store.tasks_by_id(tx, access, best), key=lambda task: best.index(task.id))
     return [
         FoundTask(**structs.asdict(shape), score=round(scores[shape.id], 3))
         for shape in task_shapes(tx, access, readable)

@@ -3,11 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from msgspec import Struct
-
 from carrel.journal import Entry
-from carrel.kernel import Access, iso
-from carrel.records import AttachmentHead, attachment_heads
+from carrel.kernel import Access, Shape
+from carrel.records import FileShape, attachment_heads
 from carrel.storage import Tx
 from carrel.topics import PRIORITIES
 from carrel.work import store
@@ -15,10 +13,6 @@ from carrel.work.directory import Directory, first_name
 from carrel.work.model import BoardStatus, CreatedBy, Party, PartyKind, Status, Task
 
 ActivityType = Literal["created", "moved", "assigned", "unassigned", "updated", "message", "run", "session"]
-
-
-class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A value with camelCase names on the wire."""
 
 
 class TaskShape(Shape, frozen=True, kw_only=True):
@@ -41,7 +35,7 @@ class TaskShape(Shape, frozen=True, kw_only=True):
     priority_label: str
     assigned_user_ids: list[str]
     assigned_agent_ids: list[str]
-    tags: list[str]
+    tags: tuple[str, ...]
     due_date: str | None
     snoozed_until: str | None
     pinned: bool
@@ -62,16 +56,6 @@ class MentionShape(Shape, frozen=True, kw_only=True):
 
     kind: PartyKind
     id: str
-
-
-class FileShape(Shape, frozen=True, kw_only=True):
-    """A file that came with a message."""
-
-    id: str
-    file_name: str
-    mime_type: str
-    size_bytes: int
-    sha256: str
 
 
 class ThreadMessage(Shape, frozen=True, kw_only=True):
@@ -116,38 +100,12 @@ def task_shapes(tx: Tx, access: Access, tasks: list[Task]) -> list[TaskShape]:
 
 
 def _task(task: Task, assignees: list[Party], dependencies: list[str]) -> TaskShape:
-    return TaskShape(
-        id=task.id,
-        space_id=task.space_id,
-        topic_id=task.topic_id,
-        goal_id=task.goal_id,
-        plan_id=task.plan_id,
-        parent_id=task.parent_id,
-        task_index=task.task_index,
+    return TaskShape.of(
+        task,
         dependencies=dependencies,
-        title=task.title,
-        description=task.description,
-        status=task.status,
-        board_status=task.board_status,
-        blocked_reason=task.blocked_reason,
-        priority=task.priority,
         priority_label=PRIORITIES[task.priority - 1],
         assigned_user_ids=[party.party_id for party in assignees if party.kind == "user"],
         assigned_agent_ids=[party.party_id for party in assignees if party.kind == "agent"],
-        tags=list(task.tags),
-        due_date=iso(task.due_date),
-        snoozed_until=iso(task.snoozed_until),
-        pinned=task.pinned,
-        color=task.color,
-        sort_index=task.sort_index,
-        digest=task.digest,
-        digest_updated_at=iso(task.digest_updated_at),
-        metadata=task.metadata,
-        created_by=task.created_by,
-        created_at=iso(task.created_at) or "",
-        updated_at=iso(task.updated_at) or "",
-        last_message_at=iso(task.last_message_at),
-        archived_at=iso(task.archived_at),
     )
 
 
@@ -157,28 +115,15 @@ def thread_messages(tx: Tx, access: Access, entries: Iterable[Entry], directory:
     named = tuple(name for entry in kept for name in entry.attachment_ids)
     files = {file.id: file for file in attachment_heads(tx, access, named)} if named else {}
     return [
-        ThreadMessage(
-            id=entry.id,
-            seq=entry.seq,
-            role=entry.role,
-            author_kind=entry.author_kind,
+        ThreadMessage.of(
+            entry,
             author_id=author_id(entry),
             author_name=author_name(entry, directory),
-            content=entry.content,
             mentions=[MentionShape(**each) for each in (entry.details or {}).get("mentions", [])],
-            attachments=[file_shape(file) for name in entry.attachment_ids if (file := files.get(name)) is not None],
-            run_id=entry.run_id,
-            created_at=iso(entry.created_at) or "",
+            attachments=[files[name].shown() for name in entry.attachment_ids if name in files],
         )
         for entry in kept
     ]
-
-
-def file_shape(file: AttachmentHead) -> FileShape:
-    """Return a file as surfaces show it."""
-    return FileShape(
-        id=file.id, file_name=file.name, mime_type=file.mime_type, size_bytes=file.size_bytes, sha256=file.sha256
-    )
 
 
 def author_id(entry: Entry) -> str:
@@ -196,13 +141,11 @@ def author_name(entry: Entry, directory: Directory) -> str:
 def activity_shape(entry: Entry) -> Activity:
     """Return an entry of a task's activities."""
     details = entry.details or {}
-    return Activity(
-        id=entry.id,
-        seq=entry.seq,
+    return Activity.of(
+        entry,
         type=details["activity"],
         actor_kind=entry.author_kind,
         actor_id=author_id(entry),
         summary=entry.content,
         data=details["data"],
-        created_at=iso(entry.created_at) or "",
     )

@@ -8,7 +8,7 @@ from msgspec import structs
 from carrel.journal import json_text
 from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx, json_column
-from carrel.topics import seen_tasks
+from carrel.visibility import seen_tasks
 from carrel.work.model import Party, PartyKind, Searchable, Task, TaskFilter, statuses_meant
 
 TASK_TABLE = Table(
@@ -47,10 +47,7 @@ def hold_task(tx: Tx, access: Access, task_id: str) -> Task | None:
 
 def tasks_by_id(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[Task]:
     """Return those of the tasks that exist."""
-    names: dict[str, object] = {f"id_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
-    if not names:
-        return []
-    return TASK_TABLE.rows(tx.all(f"{_SELECT} AND id IN ({', '.join(f':{name}' for name in names)})", access, **names))
+    return TASK_TABLE.among(tx, access, "id", task_ids)
 
 
 def chat_task(tx: Tx, access: Access) -> Task | None:
@@ -160,15 +157,9 @@ def parties_of(tx: Tx, access: Access, task_id: str) -> list[Party]:
 
 def assignees_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, list[Party]]:
     """Return the assignees of several tasks, by task, the first assigned first."""
-    names: dict[str, object] = {f"id_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
-    if not names:
-        return {}
-    sql = (
-        f"{_SELECT_PARTY} AND task_id IN ({', '.join(f':{name}' for name in names)}) AND assigned_at IS NOT NULL "
-        "ORDER BY assigned_at, kind, party_id"
-    )
+    assigned = "AND assigned_at IS NOT NULL ORDER BY assigned_at, kind, party_id"
     found: dict[str, list[Party]] = {}
-    for party in _PARTIES.rows(tx.all(sql, access, **names)):
+    for party in _PARTIES.among(tx, access, "task_id", task_ids, assigned):
         found.setdefault(party.task_id, []).append(party)
     return found
 
@@ -264,7 +255,8 @@ def replace_dependencies(tx: Tx, access: Access, task_id: str, others: Iterable[
     )
 
 
-def task_of_run(tx: Tx, access: Access, run_id: str) -> tuple[str | None, bool]:
-    """Return the id of the task that a run belongs to, and whether the run is a tick of an auto run."""
-    row = tx.one("SELECT task_id, auto_run_id FROM runs WHERE account_id = :account AND id = :id", access, id=run_id)
-    return (row[0], row[1] is not None) if row else (None, False)
+def task_of_run(tx: Tx, access: Access, run_id: str) -> tuple[str | None, bool, bool]:
+    """Return the id of the task that a run belongs to, whether it is a tick of an auto run, and limited to spaces."""
+    sql = "SELECT task_id, auto_run_id, space_ids FROM runs WHERE account_id = :account AND id = :id"
+    row = tx.one(sql, access, id=run_id)
+    return (row[0], row[1] is not None, row[2] is not None) if row else (None, False, False)

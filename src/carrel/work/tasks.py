@@ -16,6 +16,7 @@ from carrel.kernel.limits import (
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.topics import read_priority
+from carrel.visibility import tasks_seen
 from carrel.work import store
 from carrel.work.activities import publish, record
 from carrel.work.assignments import Parties, assign, leaves_inbox_as, named_parties, replace_assignees
@@ -33,7 +34,7 @@ from carrel.work.model import (
     statuses_meant,
 )
 from carrel.work.moves import Moved, enter_status, move_held, refuse_chat, require_expected
-from carrel.work.permissions import Actor, actor_of, may_read, readable_task
+from carrel.work.permissions import Actor, actor_of, readable_task
 from carrel.work.places import place_of_changed, place_of_new, take_entries_along
 
 _ID = re.compile(Grammar.CLIENT_ID)
@@ -60,7 +61,7 @@ def create_task(tx: Tx, access: Access, new: NewTask, rules: Rules) -> Task:
         store.subscribe(tx, access, task.id, *actor.party)
     if directory.orchestrator is not None:
         store.subscribe(tx, access, task.id, "agent", directory.orchestrator)
-    set_dependencies(tx, access, actor, task, new.dependencies)
+    set_dependencies(tx, access, task, new.dependencies)
     record(tx, access, actor, task, "created", f"{actor.name} created the task.")
     publish(tx, access, "task.created", task)
     first = status if status in NEEDS_ASSIGNEE else None
@@ -94,7 +95,7 @@ def insert_new(tx: Tx, access: Access, actor: Actor, new: NewTask, **place: Any)
     task = Task(
         id=new.id or tx.new_id("task"),
         seq=tx.tick(),
-        parent_id=_parent(tx, access, actor, new.parent_id),
+        parent_id=_parent(tx, access, new.parent_id),
         title=new.title,
         description=new.description,
         status="inbox",
@@ -114,7 +115,7 @@ def insert_new(tx: Tx, access: Access, actor: Actor, new: NewTask, **place: Any)
         **place,
     )
     if not store.insert_task(tx, access, task):
-        raise Refusal(Code.CONFLICT, f"There is a task with the id {task.id} already.", field="id")
+        raise Refusal.of_taken_id(task.id)
     return task
 
 
@@ -140,13 +141,13 @@ def _change_fields(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
         given["priority"] = read_priority(change.priority)
     given |= place_of_changed(tx, access, task, change)
     if change.parent_id is not UNSET:
-        given["parent_id"] = _parent(tx, access, actor, change.parent_id, task_id=task.id)
+        given["parent_id"] = _parent(tx, access, change.parent_id, task_id=task.id)
     if change.blocked_reason is not UNSET and task.status == "blocked" and change.status in (UNSET, "blocked"):
         given["blocked_reason"] = change.blocked_reason or REASON_NOT_GIVEN
     if "metadata" in given:
         _check_metadata(given["metadata"])
     different = {name: value for name, value in given.items() if getattr(task, name) != value}
-    if change.dependencies is not UNSET and set_dependencies(tx, access, actor, task, change.dependencies):
+    if change.dependencies is not UNSET and set_dependencies(tx, access, task, change.dependencies):
         different["seq"] = task.seq
     if not different:
         return task
@@ -191,7 +192,7 @@ def _change_status(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
     return structs.replace(moved, changed=True)
 
 
-def set_dependencies(tx: Tx, access: Access, actor: Actor, task: Task, others: tuple[str, ...]) -> bool:
+def set_dependencies(tx: Tx, access: Access, task: Task, others: tuple[str, ...]) -> bool:
     """Set what a task depends on; False when that changes nothing. A circle is refused."""
     wanted = tuple(sorted(set(others)))
     if list(wanted) == store.dependencies_of(tx, access, [task.id]).get(task.id, []):
@@ -199,7 +200,7 @@ def set_dependencies(tx: Tx, access: Access, actor: Actor, task: Task, others: t
     if len(wanted) > TASK_DEPENDENCIES_MAX:
         message = f"A task has at most {TASK_DEPENDENCIES_MAX} dependencies."
         raise Refusal(Code.LIMIT_REACHED, message, field="dependencies")
-    known = {other.id for other in store.tasks_by_id(tx, access, wanted) if may_read(tx, access, actor, other)}
+    known = {other.id for other in store.tasks_by_id(tx, access, tasks_seen(tx, access, wanted))}
     for other in wanted:
         if other not in known:
             raise invalid("dependencies", f"There is no task '{other[:80]}'.")
@@ -222,12 +223,12 @@ def _refuse_circle(tx: Tx, access: Access, task_id: str, others: tuple[str, ...]
 
 
 def _parent(
-    tx: Tx, access: Access, actor: Actor, parent_id: str | UnsetType | None, *, task_id: str | None = None
+    tx: Tx, access: Access, parent_id: str | UnsetType | None, *, task_id: str | None = None
 ) -> str | None:  # fmt: skip
     """Return the id of the parent that a task gets; a circle is refused, and nesting that is too deep."""
     if not parent_id:
         return None
-    above: Task | None = _other(tx, access, actor, parent_id, "parentId")
+    above: Task | None = _other(tx, access, parent_id, "parentId")
     # Bounded, for two changes at once may have closed a circle somewhere above.
     for _ in range(TASK_DEPTH_MAX):
         if above is None:
@@ -238,9 +239,9 @@ def _parent(
     raise Refusal(Code.LIMIT_REACHED, f"Tasks are nested at most {TASK_DEPTH_MAX} deep.", field="parentId")
 
 
-def _other(tx: Tx, access: Access, actor: Actor, task_id: str, field: str) -> Task:
+def _other(tx: Tx, access: Access, task_id: str, field: str) -> Task:
     task = store.task_by_id(tx, access, task_id)
-    if task is None or not may_read(tx, access, actor, task):
+    if task is None or not tasks_seen(tx, access, [task_id]):
         raise invalid(field, f"There is no task '{task_id[:80]}'.")
     return task
 
@@ -255,24 +256,23 @@ def list_tasks(
     tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None, limit: int
 ) -> list[Task]:  # fmt: skip
     """Return the tasks that the caller may read, newest first, below the (time of creation, id) of another."""
-    actor = actor_of(tx, access)
+    # Refuses whoever has nothing to do with tasks.
+    actor_of(tx, access)
     if wanted.assignee_id is not None:
         wanted = structs.replace(wanted, assignee_id=Directory(tx, access).party_id(wanted.assignee_id))
-    own = structs.replace(access, space_ids=("*",) if actor.is_orchestrator else actor.spaces)
-    return store.tasks_newest_first(tx, own, wanted, before=before, limit=limit)
+    return store.tasks_newest_first(tx, access, wanted, before=before, limit=limit)
 
 
 def reorder_tasks(
     tx: Tx, access: Access, ordered_ids: tuple[str, ...], *, topic_id: str | None = None, status: str | None = None
 ) -> None:  # fmt: skip
     """Put tasks into an order, optionally all of one topic or status, keeping their places among all others."""
-    actor = actor_of(tx, access)
-    actor.require("change")
+    actor_of(tx, access).require("change")
     statuses = None if status is None else statuses_meant(status)
-    tasks = {task.id: task for task in store.tasks_by_id(tx, access, ordered_ids)}
+    tasks = {task.id: task for task in store.tasks_by_id(tx, access, tasks_seen(tx, access, ordered_ids))}
     for task_id in ordered_ids:
         task = tasks.get(task_id)
-        if task is None or task.is_chat or not may_read(tx, access, actor, task):
+        if task is None or task.is_chat:
             raise not_found("task")
         if topic_id is not None and task.topic_id != topic_id:
             raise invalid("orderedIds", f"{task_id} does not belong to that topic.")

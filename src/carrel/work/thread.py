@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from carrel.journal import Entry, NewEntry, append_entry, entries_of_run, entries_of_task
-from carrel.kernel import Access, Code, Provenance, Refusal, invalid, iso
+from carrel.kernel import Access, Code, Provenance, Refusal, Shape, invalid, iso
 from carrel.kernel.limits import MESSAGE_CHARS_MAX
 from carrel.records import use_files
 from carrel.runs import Rules
@@ -13,13 +13,12 @@ from carrel.storage import Tx
 from carrel.topics import messages_of_topic, readable_topic
 from carrel.work import notice_store, store
 from carrel.work.activities import publish
-from carrel.work.audience import audience_of
 from carrel.work.directory import Directory
 from carrel.work.mentions import Mention, read_mentions
 from carrel.work.model import CLOSING, Task
-from carrel.work.notices import News, Notified, tell
+from carrel.work.notices import News, Notified, audience_of, tell
 from carrel.work.permissions import Actor, readable_task
-from carrel.work.shapes import Activity, Shape, TaskShape, ThreadMessage, activity_shape, task_shape, thread_messages
+from carrel.work.shapes import Activity, TaskShape, ThreadMessage, activity_shape, task_shape, thread_messages
 
 
 class Posted(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ import pytest
 from a2a.types import Part
 
 from carrel.bridge import A2aClient, Refused
-from carrel.main.cli.a2a.credentials import token_for
+from carrel.main.cli.a2a import token_for
 from tests.bridge.tiny_server import Frames, Raw, TinyServer
 from tests.main.cli.conftest import Carrel
 from tests.scripted_gateway import Gate

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.bridge.tiny_server import TinyServer
+from tests.bridge.tiny_server import Raw, TinyServer
 from tests.main.cli.conftest import Carrel
 
 
@@ -47,3 +47,10 @@ def test_a_file_that_is_there_is_not_overwritten(at: Carrel, server: TinyServer,
 def test_an_unknown_artifact_is_told_as_such(at: Carrel, server: TinyServer) -> None:
     serve(server)
     assert "There is no artifact 'run_1.8'" in at("artifacts", "get", "run_1.8").err
+
+
+def test_an_artifact_on_the_terminal_cannot_act_on_it(on_terminal: Carrel, server: TinyServer) -> None:
+    serve(server)
+    server.answers("GET", "/api/artifacts/run_1.7/content", Raw("\x1b]0;evil\x07 \u202egpj".encode()))
+    shown = on_terminal("artifacts", "get", "run_1.7", "--output", "-").out
+    assert shown == "\ufffd]0;evil\ufffd \ufffdgpj\n"

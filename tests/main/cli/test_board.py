@@ -22,6 +22,15 @@ def test_spaces_alone_lists_them_with_what_each_sees(at: Carrel, server: TinySer
     assert json.loads(at("spaces", "list", "--json").out) == {"spaces": [SPACE]}
 
 
+def test_all_pages_of_spaces_are_listed(at: Carrel, server: TinyServer) -> None:
+    first, last = (
+        {"spaces": [SPACE], "nextCursor": "abcd"},
+        {"spaces": [SPACE | {"id": "space-late"}], "nextCursor": None},
+    )
+    server.does("GET", "/api/spaces", lambda asked: (200, last if asked.query.get("cursor") == "abcd" else first))
+    assert [line.split("\t")[0] for line in at("spaces").out.splitlines()] == ["space-work", "space-late"]
+
+
 def test_spaces_are_created_connected_and_removed(at: Carrel, server: TinyServer) -> None:
     server.answers("POST", "/api/spaces", {"space": SPACE}, status=201)
     server.answers("PATCH", "/api/spaces/space-work/connectivity", {"space": SPACE})

@@ -22,6 +22,11 @@ def model() -> Iterator[ScriptedChat]:
         yield server
 
 
+def written_in(home: Path) -> Path:
+    """The settings file of a home on which nothing else is set."""
+    return home / ".carrel" / "carrel.toml"
+
+
 def connect(folder: Path, *words: str, **environment: str) -> Ended:
     """Run the command in a folder that is also its home."""
     whole = [str(CARREL), "connect", *words]
@@ -39,9 +44,9 @@ def test_one_command_leads_from_an_empty_home_to_the_first_answer(tmp_path: Path
     assert "speaks chat; it lists 1 model." in done.err
     assert "+[gateway.default]" in done.err
     assert "11 tokens in, 7 out" in done.err
-    gateway = load(tmp_path / "carrel.toml", {}, {}).settings.gateway["default"]
+    gateway = load(written_in(tmp_path), {}, {}).settings.gateway["default"]
     assert (gateway.kind, gateway.base_url, gateway.model) == ("chat", model.base_url, MODEL)
-    assert (tmp_path / "carrel.toml").stat().st_mode & 0o077 == 0
+    assert written_in(tmp_path).stat().st_mode & 0o077 == 0
 
 
 def test_on_a_terminal_it_asks_which_server_and_whether_to_write(tmp_path: Path, model: ScriptedChat) -> None:
@@ -57,9 +62,9 @@ def test_on_a_terminal_it_asks_which_server_and_whether_to_write(tmp_path: Path,
     os.close(terminal)
     said = done.stdout + done.stderr
     assert "Which server (ollama, lmstudio" in said
-    assert "Write carrel.toml? [Y/n]" in said
+    assert f"Write {written_in(tmp_path)}? [Y/n]" in said
     assert (done.returncode, "Nothing was changed." in said) == (1, True)
-    assert not (tmp_path / "carrel.toml").exists()
+    assert not written_in(tmp_path).exists()
 
 
 def test_a_running_server_takes_the_model_up_without_a_restart(
@@ -79,7 +84,7 @@ def test_a_key_is_named_in_the_file_and_never_written_there(tmp_path: Path, mode
     model.script(PROBED, text("Thank you."))
     done = connect(tmp_path, model.base_url, "--key-env", "MY_KEY", MY_KEY="secret-0123456789")
     assert done.code == 0, done.err
-    written = (tmp_path / "carrel.toml").read_text()
+    written = written_in(tmp_path).read_text()
     assert ('api_key_env = "MY_KEY"' in written, "secret" in written + done.out + done.err) == (True, False)
     assert model.requests[-1].headers["authorization"] == "Bearer secret-0123456789"
 
@@ -87,7 +92,7 @@ def test_a_key_is_named_in_the_file_and_never_written_there(tmp_path: Path, mode
 def test_a_server_that_does_not_answer_changes_nothing(tmp_path: Path) -> None:
     done = connect(tmp_path, "http://127.0.0.1:9")
     assert (done.code, "127.0.0.1:9" in done.err) == (3, True)
-    assert not (tmp_path / "carrel.toml").exists()
+    assert not written_in(tmp_path).exists()
 
 
 def test_a_wrong_name_is_told_with_the_nearest(tmp_path: Path) -> None:
@@ -106,8 +111,9 @@ def test_the_settings_are_read_again_on_a_signal(start: Start, model: ScriptedCh
     table = f'[gateway.default]\nkind = "chat"\nbase_url = "{model.base_url}"\nmodel = "m"\n'
     (server.folder / "carrel.toml").write_text(table)
     model.script(text("Heard."))
+    changed = [f"gateway.default.{field}" for field in ("kind", "base_url", "model")]
     with server.client() as client:
-        assert client.post("/api/settings/reload").json() == {"changed": ["gateway.default"], "needRestart": []}
+        assert client.post("/api/settings/reload").json() == {"changed": changed, "needRestart": []}
         (server.folder / "carrel.toml").write_text(f"[runs]\nattempts_max = 2\n{table}")
         assert client.post("/api/settings/reload").json() == {"changed": [], "needRestart": ["runs.attempts_max"]}
         (server.folder / "carrel.toml").write_text("nonsense = 1\n")

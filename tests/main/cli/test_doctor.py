@@ -80,7 +80,7 @@ def test_doctor_with_wrong_settings_names_them(carrel: Carrel, clean_machine: Pa
 def test_init_writes_a_file_that_changes_nothing_and_overwrites_only_when_forced(
     carrel: Carrel, clean_machine: Path
 ) -> None:
-    path = clean_machine / "carrel.toml"
+    path = clean_machine / ".carrel" / "carrel.toml"
     assert carrel("init").code == 0
     assert path.stat().st_mode & 0o777 == 0o600
     again = carrel("init")

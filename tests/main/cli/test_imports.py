@@ -1,25 +1,42 @@
 """`carrel import`: what is read from other programs, what is sent, and that importing again adds nothing."""
 
 import json
+import os
 import sqlite3
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from carrel.main.cli import imports
-from tests.bridge.board_stand_in import StandIn
-from tests.bridge.tiny_server import TinyServer
+from tests.bridge.road import Road, road_to
+from tests.harness.elapsing import Elapsing
+from tests.harness.process import RunningServer, servers_in
 from tests.main.cli.conftest import Carrel
 
 Json = dict[str, Any]
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """A server that sorts nothing by itself."""
+    with servers_in(tmp_path_factory.mktemp("served")) as start:
+        yield start(CARREL_CLASSIFIER__MODE="off")
+
+
 @pytest.fixture
-def board(server: TinyServer) -> StandIn:
-    return StandIn(server)
+def board(served: RunningServer) -> Iterator[Road]:
+    """The road to an empty board."""
+    with road_to(served) as road:
+        yield road
+
+
+@pytest.fixture
+def at(carrel: Carrel, board: Road) -> Carrel:
+    """Run a command against that board."""
+    return lambda *words, stdin="": carrel(*words, "--url", board.url, "--token", board.token, stdin=stdin)
 
 
 def write_lines(path: Path, *lines: Json | str) -> Path:
@@ -51,19 +68,21 @@ def claude_home(home: Path) -> Path:
     return home / ".claude"
 
 
-def test_the_transcripts_of_claude_become_entries_once(at: Carrel, board: StandIn, tmp_path: Path) -> None:
+def test_the_transcripts_of_claude_become_entries_once(at: Carrel, board: Road, tmp_path: Path) -> None:
     claude_home(tmp_path)
     done = at("import", "claude")
     assert (done.code, done.out) == (0, "")
     asked, answered = board.entries
-    assert asked == {
+    sent = {
         "type": "conversation",
         "content": "how many sheep?",
         "agentId": "user",
-        "source": {"channel": "claude", "sessionKey": "claude:s1", "messageId": "u1"},
         "idempotencyKey": "claude:s1:u1",
         "createdAt": "2026-02-08T09:01:00.000Z",
     }
+    assert sent.items() <= asked.items()
+    source = {"channel": "claude", "sessionKey": "claude:s1", "messageId": "u1"}
+    assert source.items() <= asked["source"].items()
     assert (answered["agentId"], answered["content"]) == ("claude", "Twelve.")
     assert done.err.splitlines() == [
         "2 of 2 entries sent",
@@ -124,7 +143,7 @@ TALK = [
 
 
 def test_the_sessions_of_openclaw_become_entries_without_what_was_edited(
-    at: Carrel, board: StandIn, tmp_path: Path
+    at: Carrel, board: Road, tmp_path: Path
 ) -> None:
     openclaw_home(tmp_path, TALK)
     assert at("import", "openclaw").code == 0
@@ -159,7 +178,7 @@ def test_compressed_messages_are_read_where_that_is_possible_and_counted_elsewhe
     assert any("zstandard" in reason for reason in counted["skipped"]) is not installed
 
 
-def test_the_files_of_older_versions_of_openclaw_are_read(at: Carrel, board: StandIn, tmp_path: Path) -> None:
+def test_the_files_of_older_versions_of_openclaw_are_read(at: Carrel, board: Road, tmp_path: Path) -> None:
     folder = tmp_path / "claw" / "agents" / "main" / "sessions"
     write_lines(folder / "s1.jsonl", *TALK)
     write_lines(folder / "lost.jsonl", turn("x1", None, "user", "hello"))
@@ -184,7 +203,7 @@ def test_a_missing_folder_is_named(carrel: Carrel, program: str) -> None:
     assert (done.code, f".{program}" in done.err) == (1, True)
 
 
-def test_lines_of_a_file_are_stored_once_each_also_equal_ones(at: Carrel, board: StandIn, tmp_path: Path) -> None:
+def test_lines_of_a_file_are_stored_once_each_also_equal_ones(at: Carrel, board: Road, tmp_path: Path) -> None:
     line = {"type": "note", "content": "remember", "source": {"sessionKey": "s"}}
     path = write_lines(tmp_path / "notes.jsonl", line, line, "", line | {"idempotencyKey": "mine"})
     for _ in range(2):
@@ -196,7 +215,11 @@ def test_lines_of_a_file_are_stored_once_each_also_equal_ones(at: Carrel, board:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "is not valid JSON."),
+        ("{", "is not valid JSON ("),
+        ("[" * 100_000, "is not valid JSON ("),
+        ('{"type": "note", "content": "x", "createdAt": Infinity}', "is not valid JSON ("),
+        ('{"type": "note", "content": "x", "createdAt": 1e999}', "is not valid JSON ("),
+        ('{"type": "note", "content": "x", "source": "s"}', "source must be an object."),
         ("[]", "must be a JSON object."),
         ('{"type": "shout", "content": "x"}', "type must be one of"),
         ('{"type": "note"}', "content must be a string."),
@@ -204,7 +227,7 @@ def test_lines_of_a_file_are_stored_once_each_also_equal_ones(at: Carrel, board:
     ],
 )
 def test_a_wrong_line_is_named_before_anything_is_sent(
-    at: Carrel, board: StandIn, tmp_path: Path, line: str, words: str
+    at: Carrel, board: Road, tmp_path: Path, line: str, words: str
 ) -> None:
     path = write_lines(tmp_path / "notes.jsonl", {"type": "note", "content": "good"}, line)
     done = at("import", "jsonl", str(path))
@@ -214,17 +237,32 @@ def test_a_wrong_line_is_named_before_anything_is_sent(
     assert board.entries == []
 
 
-def test_much_is_sent_in_pieces_with_progress(at: Carrel, board: StandIn, tmp_path: Path) -> None:
+def test_lines_of_a_transcript_that_no_json_can_be_are_left_out(at: Carrel, board: Road, tmp_path: Path) -> None:
+    good = said_in_claude("user", "how many sheep?", "u1", timestamp=1e17)
+    wrong = ("[" * 100_000, '{"type": "user", "timestamp": Infinity}', '{"type": "user", "timestamp": 1e999}')
+    write_lines(tmp_path / ".claude" / "projects" / "-work" / "s1.jsonl", *wrong, good)
+    done = at("import", "claude", str(tmp_path / ".claude"))
+    assert (done.code, "Left out: 3 unreadable lines." in done.err) == (0, True), done.err
+    assert [entry["content"] for entry in board.entries] == ["how many sheep?"]
+
+
+def test_a_pipe_is_refused_instead_of_waited_for(carrel: Carrel, tmp_path: Path) -> None:
+    pipe = tmp_path / "notes.jsonl"
+    os.mkfifo(pipe)
+    done = carrel("import", "jsonl", str(pipe))
+    assert done.code == 1
+    assert done.err.startswith(f"{pipe} cannot be read (not a regular file)")
+
+
+def test_much_is_sent_in_pieces_with_progress(at: Carrel, board: Road, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "notes.jsonl", *({"type": "note", "content": str(n)} for n in range(250)))
     done = at("import", "jsonl", str(path))
     assert done.err.splitlines()[:3] == [f"{sent} of 250 entries sent" for sent in (100, 200, 250)]
     assert [entry["content"] for entry in board.entries] == [str(n) for n in range(250)]
 
 
-def test_a_server_without_room_is_asked_again(
-    at: Carrel, board: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(imports, "RETRY_SECONDS", 0)
+def test_a_server_without_room_is_asked_again(at: Carrel, board: Road, tmp_path: Path, elapsing: Elapsing) -> None:
+    elapsing.skip_pauses()
     board.refuse("one", 429, times=3)
     path = write_lines(tmp_path / "notes.jsonl", {"type": "note", "content": "one"})
     assert at("import", "jsonl", str(path)).code == 0

@@ -12,6 +12,7 @@ TOLD = {
     "title": "main failed: Print the \x1b[31mlist",
     "body": "The printer has no paper.",
     "runId": "run_1",
+    "taskId": None,
     "sessionKey": "agent:main:main",
     "createdAt": iso(SystemClock().now_ms()),
     "readAt": None,
@@ -19,10 +20,11 @@ TOLD = {
 
 
 def test_the_list_shows_what_is_new_and_can_keep_to_that(at: Carrel, server: TinyServer) -> None:
-    read = TOLD | {"id": "ntf_0", "readAt": TOLD["createdAt"]}
+    read = TOLD | {"id": "ntf_0", "readAt": TOLD["createdAt"], "taskId": "task_1"}
     server.answers("GET", "/api/notifications", {"notifications": [TOLD, read], "unreadCount": 1})
     lines = at("notifications", "list").out.splitlines()
     assert [line.split("\t")[:2] for line in lines] == [["ntf_1", "new"], ["ntf_0", "read"]]
+    assert [line.split("\t")[3] for line in lines] == ["run_1", "task_1"], "the task, where it is about one"
     assert "\x1b" not in lines[0]
     at("notifications", "list", "--unread", "--limit", "3")
     assert [asked.query for asked in server.asked] == [{"limit": "50"}, {"unread": "1", "limit": "3"}]

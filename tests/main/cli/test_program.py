@@ -34,7 +34,9 @@ def test_every_published_command_is_there() -> None:
         *(f"runs {verb}" for verb in ("list", "show", "wait", "answer", "cancel", "retry", "why", "receipt")),
         "runs compare",
         *(f"token {verb}" for verb in ("create", "list", "revoke")),
-        *(f"agents {verb}" for verb in ("list", "show", "create", "update", "disable")),
+        *(f"agents {verb}" for verb in ("list", "show", "create", "update", "disable", "enable", "delete")),
+        *(f"users {verb}" for verb in ("list", "create", "update", "delete")),
+        "token renew", "whoami", "env",
     }  # fmt: skip
     assert published <= names
 
@@ -55,7 +57,10 @@ def test_wrong_usage_ends_with_2(carrel: Carrel, words: tuple[str, ...]) -> None
     [
         (("sesions",), "there is no command 'sesions'; did you mean sessions?"),
         (("runs", "lst"), "there is no command 'lst'; did you mean list?"),
-        (("runs", "list", "--stat", "failed", "--lmit", "3"), "'--lmit' is not known here; did you mean --limit?"),
+        (("runs", "list", "--lmit", "3"), "'--lmit' is not known here; did you mean --limit?"),
+        # An option is not abbreviated: this would be the token.
+        (("runs", "list", "--to", "main"), "'--to' is not known here; did you mean --token?"),
+        (("sessions", "--arch"), "'--arch' is not known here; did you mean --archived?"),
     ],
 )
 def test_a_wrong_word_is_told_with_the_nearest(carrel: Carrel, words: tuple[str, ...], hint: str) -> None:
@@ -78,7 +83,8 @@ def test_every_example_is_one_of_its_command_and_can_be_parsed() -> None:
     for name, lines in EXAMPLES.items():
         for line in lines:
             assert f"carrel {name}".removesuffix(" list") in line
-            words = shlex.split(line.removeprefix("source <(").removesuffix(" | source").removesuffix(")"))
+            command = line.removeprefix("source <(").removesuffix(" | source").removesuffix(")")
+            words = shlex.split(command.removeprefix('eval "$(').removesuffix(')"'))
             parser().parse_args(arranged(words[1:], lists=_LISTS))
 
 
@@ -102,16 +108,17 @@ def test_wrong_usage_is_told_as_json_where_json_was_asked_for(carrel: Carrel) ->
 
 
 def test_up_and_open_say_where_a_running_server_is(
-    carrel: Carrel, clean_machine: Path, monkeypatch: pytest.MonkeyPatch
+    carrel: Carrel, server: TinyServer, clean_machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    server.answers("GET", "/api/auth/me", {})
     data_dir = clean_machine / ".carrel"
     assert (carrel("open").code, "carrel up" in carrel("open").err) == (3, True)
     data_dir.mkdir(exist_ok=True)
-    (data_dir / "server.json").write_text(json.dumps({"url": "http://127.0.0.1:7", "pid": os.getpid()}))
+    (data_dir / "server.json").write_text(json.dumps({"url": server.url, "pid": os.getpid()}))
     (data_dir / "owner_token").write_text("crl_owner_1_x\n")
-    assert carrel("up").out == "http://127.0.0.1:7/#token=crl_owner_1_x\n"
+    assert carrel("up").out == f"{server.url}/#token=crl_owner_1_x\n"
     monkeypatch.setattr("webbrowser.open", lambda _: False)
-    assert carrel("open").out == "http://127.0.0.1:7/#token=crl_owner_1_x\n"
+    assert carrel("open").out == f"{server.url}/#token=crl_owner_1_x\n"
 
 
 def test_with_json_an_error_is_json_too(carrel: Carrel) -> None:

@@ -1,5 +1,6 @@
 """`runs receipt`, `runs compare` and `runs why`."""
 
+from carrel.kernel import SystemClock, iso
 from carrel.main.cli.receipts import bar
 from tests.bridge.tiny_server import TinyServer
 from tests.main.cli.conftest import Carrel
@@ -83,3 +84,11 @@ def test_why_answers_in_sentences(at: Carrel, server: TinyServer) -> None:
     }
     server.answers("GET", "/api/runs/run_1/why", {"moving": False, "reasons": [reason]})
     assert at("runs", "why", "run_1").out == "Another run is before it.\n  → Wait, or cancel it.\n"
+
+
+def test_why_shows_the_commands_of_what_it_advises(at: Carrel, server: TinyServer) -> None:
+    since = iso(SystemClock().now_ms() - 7_500_000)
+    reason = {"code": "done", "text": "The run failed.", "since": since, "actions": ["read the log", "retry"]}
+    server.answers("GET", "/api/runs/run_1/why", {"moving": False, "reasons": [reason]})
+    shown = at("runs", "why", "run_1").out
+    assert shown == "The run failed. (2h ago)\n  → read the log\n  → retry: `carrel runs retry run_1`\n"

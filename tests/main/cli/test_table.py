@@ -58,6 +58,23 @@ def test_a_session_may_be_named_as_a_table_shows_it(at: Carrel, server: TinyServ
     assert json.loads(at("sessions", "show", name, "--json").out)["session"]["sessionKey"] == KEY
 
 
+@pytest.mark.parametrize(
+    ("words", "path", "answer", "field"),
+    [
+        (("runs", "list"), "/api/runs", {"runs": []}, "sessionKey"),
+        (("goals", "list"), "/api/goals", {"goals": []}, "sessionId"),
+        (("memory", "list"), "/api/memory", {"chain": [], "items": []}, "sessionId"),
+    ],
+)
+def test_a_cut_key_narrows_a_list_to_its_session(
+    at: Carrel, server: TinyServer, words: tuple[str, ...], path: str, answer: dict[str, Any], field: str
+) -> None:
+    server.answers("GET", "/api/sessions", {"sessions": [{"sessionKey": KEY}]})
+    server.answers("GET", path, answer)
+    assert at(*words, "--session", "agent:main:\u2026that-goes-on").code == 0
+    assert server.asked[-1].query[field] == KEY
+
+
 def test_the_beginning_of_a_key_need_not_look_like_one(at: Carrel, server: TinyServer) -> None:
     error = {"code": "invalid_params", "message": "It is not a session reference.", "field": "sessionKey"}
     server.otherwise = lambda _: (400, {"error": error})

@@ -112,7 +112,7 @@ async def webhook_when(engine: Engine, run: Run, holds: Callable[[Webhook], bool
         found[:] = [webhook] if webhook else []
         return webhook is not None and holds(webhook)
 
-    await engine.until(WEBHOOKS, read)
+    await engine.until(read)
     return found[0]
 
 

@@ -42,6 +42,16 @@ class Follower:
                     fields[name] = value
         raise EOFError
 
+    async def lines_before_ping(self) -> list[str]:
+        """What comes before the next ping."""
+        found: list[str] = []
+        async with asyncio.timeout(WAIT_SECONDS_MAX):
+            async for line in self._lines:
+                if line == ": ping":
+                    return found
+                found += [line] if line else []
+        raise EOFError
+
     async def until(self, name: str) -> list[Frame]:
         """Every frame up to the first of that name."""
         frames = [await self.next()]

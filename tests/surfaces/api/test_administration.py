@@ -42,6 +42,7 @@ async def test_account_settings_are_merged_key_by_key_and_null_clears(client: ht
         "orchestratorAgentId": None,
         "orchestratorChatTaskId": None,
         "briefing": None,
+        "recall": None,
         "agentDefaults": {"behaviorFlags": {}},
         "notificationPreferences": {},
     }

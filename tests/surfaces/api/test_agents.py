@@ -10,6 +10,7 @@ from tests.harness.server import HttpServer
 pytestmark = pytest.mark.anyio
 
 FIELDS = {
+    "recall",
     "id",
     "slug",
     "name",

@@ -9,6 +9,7 @@ import pytest
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, UPLOADS_UNUSED_MAX
 from carrel.records import prune_uploads
 from carrel.storage import Tx
+from carrel.work import actor_of
 from tests.harness.server import HttpServer
 from tests.surfaces.api.test_task_threads import person, said, thread
 from tests.surfaces.api.test_tasks import ALL, agent, made
@@ -121,8 +122,11 @@ async def test_files_that_no_message_uses_are_bounded_and_deleted(
             )  # fmt: skip
             tx.run(
                 "INSERT INTO uploads (account_id, attachment_id, made_by, made_at) "
-                "VALUES (:account_id, :id, 'owners', :now)", **values,
+                "VALUES (:account_id, :id, :made_by, :now)", made_by=actor_of(tx, access).party_id, **values,
             )  # fmt: skip
 
     await server.db.write(fill)
     assert refused(await client.post(FILES, files={"file": b"x"}))[:2] == (422, "limit_reached")
+    person = (await client.post("/api/users", json={"name": "Ann"})).json()["user"]["id"]
+    async with server.client(await server.token(client, kind="user", userId=person)) as ann:
+        assert (await ann.post(FILES, files={"file": b"x"})).status_code == 201, "her own files are counted"

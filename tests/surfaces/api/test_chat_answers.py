@@ -47,7 +47,7 @@ async def test_an_approval_reads_like_a_question_and_is_the_same_text_everywhere
     run = await asked_for_approval(client)
     assert (run["waitingFor"], run["note"]) == ("approval", QUESTION)
     why = (await client.get(f"/api/runs/{run['id']}/why")).json()["reasons"][0]
-    assert (why["code"], why["text"]) == ("waiting_approval", f"This run waits for approval: {QUESTION}")
+    assert (why["code"], why["text"]) == ("waiting_approval", f"This run is waiting for approval: {QUESTION}")
     assert QUESTION in (await say(client, "/status")).json()["reply"]
     waiting = (await client.get(f"/api/runs/{run['id']}/wait", params={"timeoutSeconds": 0})).json()
     assert QUESTION in waiting["error"]

@@ -61,7 +61,7 @@ async def test_a_context_has_a_block_and_everything_that_it_shows_as_data(
     assert set(data) == {
         "scope", "workingSet", "routingMemory", "timeline", "memory", "semantic", "omitted", "items",
     }  # fmt: skip
-    assert data["scope"] == {"sourceSpaceId": None, "resolvedFrom": None, "allowedSpaceIds": None}
+    assert data["scope"] == {"sourceSpaceId": None, "resolvedFrom": None, "allowedSpaceIds": None, "recall": "space"}
     assert [row["text"] for row in data["timeline"]] == ["user: the launch is in May"]
     assert [row["id"] for row in data["workingSet"]["topics"]] == ["launch"]
     (recalled,) = data["semantic"]["topics"]
@@ -76,7 +76,7 @@ async def test_a_context_has_a_block_and_everything_that_it_shows_as_data(
 
 
 @requirement("S4.context.maxchars", "S4.context.params")
-async def test_limits_hold_and_what_is_out_of_range_is_refused(server: HttpServer, client: httpx.AsyncClient) -> None:
+async def test_limits_hold_and_numbers_out_of_range_are_clamped(server: HttpServer, client: httpx.AsyncClient) -> None:
     for n in range(30):
         await topic(server, f"Topic{n}", pinned=True, description="d")
     for size in (1, 27, 200, 2_200, 50_000):
@@ -84,7 +84,13 @@ async def test_limits_hold_and_what_is_out_of_range_is_refused(server: HttpServe
         assert 0 < len(block.encode("utf-16-le")) // 2 <= min(size, CONTEXT_TEXT_CHARS_MAX)
     assert len((await context(client, q="x" * 900))["q"]) == 500
     assert (await context(client, workingSetLimit=0))["layers"] == []
-    for wrong in ({"maxChars": 0}, {"workingSetLimit": 41}, {"timelineLimit": -1}, {"topicLimit": 41}, {"depth": 1}):
+    assert len((await context(client, maxChars=0))["block"]) == 1
+    most = await context(client, maxChars=12_000, workingSetLimit=40)
+    assert (await context(client, maxChars=12_001, workingSetLimit=41))["block"] == most["block"]
+    await context(
+        client, q="Topic1", workingSetLimit=-1, timelineLimit=-1, topicLimit=-1, taskLimit=41, logLimit=10**30
+    )
+    for wrong in ({"depth": 1}, {"maxChars": "all"}):
         assert refused(await client.get("/api/context", params=wrong))[0] == 400
 
 

@@ -1,6 +1,7 @@
 """Whether the server is alive and ready, its metrics, and the settings it runs with."""
 
 import asyncio
+from typing import cast
 
 import apsw
 import httpx
@@ -9,11 +10,14 @@ import pytest
 
 import carrel
 from carrel.access import NewToken, mint_token
+from carrel.delivery import Connection
 from carrel.kernel import METRICS, SystemClock
 from carrel.kernel.settings import GatewaySettings
+from carrel.main.gateways import Gateways
 from carrel.storage import Tx, migrations, sqlite_path
 from carrel.storage.horizon import BEGIN
 from carrel.surfaces.api import Recorder
+from tests.harness.elapsing import Elapsing
 from tests.harness.server import HttpServer, Server, gateways_to, open_http_server, open_server
 from tests.scripted_gateway import ScriptedGateway
 from tests.surfaces.api_calls import Json, send_and_wait
@@ -61,6 +65,38 @@ async def test_all_who_ask_at_once_are_told_what_the_one_check_finds(surface_url
     down = GatewaySettings(kind="responses", base_url="http://127.0.0.1:9")
     async with open_server(surface_url, {"default": down}) as server:
         assert await levels(server, times=30) == {"degraded"}
+
+
+async def test_health_names_gateways_that_agents_use_and_the_settings_lack(
+    server: HttpServer, client: httpx.AsyncClient, other_client: httpx.AsyncClient
+) -> None:
+    for agent in ("lost", "late"):
+        await server.make_agent(agent, gateway="gone")
+    await server.make_agent("far", gateway="spare")
+    agents = {name: await server.token(client, kind="agent", agentId=name) for name in ("late", "far")}
+    (gone,) = await missing(client)
+    assert (gone["name"], gone["status"]) == ("gone", "failed")
+    assert gone["lastError"].startswith("Agents lost, late use gateway.gone, which is not configured.")
+    assert await missing(other_client) == [], "agents of another account"
+    async with server.client(agents["late"]) as late, server.client(agents["far"]) as far:
+        assert [(one["name"], one["lastError"]) for one in await missing(late)] == [("gone", None)]
+        assert await missing(far) == [], "agents that it may not address"
+    for agent in ("lost", "late"):
+        await client.delete(f"/api/agents/{agent}")
+    assert await missing(client) == [], "a disabled agent needs no gateway"
+
+
+async def missing(client: httpx.AsyncClient) -> list[Json]:
+    """The gateways that are not configured."""
+    return [one for one in (await client.get("/api/health")).json()["gateways"] if not one["kind"]]
+
+
+async def test_gateways_are_checked_at_once_when_others_are_configured(surface_url: str) -> None:
+    down = GatewaySettings(kind="responses", base_url="http://127.0.0.1:9")
+    async with open_server(surface_url, {}) as server, Gateways({"default": down}) as others:
+        assert await levels(server, times=1) == {"ok"}
+        cast("dict[str, Connection]", server.house.connections).update(others.connections)
+        assert await levels(server, times=1) == {"degraded"}
 
 
 async def test_health_names_each_gateway_and_tells_people_what_is_wrong_with_it(surface_url: str) -> None:
@@ -173,7 +209,7 @@ async def test_health_counts_the_lanes_of_the_asker(
     assert health["status"] == "ready"
     # What this server does not have is not reported.
     assert set(health) == {
-        "status", "checks", "index", "lanes", "waiting", "gateways", "classifier", "contextInjection"
+        "status", "checks", "index", "lanes", "waiting", "gateways", "classifier", "storageError", "contextInjection"
     }  # fmt: skip
     assert (await other_client.get("/api/health")).json()["lanes"] == {"busy": 0, "queued": 0, "stuck": 0}
     server.agent.release("health")
@@ -208,8 +244,8 @@ async def test_figures_are_open_on_this_machine_and_the_owner_s_from_afar(server
 async def test_figures_have_dotted_names_and_histograms_their_count(client: httpx.AsyncClient) -> None:
     # All tests of a process share the figures, and this one may run twice.
     port = client.base_url.port
-    METRICS.observe("runs.wait.seconds", 0.2, provenance=f"test {port}")
-    METRICS.count("test.count", 1_234_567, tool=f'a"b{port}')
+    METRICS.observe("runs.wait.seconds", "", 0.2, provenance=f"test {port}")
+    METRICS.count("test.count", "", 1_234_567, tool=f'a"b{port}')
     shown = (await client.get("/api/metrics")).json()["metrics"]
     waits = next(one for one in shown if one["labels"] == {"provenance": f"test {port}"})
     assert (waits["name"], waits["type"], waits["value"], waits["count"]) == ("runs.wait.seconds", "histogram", 0.2, 1)
@@ -230,6 +266,25 @@ async def test_another_account_s_owner_sees_the_figures_of_its_own_lanes(
     others = {one["name"]: one["value"] for one in theirs if one["name"] != "followers.lag.events"}
     assert others == {"classifier.pending": 0, "plan.mode.active.sessions": 0}
     server.agent.release("figures")
+
+
+async def test_another_account_s_owner_sees_what_became_of_its_own_runs_and_of_no_others(
+    client: httpx.AsyncClient, other_client: httpx.AsyncClient
+) -> None:
+    async def ended(owner: httpx.AsyncClient) -> dict[str, float]:
+        shown = (await owner.get("/api/metrics")).json()["metrics"]
+        counts = {one["name"]: one["value"] for one in shown if one["labels"].get("state") == "failed"}
+        times = {one["name"]: one["count"] for one in shown if one["name"] == "runs.duration.seconds"}
+        return counts | times
+
+    assert await ended(other_client) == {}
+    await send_and_wait(client, "fail")
+    assert await ended(other_client) == {}
+    await send_and_wait(other_client, "fail")
+    assert await ended(other_client) == {"runs.ended.count": 1, "runs.duration.seconds": 1}
+    both = await ended(client)
+    assert both["runs.ended.count"] >= 2, "the operator sees the figures of the whole server"
+    assert both["runs.duration.seconds"] >= 2
 
 
 async def test_the_recorder_keeps_a_point_of_every_figure(server: HttpServer, client: httpx.AsyncClient) -> None:
@@ -273,19 +328,23 @@ async def test_metrics_name_no_agent_of_another_account(
         server.agent.release(agent)
 
 
-async def test_the_recorder_goes_on_until_it_is_stopped(server: HttpServer) -> None:
+async def test_the_recorder_goes_on_until_it_is_stopped(
+    server: HttpServer, client: httpx.AsyncClient, elapsing: Elapsing
+) -> None:
     recorder = Recorder(server.db, SystemClock())
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05):
-            await recorder.record()
-    assert recorder.series("", set(), 1)
+    async with asyncio.TaskGroup() as group:
+        recording = group.create_task(recorder.record())
+        await elapsing.pass_by(180, lambda: client.get("/healthz"))
+        recording.cancel()
+    assert max(len(one.points) for one in recorder.series("", set(), 1)) > 1
 
 
 async def test_settings_are_shown_to_the_owner_of_the_default_account_alone(
     server: HttpServer, client: httpx.AsyncClient, other_client: httpx.AsyncClient
 ) -> None:
     shown = (await client.get("/api/settings")).json()
-    assert shown == {"settings": [{"name": "server.port", "value": 8787, "default": 8787, "source": "default"}]}
+    row = {"name": "server.port", "value": 8787, "default": 8787, "source": "default"}
+    assert shown == {"file": "/nowhere/carrel.toml", "settings": [row]}
     assert (await other_client.get("/api/settings")).status_code == 403
     user = (await client.post("/api/users", json={"name": "Ada"})).json()["user"]
     async with server.client(await server.token(client, kind="user", userId=user["id"])) as person:

@@ -8,6 +8,7 @@ import pytest
 
 from carrel.kernel.settings import ContextSettings, HooksSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
+from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, refused, settled
 
 pytestmark = pytest.mark.anyio
@@ -59,6 +60,7 @@ async def test_hooks_are_off_unless_they_are_turned_on(sqlite_url: str) -> None:
             assert "hooks.enabled" in answer.text
 
 
+@requirement("S2.key.internal")
 async def test_each_message_gets_a_lane_of_its_own_and_a_run_with_its_name(client: httpx.AsyncClient) -> None:
     one = await accepted(client, AGENT, message="build failed", name="CI")
     two = await accepted(client, AGENT, message="build failed", agentId="main")
@@ -101,6 +103,7 @@ async def test_a_session_can_be_named_only_where_the_settings_allow_it(client: h
     assert refused(answer) == (400, "invalid_params", "sessionKey")
 
 
+@requirement("S2.key.internal")
 async def test_a_named_session_is_used_if_its_prefix_is_allowed(
     naming: tuple[HttpServer, httpx.AsyncClient],
 ) -> None:
@@ -114,6 +117,7 @@ async def test_a_named_session_is_used_if_its_prefix_is_allowed(
         assert refused(answer) == (400, "invalid_params", "sessionKey"), key
 
 
+@requirement("S2.key.internal")
 async def test_an_agent_given_with_a_session_must_be_that_sessions(
     naming: tuple[HttpServer, httpx.AsyncClient],
 ) -> None:
@@ -214,6 +218,19 @@ async def test_a_prompt_is_answered_with_the_context_of_the_session(client: http
     assert "we count sheep in the north field" in context
     assert len(context) <= 2_200
     assert context.count("how many sheep?") <= 1, "the prompt is not recalled for itself"
+
+
+async def test_the_context_of_a_prompt_is_no_longer_than_the_settings_allow_with_everything_around_it(
+    sqlite_url: str,
+) -> None:
+    short = Settings(hooks=HooksSettings(enabled=True), context=ContextSettings(max_chars=600))
+    async with open_http_server(sqlite_url, settings=short) as server, server.client() as owner:
+        for field in range(8):
+            await owner.post(CLAUDE, json=said(f"there are sheep in field {field}, {'and more ' * 3}"))
+        answer = (await owner.post(CLAUDE, json=said("how many sheep?"))).json()
+        context = answer["hookSpecificOutput"]["additionalContext"]
+        assert "sheep in field 7" in context
+        assert len(context) <= 600
 
 
 async def test_a_prompt_gets_no_context_where_that_is_switched_off(sqlite_url: str) -> None:

@@ -64,6 +64,18 @@ async def test_an_entry_is_stored_and_returned_with_its_fields(on_either: httpx.
     assert (await on_either.get(LOG)).json() == {"logs": [log], "nextCursor": None}
 
 
+@requirement("S4.api.log")
+@pytest.mark.parametrize("kind", ["conversation", "action", "note", "system", "import"])
+async def test_an_entry_of_every_type_is_stored_listed_and_returned(client: httpx.AsyncClient, kind: str) -> None:
+    for other in ("conversation", "action", "note", "system", "import"):
+        log = await sent(client, f"a line of type {other}", type=other)
+        assert log["type"] == other
+        assert (await client.get(f"{LOG}/{log['id']}")).json()["log"] == log
+    assert await listed(client, type=kind) == [f"a line of type {kind}"]
+    unknown = await client.post(LOG, json={"type": "gossip", "content": "x"})
+    assert refused(unknown)[::2] == (400, "type")
+
+
 @requirement("S4.x.second.reply")
 async def test_a_duplicate_is_answered_with_the_stored_entry(client: httpx.AsyncClient) -> None:
     source = {"channel": "discord", "messageId": "m-1"}
@@ -73,8 +85,19 @@ async def test_a_duplicate_is_answered_with_the_stored_entry(client: httpx.Async
     assert await listed(client) == ["yes"]
 
 
+@requirement("S4.api.log")
 async def test_entries_are_listed_by_what_they_are_about(server: HttpServer, client: httpx.AsyncClient) -> None:
     await topic(server, "fence")
+    await topic(server, "secret", "Secret")
+    made = await client.post("/api/tasks", json={"id": "paint", "title": "Paint", "topicId": "fence"})
+    assert made.status_code == 201
+    await sent(client, "hidden", topicId="secret")
+    await sent(client, "zero", taskId="paint")
+    assert await listed(client, taskId="paint", type="conversation") == ["zero"]
+    assert await listed(client, allowedSpaceIds="space-secret") == ["hidden"]
+    assert "hidden" not in await listed(client, allowedSpaceIds="space-default")
+    for log in (await client.get(LOG)).json()["logs"]:
+        await client.delete(f"{LOG}/{log['id']}")
     first = await sent(client, "one", source={"sessionKey": "clawboard:topic:fence"})
     await sent(client, "two", topicId="fence", type="note", relatedLogId=first["id"])
     await sent(client, "three", source={"sessionKey": "conv-1"})
@@ -103,6 +126,17 @@ async def test_an_entry_is_changed_and_deleted(server: HttpServer, client: httpx
     assert (await client.delete(path)).status_code == 204
     assert (await client.get(path)).status_code == 404
     assert (await client.delete(path)).status_code == 404
+
+
+@requirement("S4.clean.markers")
+async def test_a_summary_is_cleaned_whenever_it_is_written(client: httpx.AsyncClient) -> None:
+    dirty = "short [CLAWBOARD_CONTEXT_BEGIN]\nsecret\n[CLAWBOARD_CONTEXT_END] and good [message_id: 7]"
+    log = await sent(client, summary=dirty)
+    changed = (await client.patch(f"{LOG}/{log['id']}", json={"summary": dirty})).json()["log"]
+    assert changed["summary"] == log["summary"]
+    assert "secret" not in changed["summary"]
+    cleared = (await client.patch(f"{LOG}/{log['id']}", json={"summary": None})).json()["log"]
+    assert cleared["summary"] is None
 
 
 async def test_events_tell_of_new_changed_and_deleted_entries(server: HttpServer, client: httpx.AsyncClient) -> None:
@@ -209,3 +243,24 @@ async def test_an_entry_has_files_that_are_read_by_who_may_see_it(
     assert (await other_client.get(f"/api/attachments/{file['id']}")).status_code == 404
     assert (await client.delete(f"{LOG}/{log['id']}")).status_code == 204
     assert (await client.get(f"/api/attachments/{file['id']}")).status_code == 404
+
+
+@requirement("S4.key.foreign")
+@pytest.mark.parametrize("key", ["conv-1|thread:9", "channel:7", "anything else", "x" * 240])
+async def test_a_foreign_session_key_is_a_bucket_at_every_endpoint_of_the_board(
+    server: HttpServer, client: httpx.AsyncClient, key: str
+) -> None:
+    body = {"type": "conversation", "content": "hello", "source": {"sessionKey": key}}
+    assert (await client.post(LOG, json=body)).status_code == 201
+    assert (await client.post("/api/ingest", json=body | {"content": "later"})).status_code == 202
+    await topic(server, "fence")
+    routed = {"sessionKey": key, "topicId": "fence", "anchor": "hello"}
+    assert (await client.post("/api/classifier/session-routing", json=routed)).status_code < 300
+    for path in ("context", "search", "topics", "tasks", "log", "classifier/session-routing"):
+        asked = {"q": "hello"} if path in ("context", "search") else {}
+        answer = await client.get(f"/api/{path}", params=asked | {"sessionKey": key})
+        assert answer.status_code == 200, f"{path}: {answer.text}"
+        longer = await client.get(f"/api/{path}", params=asked | {"sessionKey": key.ljust(241, "x")})
+        assert refused(longer)[::2] == (400, "sessionKey"), path
+    assert "hello" in await listed(client, sessionKey=key)
+    assert (await client.get("/api/sessions")).json()["sessions"] == []

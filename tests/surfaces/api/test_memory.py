@@ -58,7 +58,7 @@ async def test_a_person_keeps_lists_searches_changes_and_forgets(on_either: http
     assert contents(await listed(client, scope=SCOPE, type="decision")) == []
     found = (await client.get("/api/memory/search", params={"q": "green doors", "sessionId": WEB})).json()
     assert [(item["id"], item["reason"].partition(";")[0]) for item in found["items"]] == [
-        (green["id"], "matches green")
+        (green["id"], "matches green, doors")
     ]
     assert found["items"][0]["score"] > 0
     changed = await client.patch(f"/api/memory/{green['id']}", json={"content": "The door is red", "expiresAt": None})

@@ -8,7 +8,6 @@ import pytest
 
 from carrel.access import mint_run_token
 from carrel.goals import find_plan
-from carrel.runs.model import RUNS
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, refused, send_and_wait, session_of, settled, start
@@ -151,7 +150,7 @@ async def test_a_plan_that_has_failed_in_part_is_resumed(either_server: HttpServ
         path, access = f"/api/plans/{plan['id']}", await server.access_of()
 
         async def until(status: str) -> None:
-            await server.until(RUNS, lambda tx: find_plan(tx, access, plan["id"]).status == status)
+            await server.until(lambda tx: find_plan(tx, access, plan["id"]).status == status)
 
         (await client.post(f"{path}/approve", json={"sessionId": WEB})).raise_for_status()
         await until("failed")

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from typing import Any
 
 import httpx
 import pytest
@@ -276,7 +277,7 @@ async def test_a_waiting_run_can_be_cancelled(client: httpx.AsyncClient) -> None
 
 async def test_why_says_in_a_sentence_what_a_run_waits_for(server: HttpServer, client: httpx.AsyncClient) -> None:
     async def codes(run_id: str) -> tuple[bool, list[str]]:
-        why = (await client.get(f"/api/runs/{run_id}/why")).json()
+        why = await why_of(client, run_id)
         return why["moving"], [reason["code"] for reason in why["reasons"]]
 
     asking = await send_and_wait(client, "ask What?")
@@ -286,9 +287,54 @@ async def test_why_says_in_a_sentence_what_a_run_waits_for(server: HttpServer, c
     behind = (await start(client, "behind"))["runId"]
     assert await codes(held) == (True, [])
     assert await codes(behind) == (False, ["lane_busy"])
+    assert (await why_of(client, behind))["reasons"][0]["runId"] == held
     server.agent.release("gate")
     await settled(client, behind)
     assert await codes(behind) == (False, ["done"])
+
+
+async def why_of(client: httpx.AsyncClient, run_id: str) -> Any:
+    return (await client.get(f"/api/runs/{run_id}/why")).json()
+
+
+async def test_why_names_the_run_before_it_that_waits_for_its_next_attempt(client: httpx.AsyncClient) -> None:
+    flaky = (await start(client, "flaky"))["runId"]
+    async with asyncio.timeout(15):
+        while (await run_of(client, flaky))["nextAttemptAt"] is None:
+            await client.get(f"/api/runs/{flaky}/wait", params={"timeoutSeconds": 0})
+    behind = (await start(client, "behind"))["runId"]
+    (reason,) = (await why_of(client, behind))["reasons"]
+    assert (reason["code"], reason["runId"]) == ("lane_busy", flaky)
+    assert f"run {flaky} is waiting for its next attempt" in reason["text"]
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "actions"),
+    [
+        ("fail", "The run failed: Told to fail.", ["retry"]),
+        ("hello", "The run completed.", []),
+        ("silence", "The run completed without a reply.", []),
+        (
+            'do [["decline", {"reason": "Not my job"}]]',
+            "The agent declined: Not my job.",
+            ["write the message differently", "retry"],
+        ),
+    ],
+)
+async def test_why_of_an_ended_run_says_how_it_ended_and_what_to_do(
+    client: httpx.AsyncClient, said: str, text: str, actions: list[str]
+) -> None:
+    run = await send_and_wait(client, said)
+    (reason,) = (await why_of(client, run["id"]))["reasons"]
+    assert (reason["code"], reason["text"], reason["actions"]) == ("done", text, actions)
+
+
+async def test_why_of_a_cancelled_run_says_who_cancelled_it(client: httpx.AsyncClient) -> None:
+    asking = await send_and_wait(client, "ask What?")
+    await client.post(f"/api/runs/{asking['id']}/cancel")
+    (reason,) = (await why_of(client, asking["id"]))["reasons"]
+    assert reason["text"] == "The run was cancelled: a user cancelled it."
+    assert reason["actions"] == ["send the message again"]
 
 
 async def test_only_a_failed_run_is_said_again(client: httpx.AsyncClient) -> None:

@@ -170,6 +170,42 @@ async def test_reads_cover_the_spaces_that_they_name(client: httpx.AsyncClient) 
     assert len(await topics(client, allowedSpaceIds="")) == 4
 
 
+@requirement("S4.space.create", "S4.space.topic")
+async def test_a_tag_of_a_space_that_is_missing_or_hidden_is_a_plain_tag_unless_an_owner_sends_it(
+    on_either: httpx.AsyncClient, either_server: HttpServer
+) -> None:
+    work, hidden, tags = await space(on_either, "Work"), await space(on_either, "Hidden"), ["space:Hidden", "Missing"]
+    async with await limited(either_server, on_either, work) as ann:
+        made_new = await put(ann, "new", tags=[*tags, "Work", "all"])
+        retagged = (await ann.patch(f"/api/topics/{(await put(ann, 'old'))['id']}", json={"tags": tags})).json()[
+            "topic"
+        ]
+        for topic in (made_new, retagged):
+            assert topic["spaceId"] == work
+            assert topic["tags"][:2] == tags, "told alike whether the space exists or not"
+    assert {each["id"] for each in (await on_either.get("/api/spaces")).json()["spaces"]} == {
+        "space-default", work, hidden,
+    }  # fmt: skip
+    for topic, change in ((made_new, {"pinned": True}), (retagged, {"tags": [*tags, "Work"]})):
+        assert (await on_either.patch(f"/api/topics/{topic['id']}", json=change)).status_code == 200
+    assert await topics(on_either, allowedSpaceIds=f"{hidden},space-default") == []
+    await put(on_either, "by the owner", tags=tags)
+    assert await topics(on_either, allowedSpaceIds=hidden) == await topics(on_either, allowedSpaceIds="space-missing")
+    assert await topics(on_either, allowedSpaceIds=hidden) == ["by the owner"]
+
+
+@requirement("S4.space.topic")
+async def test_a_topic_stays_in_a_hidden_space_that_its_tags_name_when_others_send_them_again(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
+    work, hidden = await space(client, "Work"), await space(client, "Hidden")
+    topic = await put(client, "both", spaceId=work, tags=["Hidden"])
+    async with await limited(server, client, work) as ann:
+        answer = await ann.patch(f"/api/topics/{topic['id']}", json={"tags": ["Hidden", "Work"]})
+        assert answer.json()["topic"]["spaceId"] == work
+    assert await topics(client, allowedSpaceIds=hidden) == ["both"]
+
+
 @requirement("S4.space.unresolved")
 async def test_a_limited_token_sees_its_spaces_on_every_read(server: HttpServer, client: httpx.AsyncClient) -> None:
     work, home = await space(client, "Work"), await space(client, "Home")
@@ -316,3 +352,13 @@ async def test_lanes_of_hidden_tasks_and_topics_are_hidden_too(server: HttpServe
         assert {run["sessionKey"] for run in (await ann.get("/api/runs")).json()["runs"]} == seen
         told = {entry["sessionKey"] for entry in (await changes(ann))["logs"]} - {None}
         assert told == seen
+
+
+async def test_spaces_are_listed_in_pages_oldest_first(server: HttpServer, client: httpx.AsyncClient) -> None:
+    for name in ("One", "Two", "Three"):
+        await client.post("/api/spaces", json={"name": name})
+    first = (await client.get("/api/spaces", params={"limit": 3})).json()
+    assert [space["id"] for space in first["spaces"]][1:] == ["space-one", "space-two"]
+    rest = (await client.get("/api/spaces", params={"limit": 3, "cursor": first["nextCursor"]})).json()
+    assert ([space["id"] for space in rest["spaces"]], rest["nextCursor"]) == (["space-three"], None)
+    assert rest["spaces"][0]["connectivity"] == dict.fromkeys(("space-default", "space-one", "space-two"), True)

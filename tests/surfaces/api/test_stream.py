@@ -9,10 +9,10 @@ import pytest
 
 from carrel.journal import About, append_event, prune_events
 from carrel.kernel import system_access
+from carrel.kernel.limits import SAFETY_POLL_SECONDS, STREAM_PING_SECONDS, STREAM_SEND_SECONDS_MAX
 from carrel.kernel.settings import EventsSettings, Settings
 from carrel.storage import Tx
-from carrel.surfaces.api import stream
-from carrel.surfaces.http import streaming
+from tests.harness.elapsing import Elapsing
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api.stream_client import Follower, follow
@@ -169,15 +169,16 @@ async def test_a_task_s_followers_hear_its_lanes(client: httpx.AsyncClient) -> N
 
 
 @pytest.mark.parametrize("query", [{"topicId": "topic_1"}, {"spaceId": "space-far"}, {"allowedSpaceIds": "space-far"}])
-async def test_who_asks_for_another_place_is_told_of_nothing(client: httpx.AsyncClient, query: dict[str, str]) -> None:
+async def test_who_asks_for_another_place_is_told_of_nothing(
+    client: httpx.AsyncClient, elapsing: Elapsing, query: dict[str, str]
+) -> None:
     start = (await client.get("/api/changes")).json()["seq"]
     await finish(client, "here")
     async with follow(client, last_event_id=start, **query) as follower:
         await follower.next()
         await finish(client, "here again")
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.1):
-                await follower.next()
+        await elapsing.pass_by(2 * STREAM_PING_SECONDS, lambda: client.get("/healthz"))
+        assert await follower.lines_before_ping() == []
 
 
 async def test_an_agent_hears_its_own_lanes_alone(server: HttpServer, client: httpx.AsyncClient) -> None:
@@ -225,34 +226,18 @@ async def test_a_session_that_is_nobody_s_is_not_found(client: httpx.AsyncClient
         assert (await client.get("/api/stream", params=query)).status_code == 404
 
 
-async def test_a_quiet_stream_is_kept_alive(client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (stream, streaming):
-        monkeypatch.setattr(module, "STREAM_PING_SECONDS", 0.02)
-    async with client.stream("GET", "/api/stream") as response:
-        async with asyncio.timeout(10):
-            async for chunk in response.aiter_raw():
-                if chunk == streaming.PING:
-                    return
-    pytest.fail("no ping came")
-
-
-async def test_a_revoked_token_hears_no_more(
-    server: HttpServer, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (stream, streaming):
-        monkeypatch.setattr(module, "STREAM_PING_SECONDS", 0.02)
-    made = (await client.post("/api/tokens", json={"kind": "owner", "name": "x"})).json()
-    async with server.client(made["secret"]) as bearer, follow(bearer) as follower:
+async def test_a_quiet_stream_is_kept_alive(client: httpx.AsyncClient, elapsing: Elapsing) -> None:
+    async with follow(client) as follower:
         await follower.next()
-        assert (await client.delete(f"/api/tokens/{made['token']['id']}")).status_code == 204
-        assert await follower.ended()
+        for _ in range(2):
+            await elapsing.pass_by(2 * STREAM_PING_SECONDS, lambda: client.get("/healthz"))
+            await follower.lines_before_ping()
 
 
 @requirement("S4.x.feed.slow")
 async def test_a_reader_that_does_not_read_is_cut_off_and_resumes(
-    server: HttpServer, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    server: HttpServer, client: httpx.AsyncClient, elapsing: Elapsing, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(streaming, "STREAM_SEND_SECONDS_MAX", 0.2)
     account = (await client.get("/api/auth/me")).json()["account"]["id"]
     host, port = server.url.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port), limit=1024)
@@ -266,6 +251,8 @@ async def test_a_reader_that_does_not_read_is_cut_off_and_resumes(
 
     sending = {task for task in asyncio.all_tasks() if "_send_all" in str(task.get_coro())}
     await server.db.write(fill)
+    # Many more seconds than are allowed, since the connection first takes what fits.
+    await elapsing.pass_by(5 * STREAM_SEND_SECONDS_MAX, lambda: client.get("/healthz"))
     _, still = await asyncio.wait(sending, timeout=10)
     assert sending
     assert not still
@@ -314,10 +301,8 @@ async def test_followers_at_one_place_share_one_read(server: HttpServer, client:
 
 
 async def test_a_store_that_goes_away_cuts_streams_off_without_an_alarm(
-    postgres_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    postgres_url: str, elapsing: Elapsing, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for module in (stream, streaming):
-        monkeypatch.setattr(module, "STREAM_PING_SECONDS", 0.02)
     async with (
         open_http_server(postgres_url, works=False) as server,
         server.client() as client,
@@ -325,6 +310,7 @@ async def test_a_store_that_goes_away_cuts_streams_off_without_an_alarm(
     ):
         await follower.next()
         await server.db.close()
+        elapsing.advance(SAFETY_POLL_SECONDS)
         with pytest.raises(httpx.RemoteProtocolError):
             await follower.next()
     assert "stream_broken_off" in caplog.messages

@@ -280,3 +280,30 @@ async def test_an_agent_learns_which_tasks_it_lost(server: HttpServer, client: h
 async def test_a_run_for_a_task_that_does_not_exist_is_refused(client: httpx.AsyncClient) -> None:
     assert refused(await client.post("/api/runs", json={"message": "x", "taskId": "none"}))[:2] == (404, "not_found")
     assert (await client.get("/api/runs")).json()["runs"] == []
+
+
+async def test_questions_and_the_answers_of_people_are_in_the_thread(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
+    await client.patch("/api/agents/main", json={"tools": {"ask": ["artifact_*"]}})
+    user, ada = await person(server, client, "ada")
+    task = await made(client)
+    key = f"agent:main:task:{task['id']}"
+    asked = (await said(client, task, "@main\nask Which colour?"))["notified"][0]["runId"]
+    await settled(client, asked)
+    answer = await ada.post(f"/api/runs/{asked}/answer", json={"text": "echo red"})
+    assert answer.status_code == 202, answer.text
+    await settled(client, asked)
+    call = 'do [["artifact_add", {"text": "the report"}]]'
+    wanted = (await client.post("/api/runs", json={"message": call, "sessionKey": key})).json()["runId"]
+    await settled(client, wanted)
+    chat = await client.post("/api/chat", json={"text": "no, too early", "sessionKey": key, "answersRunId": wanted})
+    assert chat.status_code == 202, chat.text
+    await settled(client, wanted)
+    told = [(one["authorKind"], one["authorName"], one["content"]) for one in (await thread(client, task))["messages"]]
+    question = "May main add a result to its run? (artifact_add)\n- text: the report"
+    assert told[1:3] == [("agent", "Main", "Which colour?"), ("user", "Ada", "echo red")]
+    at = [content for _, _, content in told].index(question)
+    assert told[at : at + 2] == [("agent", "Main", question), ("user", "first owner", "no, too early")]
+    answered = (await thread(client, task))["messages"][2]
+    assert (answered["authorId"], answered["role"], answered["runId"]) == (user, "user", asked)

@@ -370,6 +370,7 @@ async def test_a_session_shows_what_it_may_read_and_what_was_refused(world: Worl
     assert shown == {
         "chain": [task, f"session:{task}", "global"],
         "spaceIds": ["*"],
+        "recall": {"recall": "own", "chosenBy": "settings", "onBoard": False},
         "visibility": {"mode": "tree", "keys": [TASK]},
     }
     assert (blocked["kind"], blocked["count"]) == ("sessions_send", 2)

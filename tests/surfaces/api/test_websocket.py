@@ -1,6 +1,5 @@
 """The chat's WebSocket: binding, messages, live text, events, and how it closes."""
 
-import asyncio
 import json
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -11,8 +10,9 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from carrel.delivery import Spoken
-from carrel.surfaces.api import websocket
+from carrel.kernel.limits import SAFETY_POLL_SECONDS
 from carrel.surfaces.api.silent_text import SilentTextFilter
+from tests.harness.elapsing import Elapsing
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api.chat_line import Line, open_line
@@ -288,24 +288,6 @@ async def test_a_token_that_is_revoked_ends_the_line(server: HttpServer, client:
     assert (await client.get("/api/runs")).json()["runs"] == []
 
 
-async def test_a_token_that_is_revoked_ends_the_line_while_the_feed_is_busy(
-    server: HttpServer, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(websocket, "STREAM_PING_SECONDS", 1)
-    made = (await client.post("/api/tokens", json={"kind": "owner", "name": "short-lived"})).json()
-    async with line(server, made["secret"]) as chat, asyncio.TaskGroup() as group:
-        await chat.bind(sessionId="my-own-chat")
-        busy = group.create_task(keep_the_feed_busy(client))
-        assert (await client.delete(f"/api/tokens/{made['token']['id']}")).status_code == 204
-        assert await chat.closed() == 1008
-        busy.cancel()
-
-
-async def keep_the_feed_busy(client: httpx.AsyncClient) -> None:
-    while True:
-        await start(client, "hello", sessionKey="agent:main:task:elsewhere")
-
-
 async def test_another_account_hears_nothing_of_the_same_key(server: HttpServer, client: httpx.AsyncClient) -> None:
     async with line(server, server.other_owner) as stranger:
         await stranger.bind(sessionId="shared-chat")
@@ -369,12 +351,12 @@ async def test_two_stores_stream_alike(either_server: HttpServer) -> None:
 
 
 async def test_a_store_that_goes_away_ends_the_line_with_a_wish_to_come_back(
-    postgres_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    postgres_url: str, elapsing: Elapsing, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(websocket, "STREAM_PING_SECONDS", 0.02)
     async with open_http_server(postgres_url, works=False) as server, line(server) as opened:
         await opened.bind(clientInstanceId="browser-1")
         await server.db.close()
+        elapsing.advance(SAFETY_POLL_SECONDS)
         assert await opened.closed() == 1013
     assert "chat_socket_broken_off" in caplog.messages
     assert not [record for record in caplog.records if record.exc_info]

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from carrel.chats import chat_key
 from carrel.kernel.settings import SendMatch, SendPolicySettings, SendRule, SessionsSettings
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import session_of
@@ -24,8 +25,8 @@ from tests.surfaces.telegram.chats import (
 
 pytestmark = pytest.mark.anyio
 Json = dict[str, Any]
-DIRECT = f"agent:main:telegram:direct:{OWNER}"
-TEAM = f"agent:main:telegram:group:{GROUP}"
+DIRECT = f"agent:main:{chat_key('telegram', 'direct', OWNER)}"
+TEAM = f"agent:main:{chat_key('telegram', 'group', GROUP)}"
 
 
 async def runs_of(client: httpx.AsyncClient) -> list[Json]:
@@ -68,7 +69,11 @@ async def test_groups_and_their_topics_have_sessions_of_their_own(sqlite_url: st
         bodies = {body["text"]: body.get("message_thread_id") for body in await api.called(3, "sendMessage")}
         assert bodies == {"echo: in the group": None, "echo: in a topic": 7, "echo: a reply": None}
         keys = {run["message"]["text"]: run["sessionKey"] for run in await runs_of(client)}
-        assert keys == {"in the group": TEAM, "in a topic": f"{TEAM}:thread:7", "a reply": TEAM}
+        assert keys == {
+            "in the group": TEAM,
+            "in a topic": f"agent:main:{chat_key('telegram', 'group', GROUP, 7)}",
+            "a reply": TEAM,
+        }
 
 
 async def test_the_same_update_twice_is_heard_once(store_url: str, api: BotApi) -> None:
@@ -122,7 +127,7 @@ async def test_an_open_bot_hears_strangers_but_lets_them_into_no_session_of_othe
         said = await api.called(7, "sendMessage")
         assert {body["chat_id"] for body in said[2:]} == {STRANGER}
         newest = (await runs_of(client))[0]
-        assert newest["sessionKey"] == f"agent:main:telegram:direct:{STRANGER}"
+        assert newest["sessionKey"] == f"agent:main:{chat_key('telegram', 'direct', STRANGER)}"
 
 
 async def test_only_the_owner_may_use_the_owners_commands(sqlite_url: str, api: BotApi) -> None:
@@ -222,7 +227,9 @@ async def test_a_channel_post_is_heard_in_the_channels_session_when_the_channel_
         del update["channel_post"]["from"]
         await post(client, update)
         assert await api.said(1) == ["echo: what is new"]
-        assert [run["sessionKey"] for run in await runs_of(client)] == ["agent:main:telegram:channel:-100777"]
+        assert [run["sessionKey"] for run in await runs_of(client)] == [
+            f"agent:main:{chat_key('telegram', 'channel', -100777)}"
+        ]
 
 
 async def test_a_server_that_stops_lets_telegram_send_a_line_again(sqlite_url: str, api: BotApi) -> None:
@@ -272,6 +279,6 @@ async def test_strangers_may_look_at_plan_mode_and_not_switch_it(sqlite_url: str
             await post(client, message(command, sender=STRANGER))
         status, *refused, plans = await api.said(4)
         assert (status, plans) == ("Plan mode: off", "This session has no plans.")
-        assert all("may not" in one or "token" in one for one in refused), refused
-        row = await session_of(client, f"agent:main:telegram:direct:{STRANGER}")
+        assert set(refused) == {"Only the owner of this bot may use /plan in this way."}
+        row = await session_of(client, f"agent:main:{chat_key('telegram', 'direct', STRANGER)}")
         assert not row["planMode"]["enabled"]

@@ -6,6 +6,7 @@ import httpx
 import pytest
 from msgspec import convert
 
+from carrel.chats import chat_key
 from carrel.kernel.limits import TELEGRAM_MESSAGE_UNITS_MAX
 from carrel.runs import Run
 from carrel.surfaces.telegram.phrases import outcome_words, parts_of
@@ -16,7 +17,7 @@ from tests.surfaces.telegram.chats import GROUP, OWNER, STRANGER, bot_house, gro
 from tests.surfaces.telegram.post_retries import hurry, until_put_off
 
 pytestmark = pytest.mark.anyio
-DIRECT = f"agent:main:telegram:direct:{OWNER}"
+DIRECT = f"agent:main:{chat_key('telegram', 'direct', OWNER)}"
 
 
 async def newest_run(client: httpx.AsyncClient) -> str:
@@ -144,7 +145,9 @@ def test_an_agent_that_has_nothing_to_say_is_not_quoted(reply: str | None) -> No
 def ended_run(reply: str | None) -> Run:
     at = {"created_at": 1, "updated_at": 2}
     bounds = {"seq": 1, "attempts_max": 5, "timeout_ms": 0, "attempt": 1, "claim_no": 1}
-    unset = dict.fromkeys(("auto_run_id", "deadline_at", "generation", "started_at", "task_id"))
+    unset = dict.fromkeys(
+        ("auto_run_id", "deadline_at", "generation", "patience_ms", "started_at", "task_id", "unreachable_since")
+    )
     chat_address = {"account_id": "acc_1", "key": DIRECT, "agent_id": "main", "channel": "telegram"}
     said = {"actor_id": "telegram:1", "message_id": "ent_1", "text": "hello"}
     source = {"provenance": "{}", "provenance_kind": "external_user"}

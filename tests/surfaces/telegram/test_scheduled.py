@@ -2,12 +2,13 @@
 
 import pytest
 
+from carrel.chats import chat_key
 from tests.surfaces.api_calls import settled
 from tests.surfaces.telegram.bot_api import BotApi
 from tests.surfaces.telegram.chats import OWNER, bot_house, message, post, telegram_settings
 
 pytestmark = pytest.mark.anyio
-DIRECT = f"agent:main:telegram:direct:{OWNER}"
+DIRECT = f"agent:main:{chat_key('telegram', 'direct', OWNER)}"
 
 
 async def test_the_answer_to_a_schedule_comes_to_the_chat_of_its_session(store_url: str, api: BotApi) -> None:

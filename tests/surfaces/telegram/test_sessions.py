@@ -1,20 +1,23 @@
 """Commands and sessions in a chat: one pointer for both, and messages that no person asked for."""
 
 import json
+import re
 
 import pytest
 from msgspec import structs
 
+from carrel.chats import chat_key
 from carrel.kernel.settings import ToolsAgentToAgentSettings, ToolsSessionsSettings, ToolsSettings
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import send_and_wait, session_of
 from tests.surfaces.telegram.bot_api import Answer, BotApi
-from tests.surfaces.telegram.chats import GROUP, OWNER, bot_house, group, message, post, telegram_settings
+from tests.surfaces.telegram.chats import GROUP, OWNER, STRANGER, bot_house, group, message, post, telegram_settings
 from tests.surfaces.telegram.post_retries import hurry, until_put_off, until_told
 
 pytestmark = pytest.mark.anyio
-DIRECT = f"agent:main:telegram:direct:{OWNER}"
-TEAM = f"agent:main:telegram:group:{GROUP}"
+DIRECT = f"agent:main:{chat_key('telegram', 'direct', OWNER)}"
+TEAM_REST = chat_key("telegram", "group", GROUP)
+TEAM = f"agent:main:{TEAM_REST}"
 
 
 @requirement("S3.id.pointer")
@@ -73,6 +76,51 @@ async def test_a_deleted_session_leaves_a_group_with_its_own_and_with_nothing_fr
         await api.said(4)
         newest = (await client.get("/api/runs")).json()["runs"][0]
         assert newest["sessionKey"] == TEAM
+
+
+async def test_a_chat_lists_its_own_sessions_and_none_of_other_chats(store_url: str, api: BotApi) -> None:
+    async with bot_house(store_url, telegram_settings(api)) as (_, client):
+        for line in (message("/new"), message("a private matter"), message("hello", chat=group())):
+            await post(client, line)
+        private = (await api.said(3))[0].split()[2]
+        await post(client, message("/new", chat=group()))
+        shared = (await api.said(4))[3].split()[2]
+        await post(client, message("/sessions", chat=group()))
+        await post(client, message("/sessions"))
+        in_group, alone = (await api.said(6))[4:]
+        assert in_group.splitlines() == [f"* {shared} (main)", f"- {TEAM_REST} (main) The team"]
+        assert alone.splitlines()[0] == f"* {private} (main) a private matter"
+        assert shared not in alone
+        await post(client, message(f"/switch {TEAM_REST}", chat=group()))
+        assert (await api.said(7))[6].startswith(f"Switched to {TEAM_REST}")
+
+
+PEOPLES_COMMANDS = (
+    "/goal paint", "/goals", "/tasks", "/plan on", "/auto on", "/auto status", "/schedule list", "/memory", "/context",
+    "/receipt", "/whoami", "/switch nothing", "/switch agent:main:main", "/new nobody", "/stop", "/send off",
+)  # fmt: skip
+
+
+async def test_a_stranger_reads_nothing_of_tokens_and_keys(sqlite_url: str, api: BotApi) -> None:
+    async with bot_house(sqlite_url, telegram_settings(api, open=True)) as (_, client):
+        said = []
+        for command in PEOPLES_COMMANDS:
+            answer = await post(client, message(command, sender=STRANGER))
+            said += [answer["text"]] if answer else []
+        said += await api.said(len(PEOPLES_COMMANDS) - len(said))
+        for words in said:
+            assert not re.search(r"token|kind |client|session key|account", words), words
+        assert said.count("Only the owner of this bot may use /goal in this way.") == 1
+        assert f"You are Person {STRANGER}, a guest of this bot." in said
+
+
+async def test_help_is_not_in_columns(sqlite_url: str, api: BotApi) -> None:
+    async with bot_house(sqlite_url, telegram_settings(api)) as (_, client):
+        for command in ("/help", "/auto help", "/schedule help", "/memory help"):
+            await post(client, message(command))
+        for said in await api.said(4):
+            assert "  " not in said
+        assert "/new [agent]: start a new session and switch to it\n" in (await api.said(4))[0]
 
 
 async def test_stop_ends_what_runs_in_the_chats_session(sqlite_url: str, api: BotApi) -> None:

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from carrel.chats import chat_key
 from carrel.kernel.settings import SessionsSettings, ThreadBindingsSettings
 from tests.requirements.mark import requirement
 from tests.surfaces.telegram.bot_api import BotApi
 from tests.surfaces.telegram.chats import GROUP, bot_house, group, message, post, telegram_settings
 
 pytestmark = pytest.mark.anyio
-TEAM = f"agent:main:telegram:group:{GROUP}"
+TEAM = f"agent:main:{chat_key('telegram', 'group', GROUP)}"
 
 
 def spawning(**more: Any) -> str:

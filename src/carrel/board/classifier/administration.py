@@ -7,9 +7,9 @@ from msgspec import Struct, structs
 from carrel.board import digest_store
 from carrel.board.classifier import store
 from carrel.board.classifier.bundles import bundle_at
+from carrel.board.digests import forget_quotations
 from carrel.board.entries import readable_entry
 from carrel.board.model_calls import Model
-from carrel.board.quotations import forget_quotations
 from carrel.journal import Entry, update_entry
 from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, Sample
 from carrel.kernel.limits import CLASSIFIER_BUNDLE_ENTRIES_MAX, CLASSIFIER_REPLAYED_MAX
@@ -40,7 +40,7 @@ def backlog(tx: Tx, access: Access) -> Backlog:
 
 def classifier_gauges(tx: Tx, access: Access) -> list[Sample]:
     """Return how many entries of the account wait to be sorted, as a metric."""
-    return [Sample("classifier.pending", "gauge", (("account", access.account_id),), store.backlog(tx, access)[0])]
+    return [Sample("classifier.pending", "gauge", (), store.backlog(tx, access)[0], access.account_id)]
 
 
 def sorted_by(settings: ClassifierSettings, model: Model | None) -> Literal["model", "rules", "off"]:
@@ -76,23 +76,19 @@ def sort_again(
 ) -> str:  # fmt: skip
     """Let the bundle of an entry be sorted again, or all of its session from there on; return the id of the turn."""
     anchor = readable_entry(tx, access, anchor_id)
-    chosen = _behind(tx, access, anchor) if mode == "from_here" else _bundled(tx, access, anchor)
+    chosen = _chosen(tx, access, anchor, mode)
     forget_quotations(tx, access, chosen)
     for entry in chosen:
         update_entry(tx, access, _unsorted(tx, access, entry))
     return ask_for_turn(tx, access, settings)
 
 
-def _behind(tx: Tx, access: Access, anchor: Entry) -> list[Entry]:
+def _chosen(tx: Tx, access: Access, anchor: Entry, mode: Literal["bundle", "from_here"]) -> list[Entry]:
     if anchor.session_key is None:
         return [anchor]
-    around = store.conversation_around(tx, access, anchor, count=CLASSIFIER_REPLAYED_MAX)
-    return [entry for entry in around if entry.seq >= anchor.seq]
-
-
-def _bundled(tx: Tx, access: Access, anchor: Entry) -> list[Entry]:
-    if anchor.session_key is None:
-        return [anchor]
+    if mode == "from_here":
+        around = store.conversation_around(tx, access, anchor, count=CLASSIFIER_REPLAYED_MAX)
+        return [entry for entry in around if entry.seq >= anchor.seq]
     around = store.conversation_around(tx, access, anchor, count=CLASSIFIER_BUNDLE_ENTRIES_MAX)
     fresh = [structs.replace(entry, classification="pending", topic_id=None, task_id=None) for entry in around]
     opening = bundle_at(fresh, around.index(anchor)).opening or anchor

@@ -11,31 +11,23 @@ from msgspec import Struct, structs
 from carrel.board.classifier import store
 from carrel.board.classifier.bundles import Bundle, bundle_at, is_request
 from carrel.board.classifier.phrases import is_small_talk, is_terse
-from carrel.board.classifier.rules import Choice, Surroundings, TaskCandidate
-from carrel.board.classifier.scores import Candidate, scores
-from carrel.board.classifier.store import Placed, TopicRow
-from carrel.board.filters import UNALLOCATED, Verdict, is_subagent_key, is_tool_trace, verdict
+from carrel.board.classifier.rules import Choice, Surroundings
+from carrel.board.classifier.scores import Candidate, TaskCandidate, scores
+from carrel.board.classifier.store import Placed
+from carrel.board.filters import PRIVATE, UNALLOCATED, Verdict, is_subagent_key, is_tool_trace, verdict
 from carrel.board.model import Place
 from carrel.board.places import inherited_place
 from carrel.board.route_store import newest_routes
 from carrel.board.routing import named_by
 from carrel.board.store import place_of_task, place_of_topic
 from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id
-from carrel.kernel import Access, SessionKey
-from carrel.kernel.limits import (
-    CLASSIFIER_BUNDLE_ENTRIES_MAX,
-    CLASSIFIER_CANDIDATES_MAX,
-    CLASSIFIER_RECENT_MAX,
-    CLASSIFIER_SAID_ENTRIES_READ,
-    CLASSIFIER_SAID_MAX,
-    CLASSIFIER_SHORTLIST_MAX,
-    CLASSIFIER_TASKS_MAX,
-)
+from carrel.kernel import Access, SessionKey, limits
 from carrel.sessions import lane_of
 from carrel.storage import Tx
+from carrel.visibility import Recalls
 
-_SNOOZED_PENALTY = 0.05
 _UNALLOCATED: Verdict = ("failed", UNALLOCATED)
+_PRIVATE: Verdict = ("classified", PRIVATE)
 # What says by itself what it is about; the rest has a place only if it was given one.
 _SORTED_TYPES = ("conversation", "action")
 
@@ -83,6 +75,8 @@ def read_case(tx: Tx, access: Access, entry_id: str) -> Case | None:
         return Case(bundle=alone, place=given, is_given=True)
     if entry.type == "note":
         return _note(tx, access, alone)
+    if not Recalls(tx, access).is_on_board(entry):
+        return Case(bundle=alone, ruled=_PRIVATE)
     conversation = _conversation(tx, access, entry)
     bundle = bundle_at(conversation, next(at for at, each in enumerate(conversation) if each.id == entry.id))
     if given is not None:
@@ -94,7 +88,7 @@ def _conversation(tx: Tx, access: Access, entry: Entry) -> list[Entry]:
     """What was said around an entry in its session, without what is no part of a conversation."""
     if entry.session_key is None:
         return [entry]
-    around = store.conversation_around(tx, access, entry, count=CLASSIFIER_BUNDLE_ENTRIES_MAX)
+    around = store.conversation_around(tx, access, entry, count=limits.CLASSIFIER_BUNDLE_ENTRIES_MAX)
     return [each for each in around if each.id == entry.id or _takes_part(each)]
 
 
@@ -198,13 +192,13 @@ def _after(tx: Tx, access: Access, bundle: Bundle, found: Placed) -> Case:
 def _surroundings(tx: Tx, access: Access, bundle: Bundle, space_id: str) -> Surroundings:
     """What a bundle can be sorted into: topics of its space and no other, those that fit best first."""
     text = "\n".join(bundle.asked)
-    rows = store.topics_of_space(tx, access, space_id, limit=CLASSIFIER_CANDIDATES_MAX)
-    topics = {row.id: _topic_candidate(row) for row in rows}
+    rows = store.topics_of_space(tx, access, space_id, limit=limits.CLASSIFIER_CANDIDATES_MAX)
+    topics = {row.id: row for row in rows}
     last = _last(tx, access, bundle, topics)
     ranked = [score.id for score in scores(text, list(topics.values()), {}) if score.value > 0]
     # What was said lately may be continued in other words.
-    recent = [row.id for row in rows[:CLASSIFIER_RECENT_MAX]]
-    kept = dict.fromkeys([*([last.topic_id] if last else []), *ranked[:CLASSIFIER_SHORTLIST_MAX], *recent])
+    recent = [row.id for row in rows[: limits.CLASSIFIER_RECENT_MAX]]
+    kept = dict.fromkeys([*([last.topic_id] if last else []), *ranked[: limits.CLASSIFIER_SHORTLIST_MAX], *recent])
     shortlist = [_with_said(tx, access, topics[topic_id]) for topic_id in kept if topic_id is not None]
     best = [score.id for score in scores(text, shortlist, {})]
     tasks = _tasks(tx, access, space_id, best)
@@ -224,18 +218,10 @@ def _last(tx: Tx, access: Access, bundle: Bundle, topics: Container[str]) -> Cho
     return Choice(topic_id=routes[0].topic_id, task_id=routes[0].task_id)
 
 
-def _topic_candidate(row: TopicRow) -> Candidate:
-    penalty = _SNOOZED_PENALTY if row.status == "snoozed" else 0.0
-    return Candidate(id=row.id, name=row.name, description=row.description, penalty=penalty)
-
-
 def _with_said(tx: Tx, access: Access, topic: Candidate) -> Candidate:
-    said = store.said_in_topic(tx, access, topic.id, read=CLASSIFIER_SAID_ENTRIES_READ)
-    return structs.replace(topic, said=tuple(said[:CLASSIFIER_SAID_MAX]))
+    said = store.said_in_topic(tx, access, topic.id, read=limits.CLASSIFIER_SAID_ENTRIES_READ)
+    return structs.replace(topic, said=tuple(said[: limits.CLASSIFIER_SAID_MAX]))
 
 
 def _tasks(tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str]) -> list[TaskCandidate]:
-    rows = store.open_tasks_of(tx, access, space_id, topic_ids, limit=CLASSIFIER_TASKS_MAX)
-    return [
-        TaskCandidate(id=row.id, name=row.title, description=row.description, topic_id=row.topic_id) for row in rows
-    ]
+    return store.open_tasks_of(tx, access, space_id, topic_ids, limit=limits.CLASSIFIER_TASKS_MAX)

@@ -68,12 +68,8 @@ def task_in(text: str) -> str | None:
 def name_of(text: str) -> str:
     """Return a name for what a message is about: its first sentence without what is only polite."""
     line = one_line(text[:SUMMARY_READ_CHARS_MAX])
-    said = line[_polite_end(line) :] or line
+    polite = _POLITE.match(line)
+    said = line[polite.end() if polite else 0 :] or line
     end = _SENTENCE_END.search(said)
     name = clip((said[: end.start()] if end else said).strip(" ,;:-") or line, CLASSIFIER_NAME_CHARS_MAX)
     return name[:1].upper() + name[1:]
-
-
-def _polite_end(line: str) -> int:
-    match = _POLITE.match(line)
-    return match.end() if match else 0

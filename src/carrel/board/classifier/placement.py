@@ -121,4 +121,4 @@ def end(tx: Tx, access: Access, entry: Entry, ruled: Verdict) -> None:
             entry, classification=status, classification_error=code or None, classification_attempts=attempts
         ),
     )
-    METRICS.count(f"classifier.{status}.count", account=access.account_id, code=code or "allocated")
+    METRICS.count(f"classifier.{status}.count", access.account_id, code=code or "allocated")

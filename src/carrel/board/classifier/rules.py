@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from carrel.board.classifier.phrases import is_small_talk, is_terse, name_of, opens_new_topic, task_in
-from carrel.board.classifier.scores import Candidate, Score, likeness, scores
+from carrel.board.classifier.scores import Candidate, Score, TaskCandidate, likeness, scores
 from carrel.search import query_words
 
 SMALL_TALK = "Small Talk"
@@ -14,12 +14,6 @@ _TOPIC_MIN, _TASK_MIN, _CONTINUES_MIN = 0.29, 0.4, 0.06
 _SAME_TOPIC, _SAME_TASK = 0.72, 0.78
 # With fewer words that say something, a message continues what was said before it.
 _OWN_WORDS_MIN = 4
-
-
-class TaskCandidate(Candidate, frozen=True, kw_only=True):
-    """A task that a text may belong to, and its topic."""
-
-    topic_id: str | None = None
 
 
 class Choice(Struct, frozen=True, kw_only=True):

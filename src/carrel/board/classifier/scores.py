@@ -5,7 +5,7 @@ Each part is between 0 and 1 whatever the candidates are, so that a lone weak ca
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -16,6 +16,8 @@ _SATURATION = 0.6
 # Static vectors of unrelated texts are about this similar.
 _UNRELATED = 0.3
 _NAME, _WORDS, _MEANING = 0.45, 0.4, 0.3
+# What is taken off a candidate that is put aside.
+_SNOOZED_PENALTY = 0.05
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -25,13 +27,18 @@ class Candidate(Struct, frozen=True, kw_only=True):
     name: str
     description: str = ""
     said: tuple[str, ...] = ()
-    # What is taken off because it is put aside.
-    penalty: float = 0.0
+    is_snoozed: bool = False
 
     @property
     def text(self) -> str:
         """Everything that it is recognised by."""
         return "\n".join((self.name, self.description, *self.said))
+
+
+class TaskCandidate(Candidate, frozen=True, kw_only=True):
+    """A task that a text may belong to, and its topic."""
+
+    topic_id: str | None = None
 
 
 class Score(Struct, frozen=True, kw_only=True):
@@ -45,40 +52,26 @@ def scores(text: str, candidates: Sequence[Candidate], meanings: Mapping[str, fl
     """Return the score of each candidate, best first; `meanings` has how near each is, as far as that is known."""
     asked = query_words(text)
     bags = [Counter(words_of(candidate.text)) for candidate in candidates]
-    names = [frozenset(query_words(candidate.name)) for candidate in candidates]
     having = Counter(word for bag in bags for word in bag)
-    weights = _Weights(having, len(candidates))
-    found = [
-        _score(candidate, asked, bag, name, weights, meanings.get(candidate.id))
-        for candidate, bag, name in zip(candidates, bags, names, strict=True)
-    ]
-    return sorted(found, key=lambda score: -score.value)
 
+    def weight(word: str) -> float:
+        return math.log(1 + (len(candidates) - having[word] + 0.5) / (having[word] + 0.5)) + 0.2
 
-class _Weights:
-    def __init__(self, having: Counter[str], count: int) -> None:
-        self._having = having
-        self._count = count
-
-    def of(self, word: str) -> float:
-        having = self._having[word]
-        return math.log(1 + (self._count - having + 0.5) / (having + 0.5)) + 0.2
-
-    def share(self, part: Sequence[float], whole: Sequence[str] | frozenset[str]) -> float:
-        total = sum(map(self.of, whole))
+    def share(part: Sequence[float], whole: Iterable[str]) -> float:
+        total = sum(map(weight, whole))
         return sum(part) / total if total else 0.0
 
+    def score(candidate: Candidate, bag: Counter[str]) -> Score:
+        words = share([weight(w) * bag[w] / (bag[w] + _SATURATION) for w in asked if w in bag], asked)
+        # Words of a name that the text has; a name of many words needs more of them.
+        name = frozenset(query_words(candidate.name))
+        named = share([weight(word) for word in asked if word in name], name)
+        meaning = max(0.0, (meanings.get(candidate.id, 0.0) - _UNRELATED) / (1 - _UNRELATED))
+        penalty = _SNOOZED_PENALTY if candidate.is_snoozed else 0.0
+        value = _NAME * named + _WORDS * words + _MEANING * meaning - penalty
+        return Score(id=candidate.id, value=min(1.0, max(0.0, value)))
 
-def _score(
-    candidate: Candidate, asked: tuple[str, ...], bag: Counter[str], name: frozenset[str], weights: _Weights,
-    similarity: float | None,
-) -> Score:  # fmt: skip
-    words = weights.share([weights.of(w) * bag[w] / (bag[w] + _SATURATION) for w in asked if w in bag], asked)
-    # Words of a name that the text has; a name of many words needs more of them.
-    named = weights.share([weights.of(word) for word in asked if word in name], name)
-    meaning = None if similarity is None else max(0.0, (similarity - _UNRELATED) / (1 - _UNRELATED))
-    value = _NAME * named + _WORDS * words + _MEANING * (meaning or 0.0) - candidate.penalty
-    return Score(id=candidate.id, value=min(1.0, max(0.0, value)))
+    return sorted(map(score, candidates, bags), key=lambda score: -score.value)
 
 
 def likeness(one: str, other: str) -> float:

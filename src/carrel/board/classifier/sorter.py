@@ -107,7 +107,12 @@ class Sorting:
     async def _choose(self, case: Case, *, is_last: bool) -> None:
         asks = self._has_model and case.needs_thought and not is_last
         answer = await self._by_model(case) if asks else await self._by_rules(case)
-        await self._db.write(lambda tx: self._write(tx, case, answer))
+
+        def work(tx: Tx) -> None:
+            place = make(tx, self._access, case, answer.choice, self._sorter.rules)
+            put(tx, self._access, case, place, self._sorter.settings.digests, answer.summaries)
+
+        await self._db.write(work)
 
     async def _by_rules(self, case: Case) -> Answer:
         assert case.around is not None
@@ -130,7 +135,3 @@ class Sorting:
             raise Undecided(str(error) or "the model takes too long") from error
         except ValueError as error:
             raise Undecided(f"the model's answer cannot be used: {error}") from error
-
-    def _write(self, tx: Tx, case: Case, answer: Answer) -> None:
-        place = make(tx, self._access, case, answer.choice, self._sorter.rules)
-        put(tx, self._access, case, place, self._sorter.settings.digests, answer.summaries)

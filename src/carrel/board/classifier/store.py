@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from carrel.board.classifier.scores import Candidate, TaskCandidate
 from carrel.journal import Entry, entries_by_id
 from carrel.kernel import Access
 from carrel.kernel.limits import CLASSIFIER_SAID_CHARS_MAX, WAITING_COUNTED_MAX
@@ -29,24 +30,6 @@ class Cycle(Struct, frozen=True):
     cycle_id: str
     until: int
     entries_max: int | None
-
-
-class TopicRow(Struct, frozen=True):
-    """A topic as a candidate is made of it."""
-
-    id: str
-    name: str
-    description: str
-    status: str
-
-
-class TaskRow(Struct, frozen=True):
-    """A task as a candidate is made of it."""
-
-    id: str
-    title: str
-    description: str
-    topic_id: str
 
 
 class Placed(Struct, frozen=True):
@@ -136,14 +119,14 @@ def conversation_around(tx: Tx, access: Access, entry: Entry, *, count: int) -> 
     return entries_by_id(tx, access, ids)
 
 
-def topics_of_space(tx: Tx, access: Access, space_id: str, *, limit: int) -> list[TopicRow]:
+def topics_of_space(tx: Tx, access: Access, space_id: str, *, limit: int) -> list[Candidate]:
     """Return the topics that belong to a space and are not archived, the newest change first."""
     sql = (
         "SELECT id, name, substr(description, 1, :chars), status FROM topics WHERE account_id = :account "
         "AND space_id = :space_id AND status <> 'archived' ORDER BY updated_at DESC, id LIMIT :limit"
     )
     rows = tx.all(sql, access, space_id=space_id, chars=CLASSIFIER_SAID_CHARS_MAX, limit=limit)
-    return [TopicRow(*row) for row in rows]
+    return [Candidate(id=row[0], name=row[1], description=row[2], is_snoozed=row[3] == "snoozed") for row in rows]
 
 
 def hold_topic(tx: Tx, access: Access, topic_id: str) -> str | None:
@@ -163,7 +146,9 @@ def topic_named(tx: Tx, access: Access, space_id: str, name: str) -> str | None:
     return None if row is None else str(row[0])
 
 
-def open_tasks_of(tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str], *, limit: int) -> list[TaskRow]:
+def open_tasks_of(
+    tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str], *, limit: int
+) -> list[TaskCandidate]:
     """Return the open tasks of topics, as far as they belong to the same space, newest change first."""
     if not topic_ids:
         return []
@@ -175,7 +160,7 @@ def open_tasks_of(tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str
         "ORDER BY updated_at DESC, id LIMIT :limit"
     )
     rows = tx.all(sql, access, space_id=space_id, chars=CLASSIFIER_SAID_CHARS_MAX, limit=limit, **names)
-    return [TaskRow(*row) for row in rows]
+    return [TaskCandidate(id=row[0], name=row[1], description=row[2], topic_id=row[3]) for row in rows]
 
 
 def said_in_topic(tx: Tx, access: Access, topic_id: str, *, read: int) -> list[str]:

@@ -4,10 +4,9 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, Self
 
-from carrel.bridge.api.artifacts import Artifacts
 from carrel.bridge.api.operations import Call, D, Group, operation
 from carrel.bridge.api.requests import Address, Query, Request
-from carrel.bridge.api.runs import Accepted, Runs, is_session
+from carrel.bridge.api.runs import Accepted, Artifacts, Runs, is_session
 from carrel.bridge.api.sessions import Sessions
 from carrel.bridge.api.shapes import Item
 from carrel.bridge.api.tasks import Tasks

@@ -136,6 +136,5 @@ class Operation(Generic[P, T]):
         return self if group is None else group.driver.method(self._function.__get__(group))
 
 
-def operation(function: Callable[Concatenate[Any, P], Call[T]]) -> Operation[P, T]:
-    """Make a generator function an operation of its group."""
-    return Operation(function)
+# As a decorator, it makes a generator function an operation of its group.
+operation = Operation

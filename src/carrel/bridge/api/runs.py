@@ -1,8 +1,8 @@
-"""Operations on runs: send a message, wait for its reply, answer, cancel, retry, and look at what happened."""
+"""Operations on runs: send a message, wait for its reply, answer, cancel, retry, and read what came of it."""
 
 from carrel.bridge.api.operations import Call, D, Group, operation
-from carrel.bridge.api.requests import Request
-from carrel.bridge.api.shapes import Item, Page, Receipt, Run, Why, read, read_page
+from carrel.bridge.api.requests import Request, segment
+from carrel.bridge.api.shapes import Artifact, Item, Page, Receipt, Run, Why, read, read_page
 from carrel.bridge.api.waiting import OnFault, read_run, run_path, wait_for_run
 
 WAIT_SECONDS = 600.0
@@ -35,14 +35,8 @@ class Runs(Group[D]):
         cursor: str | None = None,
     ) -> Call[Page[Run]]:  # fmt: skip
         """Return runs, newest first; `waiting_for` is person or program."""
-        query: Item = {
-            "sessionKey": session_key,
-            "agentId": agent_id,
-            "taskId": task_id,
-            "goalId": goal_id,
-            "state": state,
-        }
-        query |= {"waitingFor": waiting_for, "limit": limit, "cursor": cursor}
+        query: Item = {"sessionKey": session_key, "agentId": agent_id, "taskId": task_id, "goalId": goal_id}
+        query |= {"state": state, "waitingFor": waiting_for, "limit": limit, "cursor": cursor}
         return read_page(Run, (yield Request("GET", "/api/runs", query)), "runs")
 
     @operation
@@ -90,6 +84,21 @@ class Runs(Group[D]):
     def receipt(self, run_id: str, *, body: bool = False) -> Call[Receipt]:
         """Return exactly what the agent was sent; with `body`, the bytes of each request as text."""
         return read(Receipt, (yield Request("GET", f"{run_path(run_id)}/receipt", {"body": body})))
+
+
+class Artifacts(Group[D]):
+    """What agents added to the runs that the token may see."""
+
+    @operation
+    def list(self, run_id: str) -> Call[Page[Artifact]]:
+        """Return the artifacts of a run, in the order in which they were added."""
+        return read_page(Artifact, (yield Request("GET", f"/api/runs/{segment(run_id)}/artifacts")), "artifacts")
+
+    @operation
+    def content(self, artifact_id: str) -> Call[bytes]:
+        """Return the content of an artifact."""
+        content: bytes = yield Request("GET", f"/api/artifacts/{segment(artifact_id)}/content", wants_bytes=True)
+        return content
 
 
 class Accepted(Group[D]):

@@ -2,7 +2,7 @@
 
 from carrel.bridge.api.operations import Call, D, Group, operation
 from carrel.bridge.api.requests import Request, segment
-from carrel.bridge.api.shapes import History, Item, Page, Reset, Session, read, read_page
+from carrel.bridge.api.shapes import History, Item, Page, Reset, Restored, Session, read, read_page
 
 
 class Sessions(Group[D]):
@@ -43,9 +43,10 @@ class Sessions(Group[D]):
         return read(Session, (yield Request("POST", _path(key, "archive"), body={}))["session"])
 
     @operation
-    def unarchive(self, key: str) -> Call[Session]:
-        """Bring an archived session back."""
-        return read(Session, (yield Request("POST", _path(key, "unarchive"), body={}))["session"])
+    def unarchive(self, key: str) -> Call[Restored]:
+        """Bring an archived session back; `reopened` is False if its conversation was closed for good."""
+        answer = yield Request("POST", _path(key, "unarchive"), body={})
+        return read(Restored, answer["session"] | {"reopened": answer["reopened"]})
 
     @operation
     def delete(self, key: str) -> Call[None]:

@@ -88,13 +88,17 @@ class RunError(Part, frozen=True, kw_only=True, rename="camel"):
 
 
 class Fault(Part, frozen=True, kw_only=True, rename="camel"):
-    """An attempt that failed, and when the next one starts; None once it has."""
+    """An attempt that failed, and when the next one starts; None once it has.
+
+    With `unreachable_since` nobody has answered since then: the run waits, and the attempt is not counted.
+    """
 
     attempt: int
     code: str = ""
     message: str = ""
     attempts_max: int = 0
     next_attempt_at: datetime | None = None
+    unreachable_since: datetime | None = None
 
 
 class Usage(Part, frozen=True, kw_only=True, rename="camel"):
@@ -236,6 +240,12 @@ class Session(Shape, frozen=True, kw_only=True, rename="camel"):
     def updated_at(self) -> datetime | None:
         """When something last happened in it."""
         return None if self.updated_ms is None else datetime.fromtimestamp(self.updated_ms / MS_PER_SECOND, UTC)
+
+
+class Restored(Session, frozen=True, kw_only=True, rename="camel"):
+    """A session that was brought back; `reopened` says whether its archived generation goes on."""
+
+    reopened: bool = False
 
 
 class HistoryMessage(Part, frozen=True, kw_only=True, rename="camel"):

@@ -98,12 +98,13 @@ def _looked_at(run_id: str, tell: OnFault | None) -> Call[Run]:
 
 
 def _each_once(on_fault: OnFault) -> OnFault:
-    told = 0
+    told: set[tuple[int, bool]] = set()
 
     def tell(fault: Fault) -> None:
-        nonlocal told
-        if fault.attempt > told:
-            told = fault.attempt
+        # An attempt that found nobody has the number of the one that is made when somebody is there.
+        this = (fault.attempt, fault.unreachable_since is not None)
+        if this not in told:
+            told.add(this)
             on_fault(fault)
 
     return tell

@@ -1,10 +1,11 @@
 """What the readers of histories share: how a message becomes an entry, and what is left out."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from carrel.bridge.events import fitted_key, is_control_text
 from carrel.bridge.faults import BridgeFault
@@ -44,12 +45,15 @@ class Said(NamedTuple):
 
 def moment(value: object) -> int | None:
     """Return a moment in milliseconds: given as such, or as ISO 8601; None when it is neither."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return int(value)
-    try:
-        return parse_iso(value) if isinstance(value, str) else None
-    except (ValueError, OverflowError):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
+    try:
+        at = parse_iso(value) if isinstance(value, str) else int(value)
+        # What is in no calendar is no moment.
+        iso(at)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return at
 
 
 def words(content: object) -> str:
@@ -61,21 +65,37 @@ def words(content: object) -> str:
     return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
+def parsed(text: str | bytes) -> Any:
+    """Return the value of JSON; ValueError for whatever the server would not take either, as `Infinity`."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as fault:
+        raise ValueError(str(fault)) from fault
+
+
+def text_lines(path: Path, errors: str = "strict") -> Iterator[str]:
+    """Yield the lines of a file, which is read more than once and so must not be a pipe."""
+    if path.exists() and not path.is_file():
+        raise BridgeFault(f"{path} cannot be read (not a regular file); write it into a file first.")
+    try:
+        with path.open(encoding="utf-8", errors=errors) as lines:
+            while line := lines.readline(LINE_CHARS_MAX):
+                yield line
+    except (OSError, UnicodeDecodeError) as fault:
+        raise BridgeFault(f"{path} cannot be read ({fault}).") from fault
+
+
 def json_lines(path: Path, skipped: Skipped) -> Iterator[dict[str, Any]]:
     """Yield the objects of a file of JSON lines; what is none is counted."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            while line := lines.readline(LINE_CHARS_MAX):
-                try:
-                    value = json.loads(line) if line.strip() else {}
-                except ValueError:
-                    # The program may be writing its last line.
-                    skipped["unreadable lines"] += 1
-                    continue
-                if isinstance(value, dict):
-                    yield value
-    except OSError as fault:
-        raise BridgeFault(f"{path} cannot be read ({fault.strerror}).") from fault
+    for line in text_lines(path, errors="replace"):
+        try:
+            value = parsed(line) if line.strip() else {}
+        except ValueError:
+            # The program may be writing its last line.
+            skipped["unreadable lines"] += 1
+            continue
+        if isinstance(value, dict):
+            yield value
 
 
 def require_folder(path: Path, program: str) -> None:

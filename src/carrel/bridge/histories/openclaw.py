@@ -4,7 +4,6 @@ The database is opened for reading only; the gateway may be running.
 """
 
 import importlib
-import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from carrel.bridge.faults import BridgeFault
-from carrel.bridge.histories.model import Entry, Said, Skipped, json_lines, moment, require_folder, words
+from carrel.bridge.histories.model import Entry, Said, Skipped, json_lines, moment, parsed, require_folder, words
 
 CHANNEL = "openclaw"
 _DATABASE = "agent/openclaw-agent.sqlite"
@@ -81,7 +80,7 @@ def _stored(path: Path, skipped: Skipped) -> Iterator[tuple[str, str, list[Event
 def _event(row: tuple[Any, ...], skipped: Skipped) -> Event | None:
     seq, text, compressed, created_at = row
     try:
-        event = json.loads(text if text is not None else _decompressed(compressed))
+        event = parsed(text if text is not None else _decompressed(compressed))
     except ImportError:
         skipped["compressed messages (install the package zstandard to read them)"] += 1
         return None
@@ -111,7 +110,7 @@ def _written(agent: Path, skipped: Skipped) -> Iterator[tuple[str, str, list[Eve
     keys: dict[str, str] = {}
     if index.is_file():
         try:
-            listed = json.loads(index.read_text(encoding="utf-8"))
+            listed = parsed(index.read_text(encoding="utf-8"))
             keys = {str(entry["sessionId"]): key for key, entry in listed.items() if "sessionId" in entry}
         except (OSError, ValueError, AttributeError, TypeError) as fault:
             raise BridgeFault(f"{index} cannot be read ({fault}).") from fault

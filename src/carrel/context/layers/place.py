@@ -10,17 +10,19 @@ _NAME_CHARS, _TOPIC_DIGEST_CHARS, _TASK_DIGEST_CHARS = 120, 140, 120
 _LINE_CHARS = 400
 
 
-def place_lines(here: Here) -> list[Line]:
-    """Return the topic and the task that a session is about."""
-    topic = [] if here.topic is None else [topic_line(here.topic, PLACE, "this session is about it")]
-    task = [] if here.task is None else [task_line(here.task, PLACE, "this session is about it")]
+def place_lines(here: Here, *, digests: bool) -> list[Line]:
+    """Return the topic and the task that a session is about, with their digests where these are for its reader."""
+    why = "this session is about it"
+    topic = [] if here.topic is None else [topic_line(here.topic, PLACE, why, digests=digests)]
+    task = [] if here.task is None else [task_line(here.task, PLACE, why, digests=digests)]
     return [*topic, *task]
 
 
-def topic_line(topic: TopicRow, section: str, reason: str, score: float | None = None) -> Line:
-    """Return the line of a topic: its name, its id and its digest."""
+def topic_line(topic: TopicRow, section: str, reason: str, score: float | None = None, *, digests: bool) -> Line:
+    """Return the line of a topic: its name and its id; its digest where what is said on the board may be shown."""
     named = "- Topic: " if section == PLACE else "- "
-    text = f"{as_line(topic.name, _NAME_CHARS)} ({topic.id}){_digest(topic.digest, _TOPIC_DIGEST_CHARS)}"
+    digest = _digest(topic.digest, _TOPIC_DIGEST_CHARS) if digests else ""
+    text = f"{as_line(topic.name, _NAME_CHARS)} ({topic.id}){digest}"
     return Line(
         id=topic.id,
         kind="topic",
@@ -33,8 +35,10 @@ def topic_line(topic: TopicRow, section: str, reason: str, score: float | None =
     )
 
 
-def task_line(task: TaskRow, section: str, reason: str, score: float | None = None) -> Line:
-    """Return the line of a task: its title, id and status, when it is due, and its digest."""
+def task_line(
+    task: TaskRow, section: str, reason: str, score: float | None = None, *, digests: bool = False
+) -> Line:  # fmt: skip
+    """Return the line of a task: its title, id and status, when it is due; its digest only in lanes of that task."""
     named = "- Task: " if section == PLACE else "- "
     due = "" if task.due_date is None else f", due {(iso(task.due_date) or '')[:10]}"
     text = f"{as_line(task.title, _NAME_CHARS)} ({task.id}) [{task.status}{due}]"
@@ -45,7 +49,7 @@ def task_line(task: TaskRow, section: str, reason: str, score: float | None = No
         scope=task.space_id,
         source=task.created_by,
         reason=reason,
-        line=as_line(named + text + _digest(task.digest, _TASK_DIGEST_CHARS), _LINE_CHARS),
+        line=as_line(named + text + (_digest(task.digest, _TASK_DIGEST_CHARS) if digests else ""), _LINE_CHARS),
         score=score,
     )
 

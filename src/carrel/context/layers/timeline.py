@@ -19,7 +19,7 @@ def timeline_lines(said: Sequence[Said], name: str) -> list[Line]:
             scope=name,
             source=one.agent_label or one.author,
             reason="said in this session",
-            line=as_line(f"- {one.role}: {one.content}", _CHARS_MAX),
+            line=as_line(f"- {one.provenance.marked(one.role)}: {one.content}", _CHARS_MAX),
         )
         for one in said
     ]

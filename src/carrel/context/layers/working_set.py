@@ -11,14 +11,17 @@ _SOON_DAYS = 7
 _ACTIVE = ("in_progress", "review", "blocked")
 
 
-def topic_lines(tx: Tx, seen: Access, routed: list[str], said: list[str], *, limit: int) -> list[Line]:
+def topic_lines(
+    tx: Tx, seen: Access, routed: list[str], said: list[str], *, limit: int, digests: bool
+) -> list[Line]:  # fmt: skip
     """Return the pinned topics, then those that routing memory and the timeline of the session name."""
     pinned = store.pinned_topics(tx, seen, limit=limit) if limit else []
-    lines = [topic_line(topic, WORKING_TOPICS, "pinned") for topic in pinned]
+    lines = [topic_line(topic, WORKING_TOPICS, "pinned", digests=digests) for topic in pinned]
     known = {topic.id for topic in pinned}
     reasons = dict.fromkeys(said, "named in this session") | dict.fromkeys(routed, "messages of this session go there")
     named = [name for name in dict.fromkeys((*routed, *said)) if name not in known]
-    lines += [topic_line(topic, WORKING_TOPICS, reasons[topic.id]) for topic in store.topics_named(tx, seen, named)]
+    found = store.topics_named(tx, seen, named)
+    lines += [topic_line(topic, WORKING_TOPICS, reasons[topic.id], digests=digests) for topic in found]
     return lines[:limit]
 
 
@@ -29,6 +32,19 @@ def task_lines(
     soon = tx.now + _SOON_DAYS * MS_PER_DAY
     found = store.working_tasks(tx, seen, spaces=spaces, topic_id=topic_id, soon=soon, limit=limit) if limit else []
     return [task_line(task, WORKING_TASKS, _reason(task, soon)) for task in found]
+
+
+def newest_lines(tx: Tx, seen: Access, spaces: tuple[str, ...] | None, *, limit: int) -> list[Line]:
+    """Return the topics and open tasks changed last, for a context that would show nothing.
+
+    They are only named: a digest is made of what was said, perhaps in another session.
+    """
+    topics = store.newest_topics(tx, seen, limit=limit) if limit else []
+    tasks = store.newest_tasks(tx, seen, spaces=spaces, limit=limit) if limit else []
+    return [
+        *(topic_line(topic, WORKING_TOPICS, "changed last", digests=False) for topic in topics),
+        *(task_line(task, WORKING_TASKS, "changed last") for task in tasks),
+    ]
 
 
 def _reason(task: TaskRow, soon: int) -> str:

@@ -152,10 +152,11 @@ class RemoteConnection:
                     "GET", url, headers={**_HEADERS, **self._authorization()}, timeout_seconds=CARD_SECONDS
                 )
             except WireFault as fault:
-                raise self._faults.of_wire(fault) from None
+                # The card is read before anything is sent, so no step can have been taken.
+                raise self._faults.of_unanswered_check(fault) from None
             if reply.status == HTTPStatus.OK:
                 return self._parsed(reply.body), url, reply.address
-            missing = missing or self._faults.of_status(reply.status, dict(reply.headers), reply.body)
+            missing = missing or self._faults.of_check(reply.status, dict(reply.headers), reply.body)
             if reply.status != HTTPStatus.NOT_FOUND:
                 break
         assert missing is not None, "a card has at least one URL"

@@ -6,7 +6,15 @@ from carrel.a2a import A2aFault
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import GatewayFault
 
-_TRANSIENT = frozenset({"INTERNAL", "UNAVAILABLE", "QUEUE_FULL", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"})
+_INCOMPATIBLE = ("VERSION_NOT_SUPPORTED", "EXTENSION_SUPPORT_REQUIRED", "METHOD_NOT_FOUND")
+_TRANSIENT = ("INTERNAL", "UNAVAILABLE", "QUEUE_FULL", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED")
+# The code of a fault and what is said of the agent, by the protocol's reason; only what failed is tried again.
+_REASONS = {
+    "TASK_NOT_FOUND": ("remote_lost", "lost its task; send the message again"),
+    "CONTENT_TYPE_NOT_SUPPORTED": ("gateway_refused", "does not accept this type of content"),
+    **dict.fromkeys(_INCOMPATIBLE, ("gateway_misconfigured", "is not compatible with Carrel")),
+    **dict.fromkeys(_TRANSIENT, ("gateway_failed", "could not accept the message now")),
+}
 _ENDS = {
     "failed": ("remote_failed", "The remote agent failed"),
     "rejected": ("remote_rejected", "The remote agent refused"),
@@ -17,12 +25,8 @@ _ENDS = {
 class RemoteFaults(Faults):
     """Builds the faults of one gateway to a remote agent."""
 
-    def unreadable(self, why: str) -> GatewayFault:
-        """Return the fault of a response that cannot be understood."""
-        hint = f"Check that gateway.{self._name}.base_url is the address of an A2A agent or of its card."
-        return self._fault(
-            "gateway_unreadable", f'The gateway "{self._name}" returned no readable answer: {why} {hint}', True
-        )
+    def __init__(self, name: str, api_key: str) -> None:
+        super().__init__(name, api_key, "the address of an A2A agent or of its card")
 
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> GatewayFault:
         """Return the fault of a response with an error status."""
@@ -39,17 +43,8 @@ class RemoteFaults(Faults):
         """Return the fault of an error reported by the A2A protocol."""
         head = f'The remote agent of gateway "{self._name}"'
         quoted = self._quote(fault.message)
-        match fault.reason:
-            case "TASK_NOT_FOUND":
-                return self._fault("remote_lost", f"{head} lost its task; send the message again{quoted}", False)
-            case "CONTENT_TYPE_NOT_SUPPORTED":
-                return self._fault("gateway_refused", f"{head} does not accept this type of content{quoted}", False)
-            case "VERSION_NOT_SUPPORTED" | "EXTENSION_SUPPORT_REQUIRED" | "METHOD_NOT_FOUND":
-                return self._fault("gateway_misconfigured", f"{head} is not compatible with Carrel{quoted}", False)
-            case reason if reason in _TRANSIENT:
-                return self._fault("gateway_failed", f"{head} could not accept the message now{quoted}", True)
-            case _:
-                return self._fault("gateway_refused", f"{head} refused the message{quoted}", False)
+        code, what = _REASONS.get(fault.reason, ("gateway_refused", "refused the message"))
+        return self._fault(code, f"{head} {what}{quoted}", code == "gateway_failed")
 
     def of_card(self, why: str) -> GatewayFault:
         """Return the fault of a card without a usable interface."""
@@ -65,7 +60,3 @@ class RemoteFaults(Faults):
         head = f'The remote agent of gateway "{self._name}" did not finish within {seconds:g} seconds.'
         hint = f"Raise gateway.{self._name}.timeout_seconds if its work needs longer."
         return self._fault("gateway_timeout", f"{head} {hint}", not is_started)
-
-    def of_empty_stream(self) -> GatewayFault:
-        """Return the fault of a stream that ended before it named its task."""
-        return self.unreadable("its stream ended without any content.")

@@ -15,7 +15,7 @@ from carrel.gateway.a2a.connection import Remote, RemoteConnection
 from carrel.gateway.a2a.faults import RemoteFaults
 from carrel.gateway.a2a.message import MESSAGE, OutgoingMessage, read_step
 from carrel.gateway.answers import whole_characters
-from carrel.gateway.model import GatewayFault, Item, OnSend, OnText, Step, StepAnswer, keep_nothing
+from carrel.gateway.model import Gateway, GatewayFault, Item, OnSend, OnText, Step, StepAnswer, keep_nothing
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import StreamedReply, Wire, WireFault
 
@@ -53,7 +53,7 @@ class _RemoteStep:
             self.has_emitted = True
 
 
-class A2aGateway:
+class A2aGateway(Gateway):
     """Takes steps at the agent whose card is found at `base_url`."""
 
     translates = True
@@ -80,13 +80,6 @@ class A2aGateway:
     async def check(self) -> None:
         """Raise GatewayFault unless the agent's card can be read and names a usable interface."""
         await self._connection.refresh()
-
-    async def models(self) -> tuple[str, ...]:
-        """Return nothing: a remote agent chooses its own model."""
-        return ()
-
-    async def close(self) -> None:
-        """Do nothing: nothing is kept between steps."""
 
     async def _bounded(self, step: _RemoteStep) -> StepAnswer:
         seconds = self._settings.timeout_seconds
@@ -155,7 +148,7 @@ class A2aGateway:
                     break
         await reply.drain()
         if not first_state:
-            raise self._faults.of_empty_stream()
+            raise self._faults.unreadable("its stream ended without any content.")
         return first_state == "canceled"
 
     async def _poll(self, step: _RemoteStep) -> None:

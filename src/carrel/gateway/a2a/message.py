@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from carrel.a2a import read_message
 from carrel.gateway.model import Item, Step
+from carrel.gateway.prompt import read_items
 
 # What a remote agent is not told: it has instructions, tools and a transcript of its own.
 LEFT_OUT = ("instructions", "tools", "transcript")
@@ -56,14 +57,7 @@ class OutgoingMessage(Struct, frozen=True, kw_only=True):
 
 def read_step(step: Step) -> OutgoingMessage:
     """Read the message of a step; raise ValueError if its body is not a request."""
-    request = json.loads(step.body)
-    if not isinstance(request, dict):
-        raise ValueError("a request must be a JSON object")
-    given = request.get("input", "")
-    items = given if isinstance(given, list) else [{"role": "user", "content": given}]
-    items = [item if isinstance(item, dict) else {} for item in items]
-    newest = max((index for index, item in enumerate(items) if item.get("role") == "user"), default=-1)
-    newest = newest if step.message_at is None else step.message_at
+    request, items, newest = read_items(step)
     calls = {str(item["call_id"]): (index, item) for index, item in enumerate(items) if _is_ours(item)}
     last_id, (last, _) = next(reversed(calls.items()), ("", (-1, {})))
     found = request.get("metadata")

@@ -4,17 +4,15 @@ A server may be hostile, so no event costs more than its own length.
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from carrel.gateway.answers import build_answer
 from carrel.gateway.faults import Faults
-from carrel.gateway.live_text import LiveText
 from carrel.gateway.model import Item, OnText, StepAnswer
+from carrel.gateway.reader import WholeReader
 from carrel.kernel import TextBuffer
 from carrel.kernel.limits import ANSWER_PARTS_MAX
-from carrel.wire import ServerEvent
 
 _CUT_SHORT = {
     "max_tokens": "max_output_tokens",
@@ -60,20 +58,19 @@ class _Block:
                 return None
 
 
-class MessagesReader:
-    """Reads one answer; `on_text` is called with text as it arrives."""
+class MessagesReader(WholeReader):
+    """Reads the events of one answer, or all of it."""
+
+    ends_with_mark = False
 
     def __init__(self, *, seed: str, faults: Faults, on_text: OnText) -> None:
-        self.is_finished = False
-        self._seed = seed
-        self._faults = faults
-        self._live = LiveText(on_text)
+        super().__init__(seed=seed, faults=faults, on_text=on_text)
         self._blocks: list[_Block] = []
         self._by_index: dict[int, _Block] = {}
         self._model = ""
         self._usage: Item = {}
         self._stop_reason = ""
-        self._handlers: dict[str, Callable[[Item], None]] = {
+        self.handlers = {
             "message_start": self._message_start,
             "content_block_start": self._block_start,
             "content_block_delta": self._block_delta,
@@ -82,27 +79,17 @@ class MessagesReader:
             "error": self._error,
         }
 
-    def feed(self, event: ServerEvent) -> None:
-        """Read one event; raise GatewayFault if it reports a failure. Not needed once `is_finished`."""
-        try:
-            body = json.loads(event.text)
-        except (ValueError, RecursionError):
-            return
-        if isinstance(body, dict):
-            kind = body.get("type") or event.name or ("error" if "error" in body else "")
-            handler = self._handlers.get(kind) if isinstance(kind, str) else None
-            if handler is not None:
-                handler(body)
-
-    def take(self, message: Item) -> None:
-        """Read a whole message."""
-        if message.get("type") == "error" or message.get("error"):
-            self._error(message)
-        self._message_start({"message": message})
-        content = message.get("content")
-        for index, block in enumerate(content if isinstance(content, list) else ()):
+    def take_whole(self, answer: Item) -> None:
+        """Read a whole message; raise GatewayFault if it is none."""
+        if answer.get("type") == "error" or answer.get("error"):
+            self._error(answer)
+        self._message_start({"message": answer})
+        content = answer.get("content")
+        if not isinstance(content, list):
+            raise self._faults.unreadable("its body does not contain an answer.")
+        for index, block in enumerate(content):
             self._block_start({"index": index, "content_block": block})
-        self._message_delta({"delta": message})
+        self._message_delta({"delta": answer})
 
     def end(self) -> StepAnswer:
         """Return the answer once all was read; raise GatewayFault if something is missing."""
@@ -200,20 +187,3 @@ class MessagesReader:
                     items.append({"type": "message", "role": "assistant", "status": "completed", "content": []})
                 items[-1]["content"].append({"type": "output_text", "text": block.text.text, "annotations": []})
         return items
-
-
-def read_message(body: bytes, *, seed: str, faults: Faults, on_text: OnText) -> StepAnswer:
-    """Return the answer in a plain JSON body; raise GatewayFault if it contains none."""
-    try:
-        message = json.loads(body)
-    except (ValueError, RecursionError):
-        raise faults.unreadable("its body is not JSON.") from None
-    if not isinstance(message, dict):
-        raise faults.unreadable("its body is not a JSON object.")
-    reader = MessagesReader(seed=seed, faults=faults, on_text=on_text)
-    reader.take(message)
-    if not isinstance(message.get("content"), list):
-        raise faults.unreadable("its body does not contain an answer.")
-    # A whole body is complete, even if the server does not say why the answer ended.
-    reader.is_finished = True
-    return reader.end()

@@ -33,7 +33,8 @@ def _items(message: Item) -> list[Item]:
             parts = []
             status = {"status": "completed"} if role == "assistant" else {}
             items.append({"type": "message", "role": role} | status | {"content": parts})
-        parts.append(_said(block) if role == "assistant" else _part(block))
+        said = {"type": "output_text", "text": block["text"], "annotations": []} if role == "assistant" else None
+        parts.append(said or _part(block))
     return items
 
 
@@ -62,10 +63,6 @@ def _arguments(given: Item) -> str:
 def _output(block: Item) -> Any:
     content = block.get("content", "")
     return content if isinstance(content, str) else [_part(part) for part in content]
-
-
-def _said(block: Item) -> Item:
-    return {"type": "output_text", "text": block["text"], "annotations": []}
 
 
 def _part(block: Item) -> Item:

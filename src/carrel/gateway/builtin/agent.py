@@ -1,4 +1,4 @@
-"""The built-in agent: it needs no model, quotes what it can see, and uses tools when asked to.
+"""The built-in agent: it needs no model, quotes what it can see, uses tools when asked to, and moves its own tasks.
 
 Equal requests get equal answers: it uses no clock, no randomness and no memory.
 """
@@ -8,25 +8,15 @@ import json
 import re
 from hashlib import sha256
 
+from carrel.gateway.answers import build_answer
+from carrel.gateway.builtin import phrases
 from carrel.gateway.builtin.intents import InvalidRequest, ToolRequest, examples, find_requests
-from carrel.gateway.builtin.phrases import (
-    CONNECT,
-    FOUND,
-    HEARTBEAT_OK,
-    INTRODUCTION,
-    MOVE_HINT,
-    NO_REPLY,
-    NOTED,
-    NOTHING,
-    NOTICE,
-    TAKEN_UP,
-)
+from carrel.gateway.builtin.phrases import NOTICE
 from carrel.gateway.builtin.recall import best_lines
 from carrel.gateway.builtin.results import describe
-from carrel.gateway.builtin.task_words import told_of
-from carrel.gateway.builtin.ticks import is_tick, work_on
-from carrel.gateway.builtin.view import View, read_view
-from carrel.gateway.model import Call, GatewayFault, Item, OnSend, OnText, Step, StepAnswer, Usage, keep_nothing
+from carrel.gateway.builtin.view import ASSIGNED, DIRECT, FOR_INFORMATION, About, View, read_view
+from carrel.gateway.faults import Faults
+from carrel.gateway.model import Gateway, GatewayFault, Item, OnSend, OnText, Step, StepAnswer, keep_nothing
 from carrel.kernel import clip
 
 MODEL = "builtin"
@@ -36,8 +26,13 @@ QUOTE_CHARS_MAX = 280
 _GREETING = re.compile(
     r"(?:/?help|hello|hi|hey|good (?:morning|day|evening)|who are you|what can you do)\b.{0,30}", re.IGNORECASE
 )
+# What a message begins with by which the server asks the agent to go on with its task.
+_TICK = "[AUTO] "
+_READ, _MOVE = "task_history", "task_status"
+# The status to move to from another one; a task that is done needs nothing more.
+_NEXT = {"inbox": "in_progress", "assigned": "in_progress", "in_progress": "review", "review": "done"}
 # The message of a heartbeat, which nobody has written.
-_HEARTBEAT = re.compile(rf"Heartbeat\. .*answer {HEARTBEAT_OK}\.", re.DOTALL)
+_HEARTBEAT = re.compile(rf"Heartbeat\. .*answer {phrases.HEARTBEAT_OK}\.", re.DOTALL)
 _QUESTION = re.compile(
     r"(?:what|who|whom|whose|when|where|why|how|which|is|are|was|were|do|does|did|can|could|will|would|should|has|have"
     r"|tell me|show|find|search|recall|list|quote|remind me|summari[sz]e)\b.*",
@@ -45,7 +40,7 @@ _QUESTION = re.compile(
 )
 
 
-class BuiltinGateway:
+class BuiltinGateway(Gateway):
     """Answers every step by itself, without a model."""
 
     translates = False
@@ -66,17 +61,9 @@ class BuiltinGateway:
         for chunk in _chunks(text):
             on_text(chunk)
             await asyncio.sleep(0)
-        return _as_answer(text, requests, sha256(step.body).hexdigest())
-
-    async def check(self) -> None:
-        """Do nothing: it needs nobody."""
-
-    async def models(self) -> tuple[str, ...]:
-        """Return nothing: there is no model to choose."""
-        return ()
-
-    async def close(self) -> None:
-        """Do nothing: nothing is kept between steps."""
+        seed = sha256(step.body).hexdigest()
+        head = {"model": MODEL, "usage": {"cost_usd": 0.0}}
+        return build_answer(_output(text, requests, seed), head, seed=seed, faults=Faults(self.name, ""))
 
 
 def answer(view: View) -> tuple[str, list[ToolRequest]]:
@@ -84,18 +71,20 @@ def answer(view: View) -> tuple[str, list[ToolRequest]]:
 
     Only a request is obeyed: whatever a sub-agent's result or another agent's reply says, it is just text.
     """
-    if is_tick(view):
-        return work_on(view)
+    about = view.about
+    if about is not None and about.reason == DIRECT and view.message.startswith(_TICK):
+        return _work_on(view, about)
+    told = "\n\n".join(map(describe, view.results))
+    if about is not None and about.reason == ASSIGNED:
+        # The words of a task are material and ask for nothing, but it is read if that is possible here.
+        return _read(about) if not view.results and _READ in view.tools else (_taken_up(view, about, told), [])
     if view.results:
-        told = "\n\n".join(told_of(result) or describe(result) for result in view.results)
-        return (_taken_up(view, told) if _is_assigned(view) else told), []
-    if _is_assigned(view):
-        return _take_up(view)
-    if _is_heartbeat(view):
-        return HEARTBEAT_OK, []
-    if view.about is not None and view.about.is_for_information and not view.is_request:
+        return told, []
+    if about is None and not view.is_request and _HEARTBEAT.fullmatch(view.message):
+        return phrases.HEARTBEAT_OK, []
+    if about is not None and about.reason in FOR_INFORMATION and not view.is_request:
         # Two agents that answered each other's answers would never stop.
-        return NO_REPLY, []
+        return phrases.NO_REPLY, []
     try:
         requests = find_requests(view) if view.is_request else []
     except InvalidRequest as error:
@@ -103,27 +92,32 @@ def answer(view: View) -> tuple[str, list[ToolRequest]]:
     return ("", requests) if requests else (_reply(view), [])
 
 
-def _is_assigned(view: View) -> bool:
-    return view.about is not None and view.about.is_assignment
+def _read(about: About) -> tuple[str, list[ToolRequest]]:
+    return "", [ToolRequest(_READ, {"taskId": about.task_id})]
 
 
-def _is_heartbeat(view: View) -> bool:
-    return not view.is_request and view.about is None and bool(_HEARTBEAT.fullmatch(view.message))
+def _work_on(view: View, about: About) -> tuple[str, list[ToolRequest]]:
+    """Read the task, move it one step, and say what was done: return the next call, or the words at the end."""
+    if not view.results:
+        return _read(about) if _READ in view.tools else (NOTICE, [])
+    newest = view.results[-1]
+    try:
+        status = str(json.loads(newest.output)["task"]["status"])
+    except (ValueError, RecursionError, KeyError, TypeError):
+        # The call has failed.
+        status = ""
+    # A task that is taken up is worked on in the next tick; one in review is finished in the same.
+    following = None if newest.tool == _MOVE and status == "in_progress" else _NEXT.get(status)
+    if following is not None and _MOVE in view.tools:
+        return "", [ToolRequest(_MOVE, {"taskId": about.task_id, "status": following})]
+    words = {"in_progress": [phrases.TOOK_UP, NOTICE], "done": [phrases.FINISHED]}.get(status, [])
+    return "\n".join([describe(newest), *words]), []
 
 
-def _take_up(view: View) -> tuple[str, list[ToolRequest]]:
-    """Read what a task is that was assigned, if that is possible here; its words are material and ask for nothing."""
-    assert view.about is not None
-    if "task_history" in view.tools:
-        return "", [ToolRequest("task_history", {"taskId": view.about.task_id})]
-    return _taken_up(view, ""), []
-
-
-def _taken_up(view: View, told: str) -> str:
-    assert view.about is not None
-    named = f"{view.about.task_id}: {view.about.title}" if view.about.title else view.about.task_id
-    can = [MOVE_HINT] if "task_status" in view.tools else []
-    return "\n".join([f"{TAKEN_UP} {named}", *([told] if told else []), "", NOTICE, *can])
+def _taken_up(view: View, about: About, told: str) -> str:
+    named = f"{about.task_id}: {about.title}" if about.title else about.task_id
+    can = [phrases.MOVE_HINT] if _MOVE in view.tools else []
+    return "\n".join([f"{phrases.TAKEN_UP} {named}", *([told] if told else []), "", NOTICE, *can])
 
 
 def _reply(view: View) -> str:
@@ -132,8 +126,8 @@ def _reply(view: View) -> str:
         return _help(view)
     quotes = [f"> {clip(line.text, QUOTE_CHARS_MAX)} ({line.source})" for line in best_lines(message, view.lines)]
     if message.endswith("?") or _QUESTION.fullmatch(message):
-        return "\n".join([FOUND, *quotes]) if quotes else _with_notice(NOTHING, view)
-    return "\n".join([_with_notice(NOTED, view), *([FOUND, *quotes] if quotes else [])])
+        return "\n".join([phrases.FOUND, *quotes]) if quotes else _with_notice(phrases.NOTHING, view)
+    return "\n".join([_with_notice(phrases.NOTED, view), *([phrases.FOUND, *quotes] if quotes else [])])
 
 
 def _with_notice(sentence: str, view: View) -> str:
@@ -145,7 +139,7 @@ def _help(view: View) -> str:
     ways = [f"- {example}" for example in examples(view.tools)]
     if view.tools:
         ways.append(f'- use <tool> {{"argument": "value"}}, with one of: {", ".join(sorted(view.tools))}')
-    return "\n".join([INTRODUCTION, *(["", "You can say:", *ways] if ways else []), "", CONNECT])
+    return "\n".join([phrases.INTRODUCTION, *(["", "You can say:", *ways] if ways else []), "", phrases.CONNECT])
 
 
 def _chunks(text: str) -> list[str]:
@@ -155,22 +149,15 @@ def _chunks(text: str) -> list[str]:
     return ["".join(words[start : start + size]) for start in range(0, len(words), size)]
 
 
-def _as_answer(text: str, requests: list[ToolRequest], seed: str) -> StepAnswer:
-    calls = tuple(
-        Call(
-            call_id="call_" + sha256(f"{seed}:{number}".encode()).hexdigest()[:24],
-            name=request.tool,
-            arguments=json.dumps(request.arguments, ensure_ascii=False),
-        )
-        for number, request in enumerate(requests)
-    )
-    output: list[Item] = [
-        {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
-        | {"id": "fc_" + call.call_id.removeprefix("call_"), "status": "completed"}
-        for call in calls
-    ]
+def _output(text: str, requests: list[ToolRequest], seed: str) -> list[Item]:
+    items: list[Item] = []
     if text:
         content = [{"type": "output_text", "text": text, "annotations": []}]
         head = {"type": "message", "id": "msg_" + seed[:24], "role": "assistant", "status": "completed"}
-        output.insert(0, {**head, "content": content})
-    return StepAnswer(text=text, calls=calls, usage=Usage(cost_usd=0.0), model=MODEL, output=output)
+        items.append(head | {"content": content})
+    for number, request in enumerate(requests):
+        name, arguments = request.tool, json.dumps(request.arguments, ensure_ascii=False)
+        mark = sha256(f"{seed}:{number}".encode()).hexdigest()[:24]
+        call = {"type": "function_call", "call_id": f"call_{mark}", "name": name, "arguments": arguments}
+        items.append(call | {"id": f"fc_{mark}", "status": "completed"})
+    return items

@@ -12,9 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from carrel.gateway.builtin.about import without_mentions
-from carrel.gateway.builtin.phrases import WHICH_TASK
-from carrel.gateway.builtin.view import View
+from carrel.gateway.builtin.view import View, without_mentions
 
 CALLS_MAX = 8
 REQUEST_CHARS_MAX = 1_000
@@ -22,6 +20,8 @@ _TASK = (
     r"(?:(?P<task>task_\w+)|(?:the |this )?task (?P<named>(?!(?:to|as|in|into|done|review|blocked)\b)[\w.-]+)"
     r"|the task|this task|this|that|it)"
 )
+_NAMES = r"@?[\w-]+(?:(?:,| and|, and) @?[\w-]+)*"
+_LIST = r"(?:(?:list|show) )?(?:(?:my|the|all) )?"
 _THIS = frozenset({"", "this", "that", "it", "the following", "your answer"})
 _USE = re.compile(r"use[ \t]+(?P<tool>[A-Za-z][\w.-]*)[ \t]*(?P<brace>\{)?", re.IGNORECASE)
 
@@ -44,29 +44,34 @@ class IntentMatch(Struct, frozen=True):
     below: str
     view: View
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """The trimmed texts of the named groups that matched."""
+        return {name: text.strip() for name, text in self.match.groupdict().items() if text is not None}
+
     def __getitem__(self, group: str) -> str:
         """Return the trimmed text of a named group; empty if it did not match."""
-        return (self.match.groupdict().get(group) or "").strip()
+        return (self.match[group] or "").strip()
 
 
 class Intent(Struct, frozen=True):
-    """One phrase that requests a tool: `pattern` must match the whole first line; if `whole`, that of the message."""
+    """One phrase that requests a tool: `pattern` must match the whole first line; if `whole`, that of the message.
+
+    Its groups are named like the arguments of the tool, unless `arguments` makes them of what was found.
+    """
 
     tool: str
-    pattern: re.Pattern[str]
     example: str
+    pattern: re.Pattern[str]
     arguments: Callable[[IntentMatch], dict[str, Any]]
     whole: bool = False
 
 
 def _intent(
-    tool: str, pattern: str, example: str, arguments: Callable[[IntentMatch], dict[str, Any]], *, whole: bool = False
+    tool: str, example: str, pattern: str,
+    arguments: Callable[[IntentMatch], dict[str, Any]] = lambda found: found.given, *, whole: bool = False,
 ) -> Intent:  # fmt: skip
-    return Intent(tool, re.compile(pattern + r"\s*[.!?]?", re.IGNORECASE), example, arguments, whole)
-
-
-def _nothing(_: IntentMatch) -> dict[str, Any]:
-    return {}
+    return Intent(tool, example, re.compile(pattern + r"\s*[.!?]?", re.IGNORECASE), arguments, whole)
 
 
 def _artifact(found: IntentMatch) -> dict[str, Any]:
@@ -76,11 +81,8 @@ def _artifact(found: IntentMatch) -> dict[str, Any]:
     return {"text": text, "name": found["name"]}
 
 
-def _described(name: str) -> Callable[[IntentMatch], dict[str, Any]]:
-    def arguments(found: IntentMatch) -> dict[str, Any]:
-        return {name: found["rest"]} | ({"description": found.below} if found.below else {})
-
-    return arguments
+def _described(found: IntentMatch) -> dict[str, Any]:
+    return found.given | ({"description": found.below} if found.below else {})
 
 
 def _task_id(found: IntentMatch) -> str:
@@ -88,7 +90,7 @@ def _task_id(found: IntentMatch) -> str:
     about = found.view.about
     task_id = found["task"] or found["named"] or ("" if about is None else about.task_id)
     if not task_id:
-        raise InvalidRequest(WHICH_TASK)
+        raise InvalidRequest("Say which task you mean, by its id, for example task_1.")
     return task_id
 
 
@@ -101,14 +103,6 @@ def _names(text: str) -> list[str]:
     return [name for name in re.split(r"[\s,@]+(?:and[\s@]+)?", text) if name]
 
 
-def _plan(found: IntentMatch) -> dict[str, Any]:
-    return _planned(found.below.splitlines() or found["rest"].split(";"))
-
-
-def _listed_plan(found: IntentMatch) -> dict[str, Any]:
-    return _planned([found["rest"], *found.below.splitlines()])
-
-
 def _planned(steps: list[str]) -> dict[str, Any]:
     titles = [title for title in (re.sub(r"^\s*(?:[-*]|\d+[.)])\s*", "", step).strip() for step in steps) if title]
     markdown = "\n".join(f"{number}. {title}" for number, title in enumerate(titles, 1))
@@ -116,99 +110,70 @@ def _planned(steps: list[str]) -> dict[str, Any]:
 
 
 INTENTS: tuple[Intent, ...] = (
-    _intent("session_status", r"(?:what(?:'s| is) (?:the|your) )?(?:session )?status", "status", _nothing),
+    _intent("session_status", "status", r"(?:what(?:'s| is) (?:the|your) )?(?:session )?status"),
     _intent(
-        "request_input",
-        r"(?:ask me|need input|i need input)\b[:,]?\s*(?P<rest>.+?)",
-        "ask me which colour you want",
-        lambda found: {"question": found["rest"]},
+        "request_input", "ask me which colour you want",
+        r"(?:ask me|need input|i need input)\b[:,]?\s*(?P<question>.+?)",
     ),
     _intent(
-        "decline",
-        r"(?:decline|refuse)\b(?: to)?[:,]?\s*(?P<rest>.*?)",
-        "decline: not my field",
-        lambda found: {"reason": found["rest"] or "declined on request"},
+        "decline", "decline: not my field", r"(?:decline|refuse)\b(?: to)?[:,]?\s*(?P<reason>.*?)",
+        lambda found: {"reason": found["reason"] or "declined on request"},
     ),
     _intent(
-        "artifact_add",
-        r"(?:attach|save)\s*(?P<text>.*?)\s+as\s+(?P<name>[^\s:]+\w):?",
-        "save hello as greeting.txt",
-        _artifact,
+        "artifact_add", "save hello as greeting.txt",
+        r"(?:attach|save)\s*(?P<text>.*?)\s+as\s+(?P<name>[^\s:]+\w):?", _artifact,
     ),
-    _intent("sessions_list", r"(?:(?:list|show) )?(?:(?:my|the|all) )?sessions", "list sessions", _nothing),
-    _intent("agents_list", r"(?:(?:list|show) )?(?:(?:my|the|all) )?agents", "list agents", _nothing),
-    _intent("goal_list", r"(?:(?:list|show) )?(?:(?:my|the|all) )?goals", "list goals", _nothing),
-    _intent("task_list", r"(?:(?:list|show) )?(?:(?:my|the|all|open) )*tasks", "list tasks", _nothing),
-    _intent("plan_get", r"(?:show )?(?:the |my )?plan", "show the plan", _nothing),
+    _intent("sessions_list", "list sessions", f"{_LIST}sessions"),
+    _intent("agents_list", "list agents", f"{_LIST}agents"),
+    _intent("goal_list", "list goals", f"{_LIST}goals"),
+    _intent("task_list", "list tasks", r"(?:(?:list|show) )?(?:(?:my|the|all|open) )*tasks"),
+    _intent("plan_get", "show the plan", r"(?:show )?(?:the |my )?plan"),
     _intent(
-        "task_history",
-        rf"(?:show )?(?:me )?(?:the )?(?:task )?history(?: of {_TASK})?",
-        "history of task_1",
+        "task_history", "history of task_1", rf"(?:show )?(?:me )?(?:the )?(?:task )?history(?: of {_TASK})?",
         lambda found: {"taskId": _task_id(found)},
     ),
+    _intent("sessions_history", "history of main", r"(?:show )?(?:the )?history of (?P<sessionKey>\S+?)"),
     _intent(
-        "sessions_history",
-        r"(?:show )?(?:the )?history of (?P<key>\S+?)",
-        "history of main",
-        lambda found: {"sessionKey": found["key"]},
+        "task_create", "create task Tidy up", r"(?:create|add|new) (?:a )?task\b:?\s*(?P<title>.+?)", _described
     ),
+    _intent("goal_create", "goal: Ship it", r"(?:create |add |new )?goal:\s*(?P<name>.+?)", _described),
     _intent(
-        "task_create", r"(?:create|add|new) (?:a )?task\b:?\s*(?P<rest>.+?)", "create task Tidy up", _described("title")
-    ),
-    _intent("goal_create", r"(?:create |add |new )?goal:\s*(?P<rest>.+?)", "goal: Ship it", _described("name")),
-    _intent(
-        "task_status",
+        "task_status", "mark task_1 done",
         rf"(?:mark|move|set) {_TASK} (?:as |to )?(?P<status>in[ _-]progress|(?:in )?review|done|blocked)"
         r"(?:(?:[:,]|\s+because)\s*(?P<rest>.+?))?",
-        "mark task_1 done",
         _status_move,
     ),
     _intent(
-        "task_assign",
-        rf"assign {_TASK} to (?P<rest>@?[\w-]+(?:(?:,| and|, and) @?[\w-]+)*)",
-        "assign task_1 to writer",
-        lambda found: {"taskId": _task_id(found), "assigneeSlugs": _names(found["rest"])},
+        "task_assign", "assign task_1 to writer", rf"assign {_TASK} to (?P<names>{_NAMES})",
+        lambda found: {"taskId": _task_id(found), "assigneeSlugs": _names(found["names"])},
     ),
     _intent(
-        "response_request",
-        r"ask (?P<names>@?[\w-]+(?:(?:,| and|, and) @?[\w-]+)*):\s+(?P<rest>.+)",
-        "ask writer: is it ready",
-        lambda found: {"recipientSlugs": _names(found["names"]), "message": found["rest"]},
+        "response_request", "ask writer: is it ready", rf"ask (?P<names>{_NAMES}):\s+(?P<message>.+)",
+        lambda found: {"recipientSlugs": _names(found["names"]), "message": found["message"]},
     ),
     _intent(
-        "memory_search",
-        r"(?:search (?:your |the )?memory for|recall)\b:?\s*(?P<rest>.+?)",
-        "recall the budget",
-        lambda found: {"query": found["rest"]},
+        "memory_search", "recall the budget", r"(?:search (?:your |the )?memory for|recall)\b:?\s*(?P<query>.+?)"
     ),
     _intent(
-        "memory_add",
-        r"remember\b(?: that)?:?\s*(?P<rest>.+?)",
-        "remember that Monday is free",
-        lambda found: {"content": found["rest"], "type": "fact"},
+        "memory_add", "remember that Monday is free", r"remember\b(?: that)?:?\s*(?P<content>.+?)",
+        lambda found: found.given | {"type": "fact"},
     ),
+    _intent("clawboard_search", "search for invoices", r"search(?: the board)?(?: for)?\b:?\s*(?P<q>.+?)"),
     _intent(
-        "clawboard_search",
-        r"search(?: the board)?(?: for)?\b:?\s*(?P<rest>.+?)",
-        "search for invoices",
-        lambda found: {"q": found["rest"]},
+        "sessions_send", "tell main: good morning",
+        r"(?:tell|send(?: to)?) (?P<sessionKey>[\w.@-]+(?::[\w.@-]+)*):\s+(?P<message>.+)",
     ),
+    _intent("sessions_spawn", "delegate: look it up", r"(?:spawn|delegate):\s*(?P<task>.+)"),
     _intent(
-        "sessions_send",
-        r"(?:tell|send(?: to)?) (?P<key>[\w.@-]+(?::[\w.@-]+)*):\s+(?P<rest>.+)",
-        "tell main: good morning",
-        lambda found: {"sessionKey": found["key"], "message": found["rest"]},
+        "plan_set_content", "plan: draft; review; send", r"plan:\s*(?P<steps>.*?)",
+        lambda found: _planned(found.below.splitlines() or found["steps"].split(";")),
     ),
-    _intent(
-        "sessions_spawn",
-        r"(?:spawn|delegate):\s*(?P<rest>.+)",
-        "delegate: look it up",
-        lambda found: {"task": found["rest"]},
-    ),
-    _intent("plan_set_content", r"plan:\s*(?P<rest>.*?)", "plan: draft; review; send", _plan),
     # A message that is a list; elsewhere than in plan mode this tool is not there.
-    _intent("plan_set_content", r"(?:[-*]|\d+[.)]) (?P<rest>.+?)", "1. draft (and so on)", _listed_plan, whole=True),
-)
+    _intent(
+        "plan_set_content", "1. draft (and so on)", r"(?:[-*]|\d+[.)]) (?P<first>.+?)",
+        lambda found: _planned([found["first"], *found.below.splitlines()]), whole=True,
+    ),
+)  # fmt: skip
 
 
 def find_requests(view: View) -> list[ToolRequest]:
@@ -251,7 +216,8 @@ def _explicit(span: str, view: View) -> Iterator[ToolRequest]:
         tool, has_arguments = match["tool"], match["brace"] is not None
         if tool not in view.tools:
             if has_arguments:
-                raise InvalidRequest(f"There is no tool {tool} here. Available tools: {_listing(view.tools)}.")
+                listed = ", ".join(sorted(view.tools)) or "none"
+                raise InvalidRequest(f"There is no tool {tool} here. Available tools: {listed}.")
             return
         arguments: dict[str, Any] = {}
         end = match.end()
@@ -264,7 +230,3 @@ def _explicit(span: str, view: View) -> Iterator[ToolRequest]:
             return
         yield ToolRequest(tool, arguments)
         span = span[end:].lstrip()
-
-
-def _listing(tools: frozenset[str]) -> str:
-    return ", ".join(sorted(tools)) or "none"

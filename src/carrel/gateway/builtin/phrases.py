@@ -22,7 +22,8 @@ NO_REPLY = "NO_REPLY"
 HEARTBEAT_OK = "HEARTBEAT_OK"
 TAKEN_UP = "I was assigned to this task:"
 MOVE_HINT = 'To move it, say for example "move this to review".'
-WHICH_TASK = "Say which task you mean, by its id, for example task_1."
+TOOK_UP = "I have taken this task up. The next time I go on with it."
+FINISHED = "Nothing is left that I could do on this task, so I have marked it as done."
 
 _OPENINGS = (FOUND, NOTHING, NOTED, INTRODUCTION, TAKEN_UP)
 

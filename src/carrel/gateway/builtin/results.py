@@ -1,6 +1,7 @@
-"""A tool's result in plain words: its fields, its error, the first few rows of its lists."""
+"""A tool's result in plain words: a sentence for tasks and plans, else its fields, its error, the first rows."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from carrel.gateway.builtin.view import Result
@@ -20,11 +21,19 @@ def describe(result: Result) -> str:
         parsed = json.loads(result.output)
     except (ValueError, RecursionError):
         return f"{result.tool} returned: {clip(result.output.strip(), TEXT_CHARS_MAX) or 'nothing'}"
+    try:
+        return _WORDS[result.tool](parsed)
+    except (KeyError, TypeError, IndexError):
+        # Another tool, or a result of another form than expected.
+        return _described(result.tool, parsed)
+
+
+def _described(tool: str, parsed: Any) -> str:
     if not isinstance(parsed, dict):
-        return f"{result.tool} returned: {clip(_value(parsed), TEXT_CHARS_MAX)}"
+        return f"{tool} returned: {clip(_value(parsed), TEXT_CHARS_MAX)}"
     error = parsed.get("error")
     if parsed.get("ok") is False or error:
-        return f"{result.tool} failed: {_reason(error)}"
+        return f"{tool} failed: {_reason(error)}"
     lists = [(name, rows) for name, rows in parsed.items() if isinstance(rows, list)]
     objects = [(name, row) for name, row in parsed.items() if isinstance(row, dict)]
     plain = [(name, row) for name, row in parsed.items() if not isinstance(row, list | dict) and row is not None]
@@ -35,7 +44,7 @@ def describe(result: Result) -> str:
         if len(rows) > ROWS_SHOWN_MAX:
             lines.append(f"  - and {len(rows) - ROWS_SHOWN_MAX} more")
     lines.extend(f"- {name}: {_value(value)}" for name, value in plain[:FIELDS_SHOWN_MAX])
-    return "\n".join([f"{result.tool} returned:" if lines else f"{result.tool} succeeded.", *lines])
+    return "\n".join([f"{tool} returned:" if lines else f"{tool} succeeded.", *lines])
 
 
 def _reason(error: Any) -> str:
@@ -58,3 +67,46 @@ def _row(row: Any) -> str:
 def _value(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return clip(" ".join(text.split()), VALUE_CHARS_MAX)
+
+
+def _moved(value: dict[str, Any]) -> str:
+    task = value["task"]
+    now = f"{task['title']} ({task['id']}) is {_spelled(task['status'])}"
+    return f"{now} already." if value.get("changed") is False else f"{now} now."
+
+
+def _so_far(value: dict[str, Any]) -> str:
+    task, messages, activities = value["task"], value["messages"], value["activities"]
+    lines = [f"{task['title']} ({task['id']}) is {_spelled(task['status'])}."]
+    if messages:
+        newest = messages[-1]
+        said = clip(" ".join(newest["content"].split()), VALUE_CHARS_MAX)
+        lines.append(f"Newest of {_counted(messages, 'message')}: {newest['authorName']}: {said}")
+    else:
+        lines.append("Nothing has been said in its thread yet.")
+    if activities:
+        lines.append(f"Last of {_counted(activities, 'change')}: {activities[0]['summary']}")
+    return "\n".join(lines)
+
+
+def _planned(value: dict[str, Any]) -> str:
+    plan = value["plan"]
+    ready = f"The plan {plan['id']} is {plan['status']}, with {_counted(plan['tasks'], 'task')}:"
+    steps = [f"{number}. {clip(task['title'], VALUE_CHARS_MAX)}" for number, task in enumerate(plan["tasks"], 1)]
+    return "\n".join([ready, *steps, "Approve it with /plan approve, or say what to plan instead."])
+
+
+def _counted(rows: list[Any], word: str) -> str:
+    return f"{len(rows)} {word}{'' if len(rows) == 1 else 's'}"
+
+
+def _spelled(status: str) -> str:
+    return {"in_progress": "in progress", "review": "in review", "inbox": "in the inbox"}.get(status, status)
+
+
+_WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "task_status": _moved,
+    "task_update": _moved,
+    "task_history": _so_far,
+    "plan_set_content": _planned,
+}

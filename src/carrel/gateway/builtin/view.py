@@ -1,4 +1,8 @@
-"""What the built-in agent can see: a request's body split into message, lines, tools and results."""
+"""What the built-in agent can see: a request's body split into message, lines, tools and results.
+
+The heading of a message about a task is ours, but titles and names in it are other people's words. Only lines at a
+known place count.
+"""
 
 import json
 import re
@@ -6,11 +10,20 @@ from typing import Any
 
 from msgspec import Struct
 
-from carrel.gateway.builtin.about import About, quotable, read_heading, without_mentions
 from carrel.gateway.builtin.phrases import is_own
 from carrel.gateway.model import Item, Step
+from carrel.gateway.prompt import read_items
 
 LINES_MAX = 5_000
+ASSIGNED = "assigned you"
+DIRECT = "wrote to you"
+# What others say in a thread, and changes of a task, ask for nothing.
+FOR_INFORMATION = ("wrote in the thread", "changed the task")
+# The message is what somebody said; everything else is our own sentence about what was done.
+_SAID = ("mentioned you", "wrote in the thread", DIRECT, "asks you for a response")
+_ANCHORS = re.compile(r"\[(?P<notified>notification \S+ · )?message \S+ · task (?P<task>\S+)\]")
+_ORIGIN = re.compile(r".* \((?:a person|an agent|the server)\) (?P<reason>[a-z ]+); the message comes last\.")
+_MENTIONS = re.compile(r'(?:@(?:"[^"\n]{1,200}"|[\w.-]{1,200}?)[,:]?[ \t]+){1,20}')
 _ID = re.compile(r"\b(?:agent|art|ent|goal|log|mem|msg|note|plan|run|ses|space|task|topic)_[A-Za-z0-9]+\b")
 _NO_CONTENT = re.compile(r"\W*|\[/?[A-Z_]+\]|#+ .*|[^:]{1,40}:")
 # In a context block: the sentence on what it is, the message itself, and what the transcript has as well.
@@ -33,6 +46,18 @@ class Result(Struct, frozen=True):
     output: str
 
 
+class About(Struct, frozen=True, kw_only=True):
+    """The task of a message, and why the agent got it; `reason` is empty where the heading has no space for it.
+
+    It `is_said` if the message is what somebody said, and not a sentence about a title or a change.
+    """
+
+    task_id: str
+    title: str
+    reason: str
+    is_said: bool
+
+
 class View(Struct, frozen=True, kw_only=True):
     """Everything an answer may use: `message` is the run's newest one, `answers` are the agent's own earlier ones.
 
@@ -50,17 +75,11 @@ class View(Struct, frozen=True, kw_only=True):
 
 def read_view(step: Step) -> View:
     """Read a step; raise ValueError if its body is not a request."""
-    request = json.loads(step.body)
-    if not isinstance(request, dict):
-        raise ValueError("a request must be a JSON object")
-    given = request.get("input", "")
-    items = given if isinstance(given, list) else [{"role": "user", "content": given}]
-    items = [item if isinstance(item, dict) else {} for item in items]
-    newest = max((index for index, item in enumerate(items) if item.get("role") == "user"), default=-1)
-    newest = newest if step.message_at is None else step.message_at
+    request, items, newest = read_items(step)
     *around, message = _texts(items[newest]) if newest >= 0 else [""]
-    about = read_heading(around[-1]) if around else None
-    beside = "\n".join(quotable(text) for text in around)
+    about = _heading(around[-1]) if around else None
+    # Of a heading, the lines that are only ours are not quoted.
+    beside = "\n".join(text if _heading(text) is None else "\n".join(text.splitlines()[2:]) for text in around)
     return View(
         message=without_mentions(message.strip()),
         about=about,
@@ -70,6 +89,29 @@ def read_view(step: Step) -> View:
         tools=_tools(request),
         results=_results(items, newest),
     )
+
+
+def _heading(text: str) -> About | None:
+    """Read the heading of a message; None for any other text."""
+    first, *more = text.splitlines() or [""]
+    anchors = _ANCHORS.fullmatch(first)
+    if anchors is None:
+        return None
+    origin = _ORIGIN.fullmatch(more[0]) if more else None
+    reason = "" if origin is None else origin["reason"]
+    named = f"Task {anchors['task']}: "
+    return About(
+        task_id=anchors["task"],
+        title=more[1].removeprefix(named) if len(more) > 1 and more[1].startswith(named) else "",
+        reason=reason,
+        is_said=reason in _SAID or not (reason or anchors["notified"]),
+    )
+
+
+def without_mentions(text: str) -> str:
+    """Return a text without the mentions that it begins with."""
+    found = _MENTIONS.match(text)
+    return text if found is None else text[found.end() :].lstrip()
 
 
 def _lines(items: list[Item], newest: int) -> list[Line]:
@@ -117,12 +159,9 @@ def _tools(request: Item) -> frozenset[str]:
 
 def _results(items: list[Item], newest: int) -> tuple[Result, ...]:
     names = {item.get("call_id"): str(item.get("name", "")) for item in items if item.get("type") == "function_call"}
+    returned = [item for item in items[newest + 1 :] if item.get("type") == "function_call_output"]
+    outputs = ((item.get("call_id"), item.get("output")) for item in returned)
     return tuple(
-        Result(names.get(item.get("call_id"), "The tool"), _output(item.get("output")))
-        for item in items[newest + 1 :]
-        if item.get("type") == "function_call_output"
+        Result(names.get(call_id, "The tool"), output if isinstance(output, str) else json.dumps(output))
+        for call_id, output in outputs
     )
-
-
-def _output(output: Any) -> str:
-    return output if isinstance(output, str) else json.dumps(output)

@@ -10,11 +10,10 @@ from typing import Any
 from carrel.gateway.answers import build_answer, is_json
 from carrel.gateway.chat.request import THOUGHT_FIELDS
 from carrel.gateway.faults import Faults
-from carrel.gateway.live_text import LiveText
 from carrel.gateway.model import Item, OnText, StepAnswer
+from carrel.gateway.reader import WholeReader
 from carrel.kernel import TextBuffer
 from carrel.kernel.limits import ANSWER_PARTS_MAX
-from carrel.wire import ServerEvent
 
 _CUT_SHORT = {"length": "max_output_tokens", "content_filter": "content_filter"}
 _FILTERED = "Its content filter stopped the answer."
@@ -34,14 +33,11 @@ class _Call:
         return item | {"arguments": self.arguments.text, "status": "completed"}
 
 
-class ChatReader:
-    """Reads one answer; `on_text` is called with text as it arrives."""
+class ChatReader(WholeReader):
+    """Reads the chunks of one answer, or all of it."""
 
     def __init__(self, *, seed: str, faults: Faults, on_text: OnText) -> None:
-        self.is_finished = False
-        self._seed = seed
-        self._faults = faults
-        self._live = LiveText(on_text)
+        super().__init__(seed=seed, faults=faults, on_text=on_text)
         self._text = TextBuffer()
         self._refusal = TextBuffer()
         self._thought = TextBuffer()
@@ -52,22 +48,9 @@ class ChatReader:
         self._head: Item = {}
         self._finish_reason = ""
 
-    def feed(self, event: ServerEvent) -> None:
-        """Read one event; raise GatewayFault if it reports a failure. Not needed once `is_finished`."""
-        if event.text.strip() == "[DONE]":
-            self.is_finished = True
-            return
-        try:
-            body = json.loads(event.text)
-        except (ValueError, RecursionError):
-            # Some servers send pings that are not JSON; if anything is really missing, `end` notices.
-            return
-        if isinstance(body, dict):
-            self.take(body, "error" if event.name == "error" else "")
-
-    def take(self, body: Item, kind: str = "") -> None:
+    def take(self, body: Item, name: str = "") -> None:
         """Read a chunk of a stream, or a whole answer, which has the same shape with `message` for `delta`."""
-        if body.get("error") or "error" in (kind, body.get("object"), body.get("type")):
+        if body.get("error") or "error" in (name, body.get("object"), body.get("type")):
             raise self._faults.of_error(body.get("error") or body)
         if isinstance(body.get("model"), str) and body["model"]:
             self._head["model"] = body["model"]
@@ -84,6 +67,12 @@ class ChatReader:
             self._add(part if isinstance(part, dict) else {})
         reason = choice.get("finish_reason")
         self._finish_reason = reason if isinstance(reason, str) and reason else self._finish_reason
+
+    def take_whole(self, answer: Item) -> None:
+        """Read a whole answer; raise GatewayFault if it is none."""
+        self.take(answer)
+        if not isinstance(answer.get("choices"), list) or not answer["choices"]:
+            raise self._faults.unreadable("its body does not contain an answer.")
 
     def end(self) -> StepAnswer:
         """Return the answer once all was read; raise GatewayFault if something is missing."""
@@ -171,23 +160,6 @@ class ChatReader:
         if parts:
             items.append({"type": "message", "role": "assistant", "status": "completed", "content": parts})
         return [*items, *(call.as_item() for call in self._calls)]
-
-
-def read_chat(body: bytes, *, seed: str, faults: Faults, on_text: OnText) -> StepAnswer:
-    """Return the answer in a plain JSON body; raise GatewayFault if it contains none."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        raise faults.unreadable("its body is not JSON.") from None
-    if not isinstance(answer, dict):
-        raise faults.unreadable("its body is not a JSON object.")
-    reader = ChatReader(seed=seed, faults=faults, on_text=on_text)
-    reader.take(answer)
-    if not isinstance(answer.get("choices"), list) or not answer["choices"]:
-        raise faults.unreadable("its body does not contain an answer.")
-    # A whole body is complete, even if the server does not say why the answer ended.
-    reader.is_finished = True
-    return reader.end()
 
 
 def _text_of(content: Any) -> str:

@@ -65,6 +65,8 @@ TASK_RUN_END_RETRY_SECONDS = 30
 # Spaces and topics
 SPACES_PER_ACCOUNT_MAX = 500
 SPACE_ID_CHARS_MAX = 200
+# Each names all the others, so that few are a long list.
+SPACE_LIST_ROWS_MAX = 100
 TOPIC_NAME_CHARS_MAX = 2_000
 TOPIC_DESCRIPTION_CHARS_MAX = 100_000
 TOPIC_DIGEST_CHARS_MAX = 10_000
@@ -139,6 +141,10 @@ SEARCH_QUICK_VECTORS_MAX = 50_000
 SEARCH_QUICK_CANDIDATES = 40
 SEARCH_SECONDS_MAX = 5
 SEARCH_RETRY_SECONDS = 1
+# How long the only search of a caller waits for its turn: places come free within the time of a search.
+SEARCH_TURN_SECONDS_MAX = 10
+# Accounts and callers of which is known when they were admitted last.
+SEARCH_ADMISSIONS_KEPT_MAX = 10_000
 # From so many writes a second on, a search rests so many times as long as the last one took, and at most so long.
 SEARCH_BUSY_WRITES_PER_SECOND = 50
 SEARCH_REST = 3
@@ -159,6 +165,9 @@ SEARCH_STRETCH_ENTRIES = 48
 SEARCH_SCOPES_KEPT = 4
 SEARCH_EMBED_TEXTS_MAX = 64
 SEARCH_EMBED_SECONDS_MAX = 30
+# While somebody waits for what is found: then words alone count.
+SEARCH_QUERY_EMBED_SECONDS_MAX = 2
+SEARCH_DIMENSIONS_MAX = 8_192
 # Texts whose meanings are kept in memory to be compared again, at about two kilobytes each.
 NEARNESS_TEXTS_KEPT = 2_000
 SEARCH_REBUILD_ROWS = 200
@@ -201,7 +210,6 @@ SPACE_ENTRIES_READ = 12
 DIGEST_ENTRIES_MAX = 120
 DIGEST_LINES_MAX = 6
 DIGEST_LINE_CHARS_MAX = 240
-DIGEST_TASKS_SHOWN = 8
 # Context: the length of a block, and the lines of its sections.
 CONTEXT_TEXT_CHARS_DEFAULT = 2_200
 CONTEXT_TEXT_CHARS_MAX = 12_000

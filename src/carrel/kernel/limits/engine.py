@@ -4,9 +4,18 @@
 BODY_BYTES_MAX = 20 * 1024 * 1024
 # Of a request that needs no token.
 OPEN_BODY_BYTES_MAX = 16 * 1024
-# Of all bodies that are being received at one moment; up to the size that a connection buffers anyway, none counts.
-BODIES_BYTES_MAX = 256 * 1024 * 1024
+# Of all requests that are being received, and of all responses that are being sent, at one moment; bodies up to the
+# size that a connection buffers anyway do not count.
+REQUESTS_BYTES_MAX = 256 * 1024 * 1024
+RESPONSES_BYTES_MAX = 256 * 1024 * 1024
+# A large response is cut off when it is read more slowly than this.
+RESPONSE_BYTES_PER_SECOND_MIN = 32 * 1024
+# A page of a list ends before it is larger; what is left out is on the next page.
+PAGE_BYTES_MAX = 4 * 1024 * 1024
+PAGE_ROWS_AT_A_TIME = 100
 SMALL_BODY_BYTES_MAX = 64 * 1024
+# Of one body: so many are decoded within some twenty milliseconds.
+BODY_VALUES_MAX = 100_000
 BUSY_RETRY_SECONDS = 5
 REQUEST_HEAD_BYTES_MAX = 64 * 1024
 REQUEST_HEAD_SECONDS_MAX = 20
@@ -50,7 +59,7 @@ STOP_SECONDS_MAX = 5
 RECENT_SESSIONS_DEFAULT = 5
 RECENT_SESSIONS_MAX = 20
 ROW_MESSAGES_MAX = 20
-REFUSED_CALLS_MAX = 200
+REFUSALS_PER_LANE_MAX = 200
 
 # Names and texts
 AGENT_ID_CHARS_MAX = 64
@@ -67,7 +76,7 @@ TOKEN_NAMES_MAX = 200
 # Attachments of one message
 ATTACHMENTS_MAX = 8
 ATTACHMENT_BYTES_MAX = 10 * 1024 * 1024
-# Files that were sent ahead of a message and that none uses yet, per account.
+# Files that were sent ahead of a message and that none uses yet, per person.
 UPLOADS_UNUSED_MAX = 200
 UPLOADS_UNUSED_DAYS = 1
 # The headers of one part of a multipart body.
@@ -109,6 +118,10 @@ OUTPUT_TOKENS_DEFAULT = 8_192
 RETRY_BASE_SECONDS = 5
 RETRY_MAX_SECONDS = 300
 
+# How often a gateway that runs wait for is checked, and how many of them go on in one transaction when it answers
+UNREACHABLE_CHECK_SECONDS = 5
+UNREACHABLE_RELEASED_MAX = 500
+
 # Background duties
 SAFETY_POLL_SECONDS = 5
 LIFELINE_SECONDS = 5
@@ -130,6 +143,8 @@ OFFER_AGAIN_SECONDS = 15
 OFFER_AGAIN_SECONDS_MAX = 300
 OFFERING_SECONDS_MAX = 1_800
 EXCHANGES_AT_A_TIME = 50
+# Rounds that two agents may continue after a send.
+PING_PONG_TURNS_MAX = 5
 POSTS_AT_A_TIME = 16
 POST_SECONDS_MAX = 30
 # Outlasts the longest post, so no other server sends the same one.

@@ -28,6 +28,7 @@ from carrel.kernel.settings.board import (
     FollowupsSettings,
     IntakeSettings,
     MemorySettings,
+    Recall,
     SearchEndpointSettings,
     SearchSettings,
 )
@@ -69,7 +70,8 @@ __all__ = [
     "AgentHttpSettings", "AgentsSettings", "AuditSettings", "AuthSettings", "AutoSettings", "ChannelsSettings",
     "ClassifierSettings", "ContextSettings", "DeliverySettings", "DigestsSettings", "EventsSettings",
     "FollowupsSettings", "GatewaySettings", "HooksSettings", "IntakeSettings", "LogSettings", "MemorySettings",
-    "ResponsesSettings", "RunsSettings", "SandboxDefaultsSettings", "SearchEndpointSettings", "SearchSettings",
+    "Recall", "ResponsesSettings", "RunsSettings", "SandboxDefaultsSettings", "SearchEndpointSettings",
+    "SearchSettings",
     "Section", "SendMatch", "SendPolicySettings", "SendRule", "ServerSettings", "SessionsAgentToAgentSettings",
     "SessionsSettings", "SettingRow", "Settings", "SpawnAttachmentsSettings", "StorageSettings",
     "SubagentDefaultsSettings", "TelegramSettings", "ThreadBindingsSettings", "ToolNamesSettings",

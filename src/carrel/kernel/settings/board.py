@@ -40,6 +40,10 @@ class SearchSettings(Section, frozen=True, kw_only=True):
     query_cache_size: Annotated[int, Meta(ge=0, le=100_000)] = 256
 
 
+# Whether what is said in a lane stays there, or is on the board.
+Recall = Literal["own", "space"]
+
+
 class ContextSettings(Section, frozen=True, kw_only=True):
     """The block that is put before a message: whether, how far it looks, how long it may be and take."""
 
@@ -48,6 +52,8 @@ class ContextSettings(Section, frozen=True, kw_only=True):
     max_chars: Annotated[int, Meta(ge=400, le=12_000)] = 2_200
     fetch_timeout_ms: Annotated[int, Meta(ge=1, le=60_000)] = 1_200
     total_budget_ms: Annotated[int, Meta(ge=1, le=60_000)] = 3_000
+    # Whether what is said in a lane stays there (own), or is sorted and recalled within its spaces (space).
+    recall: Recall = "own"
     # How far the block of a task lane looks: the task itself, its topic, or everything in its spaces.
     task_lane: Literal["task", "topic", "space"] = "task"
     # Topics, tasks and entries that are recalled, at most.

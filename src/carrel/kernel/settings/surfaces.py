@@ -59,10 +59,7 @@ class TelegramSettings(Section, frozen=True, kw_only=True):
     # It is part of the URL that Telegram posts to.
     webhook_secret: Annotated[
         str,
-        Meta(
-            pattern=r"^[A-Za-z0-9_-]{0,256}$",
-            extra={"form": "up to 256 letters, digits, _ and -", "secret": True},
-        ),
+        Meta(pattern=r"^[A-Za-z0-9_-]{0,256}$", extra={"form": "up to 256 letters, digits, _ and -", "secret": True}),
     ] = ""
     # Empty means the account's default agent.
     agent_id: str = ""

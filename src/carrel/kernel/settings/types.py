@@ -10,8 +10,9 @@ Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
 # 0 leaves the number of tokens to the model.
 Tokens = Annotated[int, Meta(ge=0, le=1_000_000_000)]
-# 0 switches a limit in minutes or days off.
+# 0 switches a limit in minutes, hours or days off.
 Minutes = Annotated[float, Meta(ge=0, le=525_600)]
+Hours = Annotated[float, Meta(ge=0, le=8_760)]
 Days = Annotated[float, Meta(ge=0, le=36_500)]
 Secret = Annotated[str, Meta(extra={"secret": True})]
 WebAddress = Annotated[

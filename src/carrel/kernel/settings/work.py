@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from carrel.kernel.settings.types import Count, Days, Minutes, Seconds, Section
+from carrel.kernel.limits import PING_PONG_TURNS_MAX
+from carrel.kernel.settings.types import Count, Days, Hours, Minutes, Seconds, Section
 
 
 class DeliverySettings(Section, frozen=True, kw_only=True):
@@ -42,7 +43,7 @@ class SendPolicySettings(Section, frozen=True, kw_only=True):
 class SessionsAgentToAgentSettings(Section, frozen=True, kw_only=True):
     """How two agents continue after one has sent the other a message."""
 
-    max_ping_pong_turns: Annotated[int, Meta(ge=0, le=5)] = 5
+    max_ping_pong_turns: Annotated[int, Meta(ge=0, le=PING_PONG_TURNS_MAX)] = 5
 
 
 class ThreadBindingsSettings(Section, frozen=True, kw_only=True):
@@ -73,6 +74,7 @@ class RunsSettings(Section, frozen=True, kw_only=True):
     timeout_minutes: Minutes = 30
     retention_days: Days = 30
     waiting_days: Days = 7
+    unreachable_hours: Hours = 24
     lane_queue_max: Count = 9_999
 
 

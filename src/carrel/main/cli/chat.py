@@ -1,4 +1,4 @@
-"""`chat`: talk to an agent in the terminal, with replies streamed. Piped input is sent line by line."""
+"""`chat` and `send`: talk to an agent in the terminal, with replies streamed; or send it one message."""
 
 import re
 import sys
@@ -9,11 +9,22 @@ from http import HTTPStatus
 from typing import Any
 
 from carrel.bridge import Client, Live, Refused, Run, TimedOut, is_session
-from carrel.main.cli.command import Command, Exit, option
+from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.names import of_agent, session_key
 from carrel.main.cli.output import Screen
-from carrel.main.cli.run_results import Troubles, asks_person, newest_question, question_of, show_result, wait_for
+from carrel.main.cli.run_results import (
+    WAITING,
+    Troubles,
+    asks_person,
+    newest_question,
+    question_of,
+    refusals_in,
+    show_result,
+    wait_and_show,
+    wait_for,
+    wait_option,
+)
 from carrel.main.cli.words import nearest
 
 CLIENT_INSTANCE = "cli"
@@ -49,13 +60,13 @@ def chat(args: Namespace, screen: Screen) -> int:
 def _session(client: Client, args: Namespace) -> str:
     """Return the session key to use: the one given, a new one for the agent given, or the last one used here."""
     if args.session:
-        return session_key(client, args.session)
+        return str(args.session)
     here = {"channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
     agent = args.agent or args.named
     if agent and is_session(agent):
         return session_key(client, agent)
     if agent:
-        made = of_agent(client, agent, lambda: client.post("/api/sessions", {"agentId": agent, **here}))
+        made = of_agent(client, agent, lambda _: client.post("/api/sessions", {"agentId": agent, **here}))
         return str(made["sessionKey"])
     return str(client.get("/api/sessions/active", here)["sessionKey"])
 
@@ -96,6 +107,8 @@ class _Chat:
         # The run that asked the person something; the next line is the answer.
         self._asking: Run | None = None
         self._commands: set[str] = set()
+        # Messages whose refused tool calls were told.
+        self._seen: set[str] = set()
 
     def look_for_question(self) -> None:
         """Show the question of the session's newest run, if it asks one."""
@@ -143,7 +156,7 @@ class _Chat:
             self._client.close()
             with suppress(Refused):
                 self._client.runs.cancel(self._run_id)
-            self._screen.note("\nStopped. Ctrl-C again, or /quit, leaves.")
+            self._screen.note("Stopped. Ctrl-C again, or /quit, leaves.")
             self._asking = None
             return Exit.OK
         return Exit.OK if run is None or run.state == "waiting" else show_result(run, self._screen, with_reply=False)
@@ -159,9 +172,13 @@ class _Chat:
             return None
         self._run_id = run_id = accepted["runId"]
         troubles = Troubles(self._screen)
-        streamed = self._stream(run_id, troubles) if self._live.is_open and not self._screen.as_json else ""
+        streamed = ""
+        if self._live.is_open and not self._screen.as_json:
+            with self._screen.waiting(WAITING):
+                streamed = self._stream(run_id, troubles)
         run = wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS, troubles=troubles)
         self._show(run, streamed)
+        self._show_refusals(run)
         self._ask(run if asks_person(run) else None)
         return run
 
@@ -180,9 +197,21 @@ class _Chat:
         written = ""
         with suppress(TimedOut):
             for piece in self._live.pieces(run_id, timeout_seconds=ANSWER_SECONDS, on_fault=troubles.tell):
-                self._screen.piece(("\n" if piece.starts_over else "") + piece.text)
+                if piece.starts_over:
+                    self._screen.end_line()
+                self._screen.piece(piece.text)
                 written = piece.text if piece.starts_over else written + piece.text
         return written
+
+    def _show_refusals(self, run: Run) -> None:
+        """Say which tool calls of the run were refused; its reply need not."""
+        if not run.tools_called or self._screen.as_json:
+            return
+        history = self._client.sessions.history(self._session_key, include_tools=True)
+        new = [one for one in history.raw["messages"] if one.get("runId") == run.id and one["id"] not in self._seen]
+        self._seen |= {one["id"] for one in new}
+        for refusal in refusals_in(new):
+            self._screen.note(refusal)
 
     def _show(self, run: Run, streamed: str) -> None:
         screen = self._screen
@@ -190,21 +219,50 @@ class _Chat:
             screen.json({"run": run.raw})
         elif run.state == "completed":
             # What was streamed is the reply; nothing is streamed of one that says only that there is nothing to say.
-            screen.line("" if streamed else run.reply or "")
+            if not streamed:
+                screen.line(run.reply or "")
+            screen.end_line()
             screen.out.flush()
-        elif streamed:
-            screen.line()
+        else:
+            screen.end_line()
+
+
+WAIT_SECONDS = 60.0
+
+
+def send(args: Namespace, screen: Screen) -> int:
+    """Queue a message; with --wait, print the reply."""
+    text = sys.stdin.read().rstrip("\n") if args.text == "-" else args.text
+    if not text.strip():
+        raise Failure(Exit.USAGE, "Nothing to send; pass a text, or - to read it from stdin.")
+    with connect(args) as client:
+        target = None if args.target is None else session_key(client, args.target)
+        sent = of_agent(client, _agent_in(args.target or ""), lambda _: client.send(target, text))
+        if args.wait is not None:
+            return wait_and_show(client, sent.run_id, screen, seconds=args.wait)
+    if screen.as_json:
+        return screen.json(sent.raw)
+    screen.line(sent.run_id)
+    if screen.is_terminal:
+        screen.note(f"Queued in {sent.session_key}. Wait for it: `carrel runs wait {sent.run_id}`")
+    return Exit.OK
+
+
+def _agent_in(target: str) -> str:
+    """Return the agent that a target names, also as part of a session key."""
+    parts = target.split(":")
+    return parts[1] if len(parts) > 2 and parts[0] == "agent" else target
 
 
 COMMANDS = (
-    Command(
-        "chat",
-        "chat with an agent",
-        chat,
-        (
-            option("named", nargs="?", metavar="AGENT", help="start a new session with this agent; or a session key"),
-            option("--agent", metavar="AGENT", help="the same"),
-            option("--session", metavar="SESSION", help="continue this session"),
-        ),
+    Command("chat", "chat with an agent", chat).takes(
+        option("named", "AGENT", "start a new session with this agent; or a session key", nargs="?"),
+        option("--agent", "AGENT", "the same"),
+        option("--session", "SESSION", "continue this session"),
+    ),
+    Command("send", "send a message to an agent or a session", send).takes(
+        option("target", "AGENT|SESSION", "an agent's id or a session key", nargs="?"),
+        option("text", "TEXT", "the message; - reads it from stdin"),
+        wait_option(WAIT_SECONDS),
     ),
 )

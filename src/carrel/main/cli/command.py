@@ -3,8 +3,9 @@
 from argparse import Namespace
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
+from carrel.bridge import Client
 from carrel.main.cli.output import Screen
 
 
@@ -31,10 +32,16 @@ class Failure(Exception):
 
 
 class Option(NamedTuple):
-    """One argument of a command, in argparse's terms."""
+    """One argument of a command in argparse's terms, and the field of a request that it fills."""
 
     flags: tuple[str, ...]
     parameters: dict[str, Any]
+    # Its name among the parsed arguments.
+    dest: str
+    # Empty for one that is not sent.
+    field: str
+    # For an argument that names what the path leads to: calls a function with the id of what was named.
+    of: Callable[[Client, str, Callable[[str], Any]], Any] | None
 
 
 class Command(NamedTuple):
@@ -43,10 +50,20 @@ class Command(NamedTuple):
     name: str
     summary: str
     run: Callable[[Namespace, Screen], int]
-    options: tuple[Option, ...] = ()
     needs_server: bool = True
+    options: tuple[Option, ...] = ()
+
+    def takes(self, *options: Option) -> Self:
+        """Return the command with its arguments."""
+        return self._replace(options=options)
 
 
-def option(*flags: str, **parameters: Any) -> Option:
-    """Describe one argument."""
-    return Option(flags, parameters)
+def option(
+    flags: str, metavar: str = "", text: str = "", *, field: str | None = None, of: Any = None, **parameters: Any
+) -> Option:  # fmt: skip
+    """Describe one argument, with what it is called in the help and the text there; its field is named as it is."""
+    long = max(flags.split(), key=len)
+    dest = str(parameters.get("dest") or long.lstrip("-").replace("-", "_"))
+    shown = {name: said for name, said in (("metavar", metavar), ("help", text)) if said}
+    field = "" if of else dest if field is None else field
+    return Option(tuple(flags.split()), {**shown, **parameters}, dest, field, of)

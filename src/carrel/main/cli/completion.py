@@ -51,6 +51,7 @@ _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 # What an argument is called in the help -> where the words for it are listed, and which field of the rows they are.
 _LISTED = {
     "AGENT": ("/api/agents", "agents", "id"),
+    "USER": ("/api/users", "users", "slug"),
     "SESSION": ("/api/sessions", "sessions", "sessionKey"),
     "RUN": ("/api/runs", "runs", "id"),
     "OTHER": ("/api/runs", "runs", "id"),
@@ -86,12 +87,12 @@ def commands(parser: Callable[[], argparse.ArgumentParser]) -> tuple[Command, ..
             screen.line(word)
         return Exit.OK
 
-    shells = (option("shell", choices=tuple(_SCRIPTS)),)
-    words = (option("words", nargs="*"),)
     return (
-        Command("completion", "print a completion script for a shell", completion, shells, needs_server=False),
+        Command("completion", "print a completion script for a shell", completion, needs_server=False).takes(
+            option("shell", choices=tuple(_SCRIPTS))
+        ),
         # Without a summary, so that no help lists it.
-        Command("complete", "", complete, words, needs_server=False),
+        Command("complete", "", complete, needs_server=False).takes(option("words", nargs="*")),
     )
 
 
@@ -155,7 +156,7 @@ def _paths(begun: str) -> list[str]:
 
 def _listed(kind: str, typed: Sequence[str]) -> list[str]:
     """Return the ids of a kind that the server lists, newest first."""
-    given = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    given = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     for flag in ("--url", "--token", "--config", "--data-dir"):
         given.add_argument(flag)
     server = connect(given.parse_known_args(list(typed))[0])

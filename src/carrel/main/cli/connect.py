@@ -4,15 +4,14 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.bridge import Client, owner_token, running_url
 from carrel.kernel import Refusal, elapsed_seconds
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings
-from carrel.main.cli.model_probe import probe_server
+from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, local_settings_file, read_settings
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import show_result, wait_for
 from carrel.main.cli.words import nearest
@@ -29,6 +28,8 @@ _SERVE = "import sys; from carrel.main.cli import main; sys.exit(main())"
 
 def connect_model(args: Namespace, screen: Screen) -> int:
     """Connect a model server: probe it, change the settings, make one turn."""
+    from carrel.main.settings import SettingsFault
+
     server = _server(args, screen)
     key_env = args.key_env or ("" if args.key_file else server.key_env)
     found = _probe(server, _key(key_env, args.key_file), screen)
@@ -36,9 +37,15 @@ def connect_model(args: Namespace, screen: Screen) -> int:
     if kind not in found.kinds:
         raise Failure(Exit.FAILED, f"{server.base_url} speaks {', '.join(found.kinds)}, not {kind}.")
     model = _model(args, found, screen)
-    named = {"api_key_env": key_env, "api_key_file": str(args.key_file.expanduser()) if args.key_file else ""}
+    named = {
+        "api_key_env": key_env,
+        "api_key_file": str(args.key_file.expanduser().absolute()) if args.key_file else "",
+    }
     fields = {"kind": kind, "base_url": server.base_url, "model": model} | {n: v for n, v in named.items() if v}
-    path: Path = args.config or Path("carrel.toml")
+    path = local_settings_file(args).path
+    with suppress(SettingsFault):
+        # Wrong settings stop nobody here: what is written now may be what they lack.
+        _running_server(args, path)
     _write(path, fields, args, screen)
     return _try(args, path, screen)
 
@@ -60,8 +67,7 @@ def _server(args: Namespace, screen: Screen) -> "ModelServer":
 def _ask(question: str, screen: Screen) -> str:
     if not sys.stdin.isatty():
         raise Failure(Exit.USAGE, f"{question} Name it on the command line: `carrel connect --help`.")
-    screen.piece(f"{question} ")
-    return sys.stdin.readline().strip()
+    return screen.ask(question)
 
 
 def _key(key_env: str, key_file: Path | None) -> str:
@@ -90,6 +96,24 @@ def _probe(server: "ModelServer", key: str, screen: Screen) -> "Probe":
     return found
 
 
+def probe_server(base_url: str, key: str) -> "Probe":
+    """Return what a server speaks and which models it lists."""
+    # Imported by the commands that need them only: the help must not wait for them.
+    import asyncio
+
+    from carrel.gateway import probe
+    from carrel.wire import Wire
+
+    async def ask() -> "Probe":
+        wire = Wire()
+        try:
+            return await probe(base_url, key, wire)
+        finally:
+            await wire.close()
+
+    return asyncio.run(ask())
+
+
 def _model(args: Namespace, found: "Probe", screen: Screen) -> str:
     if args.model:
         if found.models and args.model not in found.models:
@@ -103,6 +127,25 @@ def _model(args: Namespace, found: "Probe", screen: Screen) -> str:
     if not named:
         raise Failure(Exit.USAGE, "No model was named. Nothing was changed.")
     return named
+
+
+def _running_server(args: Namespace, path: Path) -> Client | None:
+    """Return the server that is running here, None without one; fail if it reads another settings file."""
+    from carrel.main.settings_file import is_same
+
+    data_dir = read_settings(args).settings.storage.data_dir
+    url = running_url(data_dir)
+    if not url:
+        return None
+    client = Client(url, owner_token(data_dir))
+    file = client.get("/api/settings")["file"]
+    if not is_same(Path(file), path):
+        raise Failure(
+            Exit.FAILED,
+            f"The running server reads its settings from {file}, not from {path.absolute()}. "
+            f"Pass --config {file}, or restart the server in this directory.",
+        )
+    return client
 
 
 def _write(path: Path, fields: dict[str, str], args: Namespace, screen: Screen) -> None:
@@ -124,6 +167,7 @@ def _write(path: Path, fields: dict[str, str], args: Namespace, screen: Screen) 
         return
     if sys.stdin.isatty() and not args.yes and _ask(f"Write {path}? [Y/n]", screen).lower() not in ("", "y", "yes"):
         raise Failure(Exit.FAILED, "Nothing was changed.")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Beside it first: a full disk must not leave half a file.
     draft = path.with_name(f"{path.name}.new")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
@@ -131,27 +175,20 @@ def _write(path: Path, fields: dict[str, str], args: Namespace, screen: Screen) 
     if path.exists():
         draft.chmod(path.stat().st_mode & 0o777)
     draft.replace(path)
+    screen.note(f"Wrote {path.absolute()}.")
 
 
 def _try(args: Namespace, path: Path, screen: Screen) -> int:
     """Let the running server take the change up, or start one for a moment, and make one turn."""
     settings = local_settings(args).settings
-    url = running_url(settings.storage.data_dir)
-    if url:
-        client = Client(url, owner_token(settings.storage.data_dir))
-        reloaded = client.post("/api/settings/reload")
-        if f"gateway.{GATEWAY}" not in reloaded["changed"] and not _uses(client, settings.gateway[GATEWAY].base_url):
-            raise Failure(Exit.FAILED, f"The running server reads another settings file than {path}; restart it here.")
+    client = _running_server(args, path)
+    if client is not None:
+        client.post("/api/settings/reload")
         return _hello(client, screen)
     with _server_for_a_moment(args, path, settings.storage.data_dir) as client:
         code = _hello(client, screen)
     screen.note("Start the server with `carrel up`, then talk to it with `carrel chat`.")
     return code
-
-
-def _uses(client: Client, base_url: str) -> bool:
-    rows = client.get("/api/settings")["settings"]
-    return any(row["name"] == f"gateway.{GATEWAY}.base_url" and row["value"] == base_url for row in rows)
 
 
 def _hello(client: Client, screen: Screen) -> int:
@@ -189,21 +226,15 @@ def _server_for_a_moment(args: Namespace, path: Path, data_dir: Path) -> Iterato
 
 COMMANDS = (
     Command(
-        "connect",
-        "connect a model: probe it, write the settings, make one turn",
-        connect_model,
-        (
-            option(
-                "server", nargs="?", metavar="NAME|URL", help="ollama, lmstudio, llamacpp, vllm, openai, …, or a URL"
-            ),
-            option("--model", metavar="M", help="the model to use"),
-            option("--kind", choices=("responses", "chat", "anthropic"), help="the dialect, if it speaks several"),
-            option("--key-env", metavar="NAME", help="the environment variable that holds the key"),
-            option("--key-file", type=Path, metavar="FILE", help="a file that only you can read, with the key"),
-            option("--yes", "-y", action="store_true", help="write the settings without asking"),
-            option("--json", action="store_true", help="print the answer as JSON"),
-            *LOCAL_OPTIONS,
-        ),
-        needs_server=False,
+        "connect", "connect a model: probe it, write the settings, make one turn", connect_model, needs_server=False
+    ).takes(
+        option("server", "NAME|URL", "ollama, lmstudio, llamacpp, vllm, openai, …, or a URL", nargs="?"),
+        option("--model", "M", "the model to use"),
+        option("--kind", choices=("responses", "chat", "anthropic"), help="the dialect, if it speaks several"),
+        option("--key-env", "NAME", "the environment variable that holds the key"),
+        option("--key-file", "FILE", "a file that only you can read, with the key", type=Path),
+        option("--yes -y", action="store_true", help="write the settings without asking"),
+        option("--json", action="store_true", help="print the answer as JSON"),
+        *LOCAL_OPTIONS,
     ),
 )

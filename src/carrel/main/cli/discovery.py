@@ -5,15 +5,17 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from carrel.bridge import Client, Place, configured_url, find_server
+from carrel.bridge import Client, Place, configured_url, find_server, is_local
 from carrel.main.cli.command import Exit, Failure, Option, option
+from carrel.main.cli.names import is_cut, session_key
 
 if TYPE_CHECKING:
     from carrel.main.settings import Loaded
+    from carrel.main.settings_file import SettingsFile
 
 LOCAL_OPTIONS: tuple[Option, ...] = (
-    option("--config", type=Path, metavar="FILE", help="settings file (default: ./carrel.toml)"),
-    option("--data-dir", metavar="DIR", help="local data directory"),
+    option("--config", "FILE", "settings file (default: ./carrel.toml, else the data directory's)", type=Path),
+    option("--data-dir", "DIR", "local data directory"),
 )
 SERVER_OPTIONS: tuple[Option, ...] = (
     option("--url", help="server address (default: CARREL_URL, or the local server)"),
@@ -26,6 +28,20 @@ SERVER_OPTIONS: tuple[Option, ...] = (
 def connect(args: Namespace) -> Client:
     """Return a client for the server and token that the arguments name."""
     return Client(*find_server(args.url or "", args.token or "", lambda: local_place(args)))
+
+
+def complete_session(args: Namespace) -> None:
+    """Replace a session key in the arguments that a table has cut by the whole one."""
+    if is_cut(getattr(args, "session", None) or ""):
+        with connect(args) as client:
+            args.session = session_key(client, args.session)
+
+
+def uses_owner_token(args: Namespace) -> bool:
+    """Tell whether the token that the arguments lead to is the one of the local data directory."""
+    url = getattr(args, "url", None) or os.environ.get("CARREL_URL", "")
+    token = getattr(args, "token", None) or os.environ.get("CARREL_TOKEN", "")
+    return not token and (not url or is_local(url))
 
 
 def local_place(args: Namespace) -> Place:
@@ -42,6 +58,13 @@ def local_settings(args: Namespace, **overrides: object) -> "Loaded":
         return read_settings(args, **overrides)
     except SettingsFault as fault:
         raise Failure(Exit.USAGE, "\n".join(fault.problems)) from fault
+
+
+def local_settings_file(args: Namespace) -> "SettingsFile":
+    """Return the settings file that applies on this machine, whatever is in it."""
+    from carrel.main.settings_file import settings_file
+
+    return settings_file(args.config, os.environ, args.data_dir)
 
 
 def read_settings(args: Namespace, **overrides: object) -> "Loaded":

@@ -1,23 +1,106 @@
-"""`doctor`: check what can go wrong and say how to fix it."""
+"""`status` and `doctor`: the server at a glance; what can go wrong, and how to fix it."""
 
 import os
 import socket
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from carrel.bridge import BridgeFault, Client, NotReachable, Refused, running_url
+from carrel.bridge import BridgeFault, Client, NotReachable, Refused, Run, running_url
 from carrel.kernel import Code, Refusal
 from carrel.main.cli.command import Command, Exit, Failure
-from carrel.main.cli.discovery import connect, local_settings
-from carrel.main.cli.model_probe import probe_server
-from carrel.main.cli.output import Screen
+from carrel.main.cli.connect import probe_server
+from carrel.main.cli.discovery import connect, local_settings, uses_owner_token
+from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.run_results import question_of, why_ended
 from carrel.main.cli.wording import age
+from carrel.main.login_page import RENEW
 
 if TYPE_CHECKING:
     from carrel.kernel.settings import GatewaySettings, Settings
+    from carrel.main.settings import Loaded
+
+
+CONNECT = "Connect one with `carrel connect`."
+
+
+def without_model(kinds: Mapping[str, str]) -> str:
+    """Say that the built-in agent answers in place of a model, given the kinds of all gateways; empty if none does."""
+    if kinds.get("default", "builtin") != "builtin":
+        return ""
+    if all(kind in ("builtin", "") for kind in kinds.values()):
+        return "No model is connected; the built-in agent answers."
+    return "There is no gateway.default; the built-in agent answers for agents that name no gateway."
+
+
+def gateway_faults(gateways: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield each gateway of a health report that cannot be used, and why."""
+    for one in gateways:
+        if one["status"] != "ok":
+            # One without a kind is named by agents and is not in the settings; it was never up.
+            since = f"down for {age(one['since'])}: " if one.get("kind") else ""
+            waiting = f" Runs that wait for it: {one['waitingRuns']}." if one.get("waitingRuns") else ""
+            yield one["name"], f"{since}{one.get('lastError') or 'not configured'}{waiting}"
+
+
+_SHOWN = 10
+
+
+def status(args: Namespace, screen: Screen) -> int:
+    """Show the server, its lanes, the runs that wait for you and the latest failures."""
+    with connect(args) as client:
+        waiting_runs = client.runs.list(waiting_for="person", limit=_SHOWN)
+        failed_runs = client.runs.list(state="failed", limit=_SHOWN)
+        found = {"url": client.url, "version": client.get("/healthz")["version"], "health": client.get("/api/health")}
+        found["settingsFile"] = _settings_file(client)
+        found |= {"waiting": waiting_runs.raw["runs"], "failed": failed_runs.raw["runs"]}
+    if screen.as_json:
+        return screen.json(found)
+    lanes, waiting = found["health"].get("lanes") or {}, found["health"].get("waiting") or {}
+    screen.facts(
+        [
+            ("server", found["url"]),
+            ("version", found["version"]),
+            ("settings", found["settingsFile"]),
+            ("status", found["health"].get("status")),
+            ("unhealthy", [name for name, state in (found["health"].get("checks") or {}).items() if state != "ok"]),
+            ("cannot write", found["health"].get("storageError")),
+            ("lanes busy", lanes.get("busy")),
+            ("runs queued", lanes.get("queued")),
+            ("lanes stuck", lanes.get("stuck")),
+            ("waiting for you", waiting.get("person")),
+            ("waiting for a program", waiting.get("program")),
+            ("recent failures", len(failed_runs)),
+        ]
+    )
+    gateways = found["health"].get("gateways") or []
+    for _, why in gateway_faults(gateways):
+        screen.note(why[:1].upper() + why[1:])
+    if gateways and (lacking := without_model({one["name"]: one.get("kind", "") for one in gateways})):
+        screen.note(f"{lacking} {CONNECT}")
+    _show_runs("Waiting for you", waiting_runs, question_of, screen)
+    _show_runs("Failed", failed_runs, why_ended, screen)
+    return Exit.OK
+
+
+def _settings_file(client: Client) -> str | None:
+    """The file that the server reads its settings from, if the token may know."""
+    try:
+        file: str | None = client.get("/api/settings").get("file")
+    except Refused:
+        return None
+    return file
+
+
+def _show_runs(title: str, runs: Iterable[Run], words: Callable[[Run], str], screen: Screen) -> None:
+    rows = [(run.id, run.session_key, age(run.ended_at or run.created_at), first_line(words(run), 120)) for run in runs]
+    if not rows or not screen.is_terminal:
+        return
+    screen.line()
+    screen.out.write(screen.paint("bold", title) + "\n")
+    screen.table(("RUN", "SESSION", "AGE", "DETAILS"), rows)
 
 
 class Finding(NamedTuple):
@@ -59,7 +142,7 @@ def _findings(args: Namespace) -> Iterator[Finding]:
         for problem in str(fault).splitlines():
             yield Finding("fail", "settings", problem, "Correct the name or value it mentions.")
         return
-    yield Finding("ok", "settings", f"{sum(row.source != 'default' for row in loaded.rows)} changed from the default")
+    yield from _check_settings_file(loaded)
     for notice in loaded.notices:
         yield Finding("warn", "settings", notice)
     yield from _check_directory(loaded.settings.storage.data_dir)
@@ -67,7 +150,19 @@ def _findings(args: Namespace) -> Iterator[Finding]:
     for name, gateway in loaded.settings.gateway.items():
         if gateway.kind in ("responses", "chat", "anthropic"):
             yield _check_model(name, gateway)
-    yield from _check_server(args, loaded.settings)
+    yield from _check_server(args, loaded)
+
+
+def _check_settings_file(loaded: "Loaded") -> Iterator[Finding]:
+    """Name the settings file that applies here, and the data directory's where that one does not."""
+    from carrel.main.settings_file import unread_file
+
+    path = loaded.file.path.expanduser().absolute()
+    changed = f"{sum(row.source != 'default' for row in loaded.rows)} changed from the default"
+    yield Finding("ok", "settings", f"{path}{'' if path.exists() else ', which is not there yet'}; {changed}")
+    if unread := unread_file(loaded.file, loaded.settings.storage.data_dir):
+        advice = f"Move what is still needed into {unread}, and remove {path}."
+        yield Finding("warn", "settings", f"{unread} is not read; {path} is", advice)
 
 
 def _check_model(name: str, settings: "GatewaySettings") -> Finding:
@@ -128,17 +223,41 @@ def _check_store(url: str) -> Finding:
     return Finding("ok", "store", f"intact, schema {found.applied}")
 
 
-def _check_server(args: Namespace, settings: "Settings") -> Iterator[Finding]:
+def _check_server(args: Namespace, loaded: "Loaded") -> Iterator[Finding]:
     with connect(args) as client:
         try:
             version = client.get("/healthz")["version"]
         except (BridgeFault, KeyError, TypeError) as fault:
-            yield from _not_running(fault, client, settings)
+            yield from _not_running(fault, client, loaded.settings)
+            yield from _check_connected({name: one.kind for name, one in loaded.settings.gateway.items()})
             return
         yield Finding("ok", "server", f"{client.url}, version {version}")
-        yield _check_token(client)
+        yield _check_token(client, args)
+        yield from _check_file_in_use(client, loaded)
         yield from _check_readiness(client)
         yield from _check_gateways(client)
+
+
+def _check_file_in_use(client: Client, loaded: "Loaded") -> Iterator[Finding]:
+    """Warn where the server of this data directory reads another settings file than applies here."""
+    from carrel.main.settings_file import is_same
+
+    if client.url != running_url(loaded.settings.storage.data_dir):
+        return
+    try:
+        file = client.get("/api/settings")["file"]
+    except BridgeFault:
+        # What is wrong with the token was told above.
+        return
+    here = loaded.file.path.absolute()
+    if not is_same(Path(file), here):
+        advice = f"Restart it in this directory to use {here}."
+        yield Finding("warn", "settings", f"the running server reads {file}", advice)
+
+
+def _check_connected(kinds: Mapping[str, str]) -> Iterator[Finding]:
+    if lacking := without_model(kinds):
+        yield Finding("warn", "model", lacking, CONNECT)
 
 
 def _not_running(fault: Exception, client: Client, settings: "Settings") -> Iterator[Finding]:
@@ -160,11 +279,12 @@ def _check_port(host: str, port: int) -> Finding:
     return Finding("ok", "port", f"{port} is free")
 
 
-def _check_token(client: Client) -> Finding:
+def _check_token(client: Client, args: Namespace) -> Finding:
     try:
         me = client.get("/api/auth/me")
     except Refused as fault:
-        return Finding("fail", "token", str(fault), "Pass a valid one with --token or CARREL_TOKEN.")
+        advice = RENEW if uses_owner_token(args) else "Pass a valid one with --token or CARREL_TOKEN."
+        return Finding("fail", "token", str(fault), advice)
     except BridgeFault as fault:
         return Finding("warn", "token", str(fault))
     return Finding("ok", "token", f"{me['actor']['kind']} of account {me['account']['slug']}")
@@ -180,7 +300,10 @@ def _check_readiness(client: Client) -> Iterator[Finding]:
         yield Finding("warn", "readiness", str(fault), "See the server's log.")
         return
     checks = ready.get("checks") if isinstance(ready, dict) else None
-    advice = {"gateway": "Check gateway.* in the settings, and that the model server is running."}
+    advice = {
+        "gateway": "Check gateway.* in the settings, and that the model server is running.",
+        "storage": "See `carrel status` and the server's log; is the disk full?",
+    }
     for name, state in (checks or {}).items():
         word: Literal["ok", "warn", "fail"] = "ok" if state == "ok" else "warn" if state == "degraded" else "fail"
         yield Finding(word, name, str(state), "" if word == "ok" else advice.get(name, "See the server's log."))
@@ -192,9 +315,13 @@ def _check_gateways(client: Client) -> Iterator[Finding]:
     except BridgeFault:
         # What is wrong with the server or the token was told above.
         return
-    for one in gateways:
-        if one["status"] != "ok":
-            yield Finding("warn", f"gateway.{one['name']}", f"down for {age(one['since'])}: {one['lastError']}")
+    for name, why in gateway_faults(gateways):
+        yield Finding("warn", f"gateway.{name}", why)
+    if gateways:
+        yield from _check_connected({one["name"]: one.get("kind", "") for one in gateways})
 
 
-COMMANDS = (Command("doctor", "find problems and say how to fix them", doctor),)
+COMMANDS = (
+    Command("status", "show the state of the server", status),
+    Command("doctor", "find problems and say how to fix them", doctor),
+)

@@ -1,13 +1,12 @@
 """`events`: print the feed, stored and live."""
 
-import json
 from argparse import Namespace
 from typing import Any
 
 from carrel.bridge import StreamEvent
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.output import Screen
+from carrel.main.cli.output import Screen, json_text
 
 # Stored events arrive at once; after a pause this long, no more of them match the filters.
 _IDLE_SECONDS = 2.0
@@ -41,7 +40,7 @@ def _seq(event: StreamEvent, after: int | None) -> int:
 def _show(event: StreamEvent, screen: Screen) -> None:
     if screen.as_json:
         # One line each even on a terminal: programs follow this output.
-        screen.line(_compact(event.body))
+        screen.line(json_text(event.body))
     elif event.name == "stream.reset":
         screen.note(f"{_why_reset(event.body)} Continuing from there.")
     else:
@@ -62,20 +61,11 @@ def _why_reset(body: dict[str, Any]) -> str:
     return f"{reason} (the newest is {body.get('seq')})."
 
 
-def _compact(body: object) -> str:
-    return json.dumps(body, ensure_ascii=False)
-
-
 COMMANDS = (
-    Command(
-        "events",
-        "show the event feed",
-        events,
-        (
-            option("--after", type=int, metavar="N", help="only events after this number"),
-            option("--follow", "-f", action="store_true", help="keep printing new events"),
-            option("--session", metavar="SESSION", help="only events of this session"),
-            option("--name", metavar="NAMES", help="only these names or prefixes, comma-separated"),
-        ),
+    Command("events", "show the event feed", events).takes(
+        option("--after", "N", "only events after this number", type=int),
+        option("--follow -f", action="store_true", help="keep printing new events"),
+        option("--session", "SESSION", "only events of this session"),
+        option("--name", "NAMES", "only these names or prefixes, comma-separated"),
     ),
 )

@@ -4,6 +4,7 @@ import time
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,37 +20,26 @@ ATTEMPTS_MAX = 8
 RETRY_SECONDS = 0.25
 _LATER = (429, 503)
 Entry = dict[str, Any]
-Read = Callable[[Counter[str]], Iterable[Entry]]
+Read = Callable[[Path, Counter[str]], Iterable[Entry]]
 
 
-def import_openclaw(args: Namespace, screen: Screen) -> int:
-    """Import the sessions of OpenClaw."""
-    return _import(args, screen, lambda skipped: read_openclaw(Path(args.path).expanduser(), skipped))
-
-
-def import_claude(args: Namespace, screen: Screen) -> int:
-    """Import the transcripts of Claude Code."""
-    return _import(args, screen, lambda skipped: read_claude(Path(args.path).expanduser(), skipped))
-
-
-def import_jsonl(args: Namespace, screen: Screen) -> int:
-    """Import entries from a file."""
-    return _import(args, screen, lambda _: read_jsonl(Path(args.path).expanduser()))
-
-
-def _import(args: Namespace, screen: Screen, read: Read) -> int:
+def _import(args: Namespace, screen: Screen, *, read: Read) -> int:
     """Read everything once to find mistakes and to count, then send it."""
-    skipped: Counter[str] = Counter()
+    path, skipped = Path(args.path).expanduser(), Counter[str]()
     try:
-        sessions: Counter[str] = Counter(_session(entry) for entry in read(skipped))
+        sessions: Counter[str] = Counter(_session(entry) for entry in read(path, skipped))
         if not args.dry_run:
             with connect(args) as client:
-                _send(client, read(Counter()), sessions.total(), screen)
+                _send(client, read(path, Counter()), sessions.total(), screen)
     except (NotReachable, Refused, TimedOut):
         raise
     except BridgeFault as fault:
         raise Failure(Exit.FAILED, str(fault)) from fault
     return _report(args, screen, sessions, skipped)
+
+
+def _jsonl(path: Path, _: Counter[str]) -> Iterable[Entry]:
+    return read_jsonl(path)
 
 
 def _session(entry: Entry) -> str:
@@ -106,22 +96,13 @@ def _report(args: Namespace, screen: Screen, sessions: Counter[str], skipped: Co
 
 _DRY_RUN = option("--dry-run", action="store_true", help="show what would be imported, and send nothing")
 COMMANDS = (
-    Command(
-        "import openclaw",
-        "import the sessions of OpenClaw",
-        import_openclaw,
-        (option("path", metavar="FOLDER", nargs="?", default="~/.openclaw", help="OpenClaw's folder"), _DRY_RUN),
+    Command("import openclaw", "import the sessions of OpenClaw", partial(_import, read=read_openclaw)).takes(
+        option("path", "FOLDER", "OpenClaw's folder", nargs="?", default="~/.openclaw"), _DRY_RUN
+    ),
+    Command("import claude", "import the transcripts of Claude Code", partial(_import, read=read_claude)).takes(
+        option("path", "FOLDER", "Claude Code's folder", nargs="?", default="~/.claude"), _DRY_RUN
     ),
     Command(
-        "import claude",
-        "import the transcripts of Claude Code",
-        import_claude,
-        (option("path", metavar="FOLDER", nargs="?", default="~/.claude", help="Claude Code's folder"), _DRY_RUN),
-    ),
-    Command(
-        "import jsonl",
-        "import entries from a file, one JSON object on each line",
-        import_jsonl,
-        (option("path", metavar="FILE", help="the fields of a line are those of POST /api/log"), _DRY_RUN),
-    ),
+        "import jsonl", "import entries from a file, one JSON object on each line", partial(_import, read=_jsonl)
+    ).takes(option("path", "FILE", "the fields of a line are those of POST /api/log"), _DRY_RUN),
 )

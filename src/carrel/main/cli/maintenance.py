@@ -70,11 +70,11 @@ def _store_faults() -> Iterator[None]:
         raise Failure(Exit.FAILED, f"The store cannot be used: {words}.") from fault
 
 
-_FILE = option("file", type=Path, metavar="FILE")
+_FILE = option("file", "FILE", type=Path)
 
 COMMANDS = (
-    Command("backup", "write a backup of the store", backup, (_FILE, *LOCAL_OPTIONS), needs_server=False),
-    Command("restore", "fill an empty store from a backup", restore, (_FILE, *LOCAL_OPTIONS), needs_server=False),
-    Command("migrate", "upgrade the store to this version's schema", migrate, LOCAL_OPTIONS, needs_server=False),
+    Command("backup", "write a backup of the store", backup, needs_server=False).takes(_FILE, *LOCAL_OPTIONS),
+    Command("restore", "fill an empty store from a backup", restore, needs_server=False).takes(_FILE, *LOCAL_OPTIONS),
+    Command("migrate", "upgrade the store to this version's schema", migrate, needs_server=False).takes(*LOCAL_OPTIONS),
     Command("openapi", "print the OpenAPI document", openapi, needs_server=False),
 )

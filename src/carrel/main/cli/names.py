@@ -1,9 +1,10 @@
 """Things as people name them: by id, by the beginning of one, as a table shows it, or as `last`."""
 
+from argparse import Namespace
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from carrel.bridge import Client, Refused, segment
+from carrel.bridge import Client, Refused
 from carrel.main.cli.command import Exit, Failure, option
 from carrel.main.cli.words import nearest
 
@@ -26,6 +27,36 @@ class Listing(NamedTuple):
     name_of_id: str = "id"
     hint: str = ""
 
+    def of(self, client: Client, name: str, act: Callable[[str], T]) -> T:
+        """Do something with what was named: `act` is given its id. Only a name that is no id is looked up."""
+        if name == "last":
+            return act(self._newest(client))
+        try:
+            return act(name)
+        except Refused as fault:
+            found = self._completed(client, name) if fault.code == "not_found" else None
+            if found is None:
+                raise
+        return act(found)
+
+    def _newest(self, client: Client) -> str:
+        newest = client.get(self.path, {**self.query, "limit": 1})[self.field]
+        if not newest:
+            raise Failure(Exit.FAILED, f"There are no {self.words} yet.{self.hint}")
+        return str(newest[0][self.name_of_id])
+
+    def _completed(self, client: Client, name: str) -> str | None:
+        """Return the id among the newest ones that begins so; None if there is none."""
+        query, found = dict(self.query), set[str]()
+        for _ in range(_PAGES_MAX):
+            page = client.get(self.path, query)
+            ids = [str(one[self.name_of_id]) for one in page[self.field]]
+            found |= {one for one in ids if one.startswith((name, self.prefix + name))}
+            query["cursor"] = page.get("nextCursor")
+            if found or not query["cursor"]:
+                break
+        return _only(found, name, self.words)
+
 
 RUNS = Listing("runs", "run_", "/api/runs", "runs", {"limit": 200})
 TASKS = Listing("tasks", "task_", "/api/tasks", "tasks", {"limit": 500, "includeArchived": True}, hint=_HOW_TO_CREATE)
@@ -39,50 +70,16 @@ GOALS = Listing("goals", "goal_", "/api/goals", "goals", {"sessionId": MAIN, "li
 MEMORY = Listing("memories", "mem_", "/api/memory", "items", {"sessionId": MAIN, "limit": 200})
 AUTO_RUNS = Listing("auto runs", "auto_", "/api/auto/runs", "runs", {"sessionId": MAIN, "includeEnded": "1"}, "runId")
 
-RUN = option("run_id", metavar="RUN", help="id of the run, cut to what is unique, or `last`")
-SESSION = option("key", metavar="SESSION", help="session key or id, or the beginning of one")
+
+def exactly(_: Client, name: str, act: Callable[[str], T]) -> T:
+    """Do something with what has exactly this id."""
+    return act(name)
 
 
-def of_run(client: Client, name: str, act: Callable[[str], T]) -> T:
-    """Do something with the run that was named: `act` is given its id."""
-    return by_id(client, RUNS, name, act)
-
-
-def of(client: Client, listing: Listing, name: str, act: Callable[[str], T]) -> T:
-    """Do something with what was named: `act` is given its path."""
-    return by_id(client, listing, name, lambda found: act(f"{listing.path}/{segment(found)}"))
-
-
-def by_id(client: Client, listing: Listing, name: str, act: Callable[[str], T]) -> T:
-    """Do something with what was named: `act` is given its id. Only a name that is no id is looked up."""
-    if name == "last":
-        return act(_newest(client, listing))
+def of_agent(client: Client, name: str, act: Callable[[str], T]) -> T:
+    """Do something with an agent: `act` is given its id. One that does not exist is told with the nearest."""
     try:
         return act(name)
-    except Refused as fault:
-        found = _completed(client, listing, name) if fault.code == "not_found" else None
-        if found is None:
-            raise
-    return act(found)
-
-
-def _completed(client: Client, listing: Listing, name: str) -> str | None:
-    """Return the id among the newest ones that begins so; None if there is none."""
-    query, found = dict(listing.query), set[str]()
-    for _ in range(_PAGES_MAX):
-        page = client.get(listing.path, query)
-        ids = [str(one[listing.name_of_id]) for one in page[listing.field]]
-        found |= {one for one in ids if one.startswith((name, listing.prefix + name))}
-        query["cursor"] = page.get("nextCursor")
-        if found or not query["cursor"]:
-            break
-    return _only(found, name, listing.words)
-
-
-def of_agent(client: Client, name: str, act: Callable[[], T]) -> T:
-    """Do something with an agent; one that does not exist is told with the nearest."""
-    try:
-        return act()
     except Refused as fault:
         if fault.code != "not_found":
             raise
@@ -92,9 +89,23 @@ def of_agent(client: Client, name: str, act: Callable[[], T]) -> T:
     raise _unknown("agent", name, nearest(name, agents), "`carrel agents` lists them.")
 
 
+def user_named(client: Client, name: str) -> dict[str, Any]:
+    """Return the user with this id or slug."""
+    users: list[dict[str, Any]] = client.get("/api/users")["users"]
+    for user in users:
+        if name in (user["id"], user["slug"]):
+            return user
+    raise _unknown("user", name, nearest(name, [user["slug"] for user in users]), "`carrel users` lists them.")
+
+
+def of_user(client: Client, name: str, act: Callable[[str], T]) -> T:
+    """Do something with a user: `act` is given the id."""
+    return act(user_named(client, name)["id"])
+
+
 def of_session(client: Client, name: str, act: Callable[[str], T]) -> T:
     """Do something with the session that was named: `act` is given its key. Only an unknown name is looked up."""
-    if _ELLIPSIS in name:
+    if is_cut(name):
         return act(session_key(client, name))
     try:
         return act(name)
@@ -113,9 +124,14 @@ def of_session(client: Client, name: str, act: Callable[[str], T]) -> T:
     return act(found)
 
 
+def is_cut(name: str) -> bool:
+    """Tell whether a table has cut a session key."""
+    return _ELLIPSIS in name
+
+
 def session_key(client: Client, name: str) -> str:
     """Return the key that a name means which a table has shortened; any other name is returned as it is."""
-    if _ELLIPSIS not in name:
+    if not is_cut(name):
         return name
     found = _session(client, name)
     if found is None:
@@ -151,8 +167,13 @@ def _only(found: set[str], name: str, words: str) -> str | None:
     return next(iter(found), None)
 
 
-def _newest(client: Client, listing: Listing) -> str:
-    newest = client.get(listing.path, {**listing.query, "limit": 1})[listing.field]
-    if not newest:
-        raise Failure(Exit.FAILED, f"There are no {listing.words} yet.{listing.hint}")
-    return str(newest[0][listing.name_of_id])
+RUN = option("run_id", "RUN", "id of the run, cut to what is unique, or `last`", of=RUNS.of)
+SESSION = option("key", "SESSION", "session key or id, or the beginning of one", of=of_session)
+IN_SESSION = option("--session", "SESSION", "session key (default: main)", default=MAIN, field="sessionId")
+LIMIT = option("--limit", "N", type=int, default=50)
+YES = option("--yes -y", action="store_true", help="without being asked")
+
+
+def is_elsewhere(args: Namespace) -> bool:
+    """Tell whether more is shown than the main session has; ids are completed from there alone."""
+    return args.session != MAIN or any(getattr(args, name, None) for name in ("goal", "task", "scope"))

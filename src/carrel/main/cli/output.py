@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import sys
 import threading
@@ -10,11 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from carrel.main.cli.table import fitted, width_of
+from carrel.main.cli.table import cut, fitted, width_of
 from carrel.main.cli.wording import in_words, label_of
+from carrel.main.terminal_text import terminal_json, terminal_text
 
-# Agents and strangers write much of what is shown; a control character could redraw the terminal or type into it.
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _STATE_COLOURS = {
     "busy": "green", "running": "green", "ready": "green", "ok": "green", "completed": "dim", "idle": "dim",
@@ -22,45 +20,76 @@ _STATE_COLOURS = {
     "failed": "red", "fail": "red", "not_ready": "red", "cancelled": "dim", "disabled": "dim",
 }  # fmt: skip
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_SPIN_SECONDS = 0.1
+_ERASE_LINE = "\r\x1b[K"
 
 
 class Screen:
-    """A command's stdout and stderr, and what may be drawn on them."""
+    """A command's stdout and stderr, and what may be drawn on them.
+
+    Both may be the same terminal. So the spinner is drawn only where no line has been begun, and is erased before
+    anything else is written.
+    """
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None, *, as_json: bool = False) -> None:
         self.out = out or sys.stdout
         self.err = err or sys.stderr
         self.as_json = as_json
         self.is_terminal = self.out.isatty()
-        self._spinning = False
         self._in_colour = self.is_terminal and not os.environ.get("NO_COLOR")
+        self._drawing = threading.RLock()
+        self._is_mid_line = False
+        self._has_spinner = False
 
     def line(self, text: str = "") -> None:
         """Write a line to stdout."""
-        self.out.write(safe(text) + "\n")
+        self.piece(text + "\n")
 
-    def piece(self, text: str) -> None:
-        """Write part of a line and flush it."""
-        self.out.write(safe(text))
-        self.out.flush()
+    def piece(self, text: str, colour: str = "") -> None:
+        """Write text to stdout, which may be part of a line, and flush it if it is."""
+        if not text:
+            return
+        shown = self.paint(colour, terminal_text(text)) if colour else terminal_text(text)
+        with self._drawing:
+            self._erase_spinner()
+            self.out.write(shown)
+            self._is_mid_line = not text.endswith("\n")
+            if self._is_mid_line:
+                self.out.flush()
+
+    def end_line(self) -> None:
+        """End the line that a piece has begun, if there is one."""
+        if self._is_mid_line:
+            self.line()
 
     def note(self, text: str) -> None:
-        """Write a remark to stderr, above the spinner if there is one."""
-        self.err.write(("\r\x1b[K" if self._spinning else "") + safe(text) + "\n")
-        self.err.flush()
+        """Write a remark to stderr, on a line of its own."""
+        with self._drawing:
+            if self.is_terminal:
+                self.end_line()
+            self._erase_spinner()
+            self.err.write(terminal_text(text) + "\n")
+            self.err.flush()
+
+    def ask(self, question: str) -> str:
+        """Ask the person at the terminal and return the answer; empty if the input ended instead."""
+        self.piece(f"{question} ")
+        answer = sys.stdin.readline()
+        # Their Enter has ended the line.
+        self._is_mid_line = not answer
+        return answer.strip()
+
+    def agrees(self, question: str) -> bool:
+        """Ask the person at the terminal; only a yes is one."""
+        return self.ask(f"{question} [y/N]").lower() in ("y", "yes")
 
     def json(self, body: Any) -> int:
         """Write the answer as JSON, indented on a terminal and on one line elsewhere; return exit code 0."""
-        self.out.write(json.dumps(body, ensure_ascii=False, indent=2 if self.is_terminal else None) + "\n")
+        self.out.write(json_text(body, indent=2 if self.is_terminal else None) + "\n")
         return 0
 
     def table(
-        self,
-        headers: Sequence[str],
-        rows: Sequence[Sequence[object]],
-        *,
-        empty: str = "None.",
-        whole_ids: bool = False,
+        self, headers: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str = "None.", whole_ids: bool = False
     ) -> None:
         """Write rows: aligned under headers on a terminal, tab-separated and without headers elsewhere.
 
@@ -74,7 +103,7 @@ class Screen:
         if not cells:
             self.note(empty)
             return
-        titles, *lines = fitted(headers, cells, shutil.get_terminal_size((100, 24)).columns, whole_ids=whole_ids)
+        titles, *lines = fitted(headers, cells, _columns(), whole_ids=whole_ids)
         self.out.write(self.paint("dim", "  ".join(titles).rstrip()) + "\n")
         for line in lines:
             self.out.write("  ".join(map(self.state, line)).rstrip() + "\n")
@@ -106,27 +135,40 @@ class Screen:
         ended = threading.Event()
         spinner = threading.Thread(target=self._spin, args=(text, ended), daemon=True)
         spinner.start()
-        self._spinning = True
         try:
             yield
         finally:
-            self._spinning = False
             ended.set()
             spinner.join()
+            self._erase_spinner()
 
     def _spin(self, text: str, ended: threading.Event) -> None:
         turns = 0
-        while not ended.wait(0.1):
-            self.err.write(f"\r{_SPINNER[turns % len(_SPINNER)]} {safe(text)}")
-            self.err.flush()
+        while not ended.wait(_SPIN_SECONDS):
+            # What is wider than the terminal would take a second line, which erasing one line would leave.
+            shown = cut(f"{_SPINNER[turns % len(_SPINNER)]} {terminal_text(text)}", _columns() - 1)
+            with self._drawing:
+                if not (self.is_terminal and self._is_mid_line):
+                    self.err.write(f"\r{shown}")
+                    self.err.flush()
+                    self._has_spinner = True
             turns += 1
-        self.err.write("\r\x1b[K")
-        self.err.flush()
+
+    def _erase_spinner(self) -> None:
+        with self._drawing:
+            if self._has_spinner:
+                self.err.write(_ERASE_LINE)
+                self.err.flush()
+                self._has_spinner = False
 
 
-def safe(text: str) -> str:
-    """Return text without control characters that a terminal would act on."""
-    return _CONTROLS.sub("�", text)
+def _columns() -> int:
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+def json_text(body: Any, *, indent: int | None = None) -> str:
+    """Return JSON that means the same and in which control characters are escaped."""
+    return terminal_json(json.dumps(body, ensure_ascii=False, indent=indent))
 
 
 def first_line(text: str | None, chars: int = 80) -> str:
@@ -144,4 +186,4 @@ def _cell(value: object) -> str:
 
 
 def _flat(text: str) -> str:
-    return safe(text).replace("\t", " ").replace("\n", " ")
+    return terminal_text(text).replace("\t", " ").replace("\n", " ")

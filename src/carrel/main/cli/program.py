@@ -2,7 +2,6 @@
 
 import argparse
 import io
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -12,73 +11,43 @@ from carrel import __version__
 from carrel.bridge import NotReachable, Refused, TimedOut
 from carrel.kernel import Refusal
 from carrel.main.cli import (
-    agents,
-    artifacts,
-    auto,
+    a2a,
+    accounts,
     board,
     chat,
     completion,
     connect,
-    context,
     doctor,
     events,
     goals,
     imports,
     maintenance,
+    mcp,
     memory,
-    note,
+    modes,
     notifications,
-    plans,
     receipts,
     runs,
-    schedules,
     search,
-    send,
     serve,
     sessions,
-    status,
     tasks,
-    tokens,
 )
-from carrel.main.cli.a2a import commands as a2a
 from carrel.main.cli.command import Command, Exit, Failure
-from carrel.main.cli.discovery import SERVER_OPTIONS
+from carrel.main.cli.discovery import SERVER_OPTIONS, complete_session, uses_owner_token
 from carrel.main.cli.examples import EXAMPLES
-from carrel.main.cli.mcp import commands as mcp
-from carrel.main.cli.output import Screen
+from carrel.main.cli.output import Screen, json_text
+from carrel.main.cli.request import Request
 from carrel.main.cli.wording import label_of
 from carrel.main.cli.words import HelpText, Parser, arranged
+from carrel.main.login_page import RENEW
 
-COMMANDS: tuple[Command, ...] = (
-    *serve.COMMANDS,
-    *connect.COMMANDS,
-    *status.COMMANDS,
-    *doctor.COMMANDS,
-    *chat.COMMANDS,
-    *send.COMMANDS,
-    *tasks.COMMANDS,
-    *search.COMMANDS,
-    *sessions.COMMANDS,
-    *runs.COMMANDS,
-    *receipts.COMMANDS,
-    *artifacts.COMMANDS,
-    *events.COMMANDS,
-    *board.COMMANDS,
-    *goals.COMMANDS,
-    *memory.COMMANDS,
-    *context.COMMANDS,
-    *note.COMMANDS,
-    *plans.COMMANDS,
-    *auto.COMMANDS,
-    *schedules.COMMANDS,
-    *notifications.COMMANDS,
-    *agents.COMMANDS,
-    *tokens.COMMANDS,
-    *a2a.COMMANDS,
-    *mcp.COMMANDS,
-    *imports.COMMANDS,
-    *maintenance.COMMANDS,
-)
+# In the order of the help.
+_MODULES = (
+    serve, connect, doctor, chat, tasks, search, sessions, runs, receipts, events, board, goals, memory, modes,
+    notifications, accounts, a2a, mcp, imports, maintenance,
+)  # fmt: skip
+COMMANDS: tuple[Command | Request, ...] = tuple(command for module in _MODULES for command in module.COMMANDS)
 GROUPS = {
     "tasks": "create tasks, assign agents and follow their work",
     "sessions": "list, read and manage sessions",
@@ -93,15 +62,16 @@ GROUPS = {
     "auto": "let agents work by themselves",
     "schedule": "send messages on a schedule",
     "agents": "list and manage agents",
+    "users": "list and manage the people of the account",
     "token": "create, list and revoke tokens",
     "a2a": "talk to any A2A agent",
     "import": "import what was said in other programs",
 }
 
 
-def _needs_nothing(command: Command) -> bool:
+def _needs_nothing(command: Command | Request) -> bool:
     """Tell whether a command can be run without arguments."""
-    return all(flags[0].startswith("-") or parameters.get("nargs") == "?" for flags, parameters in command.options)
+    return all(flags[0].startswith("-") or parameters.get("nargs") == "?" for flags, parameters, *_ in command.options)
 
 
 # The groups of which a noun alone is a list.
@@ -121,6 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = argparse.Namespace()
     try:
         args = parser().parse_args(arranged(words, lists=_LISTS))
+        complete_session(args)
         code = int(args.run(args, screen))
         screen.out.flush()
     except KeyboardInterrupt:
@@ -134,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code, sentence = _ending(fault, args)
         if screen.as_json:
             error = getattr(fault, "code", "") or Exit(code).name.lower()
-            screen.err.write(json.dumps({"error": {"code": error, "message": sentence}}, ensure_ascii=False) + "\n")
+            screen.err.write(json_text({"error": {"code": error, "message": sentence}}) + "\n")
         else:
             screen.note(sentence)
     return code
@@ -173,7 +144,7 @@ def _help_of(shown: argparse.ArgumentParser) -> Callable[[argparse.Namespace, Sc
     return show
 
 
-def _add(group: Any, name: str, command: Command) -> None:
+def _add(group: Any, name: str, command: Command | Request) -> None:
     added = group.add_parser(
         name,
         **({"help": command.summary} if command.summary else {}),
@@ -182,19 +153,19 @@ def _add(group: Any, name: str, command: Command) -> None:
         epilog=_examples(command.name),
         formatter_class=HelpText,
     )
-    for flags, parameters in command.options:
+    for flags, parameters, *_ in command.options:
         added.add_argument(*flags, **parameters)
     if command.needs_server:
         server = added.add_argument_group("which server, and how the answer is printed")
-        for flags, parameters in SERVER_OPTIONS:
+        for flags, parameters, *_ in SERVER_OPTIONS:
             server.add_argument(*flags, **parameters)
     added.set_defaults(run=command.run, parser=added)
 
 
-def _positionals(command: Command) -> list[str]:
+def _positionals(command: Command | Request) -> list[str]:
     """Return the arguments of a command that have no flags, as the usage line shows them."""
     shown = []
-    for flags, parameters in command.options:
+    for flags, parameters, *_ in command.options:
         if not flags[0].startswith("-"):
             name = str(parameters.get("metavar") or "|".join(parameters.get("choices") or flags))
             shown.append({"?": f"[{name}]", "+": f"{name}…", "*": f"[{name}…]"}.get(str(parameters.get("nargs")), name))
@@ -215,6 +186,8 @@ def _ending(fault: Exception, args: argparse.Namespace) -> tuple[int, str]:
             return Exit.NOT_REACHABLE, f"{fault} Start one with `carrel up`, or name another with --url."
         case TimedOut():
             return Exit.TIMED_OUT, str(fault)
+        case Refused(status=401) if uses_owner_token(args):
+            return Exit.NOT_ALLOWED, f"{fault} {RENEW}"
         case Refused(not_allowed=True) if fault.status == 401 or "token" in str(fault).lower():
             return Exit.NOT_ALLOWED, f"{fault} Use another token: pass it with --token or set CARREL_TOKEN."
         case Refused(not_allowed=True):

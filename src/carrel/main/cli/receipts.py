@@ -4,24 +4,30 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any
 
+from carrel.bridge import Client, segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.names import RUN, RUNS, of, of_run
+from carrel.main.cli.names import RUN, RUNS
 from carrel.main.cli.output import Screen, first_line
-from carrel.main.cli.wording import age, in_words
+from carrel.main.cli.request import Request
+from carrel.main.cli.wording import age, in_words, refusal_in
 
 _BAR_CELLS = 24
 _SHOWN_LINES = 6
 
+# The commands that do what a reason advises to do with a run.
+_COMMANDS_OF = {
+    "answer": "carrel runs answer",
+    "cancel": "carrel runs cancel",
+    "retry": "carrel runs retry",
+    "wait": "carrel runs wait",
+}
+
 Step = dict[str, Any]
 
 
-def receipt(args: Namespace, screen: Screen) -> int:
+def _show_receipt(answer: dict[str, Any], args: Namespace, screen: Screen) -> None:
     """Show what the agent saw in each step: the sections with their sizes, sources and tools."""
-    with connect(args) as client:
-        answer = of_run(client, args.run_id, client.runs.receipt).raw
-    if screen.as_json:
-        return screen.json(answer)
     steps = [step for step in answer["steps"] if args.step in (None, step["n"])]
     if not steps:
         raise Failure(Exit.FAILED, "No such step; the agent has not been sent that many requests.")
@@ -29,7 +35,6 @@ def receipt(args: Namespace, screen: Screen) -> int:
     screen.facts([("session", answer["sessionKey"]), ("generation", answer["generation"])])
     for step in steps:
         _show_step(step, screen, in_full=args.full)
-    return Exit.OK
 
 
 def _show_step(step: Step, screen: Screen, *, in_full: bool) -> None:
@@ -96,23 +101,25 @@ def _item_text(item: dict[str, Any]) -> str:
         case "function_call":
             return f"→ {item.get('name')}({item.get('arguments')})"
         case "function_call_output":
-            return f"← {_text(item.get('output'))}"
+            output = _text(item.get("output"))
+            refusal = refusal_in(output)
+            return f"✗ refused: {refusal}" if refusal else f"← {output}"
         case _:
             words = _text(item.get("content") or item.get("text") or "")
             return f"{item['role']}: {words}" if item.get("role") else words
 
 
-def compare(args: Namespace, screen: Screen) -> int:
-    """Show how the receipts of two runs differ."""
-    with connect(args) as client:
-        answer = of_run(client, args.other, lambda other: of(
-            client, RUNS, args.run_id, lambda path: client.get(f"{path}/receipt/compare", {"with": other})
-        ))  # fmt: skip
-    if screen.as_json:
-        return screen.json(answer)
+def _compared(client: Client, args: Namespace) -> Any:
+    """Return how the receipts of two runs differ."""
+    return RUNS.of(client, args.other, lambda other: RUNS.of(
+        client, args.run_id, lambda one: client.get(f"/api/runs/{segment(one)}/receipt/compare", {"with": other})
+    ))  # fmt: skip
+
+
+def _show_compared(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
     if answer["same"]:
         screen.line("Both runs saw the same.")
-        return Exit.OK
+        return
     for part in ("instructions", "input"):
         screen.line(f"{part}: {'the same' if answer[part]['same'] else 'different'}")
         for line in _diff_lines(answer[part].get("diff")):
@@ -122,7 +129,6 @@ def compare(args: Namespace, screen: Screen) -> int:
     for sign, name, colour in (("+", "added", "green"), ("-", "removed", "red")):
         for tool in answer["tools"].get(name) or []:
             screen.out.write("  " + screen.paint(colour, f"{sign} {_flat(tool)}") + "\n")
-    return Exit.OK
 
 
 def _diff_lines(diff: object) -> Iterable[str]:
@@ -136,44 +142,44 @@ def _flat(text: str) -> str:
 
 
 def why(args: Namespace, screen: Screen) -> int:
-    """Explain why a run is not progressing, and what would help."""
+    """Explain why a run is not progressing or how it ended, and what would help."""
     with connect(args) as client:
-        answer = of_run(client, args.run_id, client.runs.why).raw
+        run_id, found = RUNS.of(client, args.run_id, lambda run_id: (run_id, client.runs.why(run_id)))
     if screen.as_json:
-        return screen.json(answer)
-    show_reasons(answer, screen, moving="The run is progressing.", otherwise="The run has ended.")
+        return screen.json(found.raw)
+    show_reasons(found.raw, screen, moving="The run is progressing.", run_id=run_id)
     return Exit.OK
 
 
-def show_reasons(answer: dict[str, Any], screen: Screen, *, moving: str, otherwise: str = "") -> None:
-    """Show why something is not progressing, and what would help; a sentence where there is no reason."""
+def show_reasons(answer: dict[str, Any], screen: Screen, *, moving: str, run_id: str | None = None) -> None:
+    """Show why something is not progressing, and what would help; `moving` where there is no reason.
+
+    The actions of one run are shown with their commands.
+    """
     if not answer["reasons"]:
-        screen.line(moving if answer["moving"] else otherwise)
+        screen.line(moving)
     for reason in answer["reasons"]:
-        since = f" (for {age(reason['since'])})" if reason.get("since") else ""
+        # An end is a moment; other reasons last.
+        passed = f"{age(reason['since'])} ago" if reason["code"] == "done" else f"for {age(reason['since'])}"
+        since = f" ({passed})" if reason.get("since") else ""
         first, *rest = reason["text"].split("\n")
         for line in (f"{first}{since}", *rest):
             screen.line(line)
         for action in reason.get("actions") or []:
-            screen.line(f"  → {action}")
+            command = _COMMANDS_OF.get(action) if run_id else None
+            screen.line(f"  → {action}" + (f": `{command} {run_id}`" if command else ""))
 
 
 COMMANDS = (
-    Command("runs why", "explain why a run is not progressing", why, (RUN,)),
-    Command(
-        "runs receipt",
-        "show what the agent saw",
-        receipt,
-        (
-            RUN,
-            option("--step", type=int, metavar="N", help="only this step"),
-            option("--full", action="store_true", help="print every line"),
-        ),
+    Command("runs why", "explain why a run is not progressing, or how it ended", why).takes(RUN),
+    Request(
+        "runs receipt", "show what the agent saw", "GET /api/runs/{}/receipt", _show_receipt, sends={"body": False}
+    ).takes(
+        RUN,
+        option("--step", "N", "only this step", type=int, field=""),
+        option("--full", action="store_true", field="", help="print every line"),
     ),
-    Command(
-        "runs compare",
-        "compare the receipts of two runs",
-        compare,
-        (RUN, option("other", metavar="OTHER", help="the run to compare it with")),
+    Request("runs compare", "compare the receipts of two runs", _compared, _show_compared).takes(
+        RUN, option("other", "OTHER", "the run to compare it with")
     ),
 )

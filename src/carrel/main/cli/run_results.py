@@ -1,17 +1,22 @@
 """Waiting for a run and showing its result; shared by the commands that send messages."""
 
+from collections.abc import Iterable
 from http import HTTPStatus
+from typing import Any
 
 from carrel.bridge import Client, Fault, Refused, Run, TimedOut
 from carrel.kernel import MS_PER_SECOND, SystemClock
 from carrel.main.cli.command import Exit, Option, option
 from carrel.main.cli.output import Screen
+from carrel.main.cli.wording import refusal_in
+
+WAITING = "waiting for the reply…"
 
 
 def wait_option(seconds: float) -> Option:
     """Return the option --wait of a command; `seconds` is its default."""
     text = "wait for the reply, at most S seconds (default: %(const)g)"
-    return option("--wait", type=float, nargs="?", const=seconds, metavar="S", help=text)
+    return option("--wait", "S", text, type=float, nargs="?", const=seconds)
 
 
 class Troubles:
@@ -19,14 +24,19 @@ class Troubles:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
-        self._told: set[int] = set()
+        self._told: set[tuple[int, bool]] = set()
 
     def tell(self, fault: Fault) -> None:
         """Write which attempt failed, why, and when the next one starts."""
-        if fault.attempt in self._told:
+        told = (fault.attempt, fault.unreachable_since is not None)
+        if told in self._told:
             return
-        self._told.add(fault.attempt)
-        said = f"Attempt {fault.attempt} of {fault.attempts_max} failed: {fault.message.rstrip('. ')}."
+        self._told.add(told)
+        said = f"{fault.message.rstrip('. ')}."
+        if fault.unreachable_since:
+            self._screen.note(f"{said} The message is kept and answered when it can be reached.")
+            return
+        said = f"Attempt {fault.attempt} of {fault.attempts_max} failed: {said}"
         if fault.next_attempt_at:
             seconds = max(1, round(fault.next_attempt_at.timestamp() - SystemClock().now_ms() / MS_PER_SECOND))
             said += f" Next try in {seconds} s."
@@ -41,7 +51,7 @@ def wait_for(
     Failed attempts are told meanwhile, except those that `troubles` has told already.
     """
     tell = (troubles or Troubles(screen)).tell
-    with screen.waiting("waiting for the reply…"):
+    with screen.waiting(WAITING):
         try:
             return client.runs.wait(run_id, seconds, on_fault=tell)
         except TimedOut:
@@ -109,6 +119,18 @@ def newest_question(client: Client, session_key: str) -> Run | None:
         # The first message creates the session.
         return None
     return newest[0] if newest and asks_person(newest[0]) else None
+
+
+def refusals_in(messages: Iterable[dict[str, Any]]) -> list[str]:
+    """Return a sentence for each refused tool call among messages of a transcript."""
+    blocks = (block for message in messages for block in message.get("content") or [])
+    return [said for block in blocks if (said := refused_call(block))]
+
+
+def refused_call(block: dict[str, Any]) -> str:
+    """Return which tool call was refused and why, if a block of a transcript says that one was; else nothing."""
+    is_refused = block.get("outcome") == "refused"
+    return f"✗ {block['name']} was refused: {refusal_in(block['text'])}" if is_refused else ""
 
 
 def why_ended(run: Run) -> str:

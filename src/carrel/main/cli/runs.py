@@ -1,14 +1,19 @@
-"""`runs`: list, inspect, answer and cancel runs."""
+"""`runs` and `artifacts`: list, inspect, answer and cancel runs, and download what agents added to them."""
 
+import sys
 from argparse import Namespace
+from pathlib import Path
+from typing import Any
 
-from carrel.bridge import Run
+from msgspec import convert
+
+from carrel.bridge import Artifact, Client, Run
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.names import RUN, RUNS, of, of_run
+from carrel.main.cli.names import LIMIT, RUN, RUNS
 from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.request import Request, Table, ago
 from carrel.main.cli.run_results import wait_and_show
-from carrel.main.cli.wording import age
 
 WAIT_SECONDS = 600.0
 # What is shown below the rest, or says nothing to people; programs read it with --json.
@@ -18,46 +23,27 @@ _HIDDEN = frozenset({
 })  # fmt: skip
 
 
-def list_runs(args: Namespace, screen: Screen) -> int:
-    """List runs, newest first."""
-    with connect(args) as client:
-        listed = client.runs.list(
-            session_key=args.session, agent_id=args.agent, task_id=args.task, state=args.state,
-            waiting_for=args.waiting_for, limit=args.limit,
-        )  # fmt: skip
-    if screen.as_json:
-        return screen.json(listed.raw)
-    rows = [(run.id, run.state, run.agent_id, run.session_key, age(run.created_at), _subject(run)) for run in listed]
-    screen.table(("RUN", "STATE", "AGENT", "SESSION", "AGE", "MESSAGE OR QUESTION"), rows, empty="No runs yet.")
-    return Exit.OK
-
-
-def show(args: Namespace, screen: Screen) -> int:
-    """Show one run in full."""
-    with connect(args) as client:
-        run = of_run(client, args.run_id, client.runs.get)
-    if screen.as_json:
-        return screen.json({"run": run.raw})
+def _show(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+    run = convert(answer["run"], Run)
     # The question is shown below instead of the note that has it.
     hidden = _HIDDEN | {"note"} if run.question else _HIDDEN
-    screen.facts((name, value) for name, value in run.raw.items() if name not in hidden)
+    screen.facts((name, value) for name, value in answer["run"].items() if name not in hidden)
     said = ("Question", run.question) if run.question else ("Reply", run.reply)
     for title, text in (("Message", run.message.text), said):
         if text:
             screen.line()
             screen.out.write(screen.paint("bold", title) + "\n")
             screen.line(text)
-    return Exit.OK
 
 
 def wait(args: Namespace, screen: Screen) -> int:
     """Wait until a run has ended and show its reply."""
     with connect(args) as client:
-        run = of_run(client, args.run_id, client.runs.get)
+        run = RUNS.of(client, args.run_id, client.runs.get)
         return wait_and_show(client, run.id, screen, seconds=args.timeout)
 
 
-def answer(args: Namespace, screen: Screen) -> int:
+def _answer(client: Client, args: Namespace) -> Any:
     """Answer a run that is waiting for a person."""
     given: dict[str, str] = {
         name: text for name in ("text", "approve", "deny") if (text := getattr(args, name)) is not None
@@ -65,74 +51,124 @@ def answer(args: Namespace, screen: Screen) -> int:
     if len(given) != 1:
         raise Failure(Exit.USAGE, "Answer with a text, --approve or --deny.")
     ((name, text),) = given.items()
-    with connect(args) as client:
-        how = {"text": client.runs.answer, "approve": client.runs.approve, "deny": client.runs.deny}[name]
-        answered = of_run(client, args.run_id, lambda run_id: how(run_id, text))
-    if screen.as_json:
-        return screen.json({"run": answered.raw})
-    screen.line("Answered. The run continues.")
-    return Exit.OK
+    how = {"text": client.runs.answer, "approve": client.runs.approve, "deny": client.runs.deny}[name]
+    return {"run": RUNS.of(client, args.run_id, lambda run_id: how(run_id, text)).raw}
 
 
-def cancel(args: Namespace, screen: Screen) -> int:
-    """Cancel a run that has not ended."""
-    with connect(args) as client:
-        run = of_run(client, args.run_id, client.runs.cancel)
-    if screen.as_json:
-        return screen.json({"run": run.raw})
-    screen.line("Cancelled.")
-    return Exit.OK
-
-
-def retry(args: Namespace, screen: Screen) -> int:
-    """Send a failed run's message again, as a new run."""
-    with connect(args) as client:
-        answer = of(client, RUNS, args.run_id, lambda path: client.post(f"{path}/retry"))
-    if screen.as_json:
-        return screen.json(answer)
-    screen.line(answer["runId"])
-    return Exit.OK
-
-
-def _subject(run: Run) -> str:
+def _subject(row: dict[str, Any]) -> str:
+    run = convert(row, Run)
     return first_line(run.question.partition("\n")[0] if run.question else run.message.text)
 
 
+_RUNS = Table(
+    "runs",
+    {
+        "RUN": "id",
+        "STATE": "state",
+        "AGENT": "agentId",
+        "SESSION": "sessionKey",
+        "AGE": ago("createdAt"),
+        "MESSAGE OR QUESTION": _subject,
+    },
+    "No runs yet.",
+)
+
+
+_ARTIFACT = option("artifact_id", "ARTIFACT", "id of the artifact, as the list shows it")
+
+
+def show_artifact(args: Namespace, screen: Screen) -> int:
+    """Show one artifact: its text, or what is known of a file."""
+    with connect(args) as client:
+        one = _artifact(client, args.artifact_id)
+        if screen.as_json:
+            return screen.json({"artifact": one.raw})
+        if one.kind == "file":
+            screen.facts(one.raw.items())
+        else:
+            screen.line(client.artifacts.content(one.id).decode("utf-8", "replace"))
+    return Exit.OK
+
+
+def get_artifact(args: Namespace, screen: Screen) -> int:
+    """Download one artifact into a file; `-` writes it to stdout."""
+    with connect(args) as client:
+        one = _artifact(client, args.artifact_id)
+        content = client.artifacts.content(one.id)
+    # The name alone: an agent does not choose the folder.
+    target = Path(args.output or Path(one.filename or one.name or one.id).name)
+    if args.output == "-" and screen.is_terminal:
+        screen.line(content.decode(errors="replace"))
+        return Exit.OK
+    if args.output == "-":
+        sys.stdout.buffer.write(content)
+        return Exit.OK
+    try:
+        with target.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise Failure(Exit.FAILED, f"{target} exists already; name another file with --output.") from None
+    except OSError as fault:
+        raise Failure(Exit.FAILED, f"{target} cannot be written: {fault.strerror}.") from fault
+    if screen.as_json:
+        return screen.json({"artifact": one.raw, "file": str(target)})
+    screen.line(str(target))
+    return Exit.OK
+
+
+def _artifact(client: Client, artifact_id: str) -> Artifact:
+    listed = client.artifacts.list(artifact_id.partition(".")[0])
+    found = next((one for one in listed if one.id == artifact_id), None)
+    if found is None:
+        raise Failure(Exit.FAILED, f"There is no artifact '{artifact_id}'; `carrel artifacts list RUN` shows them.")
+    return found
+
+
+_ARTIFACTS = Table(
+    "artifacts",
+    {
+        "ARTIFACT": "id",
+        "KIND": "kind",
+        "BYTES": "bytes",
+        "AGE": ago("addedAt"),
+        "NAME": lambda one: one.get("filename") or one.get("name") or one.get("url"),
+    },
+    "This run has no artifacts.",
+)
+_RUN_OR_LAST = option("run_id", "RUN", "id of the run (default: the newest)", nargs="?", default="last", of=RUNS.of)
+
+
 COMMANDS = (
-    Command(
-        "runs list",
-        "list runs",
-        list_runs,
-        (
-            option("--session", metavar="SESSION", help="only runs of this session"),
-            option("--agent", metavar="AGENT", help="only runs of this agent"),
-            option("--task", metavar="TASK", help="only runs of this task"),
-            option("--state", choices=("queued", "running", "waiting", "completed", "failed", "cancelled")),
-            option("--waiting-for", choices=("person", "program"), help="only runs that wait for one of them"),
-            option("--limit", type=int, default=50, metavar="N"),
+    Request("runs list", "list runs", "GET /api/runs", _RUNS).takes(
+        option("--session", "SESSION", "only runs of this session", field="sessionKey"),
+        option("--agent", "AGENT", "only runs of this agent", field="agentId"),
+        option("--task", "TASK", "only runs of this task", field="taskId"),
+        option("--state", choices=("queued", "running", "waiting", "completed", "failed", "cancelled")),
+        option(
+            "--waiting-for",
+            choices=("person", "program"),
+            field="waitingFor",
+            help="only runs that wait for one of them",
         ),
+        LIMIT,
     ),
-    Command("runs show", "show one run", show, (RUN,)),
-    Command(
-        "runs wait",
-        "wait for a run's reply",
-        wait,
-        (
-            RUN,
-            option("--timeout", type=float, default=WAIT_SECONDS, metavar="S", help="seconds (default: %(default)g)"),
-        ),
+    Request("runs show", "show one run", "GET /api/runs/{}", _show).takes(RUN),
+    Command("runs wait", "wait for a run's reply", wait).takes(
+        RUN, option("--timeout", "S", "seconds (default: %(default)g)", type=float, default=WAIT_SECONDS)
     ),
-    Command(
-        "runs answer",
-        "answer a run that is waiting for you",
-        answer,
-        (
-            RUN,
-            option("text", nargs="?", metavar="TEXT", help="the answer; yes or no where a tool call is to be approved"),
-            option("--approve", nargs="?", const="", metavar="TEXT", help="approve the tool call"),
-            option("--deny", nargs="?", const="", metavar="TEXT", help="refuse the tool call"),
-        ),
+    Request("runs answer", "answer a run that is waiting for you", _answer, "Answered. The run continues.").takes(
+        RUN,
+        option("text", "TEXT", "the answer; yes or no where a tool call is to be approved", nargs="?"),
+        option("--approve", "TEXT", "approve the tool call", nargs="?", const=""),
+        option("--deny", "TEXT", "refuse the tool call", nargs="?", const=""),
     ),
-    Command("runs cancel", "cancel a run", cancel, (RUN,)),
-    Command("runs retry", "retry a failed run", retry, (RUN,)),
+    Request("runs cancel", "cancel a run", "POST /api/runs/{}/cancel", "Cancelled.").takes(RUN),
+    Request("runs retry", "retry a failed run", "POST /api/runs/{}/retry", "{runId}").takes(RUN),
+    Request(
+        "artifacts list", "list what the agent of a run added to it", "GET /api/runs/{}/artifacts", _ARTIFACTS
+    ).takes(_RUN_OR_LAST),
+    Command("artifacts show", "show an artifact", show_artifact).takes(_ARTIFACT),
+    Command("artifacts get", "download an artifact", get_artifact).takes(
+        _ARTIFACT, option("--output -o", "FILE", "where to write it; - for stdout")
+    ),
 )

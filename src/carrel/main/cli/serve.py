@@ -2,25 +2,27 @@
 
 import os
 from argparse import Namespace
+from collections.abc import Iterator
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from carrel.bridge import owner_token, running_url
+from carrel.bridge import Client, Refused, owner_token, running_url
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, read_settings
+from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, local_settings_file, read_settings
 from carrel.main.cli.output import Screen
+from carrel.main.login_page import RENEW, keep_login_page, signed_in
+
+if TYPE_CHECKING:
+    from carrel.main.settings import Loaded
 
 _SERVE_OPTIONS = (
     *LOCAL_OPTIONS,
     option("--host", help="address to listen on"),
     option("--port", type=int, help="port to listen on; 0 picks a free one"),
     option("--open", action="store_true", help="open the dashboard in a browser"),
-    option(
-        "--role",
-        choices=("all", "api", "worker"),
-        default="all",
-        help="serve the API, work on runs, or both",
-    ),
+    option("--role", choices=("all", "api", "worker"), default="all", help="serve the API, work on runs, or both"),
 )
 
 CONFIG_TEXT = """\
@@ -33,7 +35,7 @@ CONFIG_TEXT = """\
 # public_url = ""             # how clients reach this server, if not by host and port
 
 [storage]
-# data_dir = "~/.carrel"      # the database, attachments and the owner's token
+# data_dir = "~/.carrel"      # the database, attachments and the owner's token; not in a file that is in it
 # url = "postgresql://carrel@localhost/carrel"    # instead of one SQLite file in data_dir
 # durability = "full"         # or "normal": faster, but a power failure may lose the last moments
 
@@ -52,6 +54,7 @@ CONFIG_TEXT = """\
 # timeout_minutes = 30        # of one run
 # attempts_max = 5
 # waiting_days = 7            # how long a run waits for a person
+# unreachable_hours = 24      # how long it waits for a model that does not answer
 
 [sessions]
 # task_scoped = true          # a separate session for every task
@@ -66,7 +69,8 @@ CONFIG_TEXT = """\
 def serve(args: Namespace, screen: Screen) -> int:
     """Run the server until it is stopped."""
     overrides = {"server__host": args.host, "server__port": args.port}
-    for notice in local_settings(args, **overrides).notices:
+    loaded = local_settings(args, **overrides)
+    for notice in (*_of_this_directory(loaded), *loaded.notices):
         screen.note(notice)
     # The server imports the web framework and the database; no other command should pay for that.
     from carrel.main.server import serve as serve_until_stopped
@@ -75,12 +79,21 @@ def serve(args: Namespace, screen: Screen) -> int:
     return serve_until_stopped(read, role=args.role, open_browser=args.open)
 
 
+def _of_this_directory(loaded: "Loaded") -> Iterator[str]:
+    """Say that the settings come from the working directory: elsewhere, the same data has others."""
+    from carrel.main.settings_file import unread_file
+
+    if loaded.file.origin == "working directory":
+        unread = unread_file(loaded.file, loaded.settings.storage.data_dir)
+        yield f"The settings are read from {loaded.file.path.absolute()}{f', not from {unread}' if unread else ''}."
+
+
 def up(args: Namespace, screen: Screen) -> int:
     """Run the server and print what to do next; where one is running, print its link."""
     data_dir = local_settings(args).settings.storage.data_dir
     if running_url(data_dir):
         screen.note("A server is running on this data directory already; open its dashboard here:")
-        screen.line(_dashboard(data_dir))
+        screen.line(_dashboard(data_dir, screen))
         return Exit.OK
     screen.note("Starting. Open the dashboard address below, or run `carrel chat` in another terminal. Ctrl-C stops.")
     return serve(args, screen)
@@ -93,23 +106,32 @@ def open_dashboard(args: Namespace, screen: Screen) -> int:
         raise Failure(Exit.NOT_REACHABLE, "No server is running here. Start one with `carrel up`.")
     import webbrowser
 
-    from carrel.main.login_page import keep_login_page
-
-    address = _dashboard(data_dir)
+    address = _dashboard(data_dir, screen)
     if not webbrowser.open(keep_login_page(data_dir, address).as_uri()):
         screen.note("No browser could be opened; open this address:")
         screen.line(address)
     return Exit.OK
 
 
-def _dashboard(data_dir: Path) -> str:
-    return f"{running_url(data_dir)}/#token={owner_token(data_dir)}"
+def _dashboard(data_dir: Path, screen: Screen) -> str:
+    """Return the dashboard's address; it signs the owner in if the server takes the owner's token."""
+    url, token = running_url(data_dir), owner_token(data_dir)
+    try:
+        with Client(url, token) as client:
+            client.get("/api/auth/me")
+    except Refused as fault:
+        if fault.status != HTTPStatus.UNAUTHORIZED:
+            raise
+        screen.note(RENEW)
+        token = ""
+    return signed_in(url, token)
 
 
 def init(args: Namespace, screen: Screen) -> int:
     """Write a commented settings file that changes nothing."""
-    path: Path = args.config
+    path = local_settings_file(args).path
     try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         mode = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if args.force else os.O_EXCL)
         # Readable by its owner only: it may come to hold a model's API key.
         with os.fdopen(os.open(path, mode, 0o600), "w", encoding="utf-8") as file:
@@ -123,23 +145,12 @@ def init(args: Namespace, screen: Screen) -> int:
 
 
 COMMANDS = (
-    Command("up", "start the server and show how to begin", up, _SERVE_OPTIONS, needs_server=False),
-    Command("open", "open the dashboard in a browser, signed in", open_dashboard, LOCAL_OPTIONS, needs_server=False),
-    Command("serve", "start the server", serve, _SERVE_OPTIONS, needs_server=False),
-    Command(
-        "init",
-        "write a commented settings file",
-        init,
-        (
-            option(
-                "--config",
-                type=Path,
-                default=Path("carrel.toml"),
-                metavar="FILE",
-                help="default: %(default)s",
-            ),
-            option("--force", action="store_true", help="overwrite an existing file"),
-        ),
-        needs_server=False,
+    Command("up", "start the server and show how to begin", up, needs_server=False).takes(*_SERVE_OPTIONS),
+    Command("open", "open the dashboard in a browser, signed in", open_dashboard, needs_server=False).takes(
+        *LOCAL_OPTIONS
+    ),
+    Command("serve", "start the server", serve, needs_server=False).takes(*_SERVE_OPTIONS),
+    Command("init", "write a commented settings file", init, needs_server=False).takes(
+        option("--force", action="store_true", help="overwrite an existing file"), *LOCAL_OPTIONS
     ),
 )

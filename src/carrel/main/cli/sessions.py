@@ -1,61 +1,54 @@
 """`sessions` and `queue`: list, read and manage sessions, and show a lane's queue."""
 
+import json
 import sys
 from argparse import Namespace
-from collections.abc import Callable
 from functools import partial
 from typing import Any
+
+from msgspec import convert
 
 from carrel.bridge import Client, History, Session, segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.names import SESSION, of_session
+from carrel.main.cli.names import LIMIT, SESSION, YES, of_session
 from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.request import Request, Table, ago
+from carrel.main.cli.run_results import refusals_in, refused_call
 from carrel.main.cli.wording import age, in_words
 
 _LIST_OPTIONS = (
-    option("--agent", metavar="AGENT", help="only those of this agent"),
+    option("--agent", "AGENT", "only those of this agent", field="agentId"),
     option("--state", choices=("idle", "busy", "closed")),
     option("--archived", action="store_true", help="include archived sessions"),
-    option("--limit", type=int, default=50, metavar="N"),
+    LIMIT,
 )
+# As many as the server returns at once.
+_MESSAGES_MAX = 1000
 _UNDO = option("--undo", action="store_true", help="bring it back, with the same conversation")
 # What other fields say too, or says nothing to people; programs read it with --json.
 _HIDDEN = frozenset({
     "key", "sessionKey", "sessionId", "accountId", "agentId", "transcriptPath", "deliveryContext",
     "deliverySessionKey", "lastChannel", "systemSent",
 })  # fmt: skip
-_HEADERS = ("SESSION", "STATE", "GEN", "QUEUED", "ACTIVE", "NAME")
+_LIST = Table(
+    "sessions",
+    {
+        "SESSION": "sessionKey",
+        "STATE": "state",
+        "GEN": "generation",
+        "QUEUED": "queuedRuns",
+        "ACTIVE": ago("updatedAt"),
+        "NAME": lambda one: one.get("label") or one.get("displayName"),
+    },
+    "No sessions yet. `carrel chat` starts one.",
+)
 
 
-def list_sessions(args: Namespace, screen: Screen) -> int:
-    """List sessions, the most recently active first."""
-    q = getattr(args, "text", None)
-    with connect(args) as client:
-        listed = client.sessions.list(
-            q=q, agent_id=args.agent, state=args.state, archived=args.archived, limit=args.limit
-        )  # fmt: skip
-    if screen.as_json:
-        return screen.json(listed.raw)
-    rows = [_row(session) for session in listed]
-    screen.table(_HEADERS, rows, empty="No sessions yet. `carrel chat` starts one.")
-    return Exit.OK
-
-
-def _row(session: Session) -> tuple[object, ...]:
-    name = session.label or session.display_name or ""
-    return session.session_key, session.state, session.generation, session.queued_runs, age(session.updated_at), name
-
-
-def show(args: Namespace, screen: Screen) -> int:
-    """Show one session in full."""
-    with connect(args) as client:
-        session = of_session(client, args.key, client.sessions.get)
-    if screen.as_json:
-        return screen.json({"session": session.raw})
+def _show(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+    session = convert(answer["session"], Session)
     named = [("session", session.session_key), ("session id", session.session_id)]
-    screen.facts([*named, *((name, value) for name, value in session.raw.items() if name not in _HIDDEN)])
-    return Exit.OK
+    screen.facts([*named, *((name, value) for name, value in answer["session"].items() if name not in _HIDDEN)])
 
 
 def tail(args: Namespace, screen: Screen) -> int:
@@ -63,21 +56,28 @@ def tail(args: Namespace, screen: Screen) -> int:
     if args.follow and screen.as_json:
         raise Failure(Exit.USAGE, "--json and --follow cannot be combined here; use `carrel events --follow --json`.")
     with connect(args) as client:
-        read = partial(client.sessions.history, limit=args.lines, include_tools=args.tools)
-        history = of_session(client, args.key, read)
         if screen.as_json:
-            return screen.json(history.raw)
-        seen: set[str] = set()
-        _show_new(history.raw["messages"], seen, screen)
+            read = partial(client.sessions.history, limit=args.lines, include_tools=args.tools)
+            return screen.json(of_session(client, args.key, read).raw)
+        # Results too, also where they are not shown: a call that was refused must not look as if it had been made.
+        # There is one for each call at most, so that twice as many messages are enough.
+        read = partial(client.sessions.history, limit=min(2 * args.lines, _MESSAGES_MAX), include_tools=True)
+        history = of_session(client, args.key, read)
+        messages = _shown(history, args)
+        seen = {message["id"] for message in messages[: -args.lines]}
+        _show_new(messages, seen, screen)
         if args.follow:
-            _follow(client, history.session_key or args.key, read, seen, screen)
+            key = history.session_key or args.key
+            for _ in client.stream("/api/stream", {"sessionKey": key}):
+                _show_new(_shown(read(key), args), seen, screen)
+                screen.out.flush()
     return Exit.OK
 
 
-def _follow(client: Client, key: str, read: Callable[[str], History], seen: set[str], screen: Screen) -> None:
-    for _ in client.stream("/api/stream", {"sessionKey": key}):
-        _show_new(read(key).raw["messages"], seen, screen)
-        screen.out.flush()
+def _shown(history: History, args: Namespace) -> list[dict[str, Any]]:
+    """Return the messages that are shown: all with --tools, else without the results of calls that were made."""
+    messages: list[dict[str, Any]] = history.raw["messages"]
+    return [one for one in messages if args.tools or one.get("role") != "toolResult" or refusals_in([one])]
 
 
 def _show_new(messages: list[dict[str, Any]], seen: set[str], screen: Screen) -> None:
@@ -95,17 +95,26 @@ def _show_new(messages: list[dict[str, Any]], seen: set[str], screen: Screen) ->
 def _part(part: dict[str, Any]) -> str:
     if part.get("type") == "text":
         return str(part.get("text", ""))
+    if part.get("type") == "toolCall":
+        return first_line(f"→ {part['name']}({json.dumps(part['arguments'], ensure_ascii=False)})", 200)
+    if part.get("type") == "toolResult":
+        return refused_call(part) or first_line(f"← {part['text']}", 200)
     return first_line(" ".join(f"{name}={value}" for name, value in part.items()), 200)
 
 
-def reset(args: Namespace, screen: Screen) -> int:
-    """Close the open generation; the next message opens the next one."""
-    with connect(args) as client:
-        closed = of_session(client, args.key, client.sessions.reset)
-    if screen.as_json:
-        return screen.json(closed.raw)
-    screen.line(f"Closed. The next message opens generation {closed.next_generation}.")
-    return Exit.OK
+def _recall(client: Client, args: Namespace) -> Any:
+    """Keep what is said in a session to itself, or put it on the board; return which it is."""
+    if args.recall is not None:
+        wanted = None if args.recall == "inherit" else args.recall
+        of_session(client, args.key, lambda key: client.patch(_path(key), {"recall": wanted}))
+    return {"recall": of_session(client, args.key, lambda key: client.get(_path(key, "access")))["recall"]}
+
+
+def _show_recall(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+    known = answer["recall"]
+    recalled = "the board of its spaces" if known["recall"] == "space" else "itself alone"
+    said = "is on the board" if known["onBoard"] else "stays here"
+    screen.line(f"It recalls {recalled} (chosen by: {known['chosenBy']}). What is said here {said}.")
 
 
 def archive(args: Namespace, screen: Screen) -> int:
@@ -162,8 +171,7 @@ def delete(args: Namespace, screen: Screen) -> int:
 def _confirmed(client: Client, args: Namespace, screen: Screen) -> str:
     """Return the key of the session that a person agreed to delete."""
     key = of_session(client, args.key, client.sessions.get).session_key
-    screen.piece(f"Delete {key} with everything said in it? [y/N] ")
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if not screen.agrees(f"Delete {key} with everything said in it?"):
         raise Failure(Exit.FAILED, "Nothing was deleted.")
     return key
 
@@ -173,23 +181,18 @@ def _said(screen: Screen, sentence: str) -> int:
     return Exit.OK
 
 
-def queue(args: Namespace, screen: Screen) -> int:
+def _show_queue(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
     """Show the running and queued runs of a lane, in order."""
-    with connect(args) as client:
-        answer = of_session(client, args.key, lambda key: client.get(_path(key, "queue")))
-    if screen.as_json:
-        return screen.json(answer)
     running = [answer["running"]] if answer.get("running") else []
     rows = [
         (run.get("queuePosition") or "now", run["id"], run["state"], age(run["createdAt"]), first_line(_message(run)))
         for run in [*running, *answer["runs"]]
     ]
     screen.table(("#", "RUN", "STATE", "AGE", "MESSAGE"), rows, empty="The queue is empty.")
-    return Exit.OK
 
 
-def _path(key: str, rest: str) -> str:
-    return f"/api/sessions/{segment(key)}/{rest}"
+def _path(key: str, *rest: str) -> str:
+    return "/".join(("/api/sessions", segment(key), *rest))
 
 
 def _message(run: dict[str, Any]) -> str:
@@ -197,32 +200,35 @@ def _message(run: dict[str, Any]) -> str:
 
 
 COMMANDS = (
-    Command("sessions list", "list sessions", list_sessions, _LIST_OPTIONS),
-    Command("sessions show", "show one session", show, (SESSION,)),
-    Command(
-        "sessions tail",
-        "show the last messages",
-        tail,
-        (
-            SESSION,
-            option("-n", "--lines", type=int, default=20, metavar="N", help="how many (default: 20)"),
-            option("-f", "--follow", action="store_true", help="keep printing new messages"),
-            option("--tools", action="store_true", help="include tool calls and results"),
+    Request("sessions list", "list sessions", "GET /api/sessions", _LIST).takes(*_LIST_OPTIONS),
+    Request("sessions show", "show one session", "GET /api/sessions/{}", _show).takes(SESSION),
+    Command("sessions tail", "show the last messages", tail).takes(
+        SESSION,
+        option("-n --lines", "N", "how many (default: 20)", type=int, default=20),
+        option("-f --follow", action="store_true", help="keep printing new messages"),
+        option("--tools", action="store_true", help="include tool calls and results"),
+    ),
+    Request(
+        "sessions reset",
+        "close the open generation; the next message starts a new one",
+        "POST /api/sessions/{}/reset",
+        "Closed. The next message opens generation {nextGeneration}.",
+    ).takes(SESSION),
+    Request(
+        "sessions recall", "keep what is said in a session to itself, or put it on the board", _recall, _show_recall
+    ).takes(
+        SESSION,
+        option(
+            "recall",
+            nargs="?",
+            choices=("own", "space", "inherit"),
+            help="left out: show what holds; inherit: what its agent or the account says",
         ),
     ),
-    Command("sessions reset", "close the open generation; the next message starts a new one", reset, (SESSION,)),
-    Command("sessions archive", "archive a session", archive, (SESSION, _UNDO)),
-    Command(
-        "sessions delete",
-        "delete a session with its transcript",
-        delete,
-        (SESSION, option("--yes", "-y", action="store_true", help="without being asked")),
+    Command("sessions archive", "archive a session", archive).takes(SESSION, _UNDO),
+    Command("sessions delete", "delete a session with its transcript", delete).takes(SESSION, YES),
+    Request("sessions search", "find sessions by name or key", "GET /api/sessions", _LIST).takes(
+        option("text", "TEXT", field="q"), *_LIST_OPTIONS
     ),
-    Command(
-        "sessions search",
-        "find sessions by name or key",
-        list_sessions,
-        (option("text", metavar="TEXT"), *_LIST_OPTIONS),
-    ),
-    Command("queue", "show the queue of a lane", queue, (SESSION,)),
+    Request("queue", "show the queue of a lane", "GET /api/sessions/{}/queue", _show_queue).takes(SESSION),
 )

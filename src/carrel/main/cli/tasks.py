@@ -9,26 +9,26 @@ from carrel.bridge import Client, segment
 from carrel.kernel import elapsed_seconds
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.names import TASKS, of
-from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.names import LIMIT, TASKS
+from carrel.main.cli.output import Screen
 from carrel.main.cli.receipts import show_reasons
+from carrel.main.cli.request import Request, Table, ago, start_of
 from carrel.main.cli.run_results import show_result, wait_for, wait_option
-from carrel.main.cli.wording import age
 
 STATUSES = ("inbox", "assigned", "in_progress", "review", "done", "blocked", "archived")
 WAIT_SECONDS = 600.0
 # What is shown below the rest, or says nothing to people; programs read it with --json.
 _HIDDEN = ("spaceId", "sortIndex", "boardStatus", "priorityLabel", "description", "metadata", "createdBy", "pinned")
 _TAIL = 10
-_TASK = option("task", metavar="TASK", help="id of the task, cut to what is unique, or `last`")
-_LINES = option("-n", "--lines", type=int, default=_TAIL, metavar="N", help="messages of the thread (default: 10)")
+_TASK = option("task", "TASK", "id of the task, cut to what is unique, or `last`", of=TASKS.of)
+_LINES = option("-n --lines", "N", "messages of the thread (default: 10)", type=int, default=_TAIL)
 
 Task = dict[str, Any]
 
 
 def _find(client: Client, name: str) -> Task:
     """Return the task that an id, the beginning of one, or `last` means."""
-    found: Task = of(client, TASKS, name, client.get)["task"]
+    found: Task = TASKS.of(client, name, lambda one: client.get(f"/api/tasks/{segment(one)}"))["task"]
     return found
 
 
@@ -36,47 +36,24 @@ def _path(task: Task, *rest: str) -> str:
     return "/".join(["/api/tasks", segment(task["id"]), *rest])
 
 
-def list_tasks(args: Namespace, screen: Screen) -> int:
-    """List tasks, newest first."""
-    query = {"status": args.status, "assigneeId": args.assignee, "tag": args.tag, "limit": args.limit}
-    with connect(args) as client:
-        answer = client.get("/api/tasks", query | {"includeArchived": args.archived or None})
-    if screen.as_json:
-        return screen.json(answer)
-    rows = [
-        (task["id"], task["status"], task["priorityLabel"], _assignees(task), age(task["updatedAt"]), _title(task))
-        for task in answer["tasks"]
-    ]
-    headers = ("TASK", "STATUS", "PRIORITY", "ASSIGNED", "CHANGED", "TITLE")
-    screen.table(headers, rows, empty="No tasks yet. To create one: `carrel tasks create TITLE --assign main`")
-    return Exit.OK
-
-
 def _assignees(task: Task) -> list[str]:
     return [*task["assignedAgentIds"], *task["assignedUserIds"]]
 
 
-def _title(task: Task) -> str:
-    return first_line(task["title"])
-
-
-def create(args: Namespace, screen: Screen) -> int:
+def _create(client: Client, args: Namespace) -> Any:
     """Create a task; whoever is assigned is told at once."""
+    agents, users = _parties(client, args.assign)
     body = {"title": args.title, "description": args.description, "tags": args.tag, "id": args.id}
-    if args.priority is not None:
-        body["priority"] = int(args.priority) if args.priority.isdigit() else args.priority
-    with connect(args) as client:
-        agents, users = _parties(client, args.assign)
-        named = {"assignedAgentIds": agents, "assignedUserIds": users}
-        answer = client.post("/api/tasks", {name: value for name, value in (body | named).items() if value})
-    if screen.as_json:
-        return screen.json(answer)
+    body |= {"priority": args.priority, "assignedAgentIds": agents, "assignedUserIds": users}
+    return client.post("/api/tasks", {name: value for name, value in body.items() if value})
+
+
+def _show_created(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
     task = answer["task"]
     screen.line(task["id"])
     if screen.is_terminal:
         told = f"Told {', '.join(_assignees(task))}." if _assignees(task) else "Nobody is assigned yet."
         screen.note(f"{told} To follow it: `carrel tasks watch {task['id']}`")
-    return Exit.OK
 
 
 def _parties(client: Client, names: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -89,14 +66,15 @@ def _parties(client: Client, names: Iterable[str]) -> tuple[list[str], list[str]
     return [name for name in given if name in known], [name for name in given if name not in known]
 
 
-def show(args: Namespace, screen: Screen) -> int:
-    """Show a task: what it is, who works on it, the end of its thread, and why it is not moving."""
-    with connect(args) as client:
-        task = _find(client, args.task)
-        thread = client.get(_path(task, "thread"), {"limit": args.lines})
-        why = client.get(_path(task, "why"))
-    if screen.as_json:
-        return screen.json({"task": task, "thread": thread, "why": why})
+def _whole(client: Client, args: Namespace) -> Any:
+    """Return a task: what it is, who works on it, the end of its thread, and why it is not moving."""
+    task = _find(client, args.task)
+    thread = client.get(_path(task, "thread"), {"limit": args.lines})
+    return {"task": task, "thread": thread, "why": client.get(_path(task, "why"))}
+
+
+def _show(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+    task, thread = answer["task"], answer["thread"]
     told = task | {"priority": task["priorityLabel"]}
     screen.facts((name, value) for name, value in told.items() if name not in _HIDDEN)
     if task["description"]:
@@ -105,15 +83,13 @@ def show(args: Namespace, screen: Screen) -> int:
     screen.line()
     _show_messages(thread["messages"], screen)
     _show_typing(thread["typing"], screen)
-    show_reasons(why, screen, moving="The task is moving.")
-    return Exit.OK
+    _show_why(answer["why"], _, screen)
 
 
 def _show_messages(messages: list[dict[str, Any]], screen: Screen) -> None:
     for message in messages:
-        name = screen.paint("bold", f"{message['authorName']}:")
-        text = message["content"] if screen.is_terminal else " ".join(message["content"].split())
-        screen.line(f"{name} {text}")
+        screen.piece(f"{message['authorName']}: ", "bold")
+        screen.line(message["content"] if screen.is_terminal else " ".join(message["content"].split()))
 
 
 def _show_typing(typing: list[dict[str, Any]], screen: Screen) -> None:
@@ -121,57 +97,22 @@ def _show_typing(typing: list[dict[str, Any]], screen: Screen) -> None:
         screen.note(f"{one['agentId']} is working on an answer ({one['runId']}).")
 
 
-def move(args: Namespace, screen: Screen) -> int:
-    """Move a task to a status, along the legal steps in between."""
-    return _move(args, screen, args.status, args.reason)
-
-
-def done(args: Namespace, screen: Screen) -> int:
-    """Mark a task as done; its sessions are closed."""
-    return _move(args, screen, "done", None)
-
-
-def _move(args: Namespace, screen: Screen, status: str, reason: str | None) -> int:
-    body = {"status": status} | ({} if reason is None else {"blockedReason": reason})
-    with connect(args) as client:
-        return _show_status(client.patch(_path(_find(client, args.task)), body), screen)
-
-
-def reopen(args: Namespace, screen: Screen) -> int:
-    """Move a task that is done back to review; its agents begin anew."""
-    return _act(args, screen, "reopen")
-
-
-def stop(args: Namespace, screen: Screen) -> int:
-    """Cancel everything that runs or waits on a task, and block it."""
-    return _act(args, screen, "stop")
-
-
-def _act(args: Namespace, screen: Screen, act: str) -> int:
-    with connect(args) as client:
-        return _show_status(client.post(_path(_find(client, args.task), act)), screen)
-
-
-def _show_status(answer: dict[str, Any], screen: Screen) -> int:
-    if screen.as_json:
-        return screen.json(answer)
+def _show_status(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
     cancelled = len(answer.get("cancelledRuns") or [])
     more = f", {cancelled} run{'' if cancelled == 1 else 's'} cancelled" if cancelled else ""
     screen.line(f"{answer['task']['id']} is {answer['task']['status']}{more}.")
-    return Exit.OK
 
 
-def assign(args: Namespace, screen: Screen) -> int:
+def _assign(client: Client, args: Namespace) -> Any:
     """Assign agents and people to a task, or with --remove take them off it."""
-    with connect(args) as client:
-        task = _find(client, args.task)
-        agents, users = _parties(client, args.name)
-        answer = client.post(_path(task, "assign"), {"agentIds": agents, "userIds": users, "remove": args.remove})
-    if screen.as_json:
-        return screen.json(answer)
-    names = ", ".join(_assignees(answer["task"])) or "nobody"
-    screen.line(f"{task['id']} is {answer['task']['status']}, assigned to {names}.")
-    return Exit.OK
+    task = _find(client, args.task)
+    agents, users = _parties(client, args.name)
+    return client.post(_path(task, "assign"), {"agentIds": agents, "userIds": users, "remove": args.remove})
+
+
+def _show_assigned(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+    task = answer["task"]
+    screen.line(f"{task['id']} is {task['status']}, assigned to {', '.join(_assignees(task)) or 'nobody'}.")
 
 
 def message(args: Namespace, screen: Screen) -> int:
@@ -201,7 +142,7 @@ def _wait_and_show(client: Client, posted: dict[str, Any], runs: list[str], scre
         run = wait_for(client, run_id, screen, seconds=max(0.0, ends_at - elapsed_seconds()))
         waited.append(run.raw)
         if not screen.as_json:
-            screen.piece(screen.paint("bold", f"{run.agent_id}: "))
+            screen.piece(f"{run.agent_id}: ", "bold")
         code = max(code, show_result(run, screen, with_reply=not screen.as_json))
     if screen.as_json:
         screen.json(posted | {"runs": waited})
@@ -240,72 +181,63 @@ class Shown:
         screen.out.flush()
 
 
-def why(args: Namespace, screen: Screen) -> int:
-    """Explain why a task is not moving, and what would help."""
-    with connect(args) as client:
-        answer = client.get(_path(_find(client, args.task), "why"))
-    if screen.as_json:
-        return screen.json(answer)
+def _show_why(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
     show_reasons(answer, screen, moving="The task is moving.")
-    return Exit.OK
 
 
+def _priority(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
+
+
+_LIST = Table(
+    "tasks",
+    {
+        "TASK": "id",
+        "STATUS": "status",
+        "PRIORITY": "priorityLabel",
+        "ASSIGNED": _assignees,
+        "CHANGED": ago("updatedAt"),
+        "TITLE": start_of("title"),
+    },
+    "No tasks yet. To create one: `carrel tasks create TITLE --assign main`",
+)
 COMMANDS = (
-    Command(
-        "tasks list",
-        "list tasks",
-        list_tasks,
-        (
-            option("--status", choices=(*STATUSES, "todo", "doing")),
-            option("--assignee", metavar="NAME", help="only tasks of this agent or person"),
-            option("--tag", metavar="TAG"),
-            option("--archived", action="store_true", help="include archived tasks"),
-            option("--limit", type=int, default=50, metavar="N"),
-        ),
+    Request("tasks list", "list tasks", "GET /api/tasks", _LIST).takes(
+        option("--status", choices=(*STATUSES, "todo", "doing")),
+        option("--assignee", "NAME", "only tasks of this agent or person", field="assigneeId"),
+        option("--tag", "TAG"),
+        option("--archived", action="store_const", const=True, field="includeArchived", help="include archived tasks"),
+        LIMIT,
     ),
-    Command("tasks show", "show one task, its thread, and why it is not moving", show, (_TASK, _LINES)),
-    Command(
-        "tasks create",
-        "create a task",
-        create,
-        (
-            option("title", metavar="TITLE"),
-            option("--assign", action="append", default=[], metavar="NAME", help="agent or person; may be repeated"),
-            option("--description", metavar="TEXT"),
-            option("--priority", metavar="P", help="critical, high, medium, low or lowest, or 1 to 5"),
-            option("--tag", action="append", default=[], metavar="TAG", help="may be repeated"),
-            option("--id", metavar="ID", help="an id of your own choice"),
-        ),
+    Request("tasks show", "show one task, its thread, and why it is not moving", _whole, _show).takes(_TASK, _LINES),
+    Request("tasks create", "create a task", _create, _show_created).takes(
+        option("title", "TITLE"),
+        option("--assign", "NAME", "agent or person; may be repeated", action="append", default=[]),
+        option("--description", "TEXT"),
+        option("--priority", "P", "critical, high, medium, low or lowest, or 1 to 5", type=_priority),
+        option("--tag", "TAG", "may be repeated", action="append", default=[]),
+        option("--id", "ID", "an id of your own choice"),
     ),
-    Command(
-        "tasks move",
-        "move a task to a status",
-        move,
-        (
-            _TASK,
-            option("status", choices=(*STATUSES, "todo", "doing"), metavar="STATUS", help=", ".join(STATUSES)),
-            option("--reason", metavar="TEXT", help="why it is blocked"),
-        ),
+    Request("tasks move", "move a task to a status", "PATCH /api/tasks/{}", _show_status).takes(
+        _TASK,
+        option("status", "STATUS", ", ".join(STATUSES), choices=(*STATUSES, "todo", "doing")),
+        option("--reason", "TEXT", "why it is blocked", field="blockedReason"),
     ),
-    Command("tasks done", "mark a task as done", done, (_TASK,)),
-    Command("tasks reopen", "reopen a task that is done", reopen, (_TASK,)),
-    Command(
-        "tasks assign",
-        "assign agents and people to a task",
-        assign,
-        (
-            _TASK,
-            option("name", nargs="+", metavar="NAME", help="agents and people, by id or slug"),
-            option("--remove", action="store_true", help="take them off the task"),
-        ),
+    Request("tasks done", "mark a task as done", "PATCH /api/tasks/{}", _show_status, sends={"status": "done"}).takes(
+        _TASK
     ),
-    Command(
-        "tasks message",
-        "write to a task's thread",
-        message,
-        (_TASK, option("text", metavar="TEXT", help="the message; - reads it from stdin"), wait_option(WAIT_SECONDS)),
+    Request("tasks reopen", "reopen a task that is done", "POST /api/tasks/{}/reopen", _show_status).takes(_TASK),
+    Request("tasks assign", "assign agents and people to a task", _assign, _show_assigned).takes(
+        _TASK,
+        option("name", "NAME", "agents and people, by id or slug", nargs="+"),
+        option("--remove", action="store_true", help="take them off the task"),
     ),
-    Command("tasks watch", "follow a task's thread live", watch, (_TASK, _LINES)),
-    Command("tasks stop", "cancel the work on a task and block it", stop, (_TASK,)),
-    Command("tasks why", "explain why a task is not moving", why, (_TASK,)),
+    Command("tasks message", "write to a task's thread", message).takes(
+        _TASK, option("text", "TEXT", "the message; - reads it from stdin"), wait_option(WAIT_SECONDS)
+    ),
+    Command("tasks watch", "follow a task's thread live", watch).takes(_TASK, _LINES),
+    Request("tasks stop", "cancel the work on a task and block it", "POST /api/tasks/{}/stop", _show_status).takes(
+        _TASK
+    ),
+    Request("tasks why", "explain why a task is not moving", "GET /api/tasks/{}/why", _show_why).takes(_TASK),
 )

@@ -1,5 +1,6 @@
 """Fields and values of the API in words: local times with their age, names without capitals, nested values in a row."""
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -45,6 +46,18 @@ def in_words(value: object, name: str = "") -> str:
             return ", ".join(said for one in value if (said := _inner(one)))
         case _:
             return str(value)
+
+
+def refusal_in(result: str) -> str:
+    """Return why a tool call was refused, from its result; empty if it was not."""
+    try:
+        told = json.loads(result)
+    except ValueError:
+        return ""
+    if not isinstance(told, dict) or not (told.get("ok") is False or told.get("status") == "forbidden"):
+        return ""
+    error = told.get("error")
+    return str(error.get("message", error) if isinstance(error, dict) else error or "no reason was given")
 
 
 def _inner(value: object, name: str = "") -> str:

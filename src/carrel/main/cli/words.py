@@ -68,10 +68,14 @@ class HelpText(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors name what was probably meant."""
+    """A parser that takes no option for another, and whose errors name what was probably meant."""
+
+    def __init__(self, **parameters: Any) -> None:
+        # An abbreviation would take `--to` for `--token`.
+        super().__init__(allow_abbrev=False, **parameters)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse the words; an option that is not known is told with the nearest one of its command."""
+        """Parse the words; an unknown option is reported with the closest match."""
         known, unknown = self.parse_known_args(args, namespace)
         if unknown:
             parser: Parser = getattr(known, "parser", self)

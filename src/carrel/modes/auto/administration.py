@@ -15,8 +15,9 @@ from carrel.modes.auto.registry import publish, stop
 from carrel.modes.auto.targets import first_task
 from carrel.modes.lanes import ensure_lane
 from carrel.runs import Rules
-from carrel.sessions import lane_of, lock_lane, may_see
+from carrel.sessions import lane_of, lock_lane
 from carrel.storage import Tx
+from carrel.visibility import may_see
 
 
 class NewAutoRun(Struct, frozen=True, kw_only=True):
@@ -50,9 +51,11 @@ def start_auto(tx: Tx, access: Access, new: NewAutoRun, rules: Rules) -> AutoRun
         alive_until=tx.now + AUTO_LEASE_SECONDS * MS_PER_SECOND,
         created_at=tx.now,
         updated_at=tx.now,
+        space_ids=access.space_ids,
+        behalf=access.speaks_for,
     )
     store.insert_auto_run(tx, access, auto)
-    METRICS.count("auto.run.started.count", runKind=auto.run_kind, channel=new.key.identity[0])
+    METRICS.count("auto.run.started.count", access.account_id, runKind=auto.run_kind, channel=new.key.identity[0])
     publish(tx, "auto.started", auto)
     return auto
 

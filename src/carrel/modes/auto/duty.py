@@ -7,30 +7,23 @@ server is gone: whoever finds it marks the auto run as interrupted, or takes it 
 import asyncio
 from logging import getLogger
 
-from msgspec import UNSET, structs
+from msgspec import structs
 
 from carrel.journal import entries_of_run
-from carrel.kernel import INTERNAL_CHANNEL, MS_PER_SECOND, Envelope, Message, Provenance, Refusal
-from carrel.kernel.limits import (
-    AUTO_BROKEN_SECONDS,
-    AUTO_LEASE_SECONDS,
-    AUTO_LOOK_SECONDS,
-    AUTO_RUNS_AT_A_TIME,
-)
+from carrel.kernel import MS_PER_SECOND, Refusal, limits
 from carrel.kernel.settings import AutoSettings
 from carrel.modes.auto import store
 from carrel.modes.auto.model import AUTO, AutoRun, next_tick_at, observe
 from carrel.modes.auto.registry import cancel_tick, end, hold, publish
 from carrel.modes.auto.targets import give, task_to_do, work_message
-from carrel.outbox import keep_reply_address
-from carrel.runs import Rules, Run, deliver, run_by_id
-from carrel.sessions import lane_of
+from carrel.modes.lanes import deliver_unasked
+from carrel.runs import Rules, Run, run_by_id
 from carrel.storage import Database, StepDuty, Tx, repeat
 from carrel.work import Task
 
 _log = getLogger("carrel.modes")
 _ALL = 1 << 31
-_LEASE_MS = AUTO_LEASE_SECONDS * MS_PER_SECOND
+_LEASE_MS = limits.AUTO_LEASE_SECONDS * MS_PER_SECOND
 
 
 class AutoTicks(StepDuty[AutoRun]):
@@ -38,8 +31,8 @@ class AutoTicks(StepDuty[AutoRun]):
 
     name = "auto_ticks"
     bell = AUTO
-    items_max = AUTO_RUNS_AT_A_TIME
-    wait_seconds_max = AUTO_LOOK_SECONDS
+    items_max = limits.AUTO_RUNS_AT_A_TIME
+    wait_seconds_max = limits.AUTO_LOOK_SECONDS
 
     def __init__(
         self, db: Database, rules: Rules, settings: AutoSettings, worker: str, *, started_at: int
@@ -58,7 +51,7 @@ class AutoTicks(StepDuty[AutoRun]):
             # before the dispatcher, which starts behind this duty, takes up their ticks again.
             await self.db.write(self._take_over_all)
         async with asyncio.TaskGroup() as group:
-            group.create_task(repeat(self.db, "auto_leases", AUTO_LEASE_SECONDS / 3, self._renew))
+            group.create_task(repeat(self.db, "auto_leases", limits.AUTO_LEASE_SECONDS / 3, self._renew))
             await super().serve()
 
     def next_due(self, tx: Tx) -> int | None:
@@ -92,7 +85,7 @@ class AutoTicks(StepDuty[AutoRun]):
 
     def postpone(self, tx: Tx, item: AutoRun) -> None:
         """Look at this auto run again later."""
-        store.put_off(tx, item.access, item.id, tx.now + AUTO_BROKEN_SECONDS * MS_PER_SECOND)
+        store.put_off(tx, item.access, item.id, tx.now + limits.AUTO_BROKEN_SECONDS * MS_PER_SECOND)
 
     def _renew(self, tx: Tx) -> int:
         store.renew_leases(tx, self._worker, tx.now + _LEASE_MS)
@@ -166,7 +159,8 @@ class AutoTicks(StepDuty[AutoRun]):
 
     def _tick(self, tx: Tx, auto: AutoRun, task: Task) -> None:
         try:
-            run = _deliver(tx, auto, task, self._rules)
+            of = {"task_id": task.id, "auto_run_id": auto.id}
+            run = deliver_unasked(tx, auto.access, auto.session_key, work_message(task), "auto", self._rules, **of)
         except Refusal as refusal:
             # A lane that accepts no message now is asked again after an interval.
             _log.warning("auto_tick_refused", extra=auto.log_fields() | {"error": refusal.message})
@@ -181,21 +175,3 @@ class AutoTicks(StepDuty[AutoRun]):
     def _put_off(self, tx: Tx, auto: AutoRun) -> None:
         later = next_tick_at(auto, tx.now, tx.now, self._settings.tick_seconds)
         store.keep_auto_run(tx, auto.access, structs.replace(auto, due_at=later))
-
-
-def _deliver(tx: Tx, auto: AutoRun, task: Task, rules: Rules) -> Run:
-    """Deliver a tick into the session's lane; the reply goes to the chat where the session was last used."""
-    lane = lane_of(tx, auto.access, auto.session_key)
-    chat = None if lane is None else lane.chat_address
-    provenance = Provenance(kind="auto", source_channel=chat[0] if chat else UNSET, actor=auto.id)
-    envelope = Envelope(
-        key=auto.session_key,
-        message=Message(text=work_message(task), provenance=provenance),
-        channel=INTERNAL_CHANNEL,
-        task_id=task.id,
-        auto_run_id=auto.id,
-    )
-    run = deliver(tx, auto.access, envelope, rules)
-    if chat:
-        keep_reply_address(tx, auto.access, run.id, *chat)
-    return run

@@ -88,6 +88,9 @@ class AutoRun(Struct, frozen=True, kw_only=True):
     call: str | None = None
     call_times: int = 0
     ended_at: int | None = None
+    # What whoever started it may see: its runs see no more.
+    space_ids: tuple[str, ...] = ("*",)
+    behalf: str | None = None
 
     def __post_init__(self) -> None:
         if not self.task_id:
@@ -111,7 +114,10 @@ class AutoRun(Struct, frozen=True, kw_only=True):
     @property
     def access(self) -> Access:
         """The system's access to its account, with the auto run as actor."""
-        return Access(account_id=self.account_id, account_slug="", kind="system", actor_id=self.id, name="Auto run")
+        return Access(
+            account_id=self.account_id, account_slug="", kind="system", actor_id=self.id, name="Auto run",
+            space_ids=self.space_ids, behalf=self.behalf,
+        )  # fmt: skip
 
     def attributes(self, task_id: str | None) -> RunAttributes:
         """Return the attributes of one of its ticks, which worked on that task."""

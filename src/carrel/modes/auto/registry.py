@@ -5,10 +5,10 @@ An auto run leaves the registry when it ends; its row is kept as long as its tic
 
 from logging import getLogger
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from carrel.journal import NewEntry, about_lane, append_entry, append_event, json_text
-from carrel.kernel import METRICS, MS_PER_DAY, Access, Provenance, iso
+from carrel.kernel import METRICS, MS_PER_DAY, Access, Provenance, Shape, iso
 from carrel.kernel.limits import AUTO_RUNS_PER_SESSION_MAX, PRUNE_ROWS_MAX
 from carrel.modes.auto import store
 from carrel.modes.auto.model import AUTO_MOVES, AutoReason, AutoRun, AutoStatus, RunKind
@@ -35,14 +35,14 @@ _NOTICES: dict[str | None, str] = {
 }
 
 
-class Identity(Struct, frozen=True, kw_only=True, rename="camel"):
+class Identity(Shape, frozen=True, kw_only=True):
     """The identity of a session."""
 
     channel_type: str
     conversation_key: str
 
 
-class AutoShape(Struct, frozen=True, kw_only=True, rename="camel"):
+class AutoShape(Shape, frozen=True, kw_only=True):
     """An auto run as the API and the feed show it."""
 
     run_id: str
@@ -66,22 +66,14 @@ def auto_shape(auto: AutoRun) -> AutoShape:
     """Return an auto run as it is shown."""
     key = auto.session_key
     channel, rest = key.identity
-    return AutoShape(
+    return AutoShape.of(
+        auto,
         run_id=auto.id,
-        run_kind=auto.run_kind,
         session_id=key.conversation,
         session_identity=Identity(channel_type=channel, conversation_key=rest),
         session_key=auto.key,
-        goal_id=auto.goal_id,
-        task_id=auto.task_id,
-        status=auto.status,
-        reason=auto.reason,
-        interval_seconds=auto.interval_seconds,
-        tick_count=auto.tick_count,
-        last_tick_at=iso(auto.last_tick_at),
         next_tick_at=iso(auto.due_at) if auto.status == "active" else None,
         started_at=iso(auto.created_at),
-        ended_at=iso(auto.ended_at),
     )
 
 
@@ -104,7 +96,7 @@ def end(tx: Tx, auto: AutoRun, status: AutoStatus, reason: AutoReason | None, er
     assert status in AUTO_MOVES[auto.status], f"{auto.status} does not move to {status}"
     ended = structs.replace(auto, status=status, reason=auto.reason or reason, due_at=None, ended_at=tx.now)
     store.keep_auto_run(tx, auto.access, ended)
-    METRICS.count("auto.run.completed.count", runKind=auto.run_kind, status=status)
+    METRICS.count("auto.run.completed.count", auto.account_id, runKind=auto.run_kind, status=status)
     publish(tx, "auto.stopped", ended)
     if ended.reason in _NOTICES:
         _tell(tx, ended, _NOTICES[ended.reason].format(id=auto.id, task=auto.task_id, goal=auto.goal_id, error=error))
@@ -154,7 +146,7 @@ def _tell(tx: Tx, auto: AutoRun, text: str) -> None:
     )
     append_entry(tx, auto.access, notice)
     if lane.chat_address is not None:
-        post_text(tx, auto.access, *lane.chat_address, text)
+        post_text(tx, auto.access, *lane.chat_address, text, speaker=key)
 
 
 def observe_sessions(db: Database) -> None:

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from carrel.kernel import Access
 from carrel.modes.auto.model import AUTO, LIVE, AutoRun
-from carrel.storage import Table, Tx
+from carrel.storage import Table, Tx, json_column
 
-_TABLE = Table("auto_runs", AutoRun)
+_TABLE = Table("auto_runs", AutoRun, codecs={"space_ids": json_column(tuple[str, ...])})
 _ONE = "account_id = :account AND id = :id"
 _LIVE = f"status IN ({', '.join(repr(status) for status in LIVE)})"
 # Those that this server ticks, and those that nobody ticks yet.
@@ -32,11 +32,7 @@ def auto_run_by_id(tx: Tx, access: Access, auto_run_id: str, *, hold: bool = Fal
 
 def auto_runs_by_id(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, AutoRun]:
     """Return several auto runs, by id."""
-    names = {f"id_{n}": auto_run_id for n, auto_run_id in enumerate(sorted(set(ids)))}
-    if not names:
-        return {}
-    sql = f"{_TABLE.select} WHERE account_id = :account AND id IN ({', '.join(f':{name}' for name in names)})"
-    return {auto.id: auto for auto in _TABLE.rows(tx.all(sql, access, **names))}
+    return {auto.id: auto for auto in _TABLE.among(tx, access, "id", ids)}
 
 
 def auto_runs_of(tx: Tx, access: Access, key: str, *, ended: bool = False, limit: int) -> list[AutoRun]:

@@ -24,7 +24,7 @@ from carrel.kernel import METRICS, Access, Code, Refusal, Sample, SessionKey, no
 from carrel.kernel.limits import SESSION_PLANS_SHOWN
 from carrel.modes.lanes import ensure_lane
 from carrel.modes.plan import store
-from carrel.modes.plan.model import PlanState, not_planning
+from carrel.modes.plan.model import PlanState
 from carrel.modes.plan.shapes import shape_with
 from carrel.runs import Rules
 from carrel.sessions import lock_lane
@@ -69,7 +69,7 @@ def enable_plan_mode(tx: Tx, access: Access, key: SessionKey) -> PlanState:
         store.set_active_plan(tx, access, str(key), draft_plan(tx, access, key).id)
     state = plan_state(tx, access, key)
     channel, conversation = key.identity
-    METRICS.count("plan.mode.enabled.count", account=access.account_id, channel=channel, session=conversation)
+    METRICS.count("plan.mode.enabled.count", access.account_id, channel=channel, session=conversation)
     _tell(tx, access, "enabled", state)
     return state
 
@@ -98,7 +98,7 @@ def is_unwritten(tx: Tx, access: Access, state: PlanState) -> bool:
 def plan_gauges(tx: Tx, access: Access) -> list[Sample]:
     """Return how many sessions of the account are in plan mode, as a metric."""
     count = store.count_planning(tx, access)
-    return [Sample("plan.mode.active.sessions", "gauge", (("account", access.account_id),), count)]
+    return [Sample("plan.mode.active.sessions", "gauge", (), count, access.account_id)]
 
 
 def hold_open_plan(tx: Tx, access: Access, key: SessionKey) -> None:
@@ -115,7 +115,8 @@ def write_plan(
     written = set_plan(tx, access, plan.id, key=key, markdown=markdown, title=title, tasks=tasks)
     # Switched off since it was read: then this must not stay either.
     if not store.set_active_plan(tx, access, str(key), written.id):
-        raise not_planning()
+        why = "This session is not in plan mode; a person switches it on, for example with /plan on."
+        raise Refusal(Code.TOOL_NOT_ALLOWED, why)
     return written
 
 

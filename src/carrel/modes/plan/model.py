@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from carrel.kernel import Code, Refusal, SessionKey
+from carrel.kernel import SessionKey
 
 
 class PlanState(Struct, frozen=True, kw_only=True):
@@ -17,10 +17,3 @@ class PlanState(Struct, frozen=True, kw_only=True):
     def session_key(self) -> SessionKey:
         """The session it belongs to."""
         return SessionKey.stored(self.key)
-
-
-def not_planning() -> Refusal:
-    """Return the refusal of what only works in plan mode."""
-    return Refusal(
-        Code.TOOL_NOT_ALLOWED, "This session is not in plan mode; a person switches it on, for example with /plan on."
-    )

@@ -2,18 +2,12 @@
 
 from collections.abc import Iterable
 
-from msgspec import Struct
-
 from carrel.chats import is_pointed_to
 from carrel.goals import Plan, PlanShape, plan_shape, plans_of_session
-from carrel.kernel import Access, iso
+from carrel.kernel import Access, Shape
 from carrel.kernel.limits import SESSION_PLANS_SHOWN
 from carrel.modes.plan.model import PlanState
 from carrel.storage import Tx
-
-
-class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of what is shown."""
 
 
 class SessionIdentity(Shape, frozen=True, kw_only=True):
@@ -45,13 +39,11 @@ def shape_with(tx: Tx, access: Access, state: PlanState, plans: Iterable[Plan]) 
     """Return the state of a session with these of its plans."""
     key = state.session_key
     channel, conversation = key.identity
-    return PlanStateShape(
+    return PlanStateShape.of(
+        state,
         session_id=key.conversation,
         session_identity=SessionIdentity(channel_type=channel, conversation_key=conversation),
         session_key=state.key,
         session_active=is_pointed_to(tx, access, key),
-        enabled=state.enabled,
-        active_plan_id=state.active_plan_id,
-        updated_at=iso(state.updated_at),
         plans=[plan_shape(tx, access, plan) for plan in plans],
     )

@@ -17,12 +17,7 @@ def state_of(tx: Tx, access: Access, key: str) -> PlanState | None:
 
 def states_of(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, PlanState]:
     """Return the states of several sessions by their keys, of those that have one."""
-    named = {f"key_{number}": key for number, key in enumerate(keys)}
-    if not named:
-        return {}
-    among = ", ".join(f":{name}" for name in named)
-    sql = f"{_TABLE.select} WHERE account_id = :account AND key IN ({among})"
-    return {state.key: state for state in _TABLE.rows(tx.all(sql, access, **named))}
+    return {state.key: state for state in _TABLE.among(tx, access, "key", keys)}
 
 
 def switch_on(tx: Tx, access: Access, key: str) -> bool:

@@ -4,7 +4,19 @@ from msgspec import UNSET, Struct, UnsetType, structs
 
 from carrel.goals import find_goal
 from carrel.journal import about_lane, append_event, json_text
-from carrel.kernel import Access, Code, Message, Provenance, Refusal, SessionKey, check_message, invalid, iso, not_found
+from carrel.kernel import (
+    Access,
+    Code,
+    Message,
+    Provenance,
+    Refusal,
+    SessionKey,
+    Shape,
+    check_message,
+    invalid,
+    iso,
+    not_found,
+)
 from carrel.kernel.limits import SCHEDULE_EXECUTIONS_MAX, SCHEDULES_PER_ACCOUNT_MAX
 from carrel.modes.lanes import ensure_lane
 from carrel.modes.schedules import store
@@ -18,8 +30,9 @@ from carrel.modes.schedules.model import (
     enabled,
 )
 from carrel.runs import run_by_id
-from carrel.sessions import find_session, lane_of, may_see
+from carrel.sessions import find_session, lane_of
 from carrel.storage import Tx
+from carrel.visibility import may_see
 from carrel.work import readable_task
 
 
@@ -48,7 +61,7 @@ class ScheduleChange(Struct, frozen=True, kw_only=True):
     max_executions: int | UnsetType = UNSET
 
 
-class ScheduleShape(Struct, frozen=True, kw_only=True, rename="camel"):
+class ScheduleShape(Shape, frozen=True, kw_only=True):
     """A schedule as the API and the feed show it."""
 
     id: str
@@ -80,29 +93,18 @@ def schedule_shape(tx: Tx, schedule: Schedule) -> ScheduleShape:
     run = None
     if schedule.run_id is not None and schedule.last_status in OPEN_STATUSES:
         run = run_by_id(tx, schedule.access, schedule.run_id)
-    return ScheduleShape(
-        id=schedule.id,
-        type=schedule.type,
-        target_id=schedule.target_id,
+    key = schedule.session_key
+    return ScheduleShape.of(
+        schedule,
         message=schedule.message or None,
-        session_id=schedule.session_key.conversation,
+        session_id=key.conversation,
         session_key=schedule.key,
-        agent_id=schedule.session_key.agent,
-        cron=schedule.cron,
-        timezone=schedule.timezone,
+        agent_id=key.agent,
         isolated=bool(schedule.isolated),
         enabled=bool(schedule.enabled),
-        disabled_reason=schedule.disabled_reason,
-        max_executions=schedule.max_executions,
-        execution_count=schedule.execution_count,
         next_at=None if schedule.exhausted else iso(schedule.next_at),
-        retry_at=iso(schedule.retry_at),
-        last_at=iso(schedule.last_at),
-        last_status=run.state if run is not None else schedule.last_status,
-        last_error=schedule.last_error,
+        last_status=schedule.last_status if run is None else run.state,
         last_run_id=schedule.run_id,
-        created_at=iso(schedule.created_at),
-        updated_at=iso(schedule.updated_at),
     )
 
 
@@ -126,6 +128,8 @@ def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
         made_by=access.actor_id,
         created_at=tx.now,
         updated_at=tx.now,
+        space_ids=access.space_ids,
+        behalf=access.speaks_for,
     )
     _check(schedule)
     first = _require_window(schedule, tx.now)

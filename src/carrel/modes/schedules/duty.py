@@ -7,23 +7,12 @@ one is changed or its run has ended or waits for an answer.
 
 from logging import getLogger
 
-from msgspec import UNSET
-
 from carrel.agents import agent_enabled
 from carrel.journal import append_event, json_text
-from carrel.kernel import (
-    INTERNAL_CHANNEL,
-    MS_PER_SECOND,
-    Access,
-    Code,
-    Envelope,
-    Message,
-    Provenance,
-    Refusal,
-    not_found,
-)
+from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, not_found
 from carrel.kernel.limits import SCHEDULE_BROKEN_SECONDS, SCHEDULE_LOOK_SECONDS, SCHEDULES_AT_A_TIME
 from carrel.modes.auto.targets import first_task, work_message
+from carrel.modes.lanes import deliver_unasked
 from carrel.modes.schedules.administration import find_schedule, require_executions_left, save, schedule_shape
 from carrel.modes.schedules.cron import read_zone
 from carrel.modes.schedules.model import (
@@ -37,8 +26,7 @@ from carrel.modes.schedules.model import (
     disabled,
 )
 from carrel.modes.schedules.store import next_schedule_due, put_off, schedule_by_id, schedules_to_move
-from carrel.outbox import keep_reply_address
-from carrel.runs import Rules, Run, RunChanged, about_run, deliver, run_by_id
+from carrel.runs import Rules, Run, RunChanged, about_run, run_by_id
 from carrel.sessions import lane_of, lock_lane
 from carrel.storage import Database, StepDuty, Tx
 from carrel.work import Task
@@ -174,17 +162,9 @@ def _reason_to_disable(tx: Tx, schedule: Schedule, target: Task | None) -> Disab
 
 
 def _deliver(tx: Tx, schedule: Schedule, target: Task | None, rules: Rules) -> Run:
-    """Deliver the message, or one about its target; the reply goes to the chat where the session was last used."""
-    lane = lane_of(tx, schedule.access, schedule.lane_key)
-    chat = None if lane is None else lane.chat_address
-    provenance = Provenance(kind="cron", source_channel=chat[0] if chat else UNSET, actor=schedule.id)
-    message = Message(text=schedule.message if target is None else work_message(target), provenance=provenance)
-    task_id = None if target is None else target.id
-    envelope = Envelope(key=schedule.lane_key, message=message, channel=INTERNAL_CHANNEL, task_id=task_id)
-    run = deliver(tx, schedule.access, envelope, rules)
-    if chat:
-        keep_reply_address(tx, schedule.access, run.id, *chat)
-    return run
+    """Deliver the message, or one about its target."""
+    text, task_id = (schedule.message, None) if target is None else (work_message(target), target.id)
+    return deliver_unasked(tx, schedule.access, schedule.lane_key, text, "cron", rules, task_id=task_id)
 
 
 def _publish_fired(tx: Tx, schedule: Schedule, run: Run) -> Schedule:

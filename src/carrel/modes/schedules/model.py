@@ -51,11 +51,17 @@ class Schedule(Struct, frozen=True, kw_only=True):
     last_at: int | None = None
     last_status: str | None = None
     last_error: str | None = None
+    # What whoever made it may see: its runs see no more.
+    space_ids: tuple[str, ...] = ("*",)
+    behalf: str | None = None
 
     @property
     def access(self) -> Access:
         """The system's access to the schedule's account, with the schedule as actor."""
-        return Access(account_id=self.account_id, account_slug="", kind="system", actor_id=self.id, name="Schedule")
+        return Access(
+            account_id=self.account_id, account_slug="", kind="system", actor_id=self.id, name="Schedule",
+            space_ids=self.space_ids, behalf=self.behalf,
+        )  # fmt: skip
 
     @property
     def session_key(self) -> SessionKey:
@@ -93,9 +99,7 @@ class Schedule(Struct, frozen=True, kw_only=True):
 
 def after_firing(schedule: Schedule, now: int, run_id: str | None) -> Schedule:
     """Record that it fired: in a new window, or as a retry in the open one."""
-    fired = structs.replace(
-        schedule, run_id=run_id, retry_at=None, last_at=now, last_status=IN_PROGRESS, last_error=None
-    )
+    fired = _fired(schedule, now, run_id)
     if schedule.retry_at is not None and schedule.next_at is not None and now < schedule.next_at:
         return fired
     count = schedule.execution_count + 1
@@ -104,16 +108,14 @@ def after_firing(schedule: Schedule, now: int, run_id: str | None) -> Schedule:
 
 def after_manual_firing(schedule: Schedule, now: int, run_id: str) -> Schedule:
     """Record that a caller fired it: its windows do not move, and this run is not retried."""
+    count = schedule.execution_count + 1
+    return structs.replace(_fired(schedule, now, run_id), retries=len(SCHEDULE_RETRY_MINUTES), execution_count=count)
+
+
+def _fired(schedule: Schedule, now: int, run_id: str | None) -> Schedule:
     return structs.replace(
-        schedule,
-        run_id=run_id,
-        retry_at=None,
-        retries=len(SCHEDULE_RETRY_MINUTES),
-        execution_count=schedule.execution_count + 1,
-        last_at=now,
-        last_status=IN_PROGRESS,
-        last_error=None,
-    )
+        schedule, run_id=run_id, retry_at=None, last_at=now, last_status=IN_PROGRESS, last_error=None
+    )  # fmt: skip
 
 
 def after_run(schedule: Schedule, now: int, status: str, error: str | None) -> Schedule:

@@ -2,9 +2,9 @@
 
 from carrel.kernel import Access
 from carrel.modes.schedules.model import SCHEDULES, Schedule
-from carrel.storage import Table, Tx
+from carrel.storage import Table, Tx, json_column
 
-_TABLE = Table("schedules", Schedule, also=("due_at",))
+_TABLE = Table("schedules", Schedule, also=("due_at",), codecs={"space_ids": json_column(tuple[str, ...])})
 _SELECT = f"SELECT {_TABLE.columns_of('s')} FROM schedules s"
 # The run has ended, is waiting, or was deleted with its lane, and the schedule has not noted it yet.
 _RESTED = (

@@ -14,16 +14,15 @@ from starlette.responses import Response
 from carrel.agents import Agent
 from carrel.kernel.limits import A2A_CARD_SECONDS
 from carrel.kernel.settings import A2aSettings
-from carrel.surfaces.a2a.caller import Caller
+from carrel.surfaces.a2a.caller import OPT_URI, Caller, Version, known_uris
 from carrel.surfaces.a2a.errors import NO_EXTENDED_CARD, A2aError
-from carrel.surfaces.a2a.extensions import declared_extensions
 from carrel.surfaces.a2a.messages import FILE_TYPES
 from carrel.surfaces.a2a.protobuf_json import Json
-from carrel.surfaces.a2a.version import Version
 from carrel.surfaces.http.house import House
 from carrel.tools import CATALOG, Permitted
 
 _BINDINGS = ("JSONRPC", "HTTP+JSON")
+_OPT_TEXT = "Objectives, plans and plan tasks over JSON-RPC; they are the goals, plans and tasks of this server."
 
 
 def agent_card(house: House, agent: Agent, base_url: str, *, extended: bool = False) -> Json:
@@ -93,8 +92,20 @@ def _capabilities(settings: A2aSettings) -> Json:
         "pushNotifications": settings.push.enabled,
         "extendedAgentCard": settings.extended_card,
     }
-    extensions = declared_extensions(settings)
+    extensions = [_extension(settings, uri) for uri in known_uris(settings)]
     return capabilities | ({"extensions": extensions} if extensions else {})
+
+
+def _extension(settings: A2aSettings, uri: str) -> Json:
+    extension: Json = {"uri": uri, "required": uri in settings.required_extensions}
+    if uri != OPT_URI or not settings.opt.enabled:
+        return extension
+    params = {
+        "maxPlansPerObjective": settings.opt.max_plans_per_objective,
+        "maxTasksPerPlan": settings.opt.max_tasks_per_plan,
+        "persistenceEnabled": True,
+    }
+    return extension | {"description": _OPT_TEXT, "params": params}
 
 
 def _talk(about: str) -> Json:
@@ -108,7 +119,7 @@ def _talk(about: str) -> Json:
 
 
 def _tools(agent: Agent) -> list[Json]:
-    offered = Permitted(CATALOG, agent.profile).offered()
+    offered = Permitted(CATALOG, agent.profile.tools).offered()
     return [
         {"id": tool.name, "name": tool.name, "description": tool.description, "tags": ["tool", tool.effect]}
         for tool in offered

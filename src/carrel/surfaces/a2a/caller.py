@@ -1,4 +1,6 @@
-"""The caller of one agent: its access, the extensions it declared, and the tasks and contexts that are its own."""
+"""The caller of one agent: its access, the version and extensions it uses, and the tasks and contexts that it owns."""
+
+from typing import Literal
 
 from msgspec import Struct
 from starlette.datastructures import Headers
@@ -8,14 +10,17 @@ from carrel.access import account_by_slug
 from carrel.agents import Agent, default_agent, named_agent
 from carrel.goals import is_run_of_own_plan
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, SessionKey, caller_hash, key_text, not_found, system_access
+from carrel.kernel.settings import A2aSettings
 from carrel.runs import Run, run_by_id
 from carrel.storage import Tx
-from carrel.surfaces.a2a.errors import EXTENSION_REQUIRED, A2aError, task_not_found
-from carrel.surfaces.a2a.extensions import OPT_URI, known_uris
+from carrel.surfaces.a2a.errors import EXTENSION_REQUIRED, VERSION_NOT_SUPPORTED, A2aError, task_not_found
 from carrel.surfaces.a2a.requests import HistoryScope
-from carrel.surfaces.a2a.version import Version
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens, identify, refuse_token_in_query, require_caller
+
+Version = Literal["1.0", "0.3"]
+_VERSIONS: tuple[Version, ...] = ("1.0", "0.3")
+OPT_URI = "https://github.com/zeroasterisk/a2a-opt/v1"
 
 
 class Caller(Struct, frozen=True, kw_only=True):
@@ -64,6 +69,11 @@ def public_access(tx: Tx) -> Access:
     return system_access(account.id, account.slug)
 
 
+def known_uris(settings: A2aSettings) -> tuple[str, ...]:
+    """Return the URIs of the extensions that a caller may declare: the required ones, and OPT."""
+    return tuple(dict.fromkeys((*settings.required_extensions, *((OPT_URI,) if settings.opt.enabled else ()))))
+
+
 def known_extensions(headers: Headers, house: House) -> tuple[str, ...]:
     """Return the declared extensions that this server knows; others are ignored."""
     declared = ",".join(headers.getlist("a2a-extensions") + headers.getlist("x-a2a-extensions"))
@@ -96,3 +106,24 @@ def lane_of_context(caller: Caller, context_id: str) -> SessionKey:
     """Return the lane of a context; its key contains the caller, so no caller can enter another's context."""
     owner = caller_hash(caller.access.actor_id)
     return SessionKey.of(caller.agent.id, f"a2a:{owner}:{key_text(context_id)}")
+
+
+def requested_version(request: Request) -> Version | None:
+    """Return the version that a request names; None when it names none."""
+    return parse_version(request.headers.get("a2a-version") or request.query_params.get("A2A-Version") or "")
+
+
+def parse_version(text: str) -> Version | None:
+    """Return the version that a text names, without its patch number; None for an empty text."""
+    named = text.strip()
+    if not named:
+        return None
+    found = next((version for version in _VERSIONS if named == version or named.startswith(f"{version}.")), None)
+    if found is None:
+        raise unsupported_version(f"A2A {named[:20]} is not supported")
+    return found
+
+
+def unsupported_version(problem: str) -> A2aError:
+    """Return the refusal of a version, with the supported ones."""
+    return A2aError(VERSION_NOT_SUPPORTED, f"{problem}; this server supports A2A 1.0 and 0.3 (header A2A-Version).")

@@ -10,17 +10,12 @@ import a2a.types as wire
 from google.protobuf.descriptor import FieldDescriptor
 
 from carrel.kernel import SCOPE_END
-from carrel.kernel.limits import (
-    A2A_ID_CHARS_MAX,
-    A2A_PAGE_TASKS_MAX,
-    WEBHOOK_SECRET_CHARS_MAX,
-    WEBHOOK_URL_CHARS_MAX,
-)
+from carrel.kernel.limits import A2A_ID_CHARS_MAX, A2A_PAGE_TASKS_MAX, WEBHOOK_SECRET_CHARS_MAX, WEBHOOK_URL_CHARS_MAX
 from carrel.surfaces.a2a.http_binding import BODY_TYPES
 from carrel.surfaces.a2a.messages import FILE_TYPES
 from carrel.surfaces.a2a.operations import REQUESTS, STREAMS
-from carrel.surfaces.a2a.protobuf_json import BASE64, is_list
-from carrel.surfaces.a2a.rest import ENDPOINTS, Endpoint, FromBody, FromQuery
+from carrel.surfaces.a2a.protobuf_json import BASE64, is_list, required_fields
+from carrel.surfaces.a2a.rest import ENDPOINTS, Endpoint
 from carrel.surfaces.http.described import NAME_SCHEMA, NO_NUL, Json, Operation
 
 _INT32_MAX = 2**31 - 1
@@ -48,8 +43,6 @@ _PARTS = (
 )
 # What is checked beyond the types: of a message by its name, of a field by its message and name.
 _BOUNDS: dict[str, Json] = {
-    "SendMessageRequest": {"required": ["message"]},
-    "Message": {"required": ["messageId", "role", "parts"]},
     "Message.messageId": {**_ID, "minLength": 1},
     "Message.contextId": _ID,
     "Message.taskId": _ID,
@@ -59,49 +52,28 @@ _BOUNDS: dict[str, Json] = {
     "Part.text": {"pattern": NO_NUL},
     "Part.url": {"pattern": NO_NUL},
     "Part.filename": {"pattern": NO_NUL},
-    "SendMessageConfiguration.taskPushNotificationConfig": {"required": ["url"]},
     "ListTasksRequest.pageSize": {"minimum": 1, "maximum": A2A_PAGE_TASKS_MAX},
-    "TaskPushNotificationConfig": {"required": ["url"]},
     "TaskPushNotificationConfig.id": {"maxLength": A2A_ID_CHARS_MAX, "pattern": r"^[\x20-\x7e]*$"},
     "TaskPushNotificationConfig.url": {
         "maxLength": WEBHOOK_URL_CHARS_MAX,
         "pattern": rf"^[Hh][Tt][Tt][Pp][Ss]?://{_HOST}(:[0-9]*)?([/?#][\x21-\x7e]*)?$",
     },
     "TaskPushNotificationConfig.token": _SECRET,
-    "AuthenticationInfo": {"required": ["scheme"]},
     "AuthenticationInfo.scheme": {"pattern": r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$"},
     "AuthenticationInfo.credentials": _SECRET,
 }
-_TASK: Json = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string"},
-        "contextId": {"type": "string"},
-        "status": {
-            "type": "object",
-            "properties": {"state": {"enum": wire.TaskState.keys()}},
-            "required": ["state"],
-        },
-    },
-    "required": ["id", "contextId", "status"],
-}
-_CONFIG: Json = {
-    "type": "object",
-    "properties": {name: {"type": "string"} for name in ("id", "taskId", "url")},
-    "required": ["id", "taskId", "url"],
-}
+_TEXT: Json = {"type": "string"}
 
 
 def _holding(**fields: Json) -> Json:
     return {"type": "object", "properties": fields, "required": list(fields)}
 
 
+_TASK = _holding(id=_TEXT, contextId=_TEXT, status=_holding(state={"enum": wire.TaskState.keys()}))
+_CONFIG = _holding(id=_TEXT, taskId=_TEXT, url=_TEXT)
 _ERROR = _holding(
     error=_holding(
-        code={"type": "integer"},
-        status={"type": "string"},
-        message={"type": "string"},
-        details={"type": "array", "items": {"type": "object"}},
+        code={"type": "integer"}, status=_TEXT, message=_TEXT, details={"type": "array", "items": {"type": "object"}}
     )
 )
 _SUMMARIES: dict[str, tuple[str, Json]] = {
@@ -109,7 +81,7 @@ _SUMMARIES: dict[str, tuple[str, Json]] = {
     "SendStreamingMessage": ("Send a message and follow its task.", _TASK),
     "ListTasks": (
         "List the caller's tasks with this agent, newest change first.",
-        _holding(tasks={"type": "array", "items": _TASK}, nextPageToken={"type": "string"}),
+        _holding(tasks={"type": "array", "items": _TASK}, nextPageToken=_TEXT),
     ),
     "CancelTask": ("Cancel a task.", _TASK),
     "SubscribeToTask": ("Follow a task that has not ended.", _TASK),
@@ -133,7 +105,7 @@ def describe() -> list[Operation]:
 
 def _described(one: Endpoint, method: str) -> Operation:
     summary, answer = _SUMMARIES[one.operation]
-    request = _schema(REQUESTS[one.operation].DESCRIPTOR, left_out=tuple(getattr(one.read, "path", ())))
+    request = _schema(REQUESTS[one.operation].DESCRIPTOR, left_out=tuple(one.fields))
     return Operation(
         method=method,
         path=f"/a2a/{{agent}}{one.path}",
@@ -145,8 +117,8 @@ def _described(one: Endpoint, method: str) -> Operation:
         error=_ERROR,
         error_media=BODY_TYPES,
         media=("text/event-stream",) if one.operation in STREAMS else BODY_TYPES,
-        query=_plain(request) if isinstance(one.read, FromQuery) else None,
-        body=request if isinstance(one.read, FromBody) else None,
+        query=_plain(request) if one.source == "query" else None,
+        body=request if one.source == "body" else None,
         body_media=BODY_TYPES,
         path_schemas=dict.fromkeys(("agent", "id", "webhook"), NAME_SCHEMA | {"pattern": r"^[^\u0000/:]+$"}),
     )
@@ -154,14 +126,14 @@ def _described(one: Endpoint, method: str) -> Operation:
 
 def _schema(kind: Any, left_out: tuple[str, ...] = ()) -> Json:
     """Return the schema of a message as protobuf's JSON has it, where every optional field may also be null."""
-    bounds = _BOUNDS.get(kind.name, {})
-    required = bounds.get("required", ())
+    required = [field.json_name for field in required_fields(kind) if field.json_name not in left_out]
     properties = {
         field.json_name: _field(kind.name, field, is_optional=field.json_name not in required)
         for field in kind.fields
         if field.json_name not in left_out
     }
-    return {"type": "object", "properties": properties} | bounds
+    needed = {"required": required} if required else {}
+    return {"type": "object", "properties": properties} | needed | _BOUNDS.get(kind.name, {})
 
 
 def _field(owner: str, field: Any, *, is_optional: bool) -> Json:

@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from carrel.kernel import Code, Refusal
+from carrel.surfaces.http.errors import STATUS
 
 _A2A = "a2a-protocol.org"
 _OWN = "carrel"
@@ -44,41 +45,11 @@ _RATE_LIMITED = ErrorKind("RATE_LIMITED", -32000, 429, "RESOURCE_EXHAUSTED", _OW
 _INTERNAL = ErrorKind("INTERNAL", -32603, 500, "INTERNAL", _OWN)
 UNAVAILABLE = ErrorKind("UNAVAILABLE", -32603, 503, "UNAVAILABLE", _OWN)
 
-_KINDS: dict[Code, ErrorKind] = {
-    Code.INVALID_PARAMS: INVALID_PARAMS,
-    Code.INVALID_JSON: INVALID_JSON,
-    Code.TOKEN_IN_QUERY: INVALID_PARAMS,
-    Code.SESSION_REQUIRED: INVALID_PARAMS,
-    Code.INVALID_CONVERSATION_KEY: INVALID_PARAMS,
-    Code.RESERVED_SESSION_KEY: INVALID_PARAMS,
-    Code.UNAUTHENTICATED: _UNAUTHENTICATED,
-    Code.UNKNOWN_SESSION: _UNAUTHENTICATED,
-    Code.FORBIDDEN: _FORBIDDEN,
-    Code.SESSION_CLOSED: _FORBIDDEN,
-    Code.SEND_DENIED: _FORBIDDEN,
-    Code.TOOL_NOT_ALLOWED: _FORBIDDEN,
-    Code.NOT_FOUND: _NOT_FOUND,
-    Code.METHOD_NOT_ALLOWED: METHOD_NOT_FOUND,
-    Code.CONFLICT: _CONFLICT,
-    Code.AMBIGUOUS_SESSION: _CONFLICT,
-    Code.IDEMPOTENCY_MISMATCH: _CONFLICT,
-    Code.ALREADY_ENDED: UNSUPPORTED_OPERATION,
-    Code.TOO_LARGE: _TOO_LARGE,
-    Code.UNSUPPORTED_MEDIA_TYPE: CONTENT_TYPE_NOT_SUPPORTED,
-    Code.TOO_LONG: INVALID_PARAMS,
-    Code.ILLEGAL_TRANSITION: INVALID_PARAMS,
-    Code.ASSIGNEE_REQUIRED: INVALID_PARAMS,
-    Code.BLOCKED_REASON_REQUIRED: INVALID_PARAMS,
-    Code.LIMIT_REACHED: INVALID_PARAMS,
-    Code.INVALID_SCOPE: INVALID_PARAMS,
-    Code.PROMOTION_REQUIRED: INVALID_PARAMS,
-    Code.QUEUE_FULL: QUEUE_FULL,
-    Code.SEARCH_BUSY: _RATE_LIMITED,
-    Code.RATE_LIMITED: _RATE_LIMITED,
-    Code.INTERNAL: _INTERNAL,
-    Code.BUSY: UNAVAILABLE,
-    Code.DRAINING: UNAVAILABLE,
-    Code.STORAGE_UNAVAILABLE: UNAVAILABLE,
+# The kind of a refusal: by its code, else by the HTTP status that it has everywhere.
+_BY_CODE = {Code.INVALID_JSON: INVALID_JSON, Code.ALREADY_ENDED: UNSUPPORTED_OPERATION, Code.QUEUE_FULL: QUEUE_FULL}
+_BY_STATUS = {400: INVALID_PARAMS, 405: METHOD_NOT_FOUND, 415: CONTENT_TYPE_NOT_SUPPORTED, 422: INVALID_PARAMS} | {
+    kind.http: kind
+    for kind in (_UNAUTHENTICATED, _FORBIDDEN, _NOT_FOUND, _CONFLICT, _TOO_LARGE, _RATE_LIMITED, _INTERNAL, UNAVAILABLE)
 }
 
 
@@ -127,7 +98,7 @@ class A2aError(Exception):
 
 def from_refusal(refusal: Refusal) -> A2aError:
     """Return a refusal of the server in A2A's codes."""
-    kind, seconds = _KINDS[refusal.code], refusal.retry_after_seconds
+    kind, seconds = _BY_CODE.get(refusal.code) or _BY_STATUS[STATUS[refusal.code]], refusal.retry_after_seconds
     return A2aError(kind, refusal.message, field=refusal.field, retry_after_seconds=seconds)
 
 

@@ -1,7 +1,7 @@
 """What JSON-RPC and HTTP+JSON share: reading the body, error responses and server-sent events."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 
 import msgspec
@@ -9,16 +9,43 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 
+from carrel.surfaces.a2a.caller import Caller
 from carrel.surfaces.a2a.errors import INVALID_JSON, A2aError, from_refusal, invalid_params
+from carrel.surfaces.a2a.operations import Operation, Operations
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.task_stream import UpdateStream
 from carrel.surfaces.http import responder
 from carrel.surfaces.http.bodies import read_body
 from carrel.surfaces.http.house import House
-from carrel.surfaces.http.identity import WrongTokens, is_still_known
+from carrel.surfaces.http.identity import WrongTokens
+from carrel.surfaces.http.rights_end import request_rights_end
 from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
 
 BODY_TYPES = ("application/json", "application/a2a+json")
+
+
+class Binding:
+    """What serves requests: the server, who sent wrong tokens, and the operations."""
+
+    def __init__(self, house: House, wrong_tokens: WrongTokens, operations: Operations) -> None:
+        self._house = house
+        self._wrong_tokens = wrong_tokens
+        self._operations = operations
+
+    async def perform(
+        self, request: Request, caller: Caller, operation: Operation, parsed: object,
+        write: Callable[[Json], object], to_response: Callable[[object], Response],
+    ) -> Response:  # fmt: skip
+        """Perform an operation: return its result, or its updates as server-sent events, in the form of `write`."""
+        if not operation.streams:
+            return to_response(write(await operation.perform(caller, parsed)))
+        updates = await operation.perform(caller, parsed, last_event_id(request.headers))
+        return FrameStream(
+            _frames(updates, write),
+            closing=self._house.closing,
+            rights_end=partial(request_rights_end, request, self._house, self._wrong_tokens),
+            headers=caller.headers,
+        )
 
 
 async def respond(
@@ -57,24 +84,8 @@ def last_event_id(headers: Headers) -> int | None:
     return seen
 
 
-def event_stream(
-    request: Request,
-    house: House,
-    wrong_tokens: WrongTokens,
-    updates: UpdateStream,
-    write: Callable[[Json], object],
-    headers: Mapping[str, str],
-) -> FrameStream:
-    """Return updates as server-sent events whose ids are the change numbers; `write` gives each the binding's form."""
-    return FrameStream(
-        _frames(updates, write),
-        closing=house.closing,
-        still_allowed=partial(is_still_known, request, house, wrong_tokens),
-        headers=headers,
-    )
-
-
 async def _frames(updates: UpdateStream, write: Callable[[Json], object]) -> AsyncIterator[bytes]:
+    """Yield updates as events whose ids are the change numbers."""
     async for update in updates:
         if update is None:
             yield PING

@@ -8,12 +8,11 @@ from starlette.routing import BaseRoute, Route
 
 from carrel.kernel import Access, Code, Refusal
 from carrel.surfaces.a2a.agent_card import agent_card, card_response
-from carrel.surfaces.a2a.caller import public_access, reachable_agent
+from carrel.surfaces.a2a.caller import public_access, reachable_agent, requested_version
 from carrel.surfaces.a2a.http_binding import respond
 from carrel.surfaces.a2a.jsonrpc import JsonRpc
 from carrel.surfaces.a2a.operations import operations_of
 from carrel.surfaces.a2a.rest import Rest, error_response
-from carrel.surfaces.a2a.version import requested_version
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens, identify, refuse_token_in_query
 

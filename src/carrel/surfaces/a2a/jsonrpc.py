@@ -8,17 +8,20 @@ from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from carrel.surfaces.a2a.caller import Caller, identify_caller, require_extensions
+from carrel.surfaces.a2a.caller import (
+    Caller,
+    identify_caller,
+    requested_version,
+    require_extensions,
+    unsupported_version,
+)
 from carrel.surfaces.a2a.errors import INVALID_REQUEST, METHOD_NOT_FOUND, A2aError
-from carrel.surfaces.a2a.http_binding import event_stream, last_event_id, read_json, respond
+from carrel.surfaces.a2a.http_binding import Binding, read_json, respond
 from carrel.surfaces.a2a.legacy.jsonrpc import LEGACY_METHODS, LegacyMethod
-from carrel.surfaces.a2a.operations import Operation, Operations
-from carrel.surfaces.a2a.opt.methods import METHODS, Opt
+from carrel.surfaces.a2a.operations import Operation
+from carrel.surfaces.a2a.opt.methods import METHODS, perform
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.requests import HistoryScope, parse_params, read_scope
-from carrel.surfaces.a2a.version import requested_version, unsupported_version
-from carrel.surfaces.http.house import House
-from carrel.surfaces.http.identity import WrongTokens
 
 _ROUTE = "/a2a/{agent}"
 
@@ -37,14 +40,8 @@ class _Progress:
         return _response(self.call_id, {"error": error.rpc_body()}, headers, status)
 
 
-class JsonRpc:
+class JsonRpc(Binding):
     """Serves JSON-RPC requests."""
-
-    def __init__(self, house: House, wrong_tokens: WrongTokens, operations: Operations) -> None:
-        self._house = house
-        self._wrong_tokens = wrong_tokens
-        self._operations = operations
-        self._opt = Opt(house)
 
     async def serve(self, request: Request) -> Response:
         """Serve one request."""
@@ -63,20 +60,19 @@ class JsonRpc:
         version = requested_version(request)
         if method in METHODS and caller.uses_opt:
             require_extensions(caller, self._house)
-            return _response(call_id, {"result": await self._opt.perform(caller, method, params)}, caller.headers)
+            return _response(call_id, {"result": await perform(self._house, caller, method, params)}, caller.headers)
         operation, legacy = self._find(method, version)
         require_extensions(caller, self._house)
         caller = structs.replace(caller, version="0.3" if legacy else "1.0", scope=_scope(operation, params))
         parsed = legacy.read(params) if legacy else parse_params(operation.request, params)
-        if not operation.streams:
-            result = await operation.perform(caller, parsed)
-            return _response(call_id, {"result": legacy.write(result) if legacy else result}, caller.headers)
-        updates = await operation.perform(caller, parsed, last_event_id(request.headers))
 
-        def write(update: Json) -> object:
-            return {"jsonrpc": "2.0", "id": call_id, "result": legacy.write(update) if legacy else update}
+        def write(result: Json) -> object:
+            return {"jsonrpc": "2.0", "id": call_id, "result": legacy.write(result) if legacy else result}
 
-        return event_stream(request, self._house, self._wrong_tokens, updates, write, caller.headers)
+        def to_response(result: object) -> Response:
+            return Response(msgspec.json.encode(result), 200, caller.headers, "application/json")
+
+        return await self.perform(request, caller, operation, parsed, write, to_response)
 
     def _find(self, method: str, version: str | None) -> tuple[Operation, LegacyMethod | None]:
         """Return the operation that a method names, and the method itself if it is one of 0.3."""

@@ -7,8 +7,7 @@ from a2a.types import Part, Role, SendMessageRequest
 from carrel.kernel import SCOPE_END, Message, NewAttachment, Provenance
 from carrel.kernel.limits import A2A_ID_CHARS_MAX, ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
 from carrel.surfaces.a2a.errors import CONTENT_TYPE_NOT_SUPPORTED, A2aError, invalid_params
-from carrel.surfaces.a2a.json_limits import check_json_limits
-from carrel.surfaces.a2a.protobuf_json import to_json
+from carrel.surfaces.a2a.protobuf_json import check_json_limits, to_json
 
 FILE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf")
 _TEXT_TYPES = ("application/json", "application/x-www-form-urlencoded")
@@ -49,7 +48,8 @@ def to_message(request: SendMessageRequest, actor_id: str, sender_id: str) -> Me
                 _check_text_type(field, part)
                 texts.append(part.text)
             case "data":
-                texts.append(_json_text(part))
+                data = msgspec.json.encode(to_json(part)["data"]).decode()
+                texts.append(f"```json\n{data}\n```")
             case "url":
                 _check_file_type(field, part, needed=False)
                 texts.append(_link(field, part))
@@ -102,11 +102,6 @@ def _bare_type(part: Part) -> str:
 
 def _unsupported(field: str, message: str) -> A2aError:
     return A2aError(CONTENT_TYPE_NOT_SUPPORTED, message, field=f"{field}.mediaType")
-
-
-def _json_text(part: Part) -> str:
-    value = to_json(part)["data"]
-    return f"```json\n{msgspec.json.encode(value).decode()}\n```"
 
 
 def _link(field: str, part: Part) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
-import a2a.types as wire
+from a2a.types import a2a_pb2
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 from msgspec import Struct
 
 from carrel.surfaces.a2a.agent_card import extended_card
@@ -28,21 +29,10 @@ class Operation(Struct, frozen=True):
 Operations = Mapping[str, Operation]
 
 
-# The type of each operation's request, by its name in A2A 1.0.
-REQUESTS: dict[str, type[Message]] = {
-    "SendMessage": wire.SendMessageRequest,
-    "SendStreamingMessage": wire.SendMessageRequest,
-    "GetTask": wire.GetTaskRequest,
-    "ListTasks": wire.ListTasksRequest,
-    "CancelTask": wire.CancelTaskRequest,
-    "SubscribeToTask": wire.SubscribeToTaskRequest,
-    "CreateTaskPushNotificationConfig": wire.TaskPushNotificationConfig,
-    "GetTaskPushNotificationConfig": wire.GetTaskPushNotificationConfigRequest,
-    "ListTaskPushNotificationConfigs": wire.ListTaskPushNotificationConfigsRequest,
-    "DeleteTaskPushNotificationConfig": wire.DeleteTaskPushNotificationConfigRequest,
-    "GetExtendedAgentCard": wire.GetExtendedAgentCardRequest,
-}
-STREAMS = ("SendStreamingMessage", "SubscribeToTask")
+# Every operation of A2A 1.0, as the protocol's own definition has it.
+SERVICE = a2a_pb2.DESCRIPTOR.services_by_name["A2AService"]
+REQUESTS: dict[str, type[Message]] = {method.name: GetMessageClass(method.input_type) for method in SERVICE.methods}
+STREAMS = tuple(method.name for method in SERVICE.methods if method.server_streaming)
 
 
 def operations_of(house: House) -> Operations:

@@ -1,17 +1,20 @@
-"""JSON of the protocol's protobuf types: a strict check of its shape, and messages written as JSON.
+"""JSON of the protocol's protobuf types: a strict check of its shape and size, and messages written as JSON.
 
 The protobuf library is too lenient about shape: it reads a string as an object without fields and drops invalid
 characters from base64. Wrong numbers, booleans and enum names it refuses itself.
 """
 
 import re
+import sys
 from functools import lru_cache
 from typing import Any
 
+from google.api.field_behavior_pb2 import REQUIRED, field_behavior  # type: ignore[import-untyped]
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
+from carrel.kernel.limits import A2A_LEVELS_MAX, A2A_VALUES_MAX
 from carrel.surfaces.a2a.errors import invalid_params
 
 Json = dict[str, Any]
@@ -20,6 +23,8 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 BASE64 = r"(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2}(?:==)?|[A-Za-z0-9+/_-]{3}=?)?"
 # These types have their own JSON forms, which the library checks.
 _WELL_KNOWN = "google.protobuf."
+# How much of the path an error names.
+_PATH_NAMES_MAX, _NAME_CHARS_MAX = 3, 40
 # The descriptors of a type and of a field; the library has two implementations of each, with different attributes.
 _Kind = Any
 _Field = Any
@@ -54,6 +59,11 @@ def is_list(field: _Field) -> bool:
     return bool(field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED)
 
 
+def required_fields(kind: _Kind) -> list[_Field]:
+    """Return the fields that the protocol requires of a type."""
+    return [one for one in kind.fields if REQUIRED in one.GetOptions().Extensions[field_behavior]]
+
+
 def _check_field(field: _Field, is_list: bool, value: object, path: str) -> None:
     if not is_list:
         _check_one(field, value, path)
@@ -76,6 +86,39 @@ def _check_one(field: _Field, value: object, path: str) -> None:
             check_base64(value, path)
     elif field.type == FieldDescriptor.TYPE_ENUM and isinstance(value, bool):
         raise invalid_params(path, f"{path} must be one of the names of {field.enum_type.name}.")
+
+
+def check_json_limits(value: object) -> None:
+    """Refuse JSON that is too deep or has too many values, naming where.
+
+    Protobuf stops at 100 levels and turns one of ours into three; the SDK is slow at each value, and all other requests
+    wait meanwhile.
+    """
+    path = path_beyond(value, A2A_LEVELS_MAX, A2A_VALUES_MAX)
+    if path is not None:
+        field = ".".join(name[:_NAME_CHARS_MAX] for name in path[:_PATH_NAMES_MAX]) or "params"
+        limits = f"{A2A_LEVELS_MAX} levels and {A2A_VALUES_MAX} values"
+        raise invalid_params(field, f"{field} is too deep or too large; a request has at most {limits}.")
+
+
+def path_beyond(value: object, levels: int, values: int = sys.maxsize) -> tuple[str, ...] | None:
+    """Return the path of the first value below that many levels or after that many values; None if there is none."""
+    left = values
+
+    def beyond(value: object, levels: int) -> tuple[str, ...] | None:
+        nonlocal left
+        left -= 1
+        is_nested = isinstance(value, dict | list)
+        if left < 0 or (is_nested and not levels):
+            return ()
+        inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for name, inner in inside:
+            path = beyond(inner, levels - 1)
+            if path is not None:
+                return (str(name), *path)
+        return None
+
+    return beyond(value, levels)
 
 
 def to_json(message: Message) -> Json:

@@ -9,9 +9,10 @@ from functools import partial
 from logging import getLogger
 
 import msgspec
+from msgspec import structs
 
 from carrel.journal import changes_of_run
-from carrel.kernel import METRICS, Refusal, log_trouble
+from carrel.kernel import METRICS, Access, Refusal, iso, log_trouble
 from carrel.kernel.limits import WEBHOOK_SECONDS_MAX, WEBHOOKS_AT_A_TIME
 from carrel.kernel.settings import A2aPushSettings
 from carrel.outbox import (
@@ -24,10 +25,11 @@ from carrel.outbox import (
     webhook_failed,
     webhook_sent,
 )
-from carrel.runs import run_by_id
+from carrel.runs import Run, run_by_id
 from carrel.storage import Database, LeasedDuty, Tx
-from carrel.surfaces.a2a.legacy.push import legacy_push
-from carrel.surfaces.a2a.task_json import updates_of_event
+from carrel.surfaces.a2a.legacy.jsonrpc import write_task
+from carrel.surfaces.a2a.protobuf_json import Json
+from carrel.surfaces.a2a.task_json import WORKING, Detail, task_json, updates_of_event
 from carrel.wire import Wire, WireFault
 
 _log = getLogger("carrel.a2a")
@@ -100,14 +102,14 @@ class PushDuty(LeasedDuty[Webhook]):
             await reply.drain()
         if not 200 <= reply.status < 300:
             raise _NotAccepted(f"The receiver responded with {reply.status}.")
-        METRICS.count("webhooks.told.count")
+        METRICS.count("webhooks.told.count", webhook.account_id)
 
     async def _fail(self, webhook: Webhook, reason: str) -> None:
         outcome = await self.db.write(lambda tx: webhook_failed(tx, webhook, reason, self._settings.attempts_max))
-        METRICS.count("webhooks.failed.count")
+        METRICS.count("webhooks.failed.count", webhook.account_id)
         about = {"run_id": webhook.run_id, "host": webhook.host, "attempt": webhook.attempt + 1, "error": reason}
         if outcome == "given_up":
-            METRICS.count("webhooks.given_up.count")
+            METRICS.count("webhooks.given_up.count", webhook.account_id)
             _log.warning("webhook_given_up", extra=about)
         else:
             _log.info("webhook_failed", extra=about)
@@ -123,9 +125,19 @@ def _next_update(tx: Tx, webhook: Webhook) -> tuple[int, bytes | None]:
     change, event = events[0]
     for number, update in updates_of_event(tx, webhook.access, run, change, event):
         if number > webhook.sent_change:
-            told = legacy_push(tx, webhook.access, run, number, event.at, update) if _is_legacy(webhook) else update
+            told = _legacy_body(tx, webhook.access, run, number, event.at, update) if _is_legacy(webhook) else update
             return number, msgspec.json.encode(told)
     return change, None
+
+
+def _legacy_body(tx: Tx, access: Access, run: Run, change: int, at: int, update: Json) -> Json:
+    """Return the task at a change, which `update` reports in the form of 1.0; its history is left to tasks/get."""
+    # The reply is an artifact of its own, one change before the end.
+    reply = run.reply if change >= run.changes - 1 else None
+    task = task_json(tx, access, structs.replace(run, changes=change, reply=reply), Detail(history=0))
+    # Artifacts are added while the agent works.
+    status = update["statusUpdate"]["status"] if "statusUpdate" in update else {"state": WORKING, "timestamp": iso(at)}
+    return write_task(task | {"status": status})
 
 
 def _is_legacy(webhook: Webhook) -> bool:

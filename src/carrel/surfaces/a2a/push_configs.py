@@ -6,12 +6,7 @@
 import asyncio
 import re
 
-from a2a.types import (
-    DeleteTaskPushNotificationConfigRequest,
-    GetTaskPushNotificationConfigRequest,
-    ListTaskPushNotificationConfigsRequest,
-    TaskPushNotificationConfig,
-)
+import a2a.types as wire
 
 from carrel.kernel import invalid
 from carrel.kernel.limits import (
@@ -24,10 +19,9 @@ from carrel.kernel.settings import A2aPushSettings
 from carrel.outbox import Webhook, WebhookAddress, delete_webhook, save_webhook, webhook_by_id, webhooks_of_run
 from carrel.runs import Run
 from carrel.storage import Tx
-from carrel.surfaces.a2a.caller import Caller, own_run
+from carrel.surfaces.a2a.caller import Caller, Version, own_run
 from carrel.surfaces.a2a.errors import PUSH_NOT_SUPPORTED, TASK_NOT_FOUND, A2aError
 from carrel.surfaces.a2a.protobuf_json import Json
-from carrel.surfaces.a2a.version import Version
 from carrel.surfaces.http.house import House
 from carrel.wire import ForbiddenAddress, Resolver, WireFault, public_target, resolve_by_system, web_host
 
@@ -44,7 +38,7 @@ class PushConfigs:
         self._db = house.db
         self._settings = house.settings.a2a.push
 
-    async def create(self, caller: Caller, request: TaskPushNotificationConfig) -> Json:
+    async def create(self, caller: Caller, request: wire.TaskPushNotificationConfig) -> Json:
         """CreateTaskPushNotificationConfig."""
         await check_push_url(request.url, self._settings)
 
@@ -53,7 +47,7 @@ class PushConfigs:
 
         return await self._db.write(work)
 
-    async def get(self, caller: Caller, request: GetTaskPushNotificationConfigRequest) -> Json:
+    async def get(self, caller: Caller, request: wire.GetTaskPushNotificationConfigRequest) -> Json:
         """GetTaskPushNotificationConfig; without an id, as 0.3 allows, return the oldest one."""
         _require_push(self._settings)
 
@@ -69,7 +63,7 @@ class PushConfigs:
 
         return await self._db.read(work)
 
-    async def list(self, caller: Caller, request: ListTaskPushNotificationConfigsRequest) -> Json:
+    async def list(self, caller: Caller, request: wire.ListTaskPushNotificationConfigsRequest) -> Json:
         """ListTaskPushNotificationConfigs: sorted by id; all of them unless the request asks for a page."""
         _require_push(self._settings)
 
@@ -86,7 +80,7 @@ class PushConfigs:
 
         return await self._db.read(work)
 
-    async def delete(self, caller: Caller, request: DeleteTaskPushNotificationConfigRequest) -> Json:
+    async def delete(self, caller: Caller, request: wire.DeleteTaskPushNotificationConfigRequest) -> Json:
         """DeleteTaskPushNotificationConfig; deleting a missing one is not an error."""
         _require_push(self._settings)
 
@@ -118,7 +112,13 @@ async def check_push_url(
 
 
 def add_push_config(
-    tx: Tx, caller: Caller, run: Run, config: TaskPushNotificationConfig, *, after: int | None = None, prefix: str = ""
+    tx: Tx,
+    caller: Caller,
+    run: Run,
+    config: wire.TaskPushNotificationConfig,
+    *,
+    after: int | None = None,
+    prefix: str = "",
 ) -> Json:
     """Create the config of a task, or replace the one with the same id; its URL must have been checked.
 
@@ -144,7 +144,7 @@ def _is_storable(webhook_id: str) -> bool:
     return "\x00" not in webhook_id
 
 
-def _address(config: TaskPushNotificationConfig, prefix: str, version: Version) -> WebhookAddress:
+def _address(config: wire.TaskPushNotificationConfig, prefix: str, version: Version) -> WebhookAddress:
     auth = config.authentication
     for field, text in (("token", config.token), ("authentication.credentials", auth.credentials)):
         if len(text) > WEBHOOK_SECRET_CHARS_MAX or not _HEADER_TEXT.fullmatch(text):

@@ -16,8 +16,7 @@ from carrel.monitoring import queue_order
 from carrel.records import REPLY_ARTIFACT, Artifact, artifact_part, artifacts_of, attachments_by_id
 from carrel.runs import Run, queue_position
 from carrel.storage import Tx
-from carrel.surfaces.a2a.json_limits import path_beyond
-from carrel.surfaces.a2a.protobuf_json import Json
+from carrel.surfaces.a2a.protobuf_json import Json, path_beyond
 
 # The number of a task's change, and the update that reports it.
 Update = tuple[int, Json]
@@ -150,19 +149,11 @@ def _metadata(run: Run, positions: dict[str, int | None], places: dict[str, Task
     metadata: Json = {"queuedAt": iso(run.created_at), "sessionKey": run.key, "generation": run.changes}
     if positions.get(run.id):
         metadata["queuePosition"] = positions[run.id]
-    if run.task_id in places:
-        metadata |= _place(places[run.task_id])
+    place = places.get(run.task_id or "")
+    if place is not None:
+        metadata |= {"opt/v1/objectiveId": place.goal_id, "opt/v1/planId": place.plan_id}
+        metadata |= {"opt/v1/taskIndex": place.index, "opt/v1/dependencies": list(place.dependencies)}
     return metadata | ({"reason": run.reason} if run.reason else {})
-
-
-def _place(place: TaskPlace) -> Json:
-    """Return what the metadata of a run says about the plan of its task."""
-    return {
-        "opt/v1/objectiveId": place.goal_id,
-        "opt/v1/planId": place.plan_id,
-        "opt/v1/taskIndex": place.index,
-        "opt/v1/dependencies": list(place.dependencies),
-    }
 
 
 def _queue_positions(tx: Tx, access: Access, runs: Sequence[Run]) -> dict[str, int | None]:
@@ -242,7 +233,11 @@ def updates_of_event(tx: Tx, access: Access, run: Run, change: int, event: Event
     ids = {"taskId": run.id, "contextId": context_of(tx, access, run)}
     if event.name == "run.artifact":
         part = artifact_part(tx, access, run.id, body["part"])
-        return [] if part is None else [(change, _artifact_update(ids, change, part, append=body["append"]))]
+        if part is None:
+            return []
+        added: Json = ids | {"artifact": _artifact(part) | {"parts": [_part(part)]}}
+        added |= ({"append": True} if body["append"] else {}) | {"metadata": {"generation": change}}
+        return [(change, {"artifactUpdate": added})]
     reply = body.get("reply")
     text = body.get("question") or reply
     if event.name == "run.failed":
@@ -256,12 +251,6 @@ def updates_of_event(tx: Tx, access: Access, run: Run, change: int, event: Event
         return [status_update]
     artifact = ids | {"artifact": _reply(reply), "lastChunk": True, "metadata": {"generation": change - 1}}
     return [(change - 1, {"artifactUpdate": artifact}), status_update]
-
-
-def _artifact_update(ids: Json, change: int, part: Artifact, *, append: bool) -> Json:
-    artifact = _artifact(part) | {"parts": [_part(part)]}
-    update = ids | {"artifact": artifact, **({"append": True} if append else {})}
-    return {"artifactUpdate": update | {"metadata": {"generation": change}}}
 
 
 def _state_of_event(name: str, body: Json) -> str:
@@ -279,10 +268,4 @@ def _status(state: str, at: int, run_id: str, context_id: str, change: int, text
 
 
 def _message(message_id: str, role: str, text: str, run_id: str, context_id: str) -> Json:
-    return {
-        "messageId": message_id,
-        "contextId": context_id,
-        "taskId": run_id,
-        "role": role,
-        "parts": [{"text": text}],
-    }
+    return {"messageId": message_id, "contextId": context_id, "taskId": run_id, "role": role, "parts": [{"text": text}]}

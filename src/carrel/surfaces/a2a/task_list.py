@@ -67,10 +67,10 @@ async def list_page(db: Database, caller: Caller, request: ListTasksRequest, det
     def work(tx: Tx) -> Json:
         found = newest_caller_runs(tx, caller.access, run_filter, before=before, limit=size + 1)
         page = found[:size]
-        token = _token(page[-1].updated_at, page[-1].id) if len(found) > size else ""
+        last = msgspec.json.encode((page[-1].updated_at, page[-1].id)) if len(found) > size else b""
         return {
             "tasks": tasks_json(tx, caller.access, page, detail),
-            "nextPageToken": token,
+            "nextPageToken": urlsafe_b64encode(last).decode().rstrip("="),
             "pageSize": size,
             "totalSize": totals.count(tx, caller, run_filter, version),
         }
@@ -87,22 +87,14 @@ def _size(request: ListTasksRequest) -> int:
 
 
 def _filter(caller: Caller, request: ListTasksRequest) -> CallerRunFilter:
+    has_time, at = request.HasField("status_timestamp_after"), request.status_timestamp_after
     return CallerRunFilter(
         agent_id=caller.agent.id,
         key=str(lane_of_context(caller, request.context_id)) if request.context_id else None,
         phase=_PHASES.get(request.status),
-        updated_from=_updated_from(request) if request.HasField("status_timestamp_after") else None,
+        # Our times are in milliseconds, so round up.
+        updated_from=at.seconds * 1000 + -(-at.nanos // 1_000_000) if has_time else None,
     )
-
-
-def _updated_from(request: ListTasksRequest) -> int:
-    # Our times are in milliseconds, so round up.
-    at = request.status_timestamp_after
-    return int(at.seconds) * 1000 + -(-int(at.nanos) // 1_000_000)
-
-
-def _token(updated_at: int, run_id: str) -> str:
-    return urlsafe_b64encode(msgspec.json.encode((updated_at, run_id))).decode().rstrip("=")
 
 
 def _position(token: str) -> _Position | None:

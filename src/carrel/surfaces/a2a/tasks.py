@@ -1,13 +1,6 @@
 """The operations on tasks, in the protocol's own types, for every binding and version."""
 
-from a2a.types import (
-    CancelTaskRequest,
-    GetTaskRequest,
-    ListTasksRequest,
-    SendMessageRequest,
-    SubscribeToTaskRequest,
-    TaskPushNotificationConfig,
-)
+import a2a.types as wire
 from msgspec import structs
 
 from carrel.kernel.limits import STOP_SECONDS_MAX
@@ -37,7 +30,7 @@ class Tasks:
         self._house = house
         self._totals = Totals(house.db)
 
-    async def send(self, caller: Caller, request: SendMessageRequest) -> Json:
+    async def send(self, caller: Caller, request: wire.SendMessageRequest) -> Json:
         """SendMessage: return the task once it has ended or asks for something, or at once if requested."""
         detail = _detail(request.configuration, prefix="configuration.")
         hints = read_hints(caller, request)
@@ -47,18 +40,20 @@ class Tasks:
             run = await self._house.wait_for_run(caller.access, run.id, seconds)
         return {"task": await self._read(structs.replace(caller, scope=hints.scope), run.id, detail)}
 
-    async def send_streaming(self, caller: Caller, request: SendMessageRequest, _after: int | None) -> UpdateStream:
+    async def send_streaming(
+        self, caller: Caller, request: wire.SendMessageRequest, _after: int | None
+    ) -> UpdateStream:
         """SendStreamingMessage: stream the accepted task, then every change until it ends or asks for something."""
         self._require_streaming()
         detail = _detail(request.configuration, prefix="configuration.")
         run = await self._accept(caller, request, read_hints(caller, request))
         return follow_task(self._house, caller, run, detail, after=run.changes, until_settled=True)
 
-    async def get(self, caller: Caller, request: GetTaskRequest) -> Json:
+    async def get(self, caller: Caller, request: wire.GetTaskRequest) -> Json:
         """GetTask."""
         return await self._read(caller, request.id, _detail(request))
 
-    async def list(self, caller: Caller, request: ListTasksRequest) -> Json:
+    async def list(self, caller: Caller, request: wire.ListTasksRequest) -> Json:
         """ListTasks: return a page of the caller's tasks with this agent, newest change first."""
         if caller.scope != "task":
             raise invalid_params("metadata.historyScope", "In a list, each task has only its own history.")
@@ -66,7 +61,7 @@ class Tasks:
         detail = structs.replace(_detail(request, artifacts=request.include_artifacts), files=False)
         return await list_page(self._house.db, caller, request, detail, self._totals)
 
-    async def cancel(self, caller: Caller, request: CancelTaskRequest) -> Json:
+    async def cancel(self, caller: Caller, request: wire.CancelTaskRequest) -> Json:
         """CancelTask: a running task gets a few seconds to stop."""
 
         def work(tx: Tx) -> Run:
@@ -80,7 +75,7 @@ class Tasks:
             await self._house.wait_for_run(caller.access, run.id, STOP_SECONDS_MAX)
         return await self._read(caller, run.id, Detail())
 
-    async def subscribe(self, caller: Caller, request: SubscribeToTaskRequest, after: int | None) -> UpdateStream:
+    async def subscribe(self, caller: Caller, request: wire.SubscribeToTaskRequest, after: int | None) -> UpdateStream:
         """SubscribeToTask: stream a task that has not ended, then every change after `after`, or from now on."""
         self._require_streaming()
         run = await self._house.db.read(lambda tx: own_run(tx, caller, request.id))
@@ -89,14 +84,14 @@ class Tasks:
         last = run.changes if after is None else min(after, run.changes)
         return follow_task(self._house, caller, run, Detail(), after=last, until_settled=False)
 
-    async def _accept(self, caller: Caller, request: SendMessageRequest, hints: Hints) -> Run:
+    async def _accept(self, caller: Caller, request: wire.SendMessageRequest, hints: Hints) -> Run:
         self._house.refuse_when_draining()
         check_message(request.message)
         push_config = await self._push_config(request)
 
         def work(tx: Tx) -> Run:
             # The transaction may be retried, and `send_message` fills in fields of the request.
-            copy = SendMessageRequest()
+            copy = wire.SendMessageRequest()
             copy.CopyFrom(request)
             objectives = objectives_of(tx, caller, self._house)
             run = send_message(tx, caller, copy, self._house.rules, hints, objectives)
@@ -109,7 +104,7 @@ class Tasks:
 
         return await self._house.db.write(work)
 
-    async def _push_config(self, request: SendMessageRequest) -> TaskPushNotificationConfig | None:
+    async def _push_config(self, request: wire.SendMessageRequest) -> wire.TaskPushNotificationConfig | None:
         """Return the push notification config that comes with the message, with its URL checked."""
         if not request.configuration.HasField("task_push_notification_config"):
             return None

@@ -18,20 +18,15 @@ from carrel.agents import (
     require_agent,
 )
 from carrel.delivery import injections_of
-from carrel.kernel import Access, Grammar, invalid, iso
-from carrel.kernel.limits import (
-    AGENT_ID_CHARS_MAX,
-    INSTRUCTIONS_EXTRA_CHARS_MAX,
-    NAME_CHARS_MAX,
-    RUN_TIMEOUT_SECONDS_MAX,
-)
+from carrel.kernel import Access, Grammar, invalid
+from carrel.kernel.limits import AGENT_ID_CHARS_MAX, INSTRUCTIONS_EXTRA_CHARS_MAX, RUN_TIMEOUT_SECONDS_MAX
+from carrel.kernel.settings import Recall
 from carrel.monitoring import count_live
 from carrel.runs import retire_agent
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, Page, endpoint, one, page_of
+from carrel.surfaces.api.fields import Name, ShortText
 
-ShortText = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
-Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
 Names = Annotated[list[ShortText], Meta(max_length=200)]
 Slug = Annotated[
     str, Meta(min_length=1, max_length=AGENT_ID_CHARS_MAX, extra_json_schema={"pattern": f"^{Grammar.AGENT_ID}$"})
@@ -39,7 +34,7 @@ Slug = Annotated[
 Visibility = Literal["self", "tree", "agent", "all"]
 
 
-class FlagsPatch(In, frozen=True, kw_only=True):
+class BehaviorPatch(In, frozen=True, kw_only=True):
     """What an agent may do on its own; null inherits from the account."""
 
     can_create_tasks: bool | UnsetType | None = UNSET
@@ -77,13 +72,14 @@ class AgentPatch(In, frozen=True, kw_only=True):
     gateway: ShortText | UnsetType = UNSET
     model: ShortText | UnsetType = UNSET
     thinking: Thinking | UnsetType | None = UNSET
-    behavior_flags: FlagsPatch | UnsetType = UNSET
+    behavior_flags: BehaviorPatch | UnsetType = UNSET
     space_ids: Annotated[list[Name], Meta(min_length=1, max_length=200)] | UnsetType = UNSET
     tools: ToolsPatch | UnsetType = UNSET
     subagents: SubagentsPatch | UnsetType = UNSET
     sandbox: Literal["off", "on"] | UnsetType = UNSET
     runtime: Literal["subagent", "acp"] | UnsetType = UNSET
     visibility: Visibility | UnsetType | None = UNSET
+    recall: Recall | UnsetType | None = UNSET
     instructions_extra: Annotated[str, Meta(max_length=INSTRUCTIONS_EXTRA_CHARS_MAX)] | UnsetType = UNSET
     workspace: Annotated[str, Meta(max_length=1000)] | UnsetType = UNSET
     heartbeat_minutes: Annotated[float, Meta(ge=0, le=525_600)] | UnsetType = UNSET
@@ -95,25 +91,26 @@ class NewAgent(AgentPatch, frozen=True, kw_only=True):
     id: Slug
 
 
-class AgentOut(Out, frozen=True, kw_only=True):
+class AgentShape(Out, frozen=True, kw_only=True):
     """An agent."""
 
     id: str
     slug: str
     name: str
-    aliases: list[str]
+    aliases: tuple[str, ...]
     description: str
     enabled: bool
     gateway: str
     model: str
     thinking: Thinking | None
     behavior_flags: BehaviorFlags
-    space_ids: list[str]
+    space_ids: tuple[str, ...]
     tools: ToolRules
     subagents: SubagentRules
     sandbox: Literal["off", "on"]
     runtime: Literal["subagent", "acp"]
     visibility: Visibility | None
+    recall: Recall | None
     instructions_extra: str
     workspace: str
     heartbeat_minutes: float
@@ -124,96 +121,55 @@ class AgentOut(Out, frozen=True, kw_only=True):
     updated_at: str | None
 
 
-class AgentAnswer(Out, frozen=True, kw_only=True):
-    """One agent."""
-
-    agent: AgentOut
-
-
-class AgentsAnswer(Out, frozen=True, kw_only=True):
-    """The account's agents."""
-
-    agents: list[AgentOut]
-    next_cursor: str | None
-
-
-@endpoint("GET", "/api/agents", answers={200: AgentsAnswer})
-async def list_agents(call: Call[None, NoQuery]) -> AgentsAnswer:
+@endpoint("GET", "/api/agents", answers={200: page_of("agents", AgentShape)})
+def list_agents(call: Call[None, NoQuery], tx: Tx, access: Access) -> Page[AgentShape]:
     """List the account's agents, oldest first; an agent sees only itself."""
-
-    def work(tx: Tx, access: Access) -> list[AgentOut]:
-        busy = _busy(tx, access)
-        seen = [agent for agent in every_agent(tx, access) if access.agent_id in (None, agent.id)]
-        return [agent_out(tx, access, agent, busy) for agent in seen]
-
-    return AgentsAnswer(agents=await call.read(work), next_cursor=None)
+    busy = _busy(tx, access)
+    seen = [agent for agent in every_agent(tx, access) if access.agent_id in (None, agent.id)]
+    return Page([agent_shape(tx, access, agent, busy) for agent in seen])
 
 
-@endpoint("POST", "/api/agents", answers={201: AgentAnswer}, who=OWNER, body=NewAgent, creates=True)
-async def create_agent(call: Call[NewAgent, NoQuery]) -> AgentAnswer:
+@endpoint("POST", "/api/agents", answers={201: one("agent", AgentShape)}, who=OWNER, body=NewAgent, creates=True)
+def create_agent(call: Call[NewAgent, NoQuery], tx: Tx, access: Access) -> AgentShape:
     """Create an agent."""
     new = call.body
     _check_gateway(call, new)
-
-    def work(tx: Tx, access: Access) -> AgentAnswer:
-        new_agent = make_agent(tx, access, new.id, new.id if new.name is UNSET else new.name, _profile(Profile(), new))
-        renamed = _renamed(new_agent, new)
-        agent = new_agent if renamed == new_agent else change_agent(tx, access, renamed)
-        return call.promise(tx, AgentAnswer(agent=agent_out(tx, access, agent, set())))
-
-    return await call.write(work)
+    new_agent = make_agent(tx, access, new.id, new.id if new.name is UNSET else new.name, _profile(Profile(), new))
+    renamed = _renamed(new_agent, new)
+    agent = new_agent if renamed == new_agent else change_agent(tx, access, renamed)
+    return agent_shape(tx, access, agent, set())
 
 
-@endpoint("GET", "/api/agents/{id}", answers={200: AgentAnswer})
-async def show_agent(call: Call[None, NoQuery]) -> AgentAnswer:
+@endpoint("GET", "/api/agents/{id}", answers={200: one("agent", AgentShape)})
+def show_agent(call: Call[None, NoQuery], tx: Tx, access: Access) -> AgentShape:
     """Get an agent by its id, its slug or a former slug."""
-
-    def work(tx: Tx, access: Access) -> AgentOut:
-        return agent_out(tx, access, require_agent(tx, access, call.path("id")), _busy(tx, access))
-
-    return AgentAnswer(agent=await call.read(work))
+    return agent_shape(tx, access, require_agent(tx, access, call.path("id")), _busy(tx, access))
 
 
-@endpoint("PATCH", "/api/agents/{id}", answers={200: AgentAnswer}, who=OWNER, body=AgentPatch)
-async def update_agent(call: Call[AgentPatch, NoQuery]) -> AgentAnswer:
+@endpoint("PATCH", "/api/agents/{id}", answers={200: one("agent", AgentShape)}, who=OWNER, body=AgentPatch)
+def update_agent(call: Call[AgentPatch, NoQuery], tx: Tx, access: Access) -> AgentShape:
     """Change an agent; fields that are left out stay as they are."""
     patch = call.body
     _check_gateway(call, patch)
-
-    def work(tx: Tx, access: Access) -> AgentOut:
-        agent = _renamed(require_agent(tx, access, call.path("id")), patch)
-        changed = change_agent(tx, access, structs.replace(agent, profile=_profile(agent.profile, patch)))
-        return agent_out(tx, access, changed, _busy(tx, access))
-
-    return AgentAnswer(agent=await call.write(work))
+    agent = _renamed(require_agent(tx, access, call.path("id")), patch)
+    changed = change_agent(tx, access, structs.replace(agent, profile=_profile(agent.profile, patch)))
+    return agent_shape(tx, access, changed, _busy(tx, access))
 
 
-@endpoint("DELETE", "/api/agents/{id}", answers={200: AgentAnswer}, who=OWNER)
-async def delete_agent(call: Call[None, NoQuery]) -> AgentAnswer:
+@endpoint("DELETE", "/api/agents/{id}", answers={200: one("agent", AgentShape)}, who=OWNER)
+def delete_agent(call: Call[None, NoQuery], tx: Tx, access: Access) -> AgentShape:
     """Disable an agent, close its sessions and cancel its queued runs."""
-
-    def work(tx: Tx, access: Access) -> AgentOut:
-        return agent_out(tx, access, retire_agent(tx, access, call.path("id")), set())
-
-    return AgentAnswer(agent=await call.write(work))
+    return agent_shape(tx, access, retire_agent(tx, access, call.path("id")), set())
 
 
-def agent_out(tx: Tx, access: Access, agent: Agent, busy: set[str]) -> AgentOut:
+def agent_shape(tx: Tx, access: Access, agent: Agent, busy: set[str]) -> AgentShape:
     """Return the agent as responses show it."""
-    fields: dict[str, Any] = {name: getattr(agent.profile, name) for name in Profile.__struct_fields__}
-    fields["space_ids"] = list(agent.profile.space_ids)
-    return AgentOut(
-        id=agent.id,
-        slug=agent.slug,
-        name=agent.name,
-        aliases=list(agent.aliases),
-        enabled=agent.enabled,
+    return AgentShape.of(
+        agent,
+        **structs.asdict(agent.profile),
         session_key=str(agent.base_key),
         status="disabled" if not agent.enabled else "busy" if agent.id in busy else "idle",
         last_context_injected_at=injections_of(tx, access, [agent.id])[0].last_injected_at,
-        created_at=iso(agent.created_at),
-        updated_at=iso(agent.updated_at),
-        **fields,
     )
 
 
@@ -228,12 +184,8 @@ def _check_gateway(call: Call[Any, NoQuery], patch: AgentPatch) -> None:
 
 
 def _renamed(agent: Agent, patch: AgentPatch) -> Agent:
-    return structs.replace(
-        agent,
-        name=agent.name if patch.name is UNSET else patch.name,
-        slug=agent.slug if patch.slug is UNSET else patch.slug,
-        enabled=agent.enabled if patch.enabled is UNSET else patch.enabled,
-    )
+    given = {name: value for name in ("name", "slug", "enabled") if (value := getattr(patch, name)) is not UNSET}
+    return structs.replace(agent, **given)
 
 
 def _profile(profile: Profile, patch: AgentPatch) -> Profile:

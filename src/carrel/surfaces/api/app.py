@@ -16,18 +16,19 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from carrel.kernel import Clock, Ids, Refusal, SystemClock, system_chance
-from carrel.kernel.limits import REQUEST_ID_CHARS_MAX
+from carrel.kernel.limits import REQUEST_ID_CHARS_MAX, REQUESTS_BYTES_MAX, RESPONSES_BYTES_MAX
 from carrel.surfaces.api.endpoints import SOCKETS, every_endpoint
 from carrel.surfaces.api.health import Readiness
 from carrel.surfaces.api.metrics import Recorder
 from carrel.surfaces.api.openapi import openapi_document
 from carrel.surfaces.api.route_index import RouteIndex
 from carrel.surfaces.api.server import Server, http_error
-from carrel.surfaces.http.bodies import BodyBudget
+from carrel.surfaces.http.budgets import ByteBudget
 from carrel.surfaces.http.described import Operation
 from carrel.surfaces.http.errors import broken, refusal_response
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
+from carrel.surfaces.http.response_limits import ResponseLimits
 
 _log = getLogger("carrel.api")
 _REQUEST_ID = re.compile(rf"[A-Za-z0-9_.:-]{{1,{REQUEST_ID_CHARS_MAX}}}")
@@ -52,9 +53,13 @@ def build_app(
     """
     clock = clock or SystemClock()
     wrong = wrong or WrongTokens(clock)
+    responses = ByteBudget(RESPONSES_BYTES_MAX, "responses")
     app = Starlette(
         routes=[RouteIndex([*Server(house, wrong).routes(every_endpoint()), *SOCKETS, *more_routes])],
-        middleware=[Middleware(RequestIds, ids=Ids(clock, system_chance()))],
+        middleware=[
+            Middleware(RequestIds, ids=Ids(clock, system_chance())),
+            Middleware(ResponseLimits, budget=responses),
+        ],
         exception_handlers={HTTPException: http_error, Refusal: refused, Exception: unexpected},
     )
     # A redirect would send the body to another path than the client named; a wrong path gets 404 instead.
@@ -63,7 +68,8 @@ def build_app(
     app.state.wrong_tokens = wrong
     app.state.openapi = cache(lambda: msgspec.json.encode(openapi_document(more_operations)))
     app.state.refusal_formats = refusal_formats or {}
-    app.state.body_budget = BodyBudget()
+    app.state.request_budget = ByteBudget(REQUESTS_BYTES_MAX, "requests")
+    app.state.response_budget = responses
     app.state.readiness = Readiness(house, clock)
     app.state.recorder = recorder or Recorder(house.db, clock)
     return app

@@ -5,11 +5,11 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from carrel.kernel import Access, iso, not_found
+from carrel.kernel import Access, not_found
 from carrel.monitoring import visible_run
 from carrel.records import ArtifactFile, artifact_files, artifacts_of, run_of_artifact
 from carrel.storage import LongTx
-from carrel.surfaces.api.endpoint import Call, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import Call, NoQuery, Out, endpoint, one
 
 
 class ArtifactShape(Out, frozen=True, kw_only=True):
@@ -27,34 +27,20 @@ class ArtifactShape(Out, frozen=True, kw_only=True):
     added_at: str
 
 
-class ArtifactList(Out, frozen=True, kw_only=True):
-    """What an agent added to its run, in order."""
-
-    artifacts: list[ArtifactShape]
-
-
-@endpoint("GET", "/api/runs/{id}/artifacts", answers={200: ArtifactList})
-async def list_artifacts(call: Call[None, NoQuery]) -> ArtifactList:
+@endpoint("GET", "/api/runs/{id}/artifacts", answers={200: one("artifacts", list[ArtifactShape])})
+def list_artifacts(call: Call[None, NoQuery], tx: LongTx, access: Access) -> list[ArtifactShape]:
     """List what the agent of a run added to it."""
-
-    def work(tx: LongTx, access: Access) -> ArtifactList:
-        return ArtifactList(artifacts=[_shape(file) for file in _files(tx, access, call.path("id"))])
-
-    return await call.long_read(work)
+    return [_shape(file) for file in _files(tx, access, call.path("id"))]
 
 
 @endpoint("GET", "/api/artifacts/{id}/content", answers={200: bytes}, media="*/*")
-async def download_artifact(call: Call[None, NoQuery]) -> Response:
+def download_artifact(call: Call[None, NoQuery], tx: LongTx, access: Access) -> Response:
     """Get the content of an artifact, for download only."""
     wanted = call.path("id")
-
-    def work(tx: LongTx, access: Access) -> Response:
-        for file in _files(tx, access, run_of_artifact(wanted)):
-            if file.id == wanted:
-                return _download(file)
-        raise not_found("artifact")
-
-    return await call.long_read(work)
+    for file in _files(tx, access, run_of_artifact(wanted)):
+        if file.id == wanted:
+            return _download(file)
+    raise not_found("artifact")
 
 
 def _files(tx: LongTx, access: Access, run_id: str) -> list[ArtifactFile]:
@@ -64,18 +50,7 @@ def _files(tx: LongTx, access: Access, run_id: str) -> list[ArtifactFile]:
 
 def _shape(file: ArtifactFile) -> ArtifactShape:
     text, is_url = file.text, file.kind == "url"
-    return ArtifactShape(
-        id=file.id,
-        run_id=file.run_id,
-        name=file.name,
-        kind=file.kind,
-        media_type=file.media_type,
-        filename=file.filename,
-        bytes=len(file.content),
-        url=text if is_url else None,
-        text=None if is_url else text,
-        added_at=iso(file.added_at) or "",
-    )
+    return ArtifactShape.of(file, bytes=len(file.content), url=text if is_url else None, text=None if is_url else text)
 
 
 def _download(file: ArtifactFile) -> Response:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from carrel.access import access_by_login, account_of, sign_in, sign_out
 from carrel.kernel import Access, Code, Kind, Refusal
 from carrel.kernel.limits import LOGIN_DAYS
-from carrel.surfaces.api.endpoint import EVERYONE, OPEN, Call, In, NoQuery, Out, Reply, endpoint
+from carrel.surfaces.api.endpoint import EVERYONE, OPEN, Call, In, NoQuery, Out, Reply, endpoint, one
 from carrel.surfaces.http.identity import COOKIE, foreign_page, from_own_pages, identify
 
 _RIGHTS: dict[str, tuple[str, ...]] = {"owner": ("read", "write", "administer"), "user": ("read", "write")}
@@ -29,12 +29,6 @@ class Actor(Out, frozen=True, kw_only=True):
     agent_id: str | UnsetType = UNSET
 
 
-class SignedIn(Out, frozen=True, kw_only=True):
-    """Who is signed in now."""
-
-    actor: Actor
-
-
 class OwnAccount(Out, frozen=True, kw_only=True):
     """The caller's account."""
 
@@ -52,7 +46,7 @@ class Me(Out, frozen=True, kw_only=True):
     space_ids: list[str]
 
 
-@endpoint("POST", "/api/auth/session", answers={200: SignedIn}, who=OPEN, body=SignIn)
+@endpoint("POST", "/api/auth/session", answers={200: one("actor", Actor)}, who=OPEN, body=SignIn)
 async def begin_session(call: Call[SignIn, NoQuery]) -> Reply:
     """Exchange a token for a session cookie."""
     if "origin" in call.request.headers and not from_own_pages(call.request):
@@ -60,7 +54,7 @@ async def begin_session(call: Call[SignIn, NoQuery]) -> Reply:
     # Checked first, so that wrong tokens are counted here as everywhere else.
     await identify(call.request, call.house, call.request.app.state.wrong_tokens, token=call.body.token)
     access, cookie = await call.house.db.write(lambda tx: sign_in(tx, call.body.token))
-    return Reply(200, SignedIn(actor=actor_of(access)), {"Set-Cookie": _cookie(call, cookie, LOGIN_DAYS * 86_400)})
+    return Reply(200, actor_of(access), {"Set-Cookie": _cookie(call, cookie, LOGIN_DAYS * 86_400)})
 
 
 @endpoint("DELETE", "/api/auth/session", answers={204: None}, who=OPEN)

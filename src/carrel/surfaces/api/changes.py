@@ -1,22 +1,24 @@
 """What has changed since a sequence number, for clients that poll."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
 
-from carrel.access import SpaceShape, space_shapes
+from carrel.access import SpaceScope, SpaceShape, space_shapes
 from carrel.journal import Event, sequence_at
 from carrel.kernel import Access
-from carrel.kernel.limits import CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX
-from carrel.storage import Tx
+from carrel.kernel.limits import CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX, PAGE_BYTES_MAX, PAGE_ROWS_AT_A_TIME
+from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, read_moment
 from carrel.surfaces.api.endpoint import Call, Out, endpoint
 from carrel.surfaces.api.fields import Moment
 from carrel.surfaces.api.scope import Scoped, scope_of
 from carrel.topics import TopicShape, topic_shape
 from carrel.work import TaskShape, task_shapes, visible_changes
+
+Value = TypeVar("Value", bound=Struct)
 
 
 class ChangesQuery(Scoped, frozen=True, kw_only=True):
@@ -62,28 +64,51 @@ class Changes(Out, frozen=True, kw_only=True):
 
 
 @endpoint("GET", "/api/changes", answers={200: Changes}, query=ChangesQuery)
-async def list_changes(call: Call[None, ChangesQuery]) -> Changes:
+def list_changes(call: Call[None, ChangesQuery], tx: LongTx, access: Access) -> Changes:
     """List what has changed since a sequence number; `reset` tells the client to start over."""
     query, limit = call.query, clamp(call.query.limit, CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX)
+    scope = scope_of(tx, access, query)
+    found = some = _some(tx, access, _cursor(tx, access, query), min(limit, PAGE_ROWS_AT_A_TIME), scope)
+    size = 0
+    # A few at a time, because they may be large.
+    for read in range(PAGE_ROWS_AT_A_TIME, limit, PAGE_ROWS_AT_A_TIME):
+        size += len(msgspec.json.encode(some))
+        if not found.more or size > PAGE_BYTES_MAX:
+            break
+        some = _some(tx, access, found.seq, min(limit - read, PAGE_ROWS_AT_A_TIME), scope)
+        if some.reset:
+            break
+        found = _joined(found, some)
+    return found
 
-    def work(tx: Tx, access: Access) -> Changes:
-        scope = scope_of(tx, access, query)
-        seen = visible_changes(tx, access, _cursor(tx, access, query), limit=limit, scope=scope)
-        page, deleted = seen.page, _deleted(seen.page.deletions)
-        return Changes(
-            seq=page.seq,
-            more=page.more,
-            reset=page.reset,
-            spaces=space_shapes(tx, access, seen.spaces),
-            topics=[topic_shape(topic) for topic in seen.topics],
-            tasks=task_shapes(tx, access, seen.tasks),
-            logs=[entry.wire() for entry in page.entries],
-            deleted=deleted,
-            deleted_log_ids=deleted.logs,
-            left=Departed(topics=seen.left_topics, tasks=seen.left_tasks, logs=seen.left_entries),
-        )
 
-    return await call.read(work)
+def _some(tx: Tx, access: Access, after: int, limit: int, scope: SpaceScope) -> Changes:
+    seen = visible_changes(tx, access, after, limit=limit, scope=scope)
+    page, deleted = seen.page, _deleted(seen.page.deletions)
+    return Changes(
+        seq=page.seq,
+        more=page.more,
+        reset=page.reset,
+        spaces=space_shapes(tx, access, seen.spaces),
+        topics=[topic_shape(topic) for topic in seen.topics],
+        tasks=task_shapes(tx, access, seen.tasks),
+        logs=[entry.wire() for entry in page.entries],
+        deleted=deleted,
+        deleted_log_ids=deleted.logs,
+        left=Departed(topics=seen.left_topics, tasks=seen.left_tasks, logs=seen.left_entries),
+    )
+
+
+def _joined(one: Value, next_one: Value) -> Value:
+    """Return two pages as one: lists are put together, and of everything but `reset` the later holds."""
+    fields: dict[str, Any] = {}
+    for name in one.__struct_fields__:
+        before, after = getattr(one, name), getattr(next_one, name)
+        if isinstance(before, list):
+            fields[name] = before + after
+        else:
+            fields[name] = _joined(before, after) if isinstance(before, Struct) else after
+    return structs.replace(one, **fields | ({"reset": one.reset} if isinstance(one, Changes) else {}))
 
 
 def _deleted(events: list[Event]) -> Deleted:

@@ -9,11 +9,11 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from carrel.commands import ChatMessage, Received, receive
 from carrel.kernel import PEOPLE, Access, NewAttachment, Refusal, invalid
-from carrel.kernel.limits import ATTACHMENTS_MAX, CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX
+from carrel.kernel.limits import ATTACHMENTS_MAX, NAME_CHARS_MAX
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
-from carrel.surfaces.api.fields import Reference
-from carrel.surfaces.api.sessions.changes import Channel, ClientId, Name
+from carrel.surfaces.api.fields import Id, Name, Reference, ShortText
+from carrel.surfaces.api.sessions.changes import Channel, ClientId
 from carrel.surfaces.http.described import BASE64
 from carrel.surfaces.http.house import House
 
@@ -21,7 +21,7 @@ from carrel.surfaces.http.house import House
 class NewFile(In, frozen=True, kw_only=True):
     """A file attached to a message."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
+    name: Name
     mime_type: Annotated[str, Meta(pattern=r"^[\w.+-]+/[\w.+-]+$", max_length=NAME_CHARS_MAX)]
     content: Annotated[str, Meta(extra_json_schema={"pattern": f"^{BASE64}$"})] = field(name="dataBase64")
 
@@ -38,12 +38,12 @@ class ChatLine(In, frozen=True, kw_only=True):
     text: str
     session_id: Reference | None = None
     session_key: Reference | None = None
-    agent_id: Name | None = None
+    agent_id: ShortText | None = None
     channel_type: Channel = "web"
     client_instance_id: ClientId | None = None
-    client_message_id: Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)] | None = None
+    client_message_id: Id | None = None
     # The run that the text answers; null for a message that answers none.
-    answers_run_id: Name | UnsetType | None = UNSET
+    answers_run_id: ShortText | UnsetType | None = UNSET
     metadata: ChatMetadata | None = None
     attachments: Annotated[tuple[NewFile, ...], Meta(extra_json_schema={"maxItems": ATTACHMENTS_MAX})] = ()
 
@@ -65,15 +65,7 @@ class CommandAnswer(Out, frozen=True, kw_only=True):
     session_key: str
 
 
-@endpoint(
-    "POST",
-    "/api/chat",
-    answers={202: ChatAccepted, 200: CommandAnswer},
-    who=PEOPLE,
-    body=ChatLine,
-    creates=True,
-    tool="sessions_send",
-)
+@endpoint("POST", "/api/chat", answers={202: ChatAccepted, 200: CommandAnswer}, who=PEOPLE, body=ChatLine, creates=True)
 async def post_chat(call: Call[ChatLine, NoQuery]) -> Reply:
     """Send a message to a chat, answer a question that was asked in it, or run a command."""
     received = await send_line(

@@ -14,39 +14,31 @@ from carrel.kernel.limits import (
     CONTEXT_QUERY_CHARS_MAX,
     CONTEXT_TEXT_CHARS_DEFAULT,
     CONTEXT_TEXT_CHARS_MAX,
-    SESSION_REFERENCE_CHARS_MAX,
 )
 from carrel.memory import Reader
 from carrel.storage import Tx
+from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import Call, In, endpoint
-from carrel.surfaces.http.described import NO_NUL
+from carrel.surfaces.api.fields import AnySession
+from carrel.surfaces.api.scope import SpaceNames, names_in
 from carrel.tools import context_reader
-
-Lines = Annotated[int, Meta(ge=0, le=CONTEXT_LINES_MAX)]
-Chars = Annotated[int, Meta(ge=1)]
-# A lane, or any name that a program gives its session.
-SessionName = Annotated[
-    str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX, extra_json_schema={"pattern": NO_NUL})
-]
-Name = Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX, extra_json_schema={"pattern": NO_NUL})]
-NoNul = Annotated[str, Meta(extra_json_schema={"pattern": NO_NUL})]
 
 
 class ContextQuery(In, frozen=True, kw_only=True):
-    """Of which session, for which question, from which spaces, and how much."""
+    """Of which session, for which question, from which spaces, and how much; numbers out of range are clamped."""
 
-    q: NoNul = ""
-    session_key: SessionName | None = None
-    space_id: Name | None = None
-    allowed_space_ids: NoNul | None = None
+    q: str = ""
+    session_key: AnySession | None = None
+    space_id: Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)] | None = None
+    allowed_space_ids: SpaceNames | None = None
     mode: str | None = None
     include_pending: bool = True
-    max_chars: Chars = CONTEXT_TEXT_CHARS_DEFAULT
-    working_set_limit: Lines = CONTEXT_LINES_DEFAULT
-    timeline_limit: Lines = CONTEXT_LINES_DEFAULT
-    topic_limit: Lines | None = None
-    task_limit: Lines | None = None
-    log_limit: Lines | None = None
+    max_chars: int = CONTEXT_TEXT_CHARS_DEFAULT
+    working_set_limit: int = CONTEXT_LINES_DEFAULT
+    timeline_limit: int = CONTEXT_LINES_DEFAULT
+    topic_limit: int | None = None
+    task_limit: int | None = None
+    log_limit: int | None = None
 
 
 @endpoint("GET", "/api/context", answers={200: ContextShape}, query=ContextQuery)
@@ -67,7 +59,7 @@ async def show_context(call: Call[None, ContextQuery]) -> ContextShape:
         mode=mode_named(query.mode),
         limits=_limits(query),
         space_id=query.space_id or None,
-        allowed_space_ids=_csv(query.allowed_space_ids),
+        allowed_space_ids=names_in("allowedSpaceIds", query.allowed_space_ids) or None,
         with_pending=query.include_pending,
         reader=reader,
     )
@@ -77,14 +69,14 @@ async def show_context(call: Call[None, ContextQuery]) -> ContextShape:
 
 def _limits(query: ContextQuery) -> ContextLimits:
     return ContextLimits(
-        max_chars=min(query.max_chars, CONTEXT_TEXT_CHARS_MAX),
-        working_set=query.working_set_limit,
-        timeline=query.timeline_limit,
-        topics=query.topic_limit,
-        tasks=query.task_limit,
-        logs=query.log_limit,
+        max_chars=clamp(query.max_chars, most=CONTEXT_TEXT_CHARS_MAX),
+        working_set=_lines(query.working_set_limit),
+        timeline=_lines(query.timeline_limit),
+        topics=None if query.topic_limit is None else _lines(query.topic_limit),
+        tasks=None if query.task_limit is None else _lines(query.task_limit),
+        logs=None if query.log_limit is None else _lines(query.log_limit),
     )
 
 
-def _csv(text: str | None) -> tuple[str, ...] | None:
-    return tuple(name for part in (text or "").split(",") if (name := part.strip())) or None
+def _lines(requested: int) -> int:
+    return clamp(requested, most=CONTEXT_LINES_MAX, least=0)

@@ -7,10 +7,13 @@ from typing import TypeVar
 import msgspec
 
 from carrel.kernel import invalid, parse_iso
-from carrel.kernel.limits import LIST_ROWS_DEFAULT, LIST_ROWS_MAX
+from carrel.kernel.limits import LIST_ROWS_DEFAULT, LIST_ROWS_MAX, PAGE_BYTES_MAX, PAGE_ROWS_AT_A_TIME
 
 T = TypeVar("T")
 Position = TypeVar("Position", bound=tuple[float | str, ...])
+
+# Only the size of it counts.
+_encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
 def write_cursor(*position: float | str) -> str:
@@ -44,9 +47,35 @@ def clamp(requested: int | None, default: int = LIST_ROWS_DEFAULT, most: int = L
 
 
 def cut(found: list[T], limit: int, position: Callable[[T], tuple[float | str, ...]]) -> tuple[list[T], str | None]:
-    """Return one page of a list that was read one row past it, and the cursor of the next page."""
-    page = found[:limit]
-    return page, write_cursor(*position(page[-1])) if len(found) > limit else None
+    """Return one page of a list that was read one row past it, and the cursor of the next page.
+
+    It has fewer rows than asked for when these are large.
+    """
+    page, size = list[T](), 0
+    for row in found[:limit]:
+        size += len(_encode(row))
+        if page and size > PAGE_BYTES_MAX:
+            break
+        page.append(row)
+    return page, write_cursor(*position(page[-1])) if len(found) > len(page) else None
+
+
+def read_page(
+    read: Callable[[Position | None, int], list[T]],
+    start: Position | None,
+    limit: int,
+    position: Callable[[T], Position],
+) -> tuple[list[T], str | None]:
+    """Return one page of a list whose rows may be large, and the cursor of the next; a few rows are read at a time."""
+    found: list[T] = []
+    while True:
+        wanted = min(PAGE_ROWS_AT_A_TIME, limit + 1 - len(found))
+        more = read(start, wanted)
+        found += more
+        page, following = cut(found, limit, position)
+        if len(page) < len(found) or len(more) < wanted:
+            return page, following
+        start = position(found[-1])
 
 
 def read_moment(name: str, text: str) -> int:

@@ -1,18 +1,22 @@
 """Endpoints: method, path, input, output and who may call them. Routes and OpenAPI are built from this table."""
 
 from collections.abc import Awaitable, Callable
+from functools import cache
+from inspect import iscoroutinefunction
 from typing import Any, Generic, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, defstruct
 from starlette.requests import Request
 
-from carrel.kernel import PEOPLE, Access, Kind
+from carrel.kernel import PEOPLE, Access, Kind, Shape
 from carrel.storage import LongTx, Tx
+from carrel.surfaces.api.equal_tools import EQUAL_TOOLS
 from carrel.surfaces.http.house import House
 
 B = TypeVar("B")
 Q = TypeVar("Q")
 T = TypeVar("T")
+Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 READERS: tuple[Kind, ...] = (*PEOPLE, "agent", "run")
 EVERYONE: tuple[Kind, ...] = (*READERS, "client")
@@ -24,7 +28,7 @@ class In(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_field
     """A request body or query: strict types, unknown names are refused."""
 
 
-class Out(Struct, frozen=True, kw_only=True, rename="camel"):
+class Out(Shape, frozen=True, kw_only=True):
     """A response body."""
 
 
@@ -66,6 +70,45 @@ class Call(Generic[B, Q]):
         return await self.house.db.write(lambda tx: work(tx, self.access))
 
 
+class Page(Struct, Generic[T], frozen=True):
+    """A page of a list, and the cursor of the next one."""
+
+    items: list[T]
+    next_cursor: str | None = None
+
+
+class Named(Struct, frozen=True):
+    """An answer that is a value, or a page of values, under a name; `described` is its type in the OpenAPI document."""
+
+    name: str
+    described: type
+
+    def body(self, value: object) -> dict[str, object]:
+        """Return what is sent for the value that a handler returned."""
+        if isinstance(value, Page):
+            return {self.name: value.items, "nextCursor": value.next_cursor}
+        return {self.name: value}
+
+
+@cache
+def one(name: str, shape: Any) -> Named:
+    """Describe an answer with one value, which is all that its handler returns: `{"task": …}`."""
+    is_struct = isinstance(shape, type) and issubclass(shape, Struct)
+    title = f"One{_word(shape)}" if is_struct else f"{name[0].upper()}{name[1:]}Answer"
+    return Named(name, defstruct(title, [(name, shape)], kw_only=True))
+
+
+@cache
+def page_of(name: str, shape: type[Struct]) -> Named:
+    """Describe an answer with a page of values; its handler returns a Page: `{"tasks": […], "nextCursor": …}`."""
+    fields = [(name, list[shape]), ("nextCursor", str | None)]  # type: ignore[valid-type]
+    return Named(name, defstruct(f"{_word(shape)}Page", fields, kw_only=True))
+
+
+def _word(shape: type[Struct]) -> str:
+    return shape.__name__.removesuffix("Shape")
+
+
 class Reply(Struct, frozen=True):
     """An answer with its own status or headers."""
 
@@ -79,6 +122,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
     method: str
     path: str
+    name: str
     handler: Callable[[Any], Awaitable[Any]]
     summary: str
     who: tuple[Kind, ...]
@@ -86,14 +130,14 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     # The name of the one part of a multipart body, which is a file; empty for an endpoint that takes none.
     file: str
     query: type
-    # Status -> type of the answer, None for an empty one; the first status is the default.
+    # Status -> type of the answer or a Named one, None for an empty one; the first status is the default.
     answers: dict[int, Any]
     creates: bool
     # The answer holds a secret that is shown once: a repeated request may see it, the database may not.
     secret: bool
     # A caller on this machine needs no token.
     open_on_loopback: bool
-    # The tool with which agents do the same; empty when there is none.
+    # The tool that does the same; empty when there is none.
     tool: str
     media: str
     tag: str
@@ -114,19 +158,23 @@ def endpoint(
     creates: bool = False,
     secret: bool = False,
     open_on_loopback: bool = False,
-    tool: str = "",
     media: str = "application/json",
     tag: str = "",
-) -> Callable[[Callable[[Any], Awaitable[Any]]], Callable[[Any], Awaitable[Any]]]:
-    """Add a handler to the table; its docstring's first line is its summary. `creates` supports X-Idempotency-Key."""
+) -> Callable[[Handler], Handler]:
+    """Add a handler to the table; its docstring's first line is its summary. `creates` supports X-Idempotency-Key.
 
-    def add(handler: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
+    A plain function takes the call, a transaction and the caller's access: it reads for GET, outside the loop if its
+    transaction is a LongTx, and writes for other methods. A coroutine function takes the call alone.
+    """
+
+    def add(handler: Handler) -> Handler:
         summary = (handler.__doc__ or "").strip().partition("\n")[0]
         ENDPOINTS.append(
             Endpoint(
                 method=method,
                 path=path,
-                handler=handler,
+                name=handler.__name__,
+                handler=handler if iscoroutinefunction(handler) else _in_transaction(handler, writes=method != "GET"),
                 summary=summary,
                 who=who,
                 body=body,
@@ -136,7 +184,7 @@ def endpoint(
                 creates=creates,
                 secret=secret,
                 open_on_loopback=open_on_loopback,
-                tool=tool,
+                tool=EQUAL_TOOLS.get(f"{method} {path}", ""),
                 media=media,
                 tag=tag or (path.split("/")[2] if path.startswith("/api/") else "health"),
             )
@@ -144,3 +192,16 @@ def endpoint(
         return handler
 
     return add
+
+
+def _in_transaction(handler: Callable[..., Any], *, writes: bool) -> Callable[[Any], Awaitable[Any]]:
+    """Return the handler as one that takes the call alone; what it returns is promised in its transaction."""
+    is_long = handler.__annotations__["tx"] is LongTx
+
+    def run(call: Call[Any, Any]) -> Awaitable[Any]:
+        def work(tx: Any, access: Access) -> Any:
+            return call.promise(tx, handler(call, tx, access))
+
+        return call.write(work) if writes else call.long_read(work) if is_long else call.read(work)
+
+    return run

@@ -1,18 +1,21 @@
 """Whether the server is alive and ready, the state of its lanes, and the settings it runs with."""
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Container
+from contextlib import suppress
 from typing import Any, Literal
 
 from msgspec import structs
 
 from carrel.agents import every_agent, may_address
 from carrel.board import backlog
-from carrel.delivery import Injection, injections_of
+from carrel.delivery import Connection, Injection, injections_of
+from carrel.gateway import missing_gateway
 from carrel.journal import feed_is_late
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, iso
 from carrel.kernel.limits import FEED_LATE_SECONDS, GATEWAY_CHECK_SECONDS
-from carrel.monitoring import count_live, stuck_lanes
+from carrel.monitoring import count_live, count_unreachable, stuck_lanes
 from carrel.search import Mode, index_lag
 from carrel.storage import Tx, applied_schema, migrations
 from carrel.surfaces.api.endpoint import OPEN, OWNER, Call, NoQuery, Out, Reply, endpoint
@@ -70,12 +73,16 @@ class ClassifierBacklog(Out, frozen=True, kw_only=True):
 
 
 class GatewayState(Out, frozen=True, kw_only=True):
-    """A gateway: since when it is as it is and, for people, what is wrong with it."""
+    """A gateway: since when it is as it is, how many runs wait for it and, for people, what is wrong with it.
+
+    One without a `kind` is not in the settings, although agents of this account name it.
+    """
 
     name: str
     kind: str
     status: Literal["ok", "degraded", "failed"]
     since: str
+    waiting_runs: int = 0
     last_error: str | None = None
 
 
@@ -98,6 +105,8 @@ class Health(Out, frozen=True, kw_only=True):
     index: IndexState
     context_injection: list[Injection]
     classifier: ClassifierBacklog
+    # For people: why nothing can be written.
+    storage_error: str | None
 
 
 class SettingShown(Out, frozen=True, kw_only=True):
@@ -110,19 +119,24 @@ class SettingShown(Out, frozen=True, kw_only=True):
 
 
 class SettingsShown(Out, frozen=True, kw_only=True):
-    """Every setting."""
+    """Every setting, and the file that they are read from, which need not exist."""
 
+    file: str
     settings: list[SettingShown]
 
 
 class Readiness:
-    """Checks every part of the server; the gateways at most every few seconds, once for all who ask meanwhile."""
+    """Checks every part of the server.
+
+    The gateways are checked at most every few seconds, once for all who ask meanwhile, and when others are configured.
+    """
 
     def __init__(self, house: House, clock: Clock) -> None:
         self._house = house
         self._clock = clock
         self._gateways: dict[str, GatewayState] = {}
         self._gateways_again_at = 0
+        self._checked: dict[str, Connection] = {}
         self._schema = migrations()[-1].number
         self._checking = asyncio.Lock()
 
@@ -146,7 +160,11 @@ class Readiness:
             migrated, feed = await self._house.db.read(self._look)
         except Exception:  # boundary: whatever is wrong with the database, the answer is that it failed
             return "failed", "failed", "failed"
-        return "ok", migrated, feed
+        if self._house.db.write_error is not None:
+            # A server that is not ready may get no other request that would show that writing is possible again.
+            with suppress(Refusal):
+                await self._house.db.write(lambda tx: tx.tick())
+        return "ok" if self._house.db.write_error is None else "failed", migrated, feed
 
     def _look(self, tx: Tx) -> tuple[Level, Level]:
         applied = applied_schema(tx, self._house.db.engine)
@@ -157,7 +175,9 @@ class Readiness:
     async def gateways(self) -> list[GatewayState]:
         """Return the state of each gateway, by name."""
         async with self._checking:
-            if self._clock.now_ms() >= self._gateways_again_at:
+            configured = dict(self._house.connections)
+            if self._clock.now_ms() >= self._gateways_again_at or configured != self._checked:
+                self._checked = configured
                 # Counted from the start of a check, so that nobody causes more of them by hanging up.
                 self._gateways_again_at = self._clock.now_ms() + GATEWAY_CHECK_SECONDS * MS_PER_SECOND
                 troubles = await self._house.configuration.troubles()
@@ -201,10 +221,16 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
     """Get the state of the server and of the lanes that the caller may see."""
     ready = await _readiness(call).check()
     lanes, waiting = await call.read(_counts)
-    gateways = await _readiness(call).gateways()
+    configured = call.house.connections
+    gateways = [
+        *await _readiness(call).gateways(),
+        *await call.read(lambda tx, access: _missing_gateways(tx, access, configured)),
+    ]
     if not call.access.is_person:
         # An error may name the address of a gateway, which agents need not know.
         gateways = [structs.replace(one, last_error=None) for one in gateways]
+    waiting_runs = await call.read(count_unreachable)
+    gateways = [structs.replace(one, waiting_runs=waiting_runs.get(one.name, 0)) for one in gateways]
     lag = await call.read(index_lag)
     index = IndexState(lag_seconds=lag.seconds, pending=lag.pending, mode=call.house.search.mode)
     waits = await call.read(backlog)
@@ -217,12 +243,27 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
         index=index,
         context_injection=await call.read(_injections),
         classifier=ClassifierBacklog(pending=waits.pending, oldest_pending_seconds=waits.oldest_seconds),
+        storage_error=call.house.db.write_error if call.access.is_person else None,
     )
 
 
 def _injections(tx: Tx, access: Access) -> list[Injection]:
     """Whether contexts still reach the agents that the caller may address."""
     return injections_of(tx, access, [agent.id for agent in every_agent(tx, access) if may_address(access, agent.id)])
+
+
+def _missing_gateways(tx: Tx, access: Access, configured: Container[str]) -> list[GatewayState]:
+    """The gateways that agents of the caller's view name and the settings do not have."""
+    users: defaultdict[str, list[str]] = defaultdict(list)
+    for agent in every_agent(tx, access):
+        if agent.enabled and may_address(access, agent.id) and agent.gateway_among(configured) not in configured:
+            users[agent.profile.gateway].append(agent.id)
+    return [
+        GatewayState(
+            name=name, kind="", status="failed", since=iso(tx.now) or "", last_error=missing_gateway(name, ids)
+        )
+        for name, ids in sorted(users.items())
+    ]
 
 
 def _counts(tx: Tx, access: Access) -> tuple[LaneCounts, WaitingCounts]:
@@ -245,10 +286,11 @@ async def show_settings(call: Call[None, NoQuery]) -> SettingsShown:
     """List the settings of this server and where each comes from."""
     require_operator(call.access)
     return SettingsShown(
+        file=call.house.configuration.file(),
         settings=[
             SettingShown(name=row.name, value=row.value, default=row.default, source=row.source)
             for row in call.house.configuration.rows()
-        ]
+        ],
     )
 
 

@@ -1,38 +1,35 @@
 """Hooks for other programs: hand something to an agent, wake it in its main lane, and events of Claude Code."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
-
-from msgspec import Meta
+from typing import Any
 
 from carrel.board import ClaudeEvent, is_unrecorded, record, require_hooks, run_hook, wake
 from carrel.context import AROUND_CHARS, ContextLimits, ContextRequest, injected
 from carrel.journal import clean
-from carrel.kernel import PEOPLE, Access, Kind, Refusal
-from carrel.kernel.limits import NAME_CHARS_MAX
+from carrel.kernel import PEOPLE, Access, Kind, Refusal, clip
+from carrel.kernel.limits import MESSAGE_CHARS_MAX
 from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
-from carrel.surfaces.api.fields import Reference, Text
+from carrel.surfaces.api.fields import Name, Reference, Text
 
 _PROGRAMS: tuple[Kind, ...] = (*PEOPLE, "client")
-Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
 
 
 class HookMessage(In, frozen=True, kw_only=True):
     """A message to an agent; `sessionKey` only where the settings allow it. `name` labels the run."""
 
     message: Text
-    agent_id: Words | None = None
+    agent_id: Name | None = None
     session_key: Reference | None = None
-    name: Words | None = None
+    name: Name | None = None
 
 
 class WakeText(In, frozen=True, kw_only=True):
     """A text for an agent's main lane."""
 
     text: Text
-    agent_id: Words | None = None
+    agent_id: Name | None = None
 
 
 class HookOutput(Out, frozen=True, kw_only=True):
@@ -55,15 +52,7 @@ class HookAccepted(Out, frozen=True, kw_only=True):
     session_key: str
 
 
-@endpoint(
-    "POST",
-    "/api/hooks/agent",
-    answers={202: HookAccepted},
-    who=_PROGRAMS,
-    body=HookMessage,
-    creates=True,
-    tool="sessions_send",
-)
+@endpoint("POST", "/api/hooks/agent", answers={202: HookAccepted}, who=_PROGRAMS, body=HookMessage, creates=True)
 async def hook_agent(call: Call[HookMessage, NoQuery]) -> HookAccepted:
     """Hand a message to an agent, in a session of its own unless the settings let programs name one."""
     new, house = call.body, call.house
@@ -77,15 +66,7 @@ async def hook_agent(call: Call[HookMessage, NoQuery]) -> HookAccepted:
     return await _accepted(call, send)
 
 
-@endpoint(
-    "POST",
-    "/api/hooks/wake",
-    answers={202: HookAccepted},
-    who=_PROGRAMS,
-    body=WakeText,
-    creates=True,
-    tool="sessions_send",
-)
+@endpoint("POST", "/api/hooks/wake", answers={202: HookAccepted}, who=_PROGRAMS, body=WakeText, creates=True)
 async def hook_wake(call: Call[WakeText, NoQuery]) -> HookAccepted:
     """Wake an agent in its main lane with a text."""
     try:
@@ -131,7 +112,7 @@ async def _context(call: Call[ClaudeEvent, NoQuery]) -> str:
         return ""
     request = ContextRequest(
         reference=call.body.session,
-        question=clean(call.body.prompt),
+        question=clean(clip(call.body.prompt, MESSAGE_CHARS_MAX)),
         mode=settings.mode,
         limits=ContextLimits(max_chars=settings.max_chars - AROUND_CHARS),
     )

@@ -36,55 +36,30 @@ from carrel.kernel.limits import (
     LOG_ROWS_DEFAULT,
     LOG_ROWS_MAX,
     LOG_SUMMARY_CHARS_MAX,
-    MESSAGE_CHARS_MAX,
     NAME_CHARS_MAX,
-    SESSION_REFERENCE_CHARS_MAX,
 )
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_moment
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
-from carrel.surfaces.api.fields import Cursor, Moment
-from carrel.surfaces.http.described import NO_NUL, SOME_TEXT
+from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Page, Reply, endpoint, one, page_of
+from carrel.surfaces.api.fields import AnySession, Cursor, Moment, Name, Text, values_of
+from carrel.surfaces.api.scope import SpaceNames, names_in
+from carrel.surfaces.http.house import House
 
-Content = Annotated[str, Meta(extra_json_schema={"maxLength": MESSAGE_CHARS_MAX, "pattern": SOME_TEXT})]
-Summary = Annotated[str, Meta(extra_json_schema={"maxLength": LOG_SUMMARY_CHARS_MAX, "pattern": NO_NUL})]
-Raw = Annotated[str, Meta(extra_json_schema={"maxLength": LOG_RAW_CHARS_MAX, "pattern": NO_NUL})]
+Summary = Annotated[str, Meta(extra_json_schema={"maxLength": LOG_SUMMARY_CHARS_MAX})]
+Raw = Annotated[str, Meta(extra_json_schema={"maxLength": LOG_RAW_CHARS_MAX})]
 ClientId = Annotated[str, Meta(pattern=f"^{Grammar.CLIENT_ID}$")]
 
 
-def _up_to(chars_max: int) -> Meta:
-    return Meta(min_length=1, max_length=chars_max, extra_json_schema={"pattern": NO_NUL})
-
-
-Name = Annotated[str, _up_to(NAME_CHARS_MAX)]
-SessionText = Annotated[str, _up_to(SESSION_REFERENCE_CHARS_MAX)]
-Key = Annotated[str, _up_to(IDEMPOTENCY_KEY_CHARS_MAX)]
+Key = Annotated[str, Meta(min_length=1, max_length=IDEMPOTENCY_KEY_CHARS_MAX)]
 Files = Annotated[tuple[Name, ...], Meta(extra_json_schema={"maxItems": ATTACHMENTS_MAX})]
 # Several ids with commas between them.
-Names = Annotated[str, _up_to(LOG_RELATED_MAX * NAME_CHARS_MAX)]
-
-
-class SourceBody(In, frozen=True, kw_only=True):
-    """Where something was said, in the words of the program that sends it."""
-
-    channel: Name | None = None
-    session_key: SessionText | None = None
-    message_id: SessionText | None = None
-    request_id: SessionText | None = None
-    conversation_id: SessionText | None = None
-    thread_id: Name | None = None
-    channel_id: Name | None = None
-    board_scope_topic_id: Name | None = None
-    board_scope_task_id: Name | None = None
-    board_scope_space_id: Name | None = None
-    board_scope_kind: Name | None = None
-    board_scope_lock: bool | None = None
+Names = Annotated[str, Meta(min_length=1, max_length=LOG_RELATED_MAX * NAME_CHARS_MAX)]
 
 
 class NoteBody(In, frozen=True, kw_only=True):
     """A new note."""
 
-    content: Content
+    content: Text
     id: ClientId | None = None
     summary: Summary | None = None
     raw: Raw | None = None
@@ -94,7 +69,7 @@ class NoteBody(In, frozen=True, kw_only=True):
     related_log_id: Name | None = None
     agent_id: Name | None = None
     agent_label: Name | None = None
-    source: SourceBody | None = None
+    source: LogSource | None = None
     idempotency_key: Key | None = None
     created_at: Moment | None = None
     attachment_ids: Files = ()
@@ -116,7 +91,7 @@ class IngestBody(NoteBody, frozen=True, kw_only=True):
     """One entry to be stored soon, as it is sent to the log, or several in `entries`."""
 
     type: LogType | None = None
-    content: Content | None = None  # type: ignore[assignment]
+    content: Text | None = None  # type: ignore[assignment]
     entries: Annotated[tuple[LogBody, ...], Meta(min_length=1, max_length=INGEST_ENTRIES_MAX)] | None = None
 
 
@@ -126,7 +101,7 @@ class LogPatch(In, frozen=True, kw_only=True):
     topic_id: Name | UnsetType | None = UNSET
     task_id: Name | UnsetType | None = UNSET
     space_id: Name | UnsetType = UNSET
-    content: Content | UnsetType = UNSET
+    content: Text | UnsetType = UNSET
     summary: Summary | UnsetType | None = UNSET
     classification_status: Classification | UnsetType = UNSET
 
@@ -142,12 +117,12 @@ class NotesQuery(RawQuery, frozen=True, kw_only=True):
 
     topic_id: Name | None = None
     task_id: Name | None = None
-    session_key: SessionText | None = None
+    session_key: AnySession | None = None
     run_id: Name | None = None
     related_log_id: Names | None = None
     classification_status: Classification | None = None
     space_id: Name | None = None
-    allowed_space_ids: Names | None = None
+    allowed_space_ids: SpaceNames | None = None
     limit: int | None = None
     cursor: Cursor | None = None
 
@@ -158,17 +133,13 @@ class LogQuery(NotesQuery, frozen=True, kw_only=True):
     type: LogType | None = None
 
 
-class LogList(Out, frozen=True, kw_only=True):
-    """A page of entries, newest first."""
+class KnownLog(Out, frozen=True, kw_only=True, omit_defaults=True):
+    """An entry that was stored before (`duplicate`), with its `id` alone where the caller may not read it.
 
-    logs: list[LogShape]
-    next_cursor: str | None
+    `ignored` says that its session is not recorded.
+    """
 
-
-class OneLog(Out, frozen=True, kw_only=True, omit_defaults=True):
-    """One entry; `duplicate` says that it was stored before, `ignored` that its session is not recorded."""
-
-    log: LogShape | None
+    log: dict[str, Any] | None
     duplicate: bool = False
     ignored: bool = False
 
@@ -180,35 +151,34 @@ class Accepted(Out, frozen=True, kw_only=True):
     ingest_ids: list[str]
 
 
-@endpoint("GET", "/api/log", answers={200: LogList}, query=LogQuery)
-async def list_log(call: Call[None, LogQuery]) -> LogList:
+@endpoint("GET", "/api/log", answers={200: page_of("logs", LogShape)}, query=LogQuery)
+def list_log(call: Call[None, LogQuery], tx: LongTx, access: Access) -> Page[LogShape]:
     """List the entries that the caller may see, newest first."""
-    return await _listed(call, call.query.type)
+    return _listed(call.query, call.query.type, tx, access)
 
 
-@endpoint("GET", "/api/notes", answers={200: LogList}, query=NotesQuery)
-async def list_notes(call: Call[None, NotesQuery]) -> LogList:
+@endpoint("GET", "/api/notes", answers={200: page_of("logs", LogShape)}, query=NotesQuery)
+def list_notes(call: Call[None, NotesQuery], tx: LongTx, access: Access) -> Page[LogShape]:
     """List the notes that the caller may see, newest first."""
-    return await _listed(call, "note")
+    return _listed(call.query, "note", tx, access)
 
 
-async def _listed(call: Call[None, Any], kind: str | None) -> LogList:
-    query, limit = call.query, clamp(call.query.limit, LOG_ROWS_DEFAULT, LOG_ROWS_MAX)
-    position = read_cursor(query.cursor, tuple[int])
+def _listed(query: NotesQuery, kind: str | None, tx: LongTx, access: Access) -> Page[LogShape]:
+    limit, position = clamp(query.limit, LOG_ROWS_DEFAULT, LOG_ROWS_MAX), read_cursor(query.cursor, tuple[int])
+    wanted = _filter(tx, access, query, kind)
 
-    def work(tx: LongTx, access: Access) -> LogList:
-        wanted = _filter(tx, access, query, kind)
-        found = list_entries(tx, access, wanted, before=position[0] if position else None, limit=limit + 1)
-        page, following = cut(found, limit, lambda entry: (entry.seq,))
-        return LogList(logs=log_shapes(tx, access, page, raw=query.include_raw), next_cursor=following)
+    def read(at: tuple[int, ...] | None, most: int) -> list[LogShape]:
+        found = list_entries(tx, access, wanted, before=at[0] if at else None, limit=most)
+        return log_shapes(tx, access, found, raw=query.include_raw)
 
-    return await call.long_read(work)
+    return Page(*read_page(read, position, limit, lambda log: (log.seq,)))
 
 
 def _filter(tx: Tx, access: Access, query: NotesQuery, kind: str | None) -> LogFilter:
     key, session_id = (None, None) if query.session_key is None else named_session(tx, access, query.session_key)
-    related = _names("relatedLogId", query.related_log_id)
-    allowed = None if query.allowed_space_ids is None else _names("allowedSpaceIds", query.allowed_space_ids)
+    related = names_in("relatedLogId", query.related_log_id, LOG_RELATED_MAX)
+    spaces = query.allowed_space_ids
+    allowed = None if spaces is None else names_in("allowedSpaceIds", spaces)
     scope = effective_spaces(tx, access, space_id=query.space_id, allowed_ids=allowed)
     return LogFilter(
         topic_id=query.topic_id,
@@ -224,48 +194,32 @@ def _filter(tx: Tx, access: Access, query: NotesQuery, kind: str | None) -> LogF
     )
 
 
-def _names(field: str, text: str | None) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(name.strip() for name in (text or "").split(",") if name.strip()))
-    if len(names) > LOG_RELATED_MAX:
-        raise invalid(field, f"{field} has at most {LOG_RELATED_MAX} ids.")
-    return names
-
-
-@endpoint("POST", "/api/log", answers={201: OneLog, 200: OneLog}, body=LogBody, creates=True)
-async def send_log(call: Call[LogBody, NoQuery]) -> Reply:
+@endpoint("POST", "/api/log", answers={201: one("log", LogShape), 200: KnownLog}, body=LogBody, creates=True)
+def send_log(call: Call[LogBody, NoQuery], tx: Tx, access: Access) -> Reply:
     """Store an entry; one that was sent before is answered with the stored one."""
-    return await _sent(call, call.body)
+    return _sent(call.house, _new_log(call.body), tx, access)
 
 
-@endpoint("POST", "/api/notes", answers={201: OneLog, 200: OneLog}, body=NotesBody, creates=True)
-async def send_note(call: Call[NotesBody, NoQuery]) -> Reply:
+@endpoint("POST", "/api/notes", answers={201: one("log", LogShape), 200: KnownLog}, body=NotesBody, creates=True)
+def send_note(call: Call[NotesBody, NoQuery], tx: Tx, access: Access) -> Reply:
     """Store a note."""
-    return await _sent(call, call.body)
+    return _sent(call.house, _new_log(call.body), tx, access)
 
 
-async def _sent(call: Call[Any, NoQuery], body: LogBody | NotesBody) -> Reply:
-    log = _new_log(body)
-
-    def work(tx: Tx, access: Access) -> Reply:
-        if is_unrecorded(log, call.house.settings.intake):
-            return call.promise(tx, Reply(200, OneLog(log=None, ignored=True)))
-        entry, repeated = record(tx, access, log)
-        shown = OneLog(log=log_shapes(tx, access, [entry])[0], duplicate=repeated)
-        return call.promise(tx, Reply(200 if repeated else 201, shown))
-
-    return await call.write(work)
+def _sent(house: House, log: NewLog, tx: Tx, access: Access) -> Reply:
+    if is_unrecorded(log, house.settings.intake):
+        return Reply(200, KnownLog(log=None, ignored=True))
+    recorded = record(tx, access, log)
+    stored = recorded.shown(tx, access)
+    return Reply(200, KnownLog(log=stored, duplicate=True)) if recorded.is_duplicate else Reply(201, stored)
 
 
 @endpoint("POST", "/api/ingest", answers={202: Accepted}, body=IngestBody, creates=True)
-async def ingest(call: Call[IngestBody, NoQuery]) -> Accepted:
+def ingest(call: Call[IngestBody, NoQuery], tx: Tx, access: Access) -> Accepted:
     """Accept one or more entries, all or none, and store them soon after, in their order."""
     logs = [_new_log(body) for body in _several(call.body)]
-
-    def work(tx: Tx, access: Access) -> Accepted:
-        ids = accept(tx, access, logs, call.house.settings.intake)
-        return call.promise(tx, Accepted(accepted=len(ids), ingest_ids=ids))
-
-    return await call.write(work)
+    ids = accept(tx, access, logs, call.house.settings.intake)
+    return Accepted(accepted=len(ids), ingest_ids=ids)
 
 
 def _several(body: IngestBody) -> tuple[LogBody, ...]:
@@ -283,39 +237,27 @@ def _fields(body: IngestBody) -> list[tuple[object, object]]:
 
 
 def _new_log(body: LogBody | NotesBody) -> NewLog:
-    fields = structs.asdict(body)
-    moment, source = fields.pop("created_at"), fields.pop("source")
-    return NewLog(
-        **fields | {"related_id": fields.pop("related_log_id")},
-        created_at=None if moment is None else read_moment("createdAt", moment),
-        source=LogSource() if source is None else LogSource(**structs.asdict(source)),
-    )
+    fields = values_of(body)
+    fields["source"] = fields["source"] or LogSource()
+    return NewLog(related_id=fields.pop("related_log_id"), **fields)
 
 
-@endpoint("GET", "/api/log/{id}", answers={200: OneLog}, query=RawQuery)
-async def show_log(call: Call[None, RawQuery]) -> OneLog:
+@endpoint("GET", "/api/log/{id}", answers={200: one("log", LogShape)}, query=RawQuery)
+def show_log(call: Call[None, RawQuery], tx: Tx, access: Access) -> LogShape:
     """Get an entry."""
-
-    def work(tx: Tx, access: Access) -> OneLog:
-        entry = readable_entry(tx, access, call.path("id"))
-        return OneLog(log=log_shapes(tx, access, [entry], raw=call.query.include_raw)[0])
-
-    return await call.read(work)
+    entry = readable_entry(tx, access, call.path("id"))
+    return log_shapes(tx, access, [entry], raw=call.query.include_raw)[0]
 
 
-@endpoint("PATCH", "/api/log/{id}", answers={200: OneLog}, who=PEOPLE, body=LogPatch)
-async def patch_log(call: Call[LogPatch, NoQuery]) -> OneLog:
+@endpoint("PATCH", "/api/log/{id}", answers={200: one("log", LogShape)}, who=PEOPLE, body=LogPatch)
+def patch_log(call: Call[LogPatch, NoQuery], tx: Tx, access: Access) -> LogShape:
     """Change what an entry says, or where it belongs."""
     fields = structs.asdict(call.body)
     change = LogChange(classification=fields.pop("classification_status"), **fields)
-
-    def work(tx: Tx, access: Access) -> OneLog:
-        return OneLog(log=log_shapes(tx, access, [change_entry(tx, access, call.path("id"), change)])[0])
-
-    return await call.write(work)
+    return log_shapes(tx, access, [change_entry(tx, access, call.path("id"), change)])[0]
 
 
 @endpoint("DELETE", "/api/log/{id}", answers={204: None}, who=PEOPLE)
-async def remove_log(call: Call[None, NoQuery]) -> None:
+def remove_log(call: Call[None, NoQuery], tx: Tx, access: Access) -> None:
     """Delete an entry."""
-    await call.write(lambda tx, access: delete_entry(tx, access, call.path("id")))
+    delete_entry(tx, access, call.path("id"))

@@ -2,12 +2,11 @@
 
 from typing import Annotated
 
-from msgspec import UNSET, Meta, UnsetType, structs
+from msgspec import UNSET, Meta, UnsetType
 
 from carrel.delivery import MemoryRead, reads_of_memory
 from carrel.kernel import PEOPLE, Access
 from carrel.kernel.limits import (
-    CLIENT_ID_CHARS_MAX,
     MEMORY_CONTENT_CHARS_MAX,
     MEMORY_FOUND_DEFAULT,
     MEMORY_FOUND_MAX,
@@ -35,21 +34,19 @@ from carrel.memory import (
     recall,
 )
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_moment
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
-from carrel.surfaces.api.fields import Cursor, Moment, Slug
+from carrel.surfaces.api.cursors import clamp, cut, read_cursor
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint, one
+from carrel.surfaces.api.fields import Cursor, Id, Moment, Slug, values_of
 from carrel.surfaces.api.session_ids import SessionId, refused_by_name, required
-from carrel.surfaces.http.described import NO_NUL
+from carrel.surfaces.api.tasks.bodies import at_most, up_to
 from carrel.tools import reader_named, reader_within, visible_memory
 
-Name = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)]
 # The room below checks all of these, with codes and sentences of its own; the document says what it accepts.
 ScopeText = Annotated[str, Meta(extra_json_schema={"pattern": f"^(?:global|{OWN_SCOPE})$"})]
 OwnScope = Annotated[str, Meta(extra_json_schema={"pattern": f"^{OWN_SCOPE}$"})]
-_TAG = {"type": "string", "pattern": NO_NUL, "maxLength": MEMORY_TAG_CHARS_MAX}
 Content = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": MEMORY_CONTENT_CHARS_MAX})]
 Title = Annotated[str, Meta(extra_json_schema={"maxLength": MEMORY_TITLE_CHARS_MAX})]
-Tags = Annotated[tuple[str, ...], Meta(extra_json_schema={"maxItems": MEMORY_TAGS_MAX, "items": _TAG})]
+Tags = Annotated[tuple[Annotated[str, up_to(MEMORY_TAG_CHARS_MAX)], ...], at_most(MEMORY_TAGS_MAX)]
 Reason = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": MEMORY_REASON_CHARS_MAX})]
 Words = Annotated[str, Meta(min_length=1, max_length=MEMORY_QUERY_CHARS_MAX)]
 
@@ -58,8 +55,8 @@ class ChainQuery(In, frozen=True, kw_only=True):
     """Whose memory: that of a session, and of a goal and a task that it works on."""
 
     session_id: SessionId | None = None
-    goal_id: Name | None = None
-    task_id: Name | None = None
+    goal_id: Id | None = None
+    task_id: Id | None = None
 
 
 class MemoryQuery(ChainQuery, frozen=True, kw_only=True):
@@ -89,7 +86,7 @@ class MemoryBody(In, frozen=True, kw_only=True):
     tags: Tags = ()
     agent_id: Slug | None = None
     expires_at: Moment | None = None
-    supersedes: Name | None = None
+    supersedes: Id | None = None
 
 
 class MemoryPatch(In, frozen=True, kw_only=True):
@@ -124,12 +121,6 @@ class FoundMemories(Out, frozen=True, kw_only=True):
     items: list[FoundShape]
 
 
-class OneMemory(Out, frozen=True, kw_only=True):
-    """One memory."""
-
-    item: MemoryShape
-
-
 class PromotedMemory(Out, frozen=True, kw_only=True):
     """The memory that every session knows, and the one it was made from."""
 
@@ -137,116 +128,66 @@ class PromotedMemory(Out, frozen=True, kw_only=True):
     promoted_from: str
 
 
-class MemoryReads(Out, frozen=True, kw_only=True):
-    """The newest runs that were shown a memory."""
-
-    reads: list[MemoryRead]
-
-
 @endpoint("GET", "/api/memory", answers={200: MemoryList}, query=MemoryQuery)
-async def list_memory(call: Call[None, MemoryQuery]) -> MemoryList:
+def list_memory(call: Call[None, MemoryQuery], tx: LongTx, access: Access) -> MemoryList:
     """List the memories of a scope, or of a session with its goal and task, newest first."""
     query, limit = call.query, clamp(call.query.limit)
     position = read_cursor(query.cursor, tuple[str])
-
-    def work(tx: LongTx, access: Access) -> MemoryList:
-        reader = _reader(tx, access, query)
-        before = position[0] if position else None
-        found = memories_listed(tx, access, reader.places(), kind=query.type, before=before, limit=limit + 1)
-        page, following = cut(found, limit, lambda memory: (memory.id,))
-        return MemoryList(
-            chain=[str(scope) for scope in reader.chain],
-            agent_id=reader.agent_id or None,
-            items=[memory_shape(memory) for memory in page],
-            next_cursor=following,
-        )
-
-    return await call.long_read(work)
+    reader = _reader(tx, access, query)
+    before = position[0] if position else None
+    found = memories_listed(tx, access, reader.places(), kind=query.type, before=before, limit=limit + 1)
+    page, following = cut(found, limit, lambda memory: (memory.id,))
+    return MemoryList(
+        chain=[str(scope) for scope in reader.chain],
+        agent_id=reader.agent_id or None,
+        items=[memory_shape(memory) for memory in page],
+        next_cursor=following,
+    )
 
 
 @endpoint("GET", "/api/memory/search", answers={200: FoundMemories}, query=SearchQuery)
-async def search_memory(call: Call[None, SearchQuery]) -> FoundMemories:
+def search_memory(call: Call[None, SearchQuery], tx: LongTx, access: Access) -> FoundMemories:
     """Find the memories of a session, its goal and its task by words, best first."""
     query, limit = call.query, clamp(call.query.limit, MEMORY_FOUND_DEFAULT, MEMORY_FOUND_MAX)
-
-    def work(tx: LongTx, access: Access) -> FoundMemories:
-        reader = _chain(tx, access, query)
-        found = recall(tx, access, reader, query.q, items_max=limit, only_matching=True)
-        best = sorted(found, key=lambda one: -one.score)
-        return FoundMemories(chain=[str(scope) for scope in reader.chain], items=[found_shape(one) for one in best])
-
-    return await call.long_read(work)
+    reader = _chain(tx, access, query)
+    found = recall(tx, access, reader, query.q, items_max=limit, only_matching=True)
+    best = [found_shape(memory) for memory in sorted(found, key=lambda memory: -memory.score)]
+    return FoundMemories(chain=[str(scope) for scope in reader.chain], items=best)
 
 
-@endpoint("POST", "/api/memory", answers={201: OneMemory}, who=PEOPLE, body=MemoryBody, creates=True, tool="memory_add")
-async def keep_memory(call: Call[MemoryBody, NoQuery]) -> OneMemory:
+@endpoint("POST", "/api/memory", answers={201: one("item", MemoryShape)}, who=PEOPLE, body=MemoryBody, creates=True)
+def keep_memory(call: Call[MemoryBody, NoQuery], tx: Tx, access: Access) -> MemoryShape:
     """Keep a memory in a session, a goal or a task; `global` is reached by promoting one."""
-    body = call.body
-    new = NewMemory(
-        type=body.type,
-        content=body.content,
-        title=body.title,
-        tags=body.tags,
-        expires_at=None if body.expires_at is None else read_moment("expiresAt", body.expires_at),
-        supersedes=body.supersedes,
-    )
-
-    def work(tx: Tx, access: Access) -> OneMemory:
-        reader = reader_within(tx, access, body.scope, body.agent_id)
-        memory = keep(tx, access, reader.chain[0], reader.agent_id, new)
-        return call.promise(tx, OneMemory(item=memory_shape(memory)))
-
-    return await call.write(work)
+    new = values_of(call.body)
+    reader = reader_within(tx, access, new.pop("scope"), new.pop("agent_id"))
+    return memory_shape(keep(tx, access, reader.chain[0], reader.agent_id, NewMemory(**new)))
 
 
-@endpoint("PATCH", "/api/memory/{id}", answers={200: OneMemory}, who=PEOPLE, body=MemoryPatch, tool="memory_update")
-async def patch_memory(call: Call[MemoryPatch, NoQuery]) -> OneMemory:
+@endpoint("PATCH", "/api/memory/{id}", answers={200: one("item", MemoryShape)}, who=PEOPLE, body=MemoryPatch)
+def patch_memory(call: Call[MemoryPatch, NoQuery], tx: Tx, access: Access) -> MemoryShape:
     """Change a memory that is not global."""
-    changes = structs.asdict(call.body)
-    if isinstance(call.body.expires_at, str):
-        changes["expires_at"] = read_moment("expiresAt", call.body.expires_at)
-
-    def work(tx: Tx, access: Access) -> OneMemory:
-        memory = visible_memory(tx, access, call.path("id"), hold=True)
-        return OneMemory(item=memory_shape(change(tx, access, memory, MemoryChange(**changes))))
-
-    return await call.write(work)
+    changes = MemoryChange(**values_of(call.body))
+    return memory_shape(change(tx, access, visible_memory(tx, access, call.path("id"), hold=True), changes))
 
 
-@endpoint("DELETE", "/api/memory/{id}", answers={204: None}, who=PEOPLE, tool="memory_forget")
-async def forget_memory(call: Call[None, NoQuery]) -> None:
+@endpoint("DELETE", "/api/memory/{id}", answers={204: None}, who=PEOPLE)
+def forget_memory(call: Call[None, NoQuery], tx: Tx, access: Access) -> None:
     """Forget a memory, global ones included."""
-
-    def work(tx: Tx, access: Access) -> None:
-        forget(tx, access, visible_memory(tx, access, call.path("id"), hold=True))
-
-    await call.write(work)
+    forget(tx, access, visible_memory(tx, access, call.path("id"), hold=True))
 
 
-@endpoint(
-    "POST", "/api/memory/{id}/promote", answers={201: PromotedMemory}, who=PEOPLE, body=PromoteBody, creates=True,
-    tool="memory_promote",
-)  # fmt: skip
-async def promote_memory(call: Call[PromoteBody, NoQuery]) -> PromotedMemory:
+@endpoint("POST", "/api/memory/{id}/promote", answers={201: PromotedMemory}, who=PEOPLE, body=PromoteBody, creates=True)
+def promote_memory(call: Call[PromoteBody, NoQuery], tx: Tx, access: Access) -> PromotedMemory:
     """Let every session of the account know a memory."""
-
-    def work(tx: Tx, access: Access) -> PromotedMemory:
-        memory = visible_memory(tx, access, call.path("id"))
-        item = memory_shape(promote(tx, access, memory, call.body.reason))
-        return call.promise(tx, PromotedMemory(item=item, promoted_from=memory.id))
-
-    return await call.write(work)
+    memory = visible_memory(tx, access, call.path("id"))
+    item = memory_shape(promote(tx, access, memory, call.body.reason))
+    return PromotedMemory(item=item, promoted_from=memory.id)
 
 
-@endpoint("GET", "/api/memory/{id}/reads", answers={200: MemoryReads})
-async def list_reads(call: Call[None, NoQuery]) -> MemoryReads:
+@endpoint("GET", "/api/memory/{id}/reads", answers={200: one("reads", list[MemoryRead])})
+def list_reads(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[MemoryRead]:
     """List the newest runs that were shown a memory, of sessions that the caller may see."""
-
-    def work(tx: Tx, access: Access) -> MemoryReads:
-        memory = visible_memory(tx, access, call.path("id"))
-        return MemoryReads(reads=reads_of_memory(tx, access, memory.id))
-
-    return await call.read(work)
+    return reads_of_memory(tx, access, visible_memory(tx, access, call.path("id")).id)
 
 
 def _reader(tx: Tx, access: Access, query: MemoryQuery) -> Reader:

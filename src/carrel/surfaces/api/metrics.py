@@ -14,20 +14,12 @@ from msgspec import UNSET, UnsetType
 from starlette.responses import PlainTextResponse
 
 from carrel.board import classifier_gauges
-from carrel.kernel import (
-    DEFAULT_ACCOUNT_SLUG,
-    MS_PER_MINUTE,
-    Access,
-    Clock,
-    Refusal,
-    Sample,
-    iso,
-)
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_MINUTE, Access, Clock, Refusal, Sample, iso
 from carrel.kernel.limits import METRIC_MINUTES_MAX, METRIC_SERIES_MAX
 from carrel.modes import plan_gauges
 from carrel.monitoring import account_metrics, metrics_by_account, server_metrics
 from carrel.storage import Database
-from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint, one
 
 _log = getLogger("carrel.api")
 
@@ -48,12 +40,6 @@ class Metric(Out, frozen=True, kw_only=True):
     count: int | UnsetType = UNSET
 
 
-class MetricsShown(Out, frozen=True, kw_only=True):
-    """Every metric."""
-
-    metrics: list[Metric]
-
-
 class HistoryQuery(In, frozen=True, kw_only=True):
     """Which metrics, and how far back."""
 
@@ -67,12 +53,6 @@ class Series(Out, frozen=True, kw_only=True):
     name: str
     labels: dict[str, str]
     points: list[tuple[str | None, float]]
-
-
-class HistoryShown(Out, frozen=True, kw_only=True):
-    """Metrics over time, one point a minute."""
-
-    series: list[Series]
 
 
 class Recorder:
@@ -126,31 +106,29 @@ async def show_text(call: Call[None, NoQuery]) -> PlainTextResponse:
     return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@endpoint("GET", "/api/metrics", answers={200: MetricsShown}, who=OWNER)
-async def show_metrics(call: Call[None, NoQuery]) -> MetricsShown:
+@endpoint("GET", "/api/metrics", answers={200: one("metrics", list[Metric])}, who=OWNER)
+async def show_metrics(call: Call[None, NoQuery]) -> list[Metric]:
     """List the metrics by their dotted names."""
-    return MetricsShown(
-        metrics=[
-            Metric(
-                name=sample.name,
-                type=sample.type,
-                labels=dict(sample.labels),
-                value=sample.value,
-                count=sample.count if sample.type == "histogram" else UNSET,
-            )
-            for sample in await _samples(call)
-        ]
-    )
+    return [
+        Metric(
+            name=sample.name,
+            type=sample.type,
+            labels=dict(sample.labels),
+            value=sample.value,
+            count=sample.count if sample.type == "histogram" else UNSET,
+        )
+        for sample in await _samples(call)
+    ]
 
 
-@endpoint("GET", "/api/metrics/history", answers={200: HistoryShown}, who=OWNER, query=HistoryQuery)
-async def show_history(call: Call[None, HistoryQuery]) -> HistoryShown:
+@endpoint("GET", "/api/metrics/history", answers={200: one("series", list[Series])}, who=OWNER, query=HistoryQuery)
+async def show_history(call: Call[None, HistoryQuery]) -> list[Series]:
     """List the metrics of the last minutes, one point a minute."""
     recorder: Recorder = call.request.app.state.recorder
     names = {name.strip() for name in call.query.names.split(",") if name.strip()}
     minutes = max(1, min(call.query.minutes, METRIC_MINUTES_MAX))
     whose = "" if _sees_all(call.access) else call.access.account_id
-    return HistoryShown(series=recorder.series(whose, names, minutes))
+    return recorder.series(whose, names, minutes)
 
 
 def _sees_all(access: Access) -> bool:

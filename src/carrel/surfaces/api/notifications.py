@@ -11,8 +11,9 @@ from carrel.notifications import (
 )
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint, one
 from carrel.surfaces.api.fields import Cursor
+from carrel.visibility import seen_notifications
 
 
 class NotificationsQuery(In, frozen=True, kw_only=True):
@@ -31,56 +32,37 @@ class NotificationList(Out, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-class OneNotification(Out, frozen=True, kw_only=True):
-    """One notification."""
-
-    notification: NotificationShape
-
-
-class AllRead(Out, frozen=True, kw_only=True):
-    """How many notifications were marked as read."""
-
-    read: int
-
-
 @endpoint("GET", "/api/notifications", answers={200: NotificationList}, who=PEOPLE, query=NotificationsQuery)
-async def list_notifications(call: Call[None, NotificationsQuery]) -> NotificationList:
+def list_notifications(call: Call[None, NotificationsQuery], tx: Tx, access: Access) -> NotificationList:
     """List the caller's notifications, newest first."""
     limit = clamp(call.query.limit)
     position = read_cursor(call.query.cursor, tuple[str])
-
-    def work(tx: Tx, access: Access) -> NotificationList:
-        before, mailbox = position[0] if position else None, _mailbox(access)
-        found = newest_notifications(tx, access, mailbox, limit=limit + 1, before=before, unread=call.query.unread)
-        page, following = cut(found, limit, lambda notification: (notification.id,))
-        return NotificationList(
-            notifications=[notification.shown() for notification in page],
-            unread_count=count_unread(tx, access, mailbox),
-            next_cursor=following,
-        )
-
-    return await call.read(work)
+    before, mailbox, seen = position[0] if position else None, _mailbox(access), seen_notifications(tx, access)
+    found = newest_notifications(
+        tx, access, mailbox, limit=limit + 1, before=before, unread=call.query.unread, seen=seen
+    )  # fmt: skip
+    page, following = cut(found, limit, lambda notification: (notification.id,))
+    return NotificationList(
+        notifications=[notification.shown() for notification in page],
+        unread_count=count_unread(tx, access, mailbox, seen=seen),
+        next_cursor=following,
+    )
 
 
-@endpoint("POST", "/api/notifications/{id}/read", answers={200: OneNotification}, who=PEOPLE)
-async def mark_as_read(call: Call[None, NoQuery]) -> OneNotification:
+@endpoint("POST", "/api/notifications/{id}/read", answers={200: one("notification", NotificationShape)}, who=PEOPLE)
+def mark_as_read(call: Call[None, NoQuery], tx: Tx, access: Access) -> NotificationShape:
     """Mark a notification as read."""
-
-    def work(tx: Tx, access: Access) -> OneNotification:
-        marked = read_notification(tx, access, _mailbox(access), call.path("id"))
-        return OneNotification(notification=marked.shown())
-
-    return await call.write(work)
+    return read_notification(tx, access, _mailbox(access), call.path("id")).shown()
 
 
-@endpoint("POST", "/api/notifications/read-all", answers={200: AllRead}, who=PEOPLE)
-async def mark_all_as_read(call: Call[None, NoQuery]) -> AllRead:
+@endpoint("POST", "/api/notifications/read-all", answers={200: one("read", int)}, who=PEOPLE)
+async def mark_all_as_read(call: Call[None, NoQuery]) -> int:
     """Mark all of the caller's notifications as read."""
     read, more = 0, True
     while more:
         marked, more = await call.write(lambda tx, access: read_oldest_notifications(tx, access, _mailbox(access)))
         read += marked
-    return AllRead(read=read)
+    return read
 
 
 def _mailbox(access: Access) -> str:

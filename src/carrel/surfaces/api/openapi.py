@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from carrel import __version__
 from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
-from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN, Call, Endpoint, NoQuery, endpoint
+from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN, Call, Endpoint, Named, NoQuery, endpoint
 from carrel.surfaces.http.described import (
     IDEMPOTENCY_KEY,
     JSON,
@@ -155,10 +155,10 @@ def _described(one: Endpoint) -> Operation:
     return Operation(
         method=one.method,
         path=one.path,
-        name=one.handler.__name__,
+        name=one.name,
         summary=one.summary,
         tag=one.tag,
-        answers=one.answers,
+        answers={at: kind.described if isinstance(kind, Named) else kind for at, kind in one.answers.items()},
         errors=tuple(_errors(one)),
         media=(one.media,),
         query=one.query,

@@ -8,24 +8,17 @@ from carrel.agents import agent_by_slug
 from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of
 from carrel.exchanges import redeliver
 from carrel.kernel import PEOPLE, Access, Code, Envelope, Message, Provenance, Refusal, invalid
-from carrel.kernel.limits import (
-    NAME_CHARS_MAX,
-    RUN_TIMEOUT_SECONDS_MAX,
-    STOP_SECONDS_MAX,
-    WAIT_SECONDS_DEFAULT,
-    WAIT_SECONDS_MAX,
-)
+from carrel.kernel.limits import RUN_TIMEOUT_SECONDS_MAX, STOP_SECONDS_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX
 from carrel.monitoring import RunFilter, WaitsFor, Why, explain, runs_newest_first, visible_run
 from carrel.runs import Run, answer, cancel, deliver, retry
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
-from carrel.surfaces.api.fields import Cursor, Reference, Text
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Page, endpoint, one, page_of
+from carrel.surfaces.api.fields import Cursor, Name, Reference, Text
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
 from carrel.work import tasks_planned
 
-Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
 TaskId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")]
 State = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
 
@@ -34,7 +27,7 @@ class NewRun(In, frozen=True, kw_only=True):
     """A message to an agent: in a session, for a Task, or in the agent's main lane."""
 
     message: Text
-    agent_id: Words | None = None
+    agent_id: Name | None = None
     session_key: Reference | None = None
     task_id: TaskId | None = None
     timeout_seconds: Annotated[int, Meta(ge=0, le=RUN_TIMEOUT_SECONDS_MAX)] = 0
@@ -52,28 +45,15 @@ class RunsQuery(In, frozen=True, kw_only=True):
     """Which runs to list."""
 
     session_key: Reference | None = None
-    agent_id: Words | None = None
-    task_id: Words | None = None
-    goal_id: Words | None = None
-    auto_run_id: Words | None = None
+    agent_id: Name | None = None
+    task_id: Name | None = None
+    goal_id: Name | None = None
+    auto_run_id: Name | None = None
     state: State | None = None
     waiting_for: WaitsFor | None = None
-    provenance: Words | None = None
+    provenance: Name | None = None
     limit: int | None = None
     cursor: Cursor | None = None
-
-
-class RunList(Out, frozen=True, kw_only=True):
-    """A page of runs, newest first."""
-
-    runs: list[RunShape]
-    next_cursor: str | None
-
-
-class OneRun(Out, frozen=True, kw_only=True):
-    """One run."""
-
-    run: RunShape
 
 
 class WaitQuery(In, frozen=True, kw_only=True):
@@ -105,48 +85,34 @@ class ReceiptQuery(In, frozen=True, kw_only=True):
 class CompareQuery(In, frozen=True, kw_only=True, rename={"other": "with"}):
     """The run to compare with."""
 
-    other: Words
+    other: Name
 
 
-@endpoint("POST", "/api/runs", answers={202: Accepted}, who=PEOPLE, body=NewRun, creates=True, tool="sessions_send")
-async def start_run(call: Call[NewRun, NoQuery]) -> Accepted:
+@endpoint("POST", "/api/runs", answers={202: Accepted}, who=PEOPLE, body=NewRun, creates=True)
+def start_run(call: Call[NewRun, NoQuery], tx: Tx, access: Access) -> Accepted:
     """Send a message to an agent; it is stored before this returns, and its run starts when the lane is free."""
     call.house.refuse_when_draining()
     new = call.body
     if new.agent_id is not None and new.session_key is not None:
         raise invalid("agentId", "Send agentId or sessionKey, not both: a session belongs to one agent.")
-
-    def work(tx: Tx, access: Access) -> Accepted:
-        task_scoped = call.house.settings.sessions.task_scoped
-        key = lane_for_work(
-            tx, access, agent=new.agent_id, reference=new.session_key, task_id=new.task_id, task_scoped=task_scoped
-        )
-        message = Message(text=new.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
-        envelope = Envelope(key=key, message=message, task_id=new.task_id, timeout_seconds=new.timeout_seconds)
-        run = deliver(tx, access, envelope, call.house.rules)
-        return call.promise(tx, Accepted(run_id=run.id, status="accepted", session_key=run.key))
-
-    return await call.write(work)
+    task_scoped = call.house.settings.sessions.task_scoped
+    key = lane_for_work(
+        tx, access, agent=new.agent_id, reference=new.session_key, task_id=new.task_id, task_scoped=task_scoped
+    )
+    message = Message(text=new.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
+    envelope = Envelope(key=key, message=message, task_id=new.task_id, timeout_seconds=new.timeout_seconds)
+    run = deliver(tx, access, envelope, call.house.rules)
+    return Accepted(run_id=run.id, status="accepted", session_key=run.key)
 
 
-@endpoint("GET", "/api/runs", answers={200: RunList}, query=RunsQuery)
-async def list_runs(call: Call[None, RunsQuery]) -> RunList:
+@endpoint("GET", "/api/runs", answers={200: page_of("runs", RunShape)}, query=RunsQuery)
+def list_runs(call: Call[None, RunsQuery], tx: Tx, access: Access) -> Page[RunShape]:
     """List the runs that the caller may see, newest first."""
-    query = call.query
-    limit = clamp(query.limit)
-    before = read_cursor(query.cursor, tuple[str])
-
-    def work(tx: Tx, access: Access) -> RunList:
-        filters = _filter(tx, access, query)
-        found = (
-            []
-            if filters is None
-            else runs_newest_first(tx, access, filters, before=before[0] if before else None, limit=limit + 1)
-        )
-        page, following = cut(found, limit, lambda run: (run.id,))
-        return RunList(runs=run_shapes(tx, access, page), next_cursor=following)
-
-    return await call.read(work)
+    limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
+    filters, before = _filter(tx, access, call.query), position[0] if position else None
+    found = [] if filters is None else runs_newest_first(tx, access, filters, before=before, limit=limit + 1)
+    page, following = cut(found, limit, lambda run: (run.id,))
+    return Page(run_shapes(tx, access, page), following)
 
 
 def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
@@ -168,12 +134,10 @@ def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
     )
 
 
-@endpoint("GET", "/api/runs/{id}", answers={200: OneRun})
-async def read_run(call: Call[None, NoQuery]) -> OneRun:
+@endpoint("GET", "/api/runs/{id}", answers={200: one("run", RunShape)})
+def read_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
     """Get a run."""
-    return await call.read(
-        lambda tx, access: OneRun(run=run_shape(tx, access, visible_run(tx, access, call.path("id"))))
-    )
+    return run_shape(tx, access, visible_run(tx, access, call.path("id")))
 
 
 @endpoint("GET", "/api/runs/{id}/wait", answers={200: Waited}, query=WaitQuery)
@@ -184,8 +148,8 @@ async def wait_for_run(call: Call[None, WaitQuery]) -> Waited:
     return waited(await call.house.wait_for_run(call.access, run.id, seconds))
 
 
-@endpoint("POST", "/api/runs/{id}/cancel", answers={200: OneRun}, who=PEOPLE)
-async def cancel_run(call: Call[None, NoQuery]) -> OneRun:
+@endpoint("POST", "/api/runs/{id}/cancel", answers={200: one("run", RunShape)}, who=PEOPLE)
+async def cancel_run(call: Call[None, NoQuery]) -> RunShape:
     """Cancel a run; a running one gets a few seconds to stop."""
 
     def work(tx: Tx, access: Access) -> Run:
@@ -198,69 +162,51 @@ async def cancel_run(call: Call[None, NoQuery]) -> OneRun:
     run = await call.write(work)
     if not run.ended:
         await call.house.wait_for_run(call.access, run.id, STOP_SECONDS_MAX)
-    return await read_run(call)  # type: ignore[no-any-return]
+    return await call.read(lambda tx, access: run_shape(tx, access, visible_run(tx, access, run.id)))
 
 
-@endpoint("POST", "/api/runs/{id}/answer", answers={202: OneRun}, who=PEOPLE, body=Answered)
-async def answer_run(call: Call[Answered, NoQuery]) -> OneRun:
+@endpoint("POST", "/api/runs/{id}/answer", answers={202: one("run", RunShape)}, who=PEOPLE, body=Answered)
+def answer_run(call: Call[Answered, NoQuery], tx: Tx, access: Access) -> RunShape:
     """Answer a waiting run; it continues in its lane."""
     call.house.refuse_when_draining()
-
-    def work(tx: Tx, access: Access) -> OneRun:
-        run = visible_run(tx, access, call.path("id"))
-        text, approved = run.read_answer(call.body.text, call.body.approve)
-        message = Message(text=text, provenance=Provenance(kind="external_user", actor=access.actor_id))
-        return OneRun(run=run_shape(tx, access, answer(tx, access, run.id, message, approved=approved)))
-
-    return await call.write(work)
+    run = visible_run(tx, access, call.path("id"))
+    text, approved = run.read_answer(call.body.text, call.body.approve)
+    message = Message(text=text, provenance=Provenance(kind="external_user", actor=access.actor_id))
+    return run_shape(tx, access, answer(tx, access, run.id, message, approved=approved))
 
 
 @endpoint("GET", "/api/runs/{id}/why", answers={200: Why})
-async def why_run(call: Call[None, NoQuery]) -> Why:
+def why_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> Why:
     """Explain why a run is in its state, and what can be done about it."""
-    return await call.read(lambda tx, access: explain(tx, access, visible_run(tx, access, call.path("id"))))
+    return explain(tx, access, visible_run(tx, access, call.path("id")))
 
 
 @endpoint("POST", "/api/runs/{id}/retry", answers={202: Retried}, who=PEOPLE, creates=True)
-async def retry_run(call: Call[None, NoQuery]) -> Retried:
+def retry_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> Retried:
     """Send a failed run's message again, as a new run in the same lane."""
     call.house.refuse_when_draining()
-
-    def work(tx: Tx, access: Access) -> Retried:
-        failed = visible_run(tx, access, call.path("id"))
-        again = retry(tx, access, failed, call.house.rules)
-        return call.promise(tx, Retried(run_id=again.id, retried_from=failed.id))
-
-    return await call.write(work)
+    failed = visible_run(tx, access, call.path("id"))
+    again = retry(tx, access, failed, call.house.rules)
+    return Retried(run_id=again.id, retried_from=failed.id)
 
 
-@endpoint("POST", "/api/runs/{id}/announce", answers={202: OneRun}, who=PEOPLE)
-async def announce_again(call: Call[None, NoQuery]) -> OneRun:
+@endpoint("POST", "/api/runs/{id}/announce", answers={202: one("run", RunShape)}, who=PEOPLE)
+def announce_again(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
     """Try again to deliver a result that could not be delivered."""
     call.house.refuse_when_draining()
-
-    def work(tx: Tx, access: Access) -> OneRun:
-        run = visible_run(tx, access, call.path("id"))
-        redeliver(tx, access, run)
-        return OneRun(run=run_shape(tx, access, run))
-
-    return await call.write(work)
+    run = visible_run(tx, access, call.path("id"))
+    redeliver(tx, access, run)
+    return run_shape(tx, access, run)
 
 
 @endpoint("GET", "/api/runs/{id}/receipt", answers={200: Receipt}, query=ReceiptQuery)
-async def read_receipt(call: Call[None, ReceiptQuery]) -> Receipt:
+def read_receipt(call: Call[None, ReceiptQuery], tx: LongTx, access: Access) -> Receipt:
     """Get exactly what the agent was shown, step by step."""
-    return await call.long_read(
-        lambda tx, access: receipt_of(tx, access, visible_run(tx, access, call.path("id")), with_body=call.query.body)
-    )
+    return receipt_of(tx, access, visible_run(tx, access, call.path("id")), with_body=call.query.body)
 
 
 @endpoint("GET", "/api/runs/{id}/receipt/compare", answers={200: Comparison}, query=CompareQuery)
-async def compare_with(call: Call[None, CompareQuery]) -> Comparison:
+def compare_with(call: Call[None, CompareQuery], tx: LongTx, access: Access) -> Comparison:
     """Compare what two runs were shown."""
-
-    def work(tx: LongTx, access: Access) -> Comparison:
-        one, other = (visible_run(tx, access, run_id) for run_id in (call.path("id"), call.query.other))
-        return compare_receipts(tx, access, one, other)
-
-    return await call.long_read(work)
+    one, other = (visible_run(tx, access, run_id) for run_id in (call.path("id"), call.query.other))
+    return compare_receipts(tx, access, one, other)

@@ -20,12 +20,11 @@ from carrel.modes import (
     schedule_shape,
     schedules_of,
 )
-from carrel.sessions import find_session
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
-from carrel.surfaces.api.fields import Cursor, Executions, Text
-from carrel.surfaces.api.session_ids import SessionId, refused_by_name, required
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Page, endpoint, one, page_of
+from carrel.surfaces.api.fields import Executions, Text
+from carrel.surfaces.api.session_ids import OfSession, PageOfSession, SessionId, required, session_named
 
 CronText = Annotated[str, Meta(min_length=1, max_length=CRON_CHARS_MAX)]
 Timezone = Annotated[str, Meta(min_length=1, max_length=TIMEZONE_CHARS_MAX)]
@@ -45,43 +44,15 @@ class ScheduleBody(In, frozen=True, kw_only=True):
     max_executions: Executions = -1
 
 
-class SchedulePatch(In, frozen=True, kw_only=True):
+class SchedulePatch(OfSession, frozen=True, kw_only=True):
     """Changes of a schedule; fields left out stay as they are. A session that is named must be the schedule's own."""
 
-    session_id: SessionId | None = None
     message: Text | UnsetType = UNSET
     cron: CronText | UnsetType = UNSET
     timezone: Timezone | UnsetType = UNSET
     isolated: bool | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET
     max_executions: Executions | UnsetType = UNSET
-
-
-class SchedulesQuery(In, frozen=True, kw_only=True):
-    """Which session's schedules, and which page."""
-
-    session_id: SessionId | None = None
-    limit: int | None = None
-    cursor: Cursor | None = None
-
-
-class OfSession(In, frozen=True, kw_only=True):
-    """The session that the schedule must belong to, if one is named."""
-
-    session_id: SessionId | None = None
-
-
-class ScheduleList(Out, frozen=True, kw_only=True):
-    """A page of a session's schedules, oldest first."""
-
-    schedules: list[ScheduleShape]
-    next_cursor: str | None
-
-
-class OneSchedule(Out, frozen=True, kw_only=True):
-    """One schedule."""
-
-    schedule: ScheduleShape
 
 
 class FiredSchedule(Out, frozen=True, kw_only=True):
@@ -91,101 +62,58 @@ class FiredSchedule(Out, frozen=True, kw_only=True):
     run_id: str
 
 
-@endpoint("GET", "/api/schedules", answers={200: ScheduleList}, query=SchedulesQuery)
-async def list_schedules(call: Call[None, SchedulesQuery]) -> ScheduleList:
+@endpoint("GET", "/api/schedules", answers={200: page_of("schedules", ScheduleShape)}, query=PageOfSession)
+def list_schedules(call: Call[None, PageOfSession], tx: Tx, access: Access) -> Page[ScheduleShape]:
     """List the schedules of a session, oldest first."""
-    limit = clamp(call.query.limit)
-    position = read_cursor(call.query.cursor, tuple[str])
-    reference = required(call.query.session_id)
-
-    def work(tx: Tx, access: Access) -> ScheduleList:
-        key = _session(tx, access, reference)
-        found = schedules_of(tx, access, key, after=position[0] if position else "", limit=limit + 1)
-        page, following = cut(found, limit, lambda schedule: (schedule.id,))
-        return ScheduleList(schedules=[schedule_shape(tx, one) for one in page], next_cursor=following)
-
-    return await call.read(work)
+    limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
+    key = str(session_named(tx, access, required(call.query.session_id)))
+    found = schedules_of(tx, access, key, after=position[0] if position else "", limit=limit + 1)
+    page, following = cut(found, limit, lambda schedule: (schedule.id,))
+    return Page([schedule_shape(tx, one) for one in page], following)
 
 
-@endpoint("POST", "/api/schedules", answers={201: OneSchedule}, who=PEOPLE, body=ScheduleBody, creates=True)
-async def create_schedule(call: Call[ScheduleBody, NoQuery]) -> OneSchedule:
+@endpoint(
+    "POST", "/api/schedules", answers={201: one("schedule", ScheduleShape)}, who=PEOPLE, body=ScheduleBody, creates=True
+)
+def create_schedule(call: Call[ScheduleBody, NoQuery], tx: Tx, access: Access) -> ScheduleShape:
     """Schedule a message, or work on a goal or task, in a session by a cron expression."""
-    body = call.body
-    reference = required(body.session_id)
-
-    def work(tx: Tx, access: Access) -> OneSchedule:
-        new = NewSchedule(
-            session=_session(tx, access, reference),
-            type=body.type,
-            message=body.message or "",
-            target_id=body.target_id,
-            cron=body.cron,
-            timezone=body.timezone,
-            isolated=body.isolated,
-            enabled=body.enabled,
-            max_executions=body.max_executions,
-        )
-        return call.promise(tx, OneSchedule(schedule=schedule_shape(tx, make_schedule(tx, access, new))))
-
-    return await call.write(work)
+    new = structs.asdict(call.body)
+    new["session"] = str(session_named(tx, access, required(new.pop("session_id"))))
+    new["message"] = new["message"] or ""
+    return schedule_shape(tx, make_schedule(tx, access, NewSchedule(**new)))
 
 
-@endpoint("GET", "/api/schedules/{id}", answers={200: OneSchedule}, query=OfSession)
-async def show_schedule(call: Call[None, OfSession]) -> OneSchedule:
+@endpoint("GET", "/api/schedules/{id}", answers={200: one("schedule", ScheduleShape)}, query=OfSession)
+def show_schedule(call: Call[None, OfSession], tx: Tx, access: Access) -> ScheduleShape:
     """Get a schedule: when it fires next, and how its last run ended."""
-
-    def work(tx: Tx, access: Access) -> OneSchedule:
-        return OneSchedule(schedule=schedule_shape(tx, _found(tx, access, call.path("id"), call.query.session_id)))
-
-    return await call.read(work)
+    return schedule_shape(tx, _found(tx, access, call.path("id"), call.query.session_id))
 
 
-@endpoint("PATCH", "/api/schedules/{id}", answers={200: OneSchedule}, who=PEOPLE, body=SchedulePatch)
-async def patch_schedule(call: Call[SchedulePatch, NoQuery]) -> OneSchedule:
+@endpoint("PATCH", "/api/schedules/{id}", answers={200: one("schedule", ScheduleShape)}, who=PEOPLE, body=SchedulePatch)
+def patch_schedule(call: Call[SchedulePatch, NoQuery], tx: Tx, access: Access) -> ScheduleShape:
     """Change a schedule; a new expression or time zone, and enabling it, compute the next time from now."""
     changes = structs.asdict(call.body)
-    reference = changes.pop("session_id")
-
-    def work(tx: Tx, access: Access) -> OneSchedule:
-        found = _found(tx, access, call.path("id"), reference)
-        return OneSchedule(
-            schedule=schedule_shape(tx, change_schedule(tx, access, found.id, ScheduleChange(**changes)))
-        )
-
-    return await call.write(work)
+    found = _found(tx, access, call.path("id"), changes.pop("session_id"))
+    return schedule_shape(tx, change_schedule(tx, access, found.id, ScheduleChange(**changes)))
 
 
 @endpoint("DELETE", "/api/schedules/{id}", answers={204: None}, who=PEOPLE, query=OfSession)
-async def delete_schedule(call: Call[None, OfSession]) -> None:
+def delete_schedule(call: Call[None, OfSession], tx: Tx, access: Access) -> None:
     """Delete a schedule; the messages it sent stay."""
-
-    def work(tx: Tx, access: Access) -> None:
-        remove_schedule(tx, access, _found(tx, access, call.path("id"), call.query.session_id).id)
-
-    await call.write(work)
+    remove_schedule(tx, access, _found(tx, access, call.path("id"), call.query.session_id).id)
 
 
 @endpoint("POST", "/api/schedules/{id}/run", answers={202: FiredSchedule}, who=PEOPLE, query=OfSession, creates=True)
-async def run_schedule(call: Call[None, OfSession]) -> FiredSchedule:
+def run_schedule(call: Call[None, OfSession], tx: Tx, access: Access) -> FiredSchedule:
     """Fire a schedule now; its next time stays as it was."""
     call.house.refuse_when_draining()
-
-    def work(tx: Tx, access: Access) -> FiredSchedule:
-        found = _found(tx, access, call.path("id"), call.query.session_id)
-        schedule, run = fire_now(tx, access, found.id, call.house.rules)
-        return call.promise(tx, FiredSchedule(schedule=schedule_shape(tx, schedule), run_id=run.id))
-
-    return await call.write(work)
-
-
-def _session(tx: Tx, access: Access, reference: str) -> str:
-    """Return the key of the session that is meant; `current` is that of the agent or run whose token is used."""
-    with refused_by_name():
-        return str(find_session(tx, access, reference).key)
+    found = _found(tx, access, call.path("id"), call.query.session_id)
+    schedule, run = fire_now(tx, access, found.id, call.house.rules)
+    return FiredSchedule(schedule=schedule_shape(tx, schedule), run_id=run.id)
 
 
 def _found(tx: Tx, access: Access, schedule_id: str, reference: str | None) -> Schedule:
     found = find_schedule(tx, access, schedule_id)
-    if reference is not None and _session(tx, access, reference) != found.key:
+    if reference is not None and session_named(tx, access, reference) != found.session_key:
         raise not_found("schedule")
     return found

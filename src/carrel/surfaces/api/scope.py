@@ -6,27 +6,22 @@ from msgspec import Meta
 
 from carrel.access import SpaceScope, effective_spaces
 from carrel.board import board_key, infer_space
-from carrel.kernel import Access, Refusal
-from carrel.kernel.limits import NAME_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
+from carrel.kernel import Access, Refusal, invalid
+from carrel.kernel.limits import SPACES_PER_ACCOUNT_MAX
 from carrel.sessions import find_session
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import In
-from carrel.surfaces.http.described import NO_NUL
+from carrel.surfaces.api.fields import AnySession, Name
 
-SpaceName = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX, extra_json_schema={"pattern": NO_NUL})]
 # Names with commas between them.
-SpaceNames = Annotated[str, Meta(max_length=100_000, extra_json_schema={"pattern": NO_NUL})]
-# A session of ours or of another program; the latter is only a name here.
-AnySession = Annotated[
-    str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX, extra_json_schema={"pattern": NO_NUL})
-]
+SpaceNames = Annotated[str, Meta(max_length=100_000)]
 
 
 class Scoped(In, frozen=True, kw_only=True):
     """A read of the board: from which space or session it looks, and which spaces it covers at most."""
 
     session_key: AnySession | None = None
-    space_id: SpaceName | None = None
+    space_id: Name | None = None
     allowed_space_ids: SpaceNames | None = None
 
 
@@ -35,13 +30,21 @@ def scope_of(tx: Tx, access: Access, query: Scoped, *, infers: bool = False) -> 
 
     A read that `infers` looks from the space of the session that it names.
     """
-    allowed = tuple(name for part in (query.allowed_space_ids or "").split(",") if (name := part.strip()))
+    allowed = names_in("allowedSpaceIds", query.allowed_space_ids)
     inferred = None
     if infers and query.session_key is not None and query.space_id is None:
         inferred = infer_space(tx, access, _known_key(tx, access, query.session_key))
     if query.space_id is None and inferred is None and not allowed:
         return SpaceScope()
     return effective_spaces(tx, access, space_id=query.space_id, allowed_ids=allowed or None, inferred=inferred)
+
+
+def names_in(field: str, text: str | None, most: int = SPACES_PER_ACCOUNT_MAX) -> tuple[str, ...]:
+    """Return the different names in a parameter, which has commas between them."""
+    names = tuple(dict.fromkeys(name for part in (text or "").split(",") if (name := part.strip())))
+    if len(names) > most:
+        raise invalid(field, f"{field} may name at most {most}; it names {len(names)}.")
+    return names
 
 
 def _known_key(tx: Tx, access: Access, session_key: str) -> str:

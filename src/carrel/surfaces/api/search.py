@@ -6,28 +6,18 @@ from msgspec import Meta
 
 from carrel.board import BoardQuery, SearchShape, board_search, place_of_search, search_shape
 from carrel.kernel import invalid
-from carrel.kernel.limits import (
-    CLIENT_ID_CHARS_MAX,
-    SEARCH_FOUND_DEFAULT,
-    SEARCH_FOUND_MAX,
-    SEARCH_QUERY_CHARS_MAX,
-    SEARCH_SHOWN_CHARS_MAX,
-    SESSION_REFERENCE_CHARS_MAX,
-)
+from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_SHOWN_CHARS_MAX
 from carrel.search import SubjectKind, request_rebuild
 from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
-from carrel.surfaces.http.described import NO_NUL, SOME_TEXT
+from carrel.surfaces.api.fields import AnySession, Id
+from carrel.surfaces.api.scope import SpaceNames, names_in
+from carrel.surfaces.http.described import SOME_TEXT
 
 Kind = Literal["topic", "task", "log", "all"]
 # The room below checks it, with a sentence of its own.
 Words = Annotated[
     str, Meta(extra_json_schema={"minLength": 1, "maxLength": SEARCH_QUERY_CHARS_MAX, "pattern": SOME_TEXT})
-]
-Name = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX, extra_json_schema={"pattern": NO_NUL})]
-# A session of ours or of another program; the latter is only a name here.
-AnySession = Annotated[
-    str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX, extra_json_schema={"pattern": NO_NUL})
 ]
 _SUBJECTS: dict[Kind, SubjectKind | None] = {"topic": "topic", "task": "task", "log": "entry", "all": None}
 
@@ -37,9 +27,9 @@ class SearchParameters(In, frozen=True, kw_only=True):
 
     q: Words
     session_key: AnySession | None = None
-    topic_id: Name | None = None
-    space_id: Name | None = None
-    allowed_space_ids: Annotated[str, Meta(extra_json_schema={"pattern": NO_NUL})] | None = None
+    topic_id: Id | None = None
+    space_id: Id | None = None
+    allowed_space_ids: SpaceNames | None = None
     include_pending: bool = True
     limit_topics: int | None = None
     limit_tasks: int | None = None
@@ -51,7 +41,7 @@ class ReindexBody(In, frozen=True, kw_only=True):
     """What to index anew: everything, all of a kind, or one topic, task or entry with what belongs to it."""
 
     kind: Kind
-    id: Name | None = None
+    id: Id | None = None
 
 
 class Reindexing(Out, frozen=True, kw_only=True):
@@ -71,7 +61,7 @@ async def search_board(call: Call[None, SearchParameters]) -> SearchShape:
             access,
             session_key=asked.session_key,
             space_id=asked.space_id,
-            allowed_ids=_csv(asked.allowed_space_ids),
+            allowed_ids=names_in("allowedSpaceIds", asked.allowed_space_ids) or None,
         )
     )
     limits = {
@@ -94,10 +84,6 @@ async def search_board(call: Call[None, SearchParameters]) -> SearchShape:
     )
     found = await board_search(call.house.db, call.house.search, call.access, query)
     return search_shape(asked.q, scope, found, chars_max=SEARCH_SHOWN_CHARS_MAX)
-
-
-def _csv(text: str | None) -> tuple[str, ...] | None:
-    return tuple(name for part in text.split(",") if (name := part.strip())) or None if text else None
 
 
 @endpoint("POST", "/api/reindex", answers={202: Reindexing}, who=OWNER, body=ReindexBody, tag="search")

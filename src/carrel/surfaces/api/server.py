@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -12,15 +13,15 @@ from starlette.routing import Route
 
 from carrel.kernel import Access, Code, Refusal, invalid, wrong_value
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, BODY_BYTES_MAX, OPEN_BODY_BYTES_MAX, PART_HEADER_BYTES_MAX
-from carrel.surfaces.api.endpoint import Call, Endpoint, Reply
+from carrel.surfaces.api.endpoint import Call, Endpoint, Named, Reply
 from carrel.surfaces.http.bodies import decode_body, read_body
-from carrel.surfaces.http.errors import nothing_here, refusal_response
+from carrel.surfaces.http.errors import nothing_here, refused_in_format
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.idempotency import IdempotentAnswers, Keep, read_key
 from carrel.surfaces.http.identity import WrongTokens, identify, is_local_call, refuse_token_in_query, require_known
 from carrel.surfaces.http.multipart import MULTIPART, read_file
 from carrel.surfaces.http.responder import answer_request
-from carrel.tools import with_view
+from carrel.tools import account_wide, note_refused_read, with_view
 
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
 
@@ -50,6 +51,15 @@ class Server:
 
     async def _serve(self, endpoint: Endpoint, request: Request) -> Response:
         refuse_token_in_query(request)
+        try:
+            return await self._answer(endpoint, request)
+        except Refusal as refusal:
+            access: Access | None = getattr(request.state, "access", None)
+            if access is not None and access.agent_id is not None and endpoint.tool and endpoint.method == "GET":
+                await self._note_refused(endpoint, request, access, refusal)
+            raise
+
+    async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
         access = await self._access(endpoint, request)
         raw, body = await self._body(endpoint, request)
         query = decode_query(request, endpoint.query)
@@ -58,6 +68,20 @@ class Server:
         if key is not None:
             return await self._once(endpoint, call, key, raw)
         return respond(endpoint, await endpoint.handler(call))
+
+    async def _note_refused(self, endpoint: Endpoint, request: Request, access: Access, refused: Refusal) -> None:
+        """Count a read that was refused to an agent; what an owner would have found was hidden from it."""
+        is_hidden = False
+        if refused.code is Code.NOT_FOUND:
+            call: Call[Any, Any] = Call(
+                request, self._house, account_wide(access), None, decode_query(request, endpoint.query)
+            )
+            with suppress(Refusal):
+                await endpoint.handler(call)
+                is_hidden = True
+        await self._house.db.write(
+            lambda tx: note_refused_read(tx, access, endpoint.tool, refused, is_hidden=is_hidden)
+        )
 
     async def _body(self, endpoint: Endpoint, request: Request) -> tuple[bytes, Any]:
         """Return the body as it is compared under an idempotency key, and decoded."""
@@ -80,7 +104,7 @@ class Server:
         if access.agent_id is None:
             return access
         services, writes = self._house.tool_services, endpoint.method != "GET"
-        return await self._house.db.read(lambda tx: with_view(tx, services, access, writes=writes))
+        return await self._house.db.read(lambda tx: with_view(tx, services, access, tool=endpoint.tool, writes=writes))
 
     async def _once(self, endpoint: Endpoint, call: Call[Any, Any], key: str, raw: bytes) -> Response:
         """Return the first answer under an idempotency key."""
@@ -100,7 +124,9 @@ def respond(endpoint: Endpoint, result: object) -> Response:
     reply = result if isinstance(result, Reply) else Reply(next(iter(endpoint.answers)), result)
     if reply.value is None:
         return Response(status_code=reply.status, headers=reply.headers)
-    return Response(msgspec.json.encode(reply.value), reply.status, reply.headers, "application/json")
+    kind = endpoint.answers.get(reply.status)
+    body = kind.body(reply.value) if isinstance(kind, Named) else reply.value
+    return Response(msgspec.json.encode(body), reply.status, reply.headers, "application/json")
 
 
 def decode_query(request: Request, kind: type) -> Any:
@@ -113,7 +139,7 @@ def decode_query(request: Request, kind: type) -> Any:
     try:
         query: Any = msgspec.convert(dict(items), kind, strict=False)
     except msgspec.ValidationError as error:
-        raise wrong_value(error) from error
+        raise wrong_value(error, kind) from error
     # Lenient decoding takes the word null for None; such a parameter must be left out instead.
     empty = next((name for name in names if getattr(query, _attribute(kind, name)) is None), None)
     if empty is not None:
@@ -131,8 +157,7 @@ async def http_error(request: Request, error: Exception) -> Response:
     wrong_method = error.status_code == 405
     message = "This path does not support that method."
     refusal = Refusal(Code.METHOD_NOT_ALLOWED, message) if wrong_method else nothing_here()
-    respond = request.app.state.refusal_formats.get(request.url.path[1:].partition("/")[0])
-    response: Response = respond(refusal) if respond else refusal_response(refusal, request.state.request_id)
+    response = refused_in_format(request.scope, refusal)
     if wrong_method:
         response.headers["Allow"] = (error.headers or {}).get("Allow", "")
     return response

@@ -6,14 +6,31 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from carrel.kernel import Code, Refusal
+from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
+from carrel.sessions import find_session
+from carrel.storage import Tx
+from carrel.surfaces.api.endpoint import In
+from carrel.surfaces.api.fields import Cursor
 from carrel.surfaces.http.described import REFERENCE_SCHEMA
 
 # An empty one is refused as missing.
 SessionId = Annotated[
     str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX, extra_json_schema={**REFERENCE_SCHEMA, "minLength": 1})
 ]
+
+
+class OfSession(In, frozen=True, kw_only=True):
+    """Which session; where something of a session is named, the one that it must belong to, if any."""
+
+    session_id: SessionId | None = None
+
+
+class PageOfSession(OfSession, frozen=True, kw_only=True):
+    """Which page of a session's list."""
+
+    limit: int | None = None
+    cursor: Cursor | None = None
 
 
 def required(reference: str | None) -> str:
@@ -32,3 +49,14 @@ def refused_by_name() -> Iterator[None]:
         if refusal.field == "sessionKey":
             refusal.field = "sessionId"
         raise
+
+
+def session_named(tx: Tx, access: Access, reference: str) -> SessionKey:
+    """Return the key of the session that is meant; `current` is that of the agent or run whose token is used."""
+    with refused_by_name():
+        return find_session(tx, access, reference).key
+
+
+def session_if_named(tx: Tx, access: Access, reference: str | None) -> SessionKey | None:
+    """Return the key of the session that is meant, if any."""
+    return None if reference is None else session_named(tx, access, reference)

@@ -12,7 +12,7 @@ from carrel.goals import links_of_tasks
 from carrel.kernel import Access, Provenance, iso
 from carrel.modes import AutoRun, RunAttributes, RunKind, auto_runs_by_id
 from carrel.monitoring import queue_order
-from carrel.records import AttachmentHead, attachment_heads, tools_called
+from carrel.records import FileShape, attachment_heads, tools_called
 from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Out
@@ -21,22 +21,12 @@ from carrel.work import notices_of
 _usage = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class Attached(Out, frozen=True, kw_only=True):
-    """A file attached to a message."""
-
-    id: str
-    file_name: str
-    mime_type: str
-    size_bytes: int
-    sha256: str
-
-
 class Said(Out, frozen=True, kw_only=True):
     """The message of a run."""
 
     id: str
     text: str
-    attachments: list[Attached]
+    attachments: list[FileShape]
 
 
 class RunError(Out, frozen=True, kw_only=True):
@@ -63,13 +53,17 @@ class Announced(Out, frozen=True, kw_only=True):
 
 
 class LastFault(Out, frozen=True, kw_only=True):
-    """Why the newest attempt failed, and when the next one starts; null once it has."""
+    """Why the newest attempt failed, and when the next one starts; null once it has.
+
+    With `unreachableSince` the gateway did not answer since then: the attempt is not counted, and the run waits for it.
+    """
 
     attempt: int
     code: str
     message: str
     at: str
     next_attempt_at: str | None
+    unreachable_since: str | None
 
 
 class RunShape(Out, frozen=True, kw_only=True):
@@ -155,61 +149,39 @@ def _run_shape(
     channel, rest = key.identity
     attributes = RunAttributes(channel=channel, conversation=rest) if auto is None else auto.attributes(run.task_id)
     retrying = run.state == "queued" and run.attempt > 0
-    return RunShape(
-        id=run.id,
-        agent_id=run.agent_id,
+    return RunShape.of(
+        run,
         session_key=run.key,
-        session_id=run.session_id,
-        generation=run.generation,
         delivery_session_key=f"{run.key}:v{run.generation}" if run.generation else None,
-        state=run.state,  # type: ignore[arg-type]
-        waiting_for=run.waiting_for if run.state == "waiting" else None,  # type: ignore[arg-type]
-        reason=run.reason,
+        waiting_for=run.waiting_for if run.state == "waiting" else None,
         # The note of a waiting run is its question.
         note=run.question if run.state == "waiting" else run.note,
         provenance=run.source(),
         message=_said(tx, access, run, messages[-1] if messages else run.message_id),
         joined_message_ids=messages if len(messages) > 1 else [],
-        reply=run.reply,
         error=RunError(code=run.error_code, message=run.error_message or "") if run.error_code else None,
         task_id=_task_of(run),
         goal_id=None,
         plan_id=None,
-        auto_run_id=run.auto_run_id,
         run_kind=attributes.run_kind,
         attributes=attributes,
-        parent_run_id=run.parent_run_id,
         child_session_key=run.key if key.kind == "subagent" else None,
-        label=run.label,
         attempt=max(1, run.attempt),
-        attempts_max=run.attempts_max,
         next_attempt_at=iso(run.due_at) if retrying else None,
         last_fault=_last_fault(run),
         queue_position=position,
         timeout_seconds=run.timeout_ms // 1000,
         delivery_instruction_profile_version=run.instructions_version,
-        instructions_sha256=run.instructions_sha256,
         tools_called=tools_called(tx, access, run.id) if run.started_at else [],
         usage=_run_usage(run),
         announce=_announced(tx, access, run),
         context=InjectedContext(),
-        created_at=iso(run.created_at) or "",
-        started_at=iso(run.started_at),
-        ended_at=iso(run.ended_at),
     )
 
 
 def _last_fault(run: Run) -> LastFault | None:
     fault = run.last_fault
-    if fault is None:
-        return None
-    return LastFault(
-        attempt=fault.attempt,
-        code=fault.code,
-        message=fault.message,
-        at=iso(fault.at) or "",
-        next_attempt_at=iso(fault.next_attempt_at),
-    )
+    return None if fault is None else LastFault.of(fault)
 
 
 def _announced(tx: Tx, access: Access, run: Run) -> Announced:
@@ -218,19 +190,15 @@ def _announced(tx: Tx, access: Access, run: Run) -> Announced:
     exchange = exchange_after(tx, access, run.id) if announces else None
     if exchange is None:
         return Announced()
+    if not run.ended:
+        # On PostgreSQL the exchange is read at a later moment than the run, and may be ahead of it.
+        return Announced(state="pending")
     return Announced(state="pending" if exchange.state == "open" else exchange.state, attempts=exchange.attempts)
 
 
 def _said(tx: Tx, access: Access, run: Run, message_id: str) -> Said:
     heads = attachment_heads(tx, access, run.attached())
-    return Said(id=message_id, text=run.text, attachments=[attached(head) for head in heads])
-
-
-def attached(head: AttachmentHead) -> Attached:
-    """Return one file."""
-    return Attached(
-        id=head.id, file_name=head.name, mime_type=head.mime_type, size_bytes=head.size_bytes, sha256=head.sha256
-    )
+    return Said(id=message_id, text=run.text, attachments=[head.shown() for head in heads])
 
 
 def _run_usage(run: Run) -> RunUsage:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, structs
 
 from carrel.access import (
     Space,
@@ -17,61 +17,49 @@ from carrel.access import (
     remove_space,
     space_shapes,
 )
-from carrel.kernel import Access
-from carrel.kernel.limits import NAME_CHARS_MAX, SPACE_ID_CHARS_MAX, SPACES_PER_ACCOUNT_MAX
-from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, Reply, endpoint
-from carrel.surfaces.api.scope import SpaceName
-from carrel.surfaces.http.described import NO_NUL, SOME_TEXT
+from carrel.kernel import Access, iso
+from carrel.kernel.limits import NAME_CHARS_MAX, SPACE_ID_CHARS_MAX, SPACE_LIST_ROWS_MAX, SPACES_PER_ACCOUNT_MAX
+from carrel.storage import LongTx, Tx
+from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
+from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, Page, Reply, endpoint, one, page_of
+from carrel.surfaces.api.fields import Name, PageQuery, ShortText
+from carrel.surfaces.http.described import SOME_TEXT
 
 # The room below checks these, with codes and sentences of its own; the document says what it accepts.
-Name = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": NAME_CHARS_MAX})]
+NewName = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": NAME_CHARS_MAX})]
 NewId = Annotated[
     str, Meta(extra_json_schema={"pattern": "^space-[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": SPACE_ID_CHARS_MAX})
 ]
-Color = Annotated[str, Meta(max_length=NAME_CHARS_MAX, extra_json_schema={"pattern": NO_NUL})]
 
 
 class SpaceBody(In, frozen=True, kw_only=True):
     """A new space; without an id it follows from the name."""
 
-    name: Name
+    name: NewName
     id: NewId | None = None
-    color: Color | None = None
+    color: ShortText | None = None
     default_visible: bool = True
 
 
 class SpacePatch(In, frozen=True, kw_only=True):
     """Changes of a space; fields left out stay as they are."""
 
-    name: Name | UnsetType = UNSET
-    color: Color | UnsetType | None = UNSET
+    name: NewName | UnsetType = UNSET
+    color: ShortText | UnsetType | None = UNSET
     default_visible: bool | UnsetType = UNSET
 
 
 class Connections(In, frozen=True, kw_only=True):
     """Which spaces are visible from one; those that are not named stay as they are."""
 
-    connectivity: Annotated[dict[SpaceName, bool], Meta(max_length=SPACES_PER_ACCOUNT_MAX)]
+    connectivity: Annotated[dict[Name, bool], Meta(max_length=SPACES_PER_ACCOUNT_MAX)]
     default_visible: bool | UnsetType = UNSET
-
-
-class Spaces(Out, frozen=True, kw_only=True):
-    """The spaces that the caller may see, oldest first."""
-
-    spaces: list[SpaceShape]
-
-
-class OneSpace(Out, frozen=True, kw_only=True):
-    """One space."""
-
-    space: SpaceShape
 
 
 class SourceQuery(In, frozen=True, kw_only=True):
     """The space to look from."""
 
-    space_id: SpaceName
+    space_id: Name
 
 
 class AllowedSpaces(Out, frozen=True, kw_only=True):
@@ -81,63 +69,57 @@ class AllowedSpaces(Out, frozen=True, kw_only=True):
     allowed_space_ids: list[str]
 
 
-def _shown(tx: Tx, access: Access, space: Space) -> OneSpace:
-    return OneSpace(space=space_shapes(tx, access, [space])[0])
+def _shown(tx: Tx, access: Access, space: Space) -> SpaceShape:
+    return space_shapes(tx, access, [space])[0]
 
 
-@endpoint("GET", "/api/spaces", answers={200: Spaces})
-async def list_spaces(call: Call[None, NoQuery]) -> Spaces:
-    """List the spaces that the caller may see."""
-    return await call.read(lambda tx, access: Spaces(spaces=space_shapes(tx, access, every_space(tx, access))))
+_SPACE = one("space", SpaceShape)
 
 
-@endpoint("POST", "/api/spaces", answers={201: OneSpace, 200: OneSpace}, who=OWNER, body=SpaceBody, creates=True)
-async def create_space(call: Call[SpaceBody, NoQuery]) -> Reply:
+@endpoint("GET", "/api/spaces", answers={200: page_of("spaces", SpaceShape)}, query=PageQuery)
+def list_spaces(call: Call[None, PageQuery], tx: LongTx, access: Access) -> Page[SpaceShape]:
+    """List the spaces that the caller may see, oldest first."""
+    limit = clamp(call.query.limit, SPACE_LIST_ROWS_MAX, SPACE_LIST_ROWS_MAX)
+    start = read_cursor(call.query.cursor, tuple[str, str])
+    spaces = every_space(tx, access)
+
+    def read(after: tuple[str, ...] | None, most: int) -> list[SpaceShape]:
+        left = [space for space in spaces if after is None or (iso(space.created_at) or "", space.id) > after]
+        return space_shapes(tx, access, left[:most])
+
+    return Page(*read_page(read, start, limit, lambda space: (space.created_at, space.id)))
+
+
+@endpoint("POST", "/api/spaces", answers={201: _SPACE, 200: _SPACE}, who=OWNER, body=SpaceBody, creates=True)
+def create_space(call: Call[SpaceBody, NoQuery], tx: Tx, access: Access) -> Reply:
     """Make a space and connect it with the others; an existing one is changed."""
-    body = call.body
-
-    def work(tx: Tx, access: Access) -> Reply:
-        space, is_new = make_space(
-            tx, access, body.name, space_id=body.id, color=body.color, default_visible=body.default_visible
-        )
-        return call.promise(tx, Reply(201 if is_new else 200, _shown(tx, access, space)))
-
-    return await call.write(work)
+    new = structs.asdict(call.body)
+    space, is_new = make_space(tx, access, new.pop("name"), space_id=new.pop("id"), **new)
+    return Reply(201 if is_new else 200, _shown(tx, access, space))
 
 
-@endpoint("PATCH", "/api/spaces/{id}", answers={200: OneSpace}, who=OWNER, body=SpacePatch)
-async def update_space(call: Call[SpacePatch, NoQuery]) -> OneSpace:
+@endpoint("PATCH", "/api/spaces/{id}", answers={200: _SPACE}, who=OWNER, body=SpacePatch)
+def update_space(call: Call[SpacePatch, NoQuery], tx: Tx, access: Access) -> SpaceShape:
     """Change a space; its connections stay as they are."""
-    patch = call.body
-    change = SpaceChange(name=patch.name, color=patch.color, default_visible=patch.default_visible)
-    return await call.write(
-        lambda tx, access: _shown(tx, access, change_space(tx, access, call.path("id"), change))
-    )  # fmt: skip
+    change = SpaceChange(**structs.asdict(call.body))
+    return _shown(tx, access, change_space(tx, access, call.path("id"), change))
 
 
-@endpoint("PATCH", "/api/spaces/{id}/connectivity", answers={200: OneSpace}, who=OWNER, body=Connections)
-async def update_connectivity(call: Call[Connections, NoQuery]) -> OneSpace:
+@endpoint("PATCH", "/api/spaces/{id}/connectivity", answers={200: _SPACE}, who=OWNER, body=Connections)
+def update_connectivity(call: Call[Connections, NoQuery], tx: Tx, access: Access) -> SpaceShape:
     """Set which spaces are visible from one."""
     change = SpaceChange(default_visible=call.body.default_visible)
-
-    def work(tx: Tx, access: Access) -> OneSpace:
-        return _shown(tx, access, connect_spaces(tx, access, call.path("id"), call.body.connectivity, change))
-
-    return await call.write(work)
+    return _shown(tx, access, connect_spaces(tx, access, call.path("id"), call.body.connectivity, change))
 
 
 @endpoint("GET", "/api/spaces/allowed", answers={200: AllowedSpaces}, query=SourceQuery)
-async def read_allowed(call: Call[None, SourceQuery]) -> AllowedSpaces:
+def read_allowed(call: Call[None, SourceQuery], tx: Tx, access: Access) -> AllowedSpaces:
     """List what is visible from a space, itself first."""
-
-    def work(tx: Tx, access: Access) -> AllowedSpaces:
-        space = readable_space(tx, access, call.query.space_id)
-        return AllowedSpaces(space_id=space.id, allowed_space_ids=list(allowed_spaces(tx, access, space.id)))
-
-    return await call.read(work)
+    space = readable_space(tx, access, call.query.space_id)
+    return AllowedSpaces(space_id=space.id, allowed_space_ids=list(allowed_spaces(tx, access, space.id)))
 
 
 @endpoint("DELETE", "/api/spaces/{id}", answers={204: None}, who=OWNER)
-async def delete_space(call: Call[None, NoQuery]) -> None:
+def delete_space(call: Call[None, NoQuery], tx: Tx, access: Access) -> None:
     """Remove a space; everything in it moves to the default space."""
-    await call.write(lambda tx, access: remove_space(tx, access, call.path("id")))
+    remove_space(tx, access, call.path("id"))

@@ -9,17 +9,19 @@ from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
 from carrel.journal import Event, EventFilter, FeedStart, events_after, feed_pages, feed_start
-from carrel.kernel import METRICS, Access, elapsed_seconds, invalid
-from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
+from carrel.kernel import METRICS, Access, Refusal, elapsed_seconds, invalid
+from carrel.kernel.limits import STREAM_EVENT_NAMES_MAX, STREAM_PAGE_ROWS, STREAM_PING_SECONDS
 from carrel.sessions import find_lane
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, endpoint
-from carrel.surfaces.api.scope import Scoped, scope_of
+from carrel.surfaces.api.equal_tools import EQUAL_TOOLS
+from carrel.surfaces.api.scope import Scoped, names_in, scope_of
 from carrel.surfaces.http.house import House
-from carrel.surfaces.http.identity import is_still_known
+from carrel.surfaces.http.identity import identify, require_known
+from carrel.surfaces.http.rights_end import rights_end
 from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
 from carrel.tools import with_view
-from carrel.work import visible_events
+from carrel.visibility import visible_events
 
 
 class StreamQuery(Scoped, frozen=True, kw_only=True):
@@ -39,7 +41,7 @@ async def follow(call: Call[None, StreamQuery]) -> Response:
     matches = await call.read(lambda tx, access: _filter(tx, access, call.query))
     start = await call.read(lambda tx, access: feed_start(tx, access, cursor))
     client = _Client(call, matches, start)
-    return FrameStream(client.frames(), closing=call.house.closing, still_allowed=client.still_allowed)
+    return FrameStream(client.frames(), closing=call.house.closing, rights_end=client.rights_end)
 
 
 def _last_event_id(call: Call[None, StreamQuery]) -> int | None:
@@ -55,6 +57,8 @@ def _last_event_id(call: Call[None, StreamQuery]) -> int | None:
 
 def _filter(tx: Tx, access: Access, query: StreamQuery) -> Callable[[Event], bool]:
     key = chat = None
+    # It is determined again for every page; here it refuses spaces that no page could be read for.
+    scope_of(tx, access, query)
     if query.session_key:
         key = find_lane(tx, access, query.session_key)[0].key
     if query.session_id:
@@ -62,7 +66,7 @@ def _filter(tx: Tx, access: Access, query: StreamQuery) -> Callable[[Event], boo
             key = find_lane(tx, access, query.session_id)[0].key
         else:
             chat = query.session_id
-    names = tuple(name for name in map(str.strip, query.events.split(",")) if name)
+    names = names_in("events", query.events, STREAM_EVENT_NAMES_MAX)
     return EventFilter(
         key=key, conversation=chat, task_id=query.task_id or None, topic_id=query.topic_id or None, names=names
     ).matches
@@ -87,7 +91,7 @@ class _Client:
         if reason is None and after < start.newest and await self._missed_too_many():
             after, reason = start.newest, "overflow"
         if reason is not None:
-            METRICS.count("events.reset.count", reason=reason)
+            METRICS.count("events.reset.count", self._access.account_id, reason=reason)
             yield _frame("stream.reset", {"reason": reason, "seq": start.newest})
         sent_at = elapsed_seconds()
         async for page in feed_pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
@@ -122,11 +126,19 @@ class _Client:
 
     def _seen(self, tx: Tx, events: list[Event]) -> list[Event]:
         access = with_view(tx, self._house.tool_services, self._access)
-        return visible_events(tx, access, events, scope_of(tx, access, self._query))
+        return visible_events(tx, access, events, scope_of(tx, access, self._query).allowed)
 
-    async def still_allowed(self) -> bool:
-        """Return whether the client may receive more."""
-        return await is_still_known(self._request, self._house, self._request.app.state.wrong_tokens)
+    async def rights_end(self) -> Refusal:
+        """Wait until the client may receive no more."""
+        return await rights_end(self._house, self._access, self._identify)
+
+    async def _identify(self) -> Access:
+        access = require_known(await identify(self._request, self._house, self._request.app.state.wrong_tokens))
+        # The rules for the agent's tools may have changed.
+        await self._house.db.read(
+            lambda tx: with_view(tx, self._house.tool_services, access, tool=EQUAL_TOOLS["GET /api/stream"])
+        )
+        return access
 
 
 def _page(tx: Tx, *, access: Access, after: int) -> list[Event]:

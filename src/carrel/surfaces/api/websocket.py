@@ -12,18 +12,19 @@ from carrel.chats import ChatAddress, chat_session
 from carrel.commands import require_usable
 from carrel.delivery import Spoken
 from carrel.journal import Event, feed_pages, feed_start
-from carrel.kernel import PEOPLE, Access, Code, Refusal, SessionKey, elapsed_seconds
+from carrel.kernel import PEOPLE, Access, Code, Refusal, SessionKey
 from carrel.kernel.limits import CHAT_BINDINGS_MAX, CHAT_FRAMES_WAITING_MAX, STREAM_PING_SECONDS
 from carrel.runs import stop_lane
-from carrel.sessions import lane_of, may_see, visible_events
+from carrel.sessions import lane_of
 from carrel.storage import Tx
 from carrel.surfaces.api.chat import ChatLine, send_line
 from carrel.surfaces.api.silent_text import SilentTextFilter
 from carrel.surfaces.api.websocket_frames import Frame, InFrame, error_frame, frame_of, system_frame
-from carrel.surfaces.http.bodies import decode_body
+from carrel.surfaces.http.bodies import decode_body, refuse_too_many_values
 from carrel.surfaces.http.errors import refusal_response
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import identify, refuse_token_in_query
+from carrel.surfaces.http.rights_end import rights_end
 from carrel.surfaces.http.websockets import (
     BROKEN,
     DONE,
@@ -31,11 +32,13 @@ from carrel.surfaces.http.websockets import (
     TRY_AGAIN_LATER,
     Closing,
     close,
+    close_with_rights,
     close_with_server,
     code_in,
     next_message,
     send_value,
 )
+from carrel.visibility import may_see, visible_events
 
 _BEARER = "bearer."
 _log = getLogger("carrel.api")
@@ -93,6 +96,7 @@ class _Connection:
                 group.create_task(self._write())
                 group.create_task(self._follow(cursor))
                 group.create_task(close_with_server(self._house))
+                group.create_task(close_with_rights(rights_end(self._house, self._access, self._identify)))
         except* WebSocketDisconnect:
             code = DONE
         except* Closing as closings:
@@ -114,16 +118,20 @@ class _Connection:
             raw = await next_message(self._socket)
             await self._check_access()
             try:
+                await refuse_too_many_values(raw)
                 frame = decode_body(raw, InFrame)
             except Refusal as refusal:
                 self._send(error_frame(self._active.conversation if self._active else None, refusal))
                 continue
             await self._handle(group, frame)
 
+    async def _identify(self) -> Access:
+        return await _identify(self._socket, self._house, self._offered)
+
     async def _check_access(self) -> None:
-        """Close the connection when its token was revoked meanwhile."""
+        """Close the connection before a message is taken whose token was revoked in this very moment."""
         try:
-            self._access = await _identify(self._socket, self._house, self._offered)
+            self._access = await self._identify()
         except Refusal as refusal:
             if refusal.code is Code.STORAGE_UNAVAILABLE:
                 raise
@@ -213,12 +221,7 @@ class _Connection:
             self._send(Frame(type="assistant_chunk", session_id=listener.session_id, run_id=run_id, text=text))
 
     async def _follow(self, after: int) -> None:
-        checked = elapsed_seconds()
         async for page in feed_pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
-            # By time, not only when nothing happens: a busy feed never pauses.
-            if elapsed_seconds() - checked >= STREAM_PING_SECONDS:
-                await self._check_access()
-                checked = elapsed_seconds()
             async with self._binding:
                 bound = [event for event in page if event.key in self._listeners]
                 for event in bound and await self._house.db.read(partial(self._visible, events=bound)):

@@ -15,8 +15,13 @@ STATIC = Path(__file__).parent / "static"
 
 PAGE = "index.html"
 
-# Every path of the page; what follows /chat/ is a session key, which the page itself reads.
-PAGE_PATHS = ("/", "/chat", "/chat/{key:path}")
+# Every path of the page, which itself reads the ids and keys in it, and says so where it has nothing to show yet.
+_PLACES = (
+    "board", "sessions", "runs", "memory", "isolation", "search", "agents", "goals", "schedules", "spaces", "tokens",
+    "models", "usage", "settings", "health",
+)  # fmt: skip
+_WITH_IDS = ("chat", "sessions", "runs", "isolation", "tasks")
+PAGE_PATHS = ("/", "/chat", *(f"/{place}" for place in _PLACES), *(f"/{place}/{{id:path}}" for place in _WITH_IDS))
 
 MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",

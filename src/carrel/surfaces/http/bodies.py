@@ -1,40 +1,28 @@
 """Request bodies: read up to a maximum size and decoded strictly; an error names the wrong field."""
 
+import asyncio
 from typing import Any
 
 from starlette.requests import Request
 
 from carrel.kernel import Code, Refusal, decode_json
-from carrel.kernel.limits import BODIES_BYTES_MAX, BODY_BYTES_MAX, BUSY_RETRY_SECONDS, SMALL_BODY_BYTES_MAX
+from carrel.kernel.limits import BODY_BYTES_MAX, BODY_VALUES_MAX, SMALL_BODY_BYTES_MAX
+from carrel.surfaces.http.budgets import ByteBudget
+from carrel.surfaces.http.multipart import MULTIPART
 
 
-class BodyBudget:
-    """How many bytes of large bodies are being received at this moment, from all clients together.
-
-    Small bodies do not count, so that a few slow senders of large ones cannot shut everybody out.
-    """
-
-    def __init__(self, bytes_max: int = BODIES_BYTES_MAX) -> None:
-        self._bytes_max = bytes_max
-        self._bytes = 0
-
-    async def read(self, request: Request, bytes_max: int) -> bytes:
-        """Return the body; Refusal once it is larger than `bytes_max`, or too much is being received at once."""
-        chunks, size, counted = [], 0, 0
-        try:
-            async for chunk in request.stream():
-                size += len(chunk)
-                if size > bytes_max:
-                    raise _too_large(bytes_max)
-                grown = max(0, size - SMALL_BODY_BYTES_MAX) - counted
-                if self._bytes + grown > self._bytes_max:
-                    raise _busy()
-                self._bytes += grown
-                counted += grown
-                chunks.append(chunk)
-        finally:
-            self._bytes -= counted
-        return b"".join(chunks)
+async def receive_body(request: Request, bytes_max: int) -> bytes:
+    """Return the body; Refusal once it is larger than `bytes_max`, or too much is being received at once."""
+    budget: ByteBudget = request.app.state.request_budget
+    chunks, size = [], 0
+    with budget.share_of(request.scope) as share:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > bytes_max:
+                raise _too_large(bytes_max)
+            share.grow(size)
+            chunks.append(chunk)
+    return b"".join(chunks)
 
 
 async def read_body(
@@ -47,20 +35,37 @@ async def read_body(
     declared = request.headers.get("content-length", "0")
     if declared.isdigit() and int(declared) > bytes_max:
         raise _too_large(bytes_max)
-    budget: BodyBudget = request.app.state.body_budget
-    return await budget.read(request, bytes_max)
+    raw = await receive_body(request, bytes_max)
+    if MULTIPART not in kinds:
+        await refuse_too_many_values(raw)
+    return raw
+
+
+async def refuse_too_many_values(raw: bytes) -> None:
+    """Refuse JSON of so many values that everybody would wait while it is decoded, which a thread cannot prevent."""
+    if len(raw) <= SMALL_BODY_BYTES_MAX or await asyncio.to_thread(_has_few_values, raw):
+        return
+    message = f"The body may have at most {BODY_VALUES_MAX} values, items and fields together; send fewer at a time."
+    raise Refusal(Code.TOO_LARGE, message)
+
+
+def _has_few_values(raw: bytes) -> bool:
+    """Count what begins a value, outside of strings; a piece at a time, so that other threads get their turn."""
+    values, inside, escape = 0, False, b""
+    for first in range(0, len(raw), SMALL_BODY_BYTES_MAX):
+        piece = (escape + raw[first : first + SMALL_BODY_BYTES_MAX]).replace(b"\\\\", b"").replace(b'\\"', b"")
+        # A backslash at the end belongs to what the next piece begins with.
+        escape = piece[-1:] if piece.endswith(b"\\") else b""
+        texts = piece.split(b'"')
+        values += sum(b"".join(texts[inside::2]).count(mark) for mark in (b",", b"[", b"{"))
+        inside ^= len(texts) % 2 == 0
+        if values > BODY_VALUES_MAX:
+            return False
+    return True
 
 
 def _too_large(bytes_max: int) -> Refusal:
     return Refusal(Code.TOO_LARGE, f"The body may be at most {bytes_max} bytes.")
-
-
-def _busy() -> Refusal:
-    return Refusal(
-        Code.BUSY,
-        "The server is receiving too many large requests at once; try again in a moment.",
-        retry_after_seconds=BUSY_RETRY_SECONDS,
-    )
 
 
 def decode_body(raw: bytes, kind: type) -> Any:

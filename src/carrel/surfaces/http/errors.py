@@ -5,45 +5,31 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from starlette.responses import Response
+from starlette.types import Scope
 
 from carrel.kernel import Code, Refusal
 
-STATUS: dict[Code, int] = {
-    Code.INVALID_PARAMS: 400,
-    Code.INVALID_JSON: 400,
-    Code.TOKEN_IN_QUERY: 400,
-    Code.SESSION_REQUIRED: 400,
-    Code.INVALID_CONVERSATION_KEY: 400,
-    Code.RESERVED_SESSION_KEY: 400,
-    Code.UNAUTHENTICATED: 401,
-    Code.UNKNOWN_SESSION: 401,
-    Code.FORBIDDEN: 403,
-    Code.SESSION_CLOSED: 403,
-    Code.SEND_DENIED: 403,
-    Code.TOOL_NOT_ALLOWED: 403,
-    Code.NOT_FOUND: 404,
-    Code.METHOD_NOT_ALLOWED: 405,
-    Code.CONFLICT: 409,
-    Code.AMBIGUOUS_SESSION: 409,
-    Code.IDEMPOTENCY_MISMATCH: 409,
-    Code.ALREADY_ENDED: 409,
-    Code.TOO_LARGE: 413,
-    Code.UNSUPPORTED_MEDIA_TYPE: 415,
-    Code.TOO_LONG: 422,
-    Code.ILLEGAL_TRANSITION: 422,
-    Code.ASSIGNEE_REQUIRED: 422,
-    Code.BLOCKED_REASON_REQUIRED: 422,
-    Code.LIMIT_REACHED: 422,
-    Code.INVALID_SCOPE: 422,
-    Code.PROMOTION_REQUIRED: 422,
-    Code.QUEUE_FULL: 429,
-    Code.SEARCH_BUSY: 429,
-    Code.RATE_LIMITED: 429,
-    Code.INTERNAL: 500,
-    Code.BUSY: 503,
-    Code.DRAINING: 503,
-    Code.STORAGE_UNAVAILABLE: 503,
-}
+_CODES: dict[int, tuple[Code, ...]] = {
+    400: (
+        Code.INVALID_PARAMS, Code.INVALID_JSON, Code.TOKEN_IN_QUERY, Code.SESSION_REQUIRED,
+        Code.INVALID_CONVERSATION_KEY, Code.RESERVED_SESSION_KEY,
+    ),
+    401: (Code.UNAUTHENTICATED, Code.UNKNOWN_SESSION),
+    403: (Code.FORBIDDEN, Code.SESSION_CLOSED, Code.SEND_DENIED, Code.TOOL_NOT_ALLOWED),
+    404: (Code.NOT_FOUND,),
+    405: (Code.METHOD_NOT_ALLOWED,),
+    409: (Code.CONFLICT, Code.AMBIGUOUS_SESSION, Code.IDEMPOTENCY_MISMATCH, Code.ALREADY_ENDED),
+    413: (Code.TOO_LARGE,),
+    415: (Code.UNSUPPORTED_MEDIA_TYPE,),
+    422: (
+        Code.TOO_LONG, Code.ILLEGAL_TRANSITION, Code.ASSIGNEE_REQUIRED, Code.BLOCKED_REASON_REQUIRED,
+        Code.LIMIT_REACHED, Code.INVALID_SCOPE, Code.PROMOTION_REQUIRED,
+    ),
+    429: (Code.QUEUE_FULL, Code.SEARCH_BUSY, Code.RATE_LIMITED),
+    500: (Code.INTERNAL,),
+    503: (Code.BUSY, Code.DRAINING, Code.STORAGE_UNAVAILABLE),
+}  # fmt: skip
+STATUS: dict[Code, int] = {code: status for status, codes in _CODES.items() for code in codes}
 
 
 class ErrorDetail(Struct, frozen=True, kw_only=True):
@@ -81,6 +67,13 @@ def nothing_here() -> Refusal:
 def broken() -> Refusal:
     """Return the refusal for an unexpected error, which is logged."""
     return Refusal(Code.INTERNAL, "Something went wrong on the server; look for this request id in its log.")
+
+
+def refused_in_format(scope: Scope, refusal: Refusal) -> Response:
+    """Return the response to a refused request in the format of the surface that has its path."""
+    respond = scope["app"].state.refusal_formats.get(scope["path"][1:].partition("/")[0])
+    response: Response = respond(refusal) if respond else refusal_response(refusal, scope["state"]["request_id"])
+    return response
 
 
 def refusal_response(refusal: Refusal, request_id: str) -> Response:

@@ -36,15 +36,15 @@ class Configuration(Protocol):
 
     def rows(self) -> Sequence[SettingRow]:
         """Return every setting as people may see it."""
-        ...
+
+    def file(self) -> str:
+        """Return the path of the file that the settings are read from, which need not exist."""
 
     async def reload(self) -> Reloaded:
         """Read the settings again and take up what can be; raise WrongSettings, changing nothing, if they are wrong."""
-        ...
 
     async def troubles(self) -> dict[str, str | None]:
         """Return what is wrong with each gateway now; None where nothing is."""
-        ...
 
 
 class House(Struct, frozen=True, kw_only=True):

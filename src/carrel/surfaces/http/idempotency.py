@@ -49,7 +49,7 @@ class IdempotentAnswers:
 
         A `secret` answer is remembered in memory as it is, and stored without its secret.
         """
-        digest = sha256(request).hexdigest()
+        digest = sha256(_sight(access) + request).hexdigest()
         lock = self._locks.setdefault(_owner(access, key), asyncio.Lock())
         async with lock:
             return await self._kept(access, key, digest) or await self._answer(access, key, digest, work, secret)
@@ -88,7 +88,10 @@ class IdempotentAnswers:
                 raise
             return kept
         if secret:
-            self._remember(_owner(access, key), bytes(response.body))
+            # In memory for a while, for a client that did not receive it.
+            self._secrets[_owner(access, key)] = bytes(response.body)
+            if len(self._secrets) > IDEMPOTENT_SECRETS_MAX:
+                self._secrets.popitem(last=False)
         if promised == [response.body]:
             return response
         text = storable(response)
@@ -97,11 +100,12 @@ class IdempotentAnswers:
         )
         return response
 
-    def _remember(self, owner: Owner, body: bytes) -> None:
-        """Keep an answer with its secret in memory for a while, for a client that did not receive it."""
-        self._secrets[owner] = body
-        if len(self._secrets) > IDEMPOTENT_SECRETS_MAX:
-            self._secrets.popitem(last=False)
+
+def _sight(access: Access) -> bytes:
+    """What tells apart callers of one actor who may read different things: a repetition by another is a mismatch."""
+    if access.run_id is None and "*" in access.space_ids:
+        return b""
+    return f"{access.run_id} {sorted(access.space_ids)}\n".encode()
 
 
 def _owner(access: Access, key: str) -> Owner:

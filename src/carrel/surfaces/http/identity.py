@@ -154,16 +154,6 @@ def require_caller(access: Access | None) -> Access:
     return known
 
 
-async def is_still_known(connection: HTTPConnection, house: House, wrong: WrongTokens) -> bool:
-    """Return whether the credentials are still valid; Refusal while the database is unavailable."""
-    try:
-        return await identify(connection, house, wrong) is not None
-    except Refusal as refusal:
-        if refusal.code is Code.STORAGE_UNAVAILABLE:
-            raise
-        return False
-
-
 def is_local_call(connection: HTTPConnection) -> bool:
     """Return whether a program on this machine, or one of our own pages, sent the request to this machine by name."""
     if not peer_of(connection).is_loopback or not _is_addressed_here(connection):

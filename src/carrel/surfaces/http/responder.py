@@ -33,7 +33,7 @@ async def answer_request(
     except Exception:  # boundary: one broken request must not end the connection without an answer
         _log.exception("request_failed", extra={"request_id": request.state.request_id, "route": route})
         response = to_response(broken())
-    METRICS.count("http.requests.count", route=route, status=str(response.status_code))
+    METRICS.count("http.requests.count", "", route=route, status=str(response.status_code))
     if request.method not in _READS:
         _note_change(request, route, response.status_code)
     return response

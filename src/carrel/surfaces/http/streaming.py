@@ -2,14 +2,15 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from logging import getLogger
+from typing import Any
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from carrel.kernel import Refusal, elapsed_seconds
-from carrel.kernel.limits import STREAM_END_SECONDS_MAX, STREAM_PING_SECONDS, STREAM_SEND_SECONDS_MAX
+from carrel.kernel import Refusal
+from carrel.kernel.limits import STREAM_END_SECONDS_MAX, STREAM_SEND_SECONDS_MAX
 
 _log = getLogger("carrel.surfaces")
 PING = b": ping\n\n"
@@ -33,14 +34,14 @@ class FrameStream(Response):
         frames: AsyncIterator[bytes],
         *,
         closing: asyncio.Event,
-        still_allowed: Callable[[], Awaitable[bool]],
+        rights_end: Callable[[], Coroutine[Any, Any, Refusal]],
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(status_code=200, headers={**_HEADERS, **(headers or {})})
         del self.headers["content-length"]
         self._frames = frames
         self._closing = closing
-        self._still_allowed = still_allowed
+        self._rights_end = rights_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -57,7 +58,8 @@ class FrameStream(Response):
         """Send until something ends it; False when the client does not keep up."""
         async with asyncio.TaskGroup() as group:
             sending = group.create_task(self._send_all(send))
-            ends = {sending, group.create_task(_disconnected(receive)), group.create_task(self._closing.wait())}
+            ends: set[asyncio.Task[object]] = {sending, group.create_task(_disconnected(receive))}
+            ends |= {group.create_task(self._closing.wait()), group.create_task(self._rights_end())}
             done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for end in ends - done:
                 end.cancel()
@@ -73,8 +75,7 @@ class FrameStream(Response):
             return False
 
     async def _send_frames(self, send: Send) -> bool:
-        """Send frames while the client is allowed to read them; False when it does not read them."""
-        checked = elapsed_seconds()
+        """Send frames until there are no more; False when the client does not read them."""
         async for frame in self._frames:
             try:
                 async with asyncio.timeout(STREAM_SEND_SECONDS_MAX):
@@ -83,10 +84,6 @@ class FrameStream(Response):
                 why = f"The client read nothing for {STREAM_SEND_SECONDS_MAX} seconds."
                 _log.warning("stream_broken_off", extra={"error_code": "timeout", "reason": why})
                 return False
-            if elapsed_seconds() - checked >= STREAM_PING_SECONDS:
-                checked = elapsed_seconds()
-                if not await self._still_allowed():
-                    return True
         return True
 
 

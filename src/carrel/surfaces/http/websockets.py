@@ -1,11 +1,13 @@
 """WebSockets: messages in, values out within a time limit, and close codes that say why."""
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import suppress
 
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from carrel.kernel import Refusal
 from carrel.kernel.limits import STREAM_END_SECONDS_MAX, STREAM_SEND_SECONDS_MAX
 from carrel.surfaces.http.house import House
 
@@ -42,6 +44,12 @@ async def close_with_server(house: House) -> None:
     """Wait until the server stops serving, then close the connection."""
     await house.closing.wait()
     raise Closing(GOING_AWAY)
+
+
+async def close_with_rights(rights_end: Awaitable[Refusal]) -> None:
+    """Wait until the client's rights end, then close the connection."""
+    await rights_end
+    raise Closing(NOT_ALLOWED)
 
 
 def code_in(closings: ExceptionGroup[Closing]) -> int:

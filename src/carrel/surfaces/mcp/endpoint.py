@@ -5,22 +5,28 @@ request. The SDK is imported at the first request, so that servers without MCP c
 """
 
 import asyncio
+from ipaddress import ip_address
 from logging import getLogger
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
+import msgspec
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
 
-from carrel.kernel import METRICS, Code, Refusal
+from carrel.kernel import METRICS, Access, Code, Refusal, is_loopback
 from carrel.kernel.limits import BODY_BYTES_MAX
-from carrel.surfaces.http.bodies import BodyBudget
+from carrel.kernel.settings import ServerSettings
+from carrel.surfaces.http.bodies import receive_body, refuse_too_many_values
 from carrel.surfaces.http.errors import broken, refusal_response
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
+from carrel.surfaces.http.rights_end import rights_end
 from carrel.surfaces.http.tool_callers import tool_caller
-from carrel.surfaces.mcp.allowed_hosts import require_known_host
+from carrel.tools import OutsideCaller
 
 if TYPE_CHECKING:
     from carrel.surfaces.mcp.protocol import Protocol
@@ -57,7 +63,7 @@ class Endpoint:
         request = Request(scope, receive)
         answer = _TrackedSend(send)
         try:
-            require_known_host(request.headers, self._house.settings.server)
+            _require_known_host(request.headers, self._house.settings.server)
             request.state.caller = await tool_caller(request, self._house, self._wrong)
             await self._answer(request, answer)
         except Refusal as refusal:
@@ -69,7 +75,7 @@ class Endpoint:
             _log.exception("request_failed", extra={"request_id": request.state.request_id, "route": MCP_PATH})
             if not answer.status:
                 await self._refused(request, broken())(scope, receive, answer)
-        METRICS.count("http.requests.count", route=MCP_PATH, status=str(answer.status))
+        METRICS.count("http.requests.count", "", route=MCP_PATH, status=str(answer.status))
 
     async def _answer(self, request: Request, answer: "_TrackedSend") -> None:
         protocol = self._protocol or await self._load()
@@ -78,14 +84,23 @@ class Endpoint:
             return
         # A stream that may never end must not delay the end of the server.
         async with asyncio.TaskGroup() as group:
-            ends = {
+            ends: set[asyncio.Task[object]] = {
                 group.create_task(protocol.serve(request, answer)),
                 group.create_task(self._house.closing.wait()),
+                group.create_task(self._rights_end(request)),
             }
             done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for end in ends - done:
                 end.cancel()
         await answer.end()
+
+    async def _rights_end(self, request: Request) -> Refusal:
+        caller: OutsideCaller = request.state.caller
+
+        async def look() -> Access:
+            return (await tool_caller(request, self._house, self._wrong)).caller.access
+
+        return await rights_end(self._house, caller.caller.access, look)
 
     def _new_protocol(self) -> "Protocol":
         from carrel.surfaces.mcp.protocol import Protocol
@@ -113,8 +128,9 @@ class Endpoint:
 
 async def _with_body(request: Request) -> Request:
     """Return the request with its whole body, received within the budget of all requests."""
-    budget: BodyBudget = request.app.state.body_budget
-    pending: list[Message] = [{"type": "http.request", "body": await budget.read(request, BODY_BYTES_MAX)}]
+    raw = await receive_body(request, BODY_BYTES_MAX)
+    await refuse_too_many_values(raw)
+    pending: list[Message] = [{"type": "http.request", "body": raw}]
 
     async def receive() -> Message:
         return pending.pop() if pending else await request.receive()
@@ -142,3 +158,53 @@ class _TrackedSend:
         """Finish a response that was started."""
         if self.status and not self._ended:
             await self({"type": "http.response.body", "body": b""})
+
+
+def _require_known_host(headers: Headers, server: ServerSettings) -> None:
+    """Refuse a request for another host, or from a page of another site: DNS may be made to name this machine."""
+    known = {"localhost", server.host, urlsplit(server.public_url).hostname}
+    host = _hostname(f"//{headers.get('host', '')}")
+    # Only names can be made to resolve to another address; IP addresses cannot.
+    if host not in known and not _is_address(host):
+        raise Refusal(
+            Code.FORBIDDEN, f"This server does not answer to '{host[:80]}'; set server.public_url to its name."
+        )
+    origin = headers.get("origin")
+    if origin is None:
+        return
+    page = _hostname(origin)
+    if page not in known and page != host and not is_loopback(page):
+        raise Refusal(Code.FORBIDDEN, f"Pages of '{origin[:80]}' may not call tools here.")
+
+
+def _hostname(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_address(host: str) -> bool:
+    try:
+        return bool(ip_address(host))
+    except ValueError:
+        return False
+
+
+def routes(house: House, endpoint: "Endpoint") -> list[BaseRoute]:
+    """Return the routes of MCP: the endpoint, and the metadata that tells clients where tokens come from (RFC 9728)."""
+
+    async def metadata(request: Request) -> Response:
+        base = house.base_url(request.base_url)
+        # Tokens are created on this server by its owner, so it is its own authorization server.
+        values = {
+            "resource": base + MCP_PATH,
+            "resource_name": "Carrel",
+            "authorization_servers": [base],
+            "bearer_methods_supported": ["header"],
+        }
+        return Response(msgspec.json.encode(values), media_type="application/json")
+
+    paths = (METADATA_PATH, METADATA_PATH.removesuffix(MCP_PATH))
+    described = [Route(path, metadata, methods=["GET"], name=path) for path in paths]
+    return [Route(MCP_PATH, endpoint, name=MCP_PATH), *described]

@@ -3,10 +3,10 @@
 Importing this module imports the SDK; only the endpoint does so, at the first request.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from logging import WARNING, getLogger
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from mcp.server.context import ServerRequestContext
@@ -44,6 +44,7 @@ _INSTRUCTIONS = (
     "agent may see; `session_status` shows the session you are in."
 )
 Context = ServerRequestContext[Any, Request]
+R = TypeVar("R")
 
 
 class _ToolServer(Server[Any]):
@@ -76,9 +77,9 @@ class Protocol:
             get_tool_input_schema=lambda name: _TOOLS[name].schema() if name in _TOOLS else None,
             on_list_tools=_list_tools,
             on_call_tool=self._call_tool,
-            on_list_resources=_no_resources,
-            on_list_resource_templates=_no_templates,
-            on_list_prompts=_no_prompts,
+            on_list_resources=_listing(ListResourcesResult(resources=[])),
+            on_list_resource_templates=_listing(ListResourceTemplatesResult(resource_templates=[])),
+            on_list_prompts=_listing(ListPromptsResult(prompts=[])),
         )
         # It would only trace every request.
         server.middleware.clear()
@@ -156,13 +157,8 @@ def _refused(context: Context, refusal: Refusal) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], is_error=True)
 
 
-async def _no_resources(_context: Context, _params: PaginatedRequestParams | None) -> ListResourcesResult:
-    return ListResourcesResult(resources=[])
+def _listing(listed: R) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[R]]:
+    async def answer(_context: Context, _params: PaginatedRequestParams | None) -> R:
+        return listed
 
-
-async def _no_templates(_context: Context, _params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-    return ListResourceTemplatesResult(resource_templates=[])
-
-
-async def _no_prompts(_context: Context, _params: PaginatedRequestParams | None) -> ListPromptsResult:
-    return ListPromptsResult(prompts=[])
+    return answer

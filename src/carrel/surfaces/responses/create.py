@@ -1,5 +1,6 @@
 """Creating a response in one transaction: a new message is delivered, or a waiting run of the caller continues."""
 
+import msgspec
 from msgspec import Struct, structs
 
 from carrel.journal import Entry, entries_of_run, json_text
@@ -21,14 +22,7 @@ from carrel.sessions import channel_of, lock_lane
 from carrel.storage import Tx
 from carrel.surfaces.http.idempotency import KEPT_MS
 from carrel.surfaces.responses.errors import ResponsesError, wrong
-from carrel.surfaces.responses.input_items import (
-    ReadInput,
-    UserMessage,
-    instructions_in,
-    links_text,
-    read_input,
-    size_of,
-)
+from carrel.surfaces.responses.input_items import ReadInput, UserMessage, instructions_in, links_text, read_input
 from carrel.surfaces.responses.requests import CreateResponse, functions_of, options_of, repeated
 from carrel.surfaces.responses.store import Response, insert_response, newest_response, release_key, response_by_key
 from carrel.surfaces.responses.targets import Target, TargetHints, find_target
@@ -82,7 +76,7 @@ def prepare(
         after=given.after,
         parts=links,
     )
-    if size_of((structs.asdict(extras),)) > RESPONSE_EXTRAS_BYTES_MAX:
+    if len(msgspec.json.encode((structs.asdict(extras),))) > RESPONSE_EXTRAS_BYTES_MAX:
         message = f"Everything but the newest message may have at most {RESPONSE_EXTRAS_BYTES_MAX} bytes in all."
         raise ResponsesError(413, "too_large", message, param="input")
     return PreparedRequest(

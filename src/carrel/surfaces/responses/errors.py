@@ -2,7 +2,9 @@
 
 from typing import Any
 
+import msgspec
 from msgspec import Struct
+from starlette.responses import Response
 
 from carrel.kernel import Refusal
 from carrel.surfaces.http.errors import STATUS
@@ -43,10 +45,11 @@ class ResponsesError(Exception):
         kind = _TYPES.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
         return {"message": self.message, "type": kind, "code": self.code, "param": self.param}
 
-    def headers(self) -> dict[str, str]:
-        """Return the headers of the error response."""
-        found = {} if self.retry_after_seconds is None else {"Retry-After": str(self.retry_after_seconds)}
-        return found | ({"WWW-Authenticate": "Bearer"} if self.status == 401 else {})
+    def response(self) -> Response:
+        """Return the response to a request that was refused."""
+        headers = {} if self.retry_after_seconds is None else {"Retry-After": str(self.retry_after_seconds)}
+        headers |= {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
+        return Response(msgspec.json.encode({"error": self.body()}), self.status, headers, "application/json")
 
 
 def from_refusal(refusal: Refusal) -> ResponsesError:

@@ -13,8 +13,9 @@ from carrel.kernel import Access, Refusal, wrong_value
 from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.idempotency import read_key
-from carrel.surfaces.http.identity import WrongTokens, identify, is_still_known, refuse_token_in_query, require_caller
+from carrel.surfaces.http.identity import WrongTokens, identify, refuse_token_in_query, require_caller
 from carrel.surfaces.http.responder import answer_request
+from carrel.surfaces.http.rights_end import request_rights_end
 from carrel.surfaces.http.streaming import PING, FrameStream
 from carrel.surfaces.responses.errors import ResponsesError, from_refusal
 from carrel.surfaces.responses.operations import Responses
@@ -25,7 +26,7 @@ from carrel.surfaces.responses.websocket import Socket
 
 _ROOT = "/v1/responses"
 _MODELS = "/v1/models"
-Handler = Callable[[Request, Access], Awaitable[Response]]
+Handler = Callable[[Request, Access], Awaitable[Response | Json]]
 
 
 def routes(house: House, wrong: WrongTokens) -> list[BaseRoute]:
@@ -43,17 +44,21 @@ class _Http:
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes, literal paths before those with an id."""
+        responses = self._responses
+        one, input_items, model = f"{_ROOT}/{{id}}", f"{_ROOT}/{{id}}/input_items", f"{_MODELS}/{{name:path}}"
         return [
-            WebSocketRoute(_ROOT, Socket(self._house, self._wrong, self._responses).serve),
+            WebSocketRoute(_ROOT, Socket(self._house, self._wrong, responses).serve),
             self._route("POST", _ROOT, self._create),
             self._route("POST", f"{_ROOT}/compact", self._compact),
-            self._route("POST", f"{_ROOT}/{{id}}/cancel", self._cancel),
-            self._route("GET", f"{_ROOT}/{{id}}/input_items", self._input_items),
-            self._route("GET", f"{_ROOT}/{{id}}", self._get),
-            self._route("DELETE", f"{_ROOT}/{{id}}", self._delete),
-            self._route("GET", _MODELS, self._list_models),
+            self._route("POST", f"{one}/cancel", lambda request, access: responses.cancel(access, _id(request))),
+            self._route(
+                "GET", input_items, lambda request, access: responses.input_items(access, _id(request), _page(request))
+            ),
+            self._route("GET", one, lambda request, access: responses.read(access, _id(request))),
+            self._route("DELETE", one, lambda request, access: responses.delete(access, _id(request))),
+            self._route("GET", _MODELS, lambda _, access: responses.models(access)),
             # The name of a model has a slash.
-            self._route("GET", f"{_MODELS}/{{name:path}}", self._model),
+            self._route("GET", model, lambda request, access: responses.model(access, request.path_params["name"])),
         ]
 
     def _route(self, method: str, path: str, handler: Handler) -> Route:
@@ -65,9 +70,10 @@ class _Http:
     async def _serve(self, request: Request, handler: Handler) -> Response:
         try:
             refuse_token_in_query(request)
-            return await handler(request, require_caller(await identify(request, self._house, self._wrong)))
+            found = await handler(request, require_caller(await identify(request, self._house, self._wrong)))
         except ResponsesError as error:
-            return _refused(error)
+            return error.response()
+        return found if isinstance(found, Response) else _answer(found)
 
     async def _create(self, request: Request, access: Access) -> Response:
         raw = await read_body(request)
@@ -78,41 +84,28 @@ class _Http:
             return FrameStream(
                 _frames(started.events()),
                 closing=self._house.closing,
-                still_allowed=partial(is_still_known, request, self._house, self._wrong),
+                rights_end=partial(request_rights_end, request, self._house, self._wrong),
                 headers=headers,
             )
         if body.background:
             return _answer(await self._responses.shown(access, started.response), headers)
         return _answer(await self._responses.finished(access, started.response), headers)
 
-    async def _compact(self, request: Request, access: Access) -> Response:
+    async def _compact(self, request: Request, access: Access) -> Json:
         body: Compact = decode_body(await read_body(request), Compact)
-        return _answer(await self._responses.compact(access, request.headers, body))
+        return await self._responses.compact(access, request.headers, body)
 
-    async def _get(self, request: Request, access: Access) -> Response:
-        return _answer(await self._responses.read(access, request.path_params["id"]))
 
-    async def _delete(self, request: Request, access: Access) -> Response:
-        return _answer(await self._responses.delete(access, request.path_params["id"]))
-
-    async def _input_items(self, request: Request, access: Access) -> Response:
-        return _answer(await self._responses.input_items(access, request.path_params["id"], _page(request)))
-
-    async def _list_models(self, request: Request, access: Access) -> Response:
-        return _answer(await self._responses.models(access))
-
-    async def _model(self, request: Request, access: Access) -> Response:
-        return _answer(await self._responses.model(access, request.path_params["name"]))
-
-    async def _cancel(self, request: Request, access: Access) -> Response:
-        return _answer(await self._responses.cancel(access, request.path_params["id"]))
+def _id(request: Request) -> str:
+    response_id: str = request.path_params["id"]
+    return response_id
 
 
 def _page(request: Request) -> Page:
     try:
         return msgspec.convert(dict(request.query_params), Page, strict=False)
     except msgspec.ValidationError as error:
-        raise wrong_value(error) from error
+        raise wrong_value(error, Page) from error
 
 
 def _answer(value: Json, headers: dict[str, str] | None = None) -> Response:
@@ -121,12 +114,7 @@ def _answer(value: Json, headers: dict[str, str] | None = None) -> Response:
 
 def refusal_response(refusal: Refusal) -> Response:
     """Return the response to a request that was refused."""
-    return _refused(from_refusal(refusal))
-
-
-def _refused(error: ResponsesError) -> Response:
-    body = msgspec.json.encode({"error": error.body()})
-    return Response(body, error.status, error.headers(), "application/json")
+    return from_refusal(refusal).response()
 
 
 async def _frames(events: Events) -> AsyncIterator[bytes]:

@@ -4,18 +4,26 @@ import base64
 import binascii
 import mimetypes
 import re
+import zlib
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from carrel.kernel import NewAttachment
-from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, NAME_CHARS_MAX, RESPONSE_ITEMS_MAX, RESPONSE_OUTPUT_CHARS_MAX
-from carrel.surfaces.responses.compaction_items import read_compaction
+from carrel.kernel.limits import (
+    ATTACHMENT_BYTES_MAX,
+    COMPACTION_CHARS_MAX,
+    NAME_CHARS_MAX,
+    RESPONSE_ITEMS_MAX,
+    RESPONSE_OUTPUT_CHARS_MAX,
+)
 from carrel.surfaces.responses.errors import ResponsesError, wrong
 from carrel.surfaces.responses.requests import Json
 
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,(?P<content>.*)", re.DOTALL)
+# What a compaction item of this server begins with, and how long its text may be.
+COMPACTION_MARK = "carrel-1."
+_COMPACTION_BYTES_MAX = COMPACTION_CHARS_MAX * 8
 _LINKS = ("http://", "https://")
 _ROLES = ("user", "assistant", "system", "developer")
 
@@ -123,10 +131,26 @@ def _read(param: str, item: Json) -> Json | None:
             shown = output.text if output.parts is None else output.parts
             return {"type": "function_call_output", "call_id": output.call_id, "output": shown}
         case "compaction":
-            words = read_compaction(f"{param}.encrypted_content", item["encrypted_content"])
+            words = _compacted(f"{param}.encrypted_content", item["encrypted_content"])
             return {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": words}]}
         case _:
             return None
+
+
+def _compacted(param: str, content: str) -> str:
+    """Return the text of a compaction item that this server created."""
+    try:
+        if not content.startswith(COMPACTION_MARK):
+            raise ValueError("not ours")
+        unpacking = zlib.decompressobj()
+        words = unpacking.decompress(
+            base64.urlsafe_b64decode(content.removeprefix(COMPACTION_MARK)), _COMPACTION_BYTES_MAX
+        ).decode()
+        if not unpacking.eof:
+            raise ValueError("too long")
+    except (ValueError, zlib.error, binascii.Error, UnicodeDecodeError) as error:
+        raise wrong(param, "This is not a compaction item of this server.") from error
+    return words
 
 
 def _parts(param: str, item: Json) -> list[tuple[str, Json]]:
@@ -136,6 +160,8 @@ def _parts(param: str, item: Json) -> list[tuple[str, Json]]:
         return [(param, {"type": "input_text", "text": content})]
     if not isinstance(content, list):
         raise wrong(param, "content must be a string or a list of parts.")
+    if len(content) > RESPONSE_ITEMS_MAX:
+        raise wrong(param, f"content may have at most {RESPONSE_ITEMS_MAX} parts.")
     found = [(f"{param}.{n}", part) for n, part in enumerate(content)]
     for at, part in found:
         if not isinstance(part, dict):
@@ -273,8 +299,3 @@ def instructions_in(items: tuple[Json, ...]) -> str:
     """Return the text of the system and developer messages among items."""
     instructing = [item for item in items if item.get("role") in ("system", "developer")]
     return "\n\n".join(part["text"] for item in instructing for part in item["content"])
-
-
-def size_of(items: tuple[Json, ...]) -> int:
-    """Return the size of items in bytes."""
-    return len(msgspec.json.encode(items))

@@ -27,8 +27,12 @@ def _matching(*patterns: str) -> Schema:
     return {"type": "string", "pattern": f"^(?:{'|'.join(patterns)})$"}
 
 
+def _list(item: Schema) -> Schema:
+    return {"type": "array", "items": item, "maxItems": RESPONSE_ITEMS_MAX}
+
+
 def _parts(*parts: Schema) -> Schema:
-    return {"anyOf": [_TEXT, {"type": "array", "items": {"anyOf": list(parts)}}]}
+    return {"anyOf": [_TEXT, _list({"anyOf": list(parts)})]}
 
 
 def _message(role: Schema, *parts: Schema) -> Schema:
@@ -48,7 +52,7 @@ _SPOKEN = (
     _object(type={"const": "refusal"}, refusal=_TEXT),
     _object(type={"enum": ["output_text", "input_text", "text"]}, text=_TEXT),
 )
-_OUTPUT: Schema = {"anyOf": [_TEXT | {"maxLength": RESPONSE_OUTPUT_CHARS_MAX}, {"type": "array", "items": _WORDS}]}
+_OUTPUT: Schema = {"anyOf": [_TEXT | {"maxLength": RESPONSE_OUTPUT_CHARS_MAX}, _list(_WORDS)]}
 _ITEM: Schema = {
     "anyOf": [
         _message({"const": "user"}, _WORDS, *_FILES),

@@ -12,15 +12,14 @@ from carrel.runs import cancel, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.http.house import House
 from carrel.surfaces.responses.compaction import compacted
-from carrel.surfaces.responses.create import Created, create, prepare
+from carrel.surfaces.responses.create import create, prepare
 from carrel.surfaces.responses.errors import ResponsesError, no_response
-from carrel.surfaces.responses.models import find_model, list_models
 from carrel.surfaces.responses.requests import Compact, CreateResponse, Json, check
 from carrel.surfaces.responses.resource import render, state_of
 from carrel.surfaces.responses.store import Response, forget_response
 from carrel.surfaces.responses.stored_input import Page, list_input
 from carrel.surfaces.responses.stream import Events, follow, wait_for_rest
-from carrel.surfaces.responses.targets import own_response, read_hints
+from carrel.surfaces.responses.targets import find_model, list_models, own_response, read_hints
 
 _BY_CALLER = "client_cancelled"
 
@@ -49,16 +48,11 @@ class Responses:
         hints = read_hints(headers, request.model, request.user, request.previous_response_id)
         prepared = prepare(access, hints, request, sha256(raw).hexdigest(), key)
         created = await house.db.write(lambda tx: create(tx, prepared, house.rules, kept))
-        return self._started(access, created)
-
-    def _started(self, access: Access, created: Created) -> StartedResponse:
         response = created.response
         # Gathered from now on, before the turn can produce text; later, its beginning would be missing.
-        words = self._house.live.gather(access.account_id, response.run_id) if created.is_new else None
+        words = house.live.gather(access.account_id, response.run_id) if created.is_new else None
         return StartedResponse(
-            response=response,
-            is_new=created.is_new,
-            events=lambda: follow(self._house, access, response, words),
+            response=response, is_new=created.is_new, events=lambda: follow(house, access, response, words)
         )
 
     async def finished(self, access: Access, response: Response) -> Json:

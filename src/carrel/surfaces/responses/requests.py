@@ -40,11 +40,7 @@ Metadata = Annotated[
         extra_json_schema={
             "maxProperties": RESPONSE_METADATA_PAIRS_MAX,
             "propertyNames": {"maxLength": RESPONSE_METADATA_NAME_CHARS_MAX, "pattern": NO_NUL},
-            "additionalProperties": {
-                "type": "string",
-                "maxLength": RESPONSE_METADATA_CHARS_MAX,
-                "pattern": NO_NUL,
-            },
+            "additionalProperties": {"type": "string", "maxLength": RESPONSE_METADATA_CHARS_MAX, "pattern": NO_NUL},
         }
     ),
 ]
@@ -92,12 +88,14 @@ class Function(In, frozen=True, kw_only=True):
     strict: bool | None = None
 
 
+# Passed to the model as they are.
+_OPTIONS = (
+    "tool_choice", "parallel_tool_calls", "max_output_tokens", "temperature", "top_p", "presence_penalty",
+    "frequency_penalty",
+)  # fmt: skip
 _TOOLS = {"maxItems": RESPONSE_TOOLS_MAX, "items": {"$ref": "#/components/schemas/Function"}}
 _CHOICE = {
-    "properties": {
-        "type": {"enum": ["function", "allowed_tools"]},
-        "mode": {"enum": ["none", "auto", "required"]},
-    },
+    "properties": {"type": {"enum": ["function", "allowed_tools"]}, "mode": {"enum": ["none", "auto", "required"]}},
     "required": ["type"],
 }
 
@@ -123,7 +121,7 @@ class CreateResponse(In, frozen=True, kw_only=True):
     reasoning: Reasoning | None = None
     text: TextOptions | None = None
     truncation: Literal["auto", "disabled"] | None = None
-    include: list[Short] | None = None
+    include: Annotated[list[Short], Meta(max_length=100)] | None = None
     metadata: Metadata | None = None
     store: bool | None = None
     stream: bool | None = None
@@ -174,7 +172,7 @@ def _function(param: str, one: Any) -> Function:
     try:
         function = msgspec.convert(one, Function)
     except msgspec.ValidationError as error:
-        refused = wrong_value(error)
+        refused = wrong_value(error, Function)
         raise wrong(f"{param}.{refused.field}" if refused.field else param, refused.message) from error
     if not _FUNCTION_NAME.fullmatch(function.name):
         raise wrong(f"{param}.name", "A function's name must be 1 to 64 letters, digits, _ and -.")
@@ -215,17 +213,8 @@ def _check_choice(choice: Json, names: set[str]) -> None:
 
 def options_of(request: CreateResponse) -> Json:
     """Return the options that are passed to the model as they are."""
-    given = {
-        "tool_choice": request.tool_choice,
-        "parallel_tool_calls": request.parallel_tool_calls,
-        "max_output_tokens": request.max_output_tokens,
-        "temperature": request.temperature,
-        "top_p": request.top_p,
-        "presence_penalty": request.presence_penalty,
-        "frequency_penalty": request.frequency_penalty,
-        "reasoning": _given(request.reasoning),
-        "text": _given(request.text),
-    }
+    given = {name: getattr(request, name) for name in _OPTIONS}
+    given |= {"reasoning": _given(request.reasoning), "text": _given(request.text)}
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -1,19 +1,22 @@
-"""Which agent and lane a request is for: by the response it continues, its headers, its user, or a new lane."""
+"""Which agent and lane a request is for: by the response it continues, its headers, its user, or a new lane.
+
+The agents that a caller may call are its models.
+"""
 
 import re
 
 from msgspec import Struct, structs
 from starlette.datastructures import Headers
 
-from carrel.agents import Agent, default_agent, named_agent
-from carrel.kernel import Access, Code, Refusal, SessionKey, caller_hash, key_text
+from carrel.agents import Agent, callable_agents, default_agent, named_agent
+from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, SessionKey, caller_hash, key_text
 from carrel.kernel.limits import NAME_CHARS_MAX
 from carrel.runs import Run, live_runs_of_lane, run_by_id
 from carrel.sessions import FoundSession, find_session
 from carrel.storage import Tx
 from carrel.surfaces.http.tool_callers import SESSION_HEADER
 from carrel.surfaces.responses.errors import ResponsesError, no_previous_response, wrong
-from carrel.surfaces.responses.requests import MODEL
+from carrel.surfaces.responses.requests import MODEL, Json
 from carrel.surfaces.responses.store import Response, response_by_id
 
 _MODEL = re.compile(MODEL)
@@ -51,10 +54,7 @@ def read_hints(headers: Headers, model: str | None, user: str | None, previous_i
     """Return what the headers and the body say."""
     channel = headers.get(CHANNEL_HEADER) or None
     if channel is not None and not _CHANNEL.fullmatch(channel):
-        raise wrong(
-            CHANNEL_HEADER,
-            "A channel's name must be 1 to 32 lower-case letters, digits and -.",
-        )
+        raise wrong(CHANNEL_HEADER, "A channel's name must be 1 to 32 lower-case letters, digits and -.")
     backing = headers.get(MODEL_HEADER) or None
     if backing is not None and len(backing) > NAME_CHARS_MAX:
         raise wrong(MODEL_HEADER, f"A model's name may have at most {NAME_CHARS_MAX} characters.")
@@ -184,3 +184,29 @@ def _unknown_session() -> ResponsesError:
     return ResponsesError(
         401, str(Code.UNKNOWN_SESSION), "There is no such session, or it is not yours.", param=SESSION_HEADER
     )
+
+
+def list_models(tx: Tx, access: Access) -> Json:
+    """Return every model."""
+    return {"object": "list", "data": [_model(agent) for agent in callable_agents(tx, access)]}
+
+
+def find_model(tx: Tx, access: Access, name: str) -> Json:
+    """Return one model, by any name that a request may use for it."""
+    try:
+        agent = agent_of_model(tx, access, name) or caller_default_agent(tx, access)
+    except ResponsesError as unknown:
+        raise _no_model(name) from unknown
+    if not agent.enabled:
+        raise _no_model(name)
+    return _model(agent)
+
+
+def _model(agent: Agent) -> Json:
+    created = agent.created_at // MS_PER_SECOND
+    return {"id": f"carrel/{agent.id}", "object": "model", "created": created, "owned_by": "carrel"}
+
+
+def _no_model(name: str) -> ResponsesError:
+    message = f"There is no model '{name[:80]}', or you may not use it; GET /v1/models lists those you may."
+    return ResponsesError(404, "model_not_found", message, param="model")

@@ -3,9 +3,18 @@
 Replies go to the chat by the posts; nothing is sent here.
 """
 
-from carrel.access import account_by_slug, answer_given, keep_answer
+from carrel.access import Account, account_by_slug, answer_given, keep_answer
+from carrel.chats import person_id, pointed_lane
 from carrel.commands import ChannelChat, ChatMessage, receive
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_DAY, SCOPE_END, Access, NewAttachment, secret_digest
+from carrel.kernel import (
+    DEFAULT_ACCOUNT_SLUG,
+    MS_PER_DAY,
+    SCOPE_END,
+    Access,
+    NewAttachment,
+    secret_digest,
+    system_access,
+)
 from carrel.kernel.settings import TelegramSettings
 from carrel.storage import Tx
 from carrel.surfaces.http.house import House
@@ -55,9 +64,16 @@ def _sender(tx: Tx, settings: TelegramSettings, sent: UserMessage) -> Access:
         account_id=account.id,
         account_slug=account.slug,
         kind="owner" if is_owner(settings, sent) else "user",
-        actor_id=f"{CHANNEL}:{sent.sender_id}",
+        actor_id=_actor_id(tx, account, sent),
         name=sent.sender_name,
     )
+
+
+def _actor_id(tx: Tx, account: Account, sent: UserMessage) -> str:
+    """Return who the sender is: a hash, but the raw id for whoever made the chat's session when that was the name."""
+    raw = f"{CHANNEL}:{sent.sender_id}"
+    active = pointed_lane(tx, system_access(account.id, account.slug), CHANNEL, sent.chat_address)
+    return raw if active is not None and active.made_by == raw else person_id(CHANNEL, sent.sender_id)
 
 
 def _is_first(tx: Tx, access: Access, name: str) -> bool:

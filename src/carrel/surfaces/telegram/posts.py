@@ -4,17 +4,20 @@ The progress of each post is stored: a restarted server continues with the next 
 work. A chat that cannot be reached holds up only itself.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from logging import INFO, WARNING, getLogger
 
 from msgspec import structs
 
 from carrel.kernel import METRICS, Refusal, system_access
-from carrel.kernel.limits import SAFETY_POLL_SECONDS, TELEGRAM_POSTS_AT_A_TIME
+from carrel.kernel.limits import SAFETY_POLL_SECONDS, TELEGRAM_POSTS_AT_A_TIME, TELEGRAM_TOPIC_NAME_CHARS_MAX
+from carrel.kernel.settings import TelegramSettings
 from carrel.outbox import (
     POSTS,
     ChannelFault,
     ChannelMessage,
+    Channels,
     Post,
     claim_post,
     drop_post,
@@ -26,6 +29,7 @@ from carrel.outbox import (
     postable_run,
     release_posts,
     take_posts,
+    with_speaker,
 )
 from carrel.runs import Rules
 from carrel.storage import Database, LeasedDuty, Tx
@@ -33,6 +37,8 @@ from carrel.surfaces.telegram.bot import Bot, BotFault
 from carrel.surfaces.telegram.messages import CHANNEL
 from carrel.surfaces.telegram.phrases import outcome_words, parts_of
 from carrel.surfaces.telegram.updates import chat_address_in_key
+from carrel.tools import NoChannelThread, OpenChannelThread
+from carrel.wire import Wire
 
 _log = getLogger("carrel.telegram")
 
@@ -77,7 +83,12 @@ class PostDuty(LeasedDuty[Post]):
         except Refusal as refusal:
             _log.info("post_denied", extra={"run_id": post.run_id, "error_code": str(refusal.code)})
             return None, refusal.message
-        return (None, "The run no longer exists.") if run is None else (outcome_words(run, post.about or ""), "")
+        if run is None:
+            return None, "The run no longer exists."
+        words = outcome_words(run, post.about or "")
+        if words:
+            words = with_speaker(tx, post.access, CHANNEL, post.chat_address, run.session_key, words)
+        return words, ""
 
     async def do(self, item: Post) -> None:
         """Send the remaining parts of one post."""
@@ -95,11 +106,11 @@ class PostDuty(LeasedDuty[Post]):
                 post_failed, post=post, reason=fault.message, final=fault.final, after_seconds=fault.after_seconds
             )
             result = await self.db.write(note)
-            METRICS.count("posts.failed.count", channel=CHANNEL)
+            METRICS.count("posts.failed.count", post.account_id, channel=CHANNEL)
             fields = {"run_id": post.run_id or "", "attempt": post.attempts + 1, "error": fault.message}
             _log.log(WARNING if result == "dropped" else INFO, f"post_{result}", extra=fields)
             return None
-        METRICS.count("posts.sent.count", channel=CHANNEL)
+        METRICS.count("posts.sent.count", post.account_id, channel=CHANNEL)
         return await self.db.write(partial(part_sent, post=post, parts=len(parts)))
 
 
@@ -119,7 +130,11 @@ class TelegramChannel:
         if chat_address is None:
             raise ChannelFault("This session was never used on Telegram.")
         access = system_access(message.account_id)
-        await self._db.write(lambda tx: post_text(tx, access, CHANNEL, chat_address, message.text, post_id=message.id))
+        await self._db.write(
+            lambda tx: post_text(
+                tx, access, CHANNEL, chat_address, message.text, post_id=message.id, speaker=message.key
+            )
+        )
         while True:
             version = self._bell.version
             kept = await self._db.read(lambda tx: post_by_id(tx, access, message.id))
@@ -128,3 +143,31 @@ class TelegramChannel:
             if kept.state == "sent":
                 return
             await self._bell.wait(version, SAFETY_POLL_SECONDS)
+
+
+def channel_threads(wire: Wire, settings: TelegramSettings) -> Mapping[str, OpenChannelThread]:
+    """Return how threads are opened on Telegram: as topics of a forum group."""
+    bot = Bot(wire, settings)
+
+    async def open_topic(chat_address: str, name: str) -> str:
+        try:
+            return await bot.open_topic(chat_address, name[:TELEGRAM_TOPIC_NAME_CHARS_MAX])
+        except BotFault as fault:
+            raise NoChannelThread(fault.message) from None
+
+    return {CHANNEL: open_topic} if settings.enabled else {}
+
+
+class Telegram:
+    """The bot of the settings; without one, it has no channel and does nothing."""
+
+    def __init__(self, db: Database, wire: Wire, settings: TelegramSettings, rules: Rules) -> None:
+        self.bot = Bot(wire, settings)
+        self._enabled = settings.enabled
+        self._posting = PostDuty(db, self.bot, rules)
+        self.channels: Channels = {CHANNEL: TelegramChannel(db)} if settings.enabled else {}
+
+    async def serve(self) -> None:
+        """Send posts until cancelled; without a bot there is nothing to do."""
+        if self._enabled:
+            await self._posting.serve()

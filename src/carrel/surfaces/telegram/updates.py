@@ -6,16 +6,14 @@ The sender and the chat come from the update's own fields; nothing in the text c
 import re
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
+from carrel.chats import chat_key
+from carrel.kernel import caller_hash
 from carrel.kernel.limits import NAME_CHARS_MAX
 
 _KINDS = {"private": "direct", "group": "group", "supergroup": "group", "channel": "channel"}
 _CHAT_ADDRESS = re.compile(r"-?[0-9]{1,20}(?::[0-9]{1,20})?")
-_UNREADABLE = (
-    "animation", "audio", "contact", "dice", "location", "poll", "sticker", "story", "venue", "video", "video_note",
-    "voice",
-)  # fmt: skip
 
 
 class Person(Struct, frozen=True, kw_only=True):
@@ -73,6 +71,9 @@ class WireMessage(Struct, frozen=True, kw_only=True):
     voice: Any = None
 
 
+_UNREADABLE = tuple(one.name for one in structs.fields(WireMessage) if one.type is Any)
+
+
 class Update(Struct, frozen=True, kw_only=True):
     """One update; edits, reactions and the like are ignored."""
 
@@ -123,11 +124,10 @@ def user_message(update: Update) -> UserMessage | None:
     # Outside forums a reply has a thread id too, which is not a topic.
     topic = message.message_thread_id if message.is_topic_message else None
     chat = message.chat
-    rest = f"telegram:{_KINDS[chat.type]}:{chat.id}"
     return UserMessage(
         update_id=update.update_id,
         chat_address=chat_address_text(chat.id, topic),
-        session_rest=rest if topic is None else f"{rest}:thread:{topic}",
+        session_rest=chat_key("telegram", _KINDS[chat.type], chat.id, topic),
         is_private=chat.type == "private",
         sender_id=sender.id,
         sender_name=_name(sender),
@@ -150,7 +150,7 @@ def address_of(chat_address: str) -> dict[str, int]:
 
 
 def chat_address_in_key(rest: str) -> str | None:
-    """Return the chat address that the end of a session key names; None for a key that names no chat."""
+    """Return the chat address that the end of a session key names, if a person chose such a key; None for others."""
     channel, _, behind = rest.partition(":")
     kind, _, chat = behind.partition(":")
     if channel != "telegram" or kind not in _KINDS.values():
@@ -169,4 +169,4 @@ def _file(message: WireMessage) -> WireFile | None:
 
 def _name(one: Person | Chat) -> str:
     title = one.title if isinstance(one, Chat) else ""
-    return (title or f"{one.first_name} {one.last_name}".strip() or str(one.id))[:NAME_CHARS_MAX]
+    return (title or f"{one.first_name} {one.last_name}".strip() or caller_hash(str(one.id)))[:NAME_CHARS_MAX]

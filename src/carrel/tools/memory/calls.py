@@ -4,19 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, structs, to_builtins
 
-from carrel.kernel import clip
-from carrel.kernel.limits import (
-    CLIENT_ID_CHARS_MAX,
-    MEMORY_CONTENT_CHARS_MAX,
-    MEMORY_CONTENT_SHOWN_CHARS_MAX,
-    MEMORY_FOUND_DEFAULT,
-    MEMORY_FOUND_MAX,
-    MEMORY_QUERY_CHARS_MAX,
-    MEMORY_REASON_CHARS_MAX,
-    MEMORY_TAGS_MAX,
-    MEMORY_TITLE_CHARS_MAX,
-    TOOL_RESULT_BYTES_MAX,
-)
+from carrel.kernel import Shape, clip, limits
 from carrel.memory import (
     FoundShape,
     MemoryChange,
@@ -38,17 +26,17 @@ from carrel.tools.memory.readers import memory_reader
 from carrel.tools.model import Caller, Params, Result, Tool
 from carrel.tools.tasks.shapes import first_that_fit
 
-MemoryId = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX, description="id of a memory")]
-Content = Annotated[str, Meta(min_length=1, max_length=MEMORY_CONTENT_CHARS_MAX)]
-Title = Annotated[str, Meta(max_length=MEMORY_TITLE_CHARS_MAX)]
-Tags = Annotated[tuple[str, ...], Meta(max_length=MEMORY_TAGS_MAX)]
+MemoryId = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX, description="id of a memory")]
+Content = Annotated[str, Meta(min_length=1, max_length=limits.MEMORY_CONTENT_CHARS_MAX)]
+Title = Annotated[str, Meta(max_length=limits.MEMORY_TITLE_CHARS_MAX)]
+Tags = Annotated[tuple[str, ...], Meta(max_length=limits.MEMORY_TAGS_MAX)]
 
 
 class SearchMemory(Params, frozen=True, kw_only=True):
-    """What to look for, and how many memories to return."""
+    """What to look for, and how many memories to return; a number out of range is clamped."""
 
-    query: Annotated[str, Meta(min_length=1, max_length=MEMORY_QUERY_CHARS_MAX)]
-    limit: Annotated[int, Meta(ge=1, le=MEMORY_FOUND_MAX)] = MEMORY_FOUND_DEFAULT
+    query: Annotated[str, Meta(min_length=1, max_length=limits.MEMORY_QUERY_CHARS_MAX)]
+    limit: int = limits.MEMORY_FOUND_DEFAULT
 
 
 class OneMemory(Params, frozen=True, kw_only=True):
@@ -68,25 +56,19 @@ class AddMemory(Params, frozen=True, kw_only=True):
     supersedes: MemoryId | None = None
 
 
-class UpdateMemory(Params, frozen=True, kw_only=True):
+class UpdateMemory(OneMemory, frozen=True, kw_only=True):
     """Which memory, and what to change; what is left out stays."""
 
-    id: MemoryId
     content: Content | None = None
     type: MemoryType | None = None
     title: Title | None = None
     tags: Tags | None = None
 
 
-class PromoteMemory(Params, frozen=True, kw_only=True):
+class PromoteMemory(OneMemory, frozen=True, kw_only=True):
     """Which memory every session should know, and why."""
 
-    id: MemoryId
-    reason: Annotated[str, Meta(min_length=1, max_length=MEMORY_REASON_CHARS_MAX)]
-
-
-class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A result."""
+    reason: Annotated[str, Meta(min_length=1, max_length=limits.MEMORY_REASON_CHARS_MAX)]
 
 
 class MemoryResult(Shape, frozen=True, kw_only=True):
@@ -117,11 +99,12 @@ class PromotedResult(Shape, frozen=True, kw_only=True):
 
 def _search(tx: Tx, caller: Caller, params: SearchMemory) -> Result:
     reader = memory_reader(tx, caller)
-    found = recall(tx, caller.access, reader, params.query, items_max=params.limit, only_matching=True)
+    limit = max(1, min(params.limit, limits.MEMORY_FOUND_MAX))
+    found = recall(tx, caller.access, reader, params.query, items_max=limit, only_matching=True)
     best = sorted(found, key=lambda one: -one.score)
-    items = [structs.replace(item, content=clip(item.content, MEMORY_CONTENT_SHOWN_CHARS_MAX))
+    items = [structs.replace(item, content=clip(item.content, limits.MEMORY_CONTENT_SHOWN_CHARS_MAX))
              for item in map(found_shape, best)]  # fmt: skip
-    shown = first_that_fit([to_builtins(item) for item in items], TOOL_RESULT_BYTES_MAX // 2)
+    shown = first_that_fit([to_builtins(item) for item in items], limits.TOOL_RESULT_BYTES_MAX // 2)
     return Result(value={"chain": [str(scope) for scope in reader.chain], "items": shown})
 
 
@@ -171,60 +154,23 @@ def _result(shape: Struct) -> Result:
 
 
 MEMORY_TOOLS = (
-    Tool(
-        name="memory_search",
-        does="search its kept facts",
-        description="Find kept facts of this session, its task and goal, and the whole account by words, best first.",
-        params=SearchMemory,
-        effect="read",
-        act=_search,
-        result_type=FoundResult,
-    ),
-    Tool(
-        name="memory_read",
-        does="read a kept fact",
-        description="Read one kept fact in full.",
-        params=OneMemory,
-        effect="read",
-        act=_read,
-        result_type=MemoryResult,
-    ),
-    Tool(
-        name="memory_add",
-        does="keep a fact for later",
-        description="Keep a fact for later turns: of the task (task_state, result, failure, fix), of its goal "
-        "(decision, constraint) or of the session.",
-        params=AddMemory,
-        effect="write",
-        act=_add,
-        result_type=MemoryResult,
-    ),
-    Tool(
-        name="memory_update",
-        does="change a kept fact",
-        description="Change a kept fact of this session, its task or its goal.",
-        params=UpdateMemory,
-        effect="write",
-        act=_update,
-        result_type=MemoryResult,
-    ),
-    Tool(
-        name="memory_forget",
-        does="forget a kept fact",
-        description="Forget a kept fact of this session, its task or its goal.",
-        params=OneMemory,
-        effect="write",
-        act=_forget,
-        result_type=ForgottenResult,
-    ),
-    Tool(
-        name="memory_promote",
-        does="let every session know a kept fact",
-        description="Let every session of the account know a kept fact, with a reason.",
-        params=PromoteMemory,
-        effect="write",
-        act=_promote,
-        result_type=PromotedResult,
-        right="promote",
-    ),
-)
+    Tool("memory_search", "search its kept facts",
+         "Find kept facts of this session, its task and goal, and the whole account by words, best first.",
+         "read", SearchMemory, _search, FoundResult),
+    Tool("memory_read", "read a kept fact",
+         "Read one kept fact in full.",
+         "read", OneMemory, _read, MemoryResult),
+    Tool("memory_add", "keep a fact for later",
+         "Keep a fact for later turns: of the task (task_state, result, failure, fix), of its goal (decision, "
+         "constraint) or of the session.",
+         "write", AddMemory, _add, MemoryResult),
+    Tool("memory_update", "change a kept fact",
+         "Change a kept fact of this session, its task or its goal.",
+         "write", UpdateMemory, _update, MemoryResult),
+    Tool("memory_forget", "forget a kept fact",
+         "Forget a kept fact of this session, its task or its goal.",
+         "write", OneMemory, _forget, ForgottenResult),
+    Tool("memory_promote", "let every session know a kept fact",
+         "Let every session of the account know a kept fact, with a reason.",
+         "write", PromoteMemory, _promote, PromotedResult, right="promote"),
+)  # fmt: skip

@@ -8,10 +8,37 @@ from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, not_found
 from carrel.memory import Memory, Reader, Scope, in_chain, memory_by_id, scope_chain
 from carrel.modes import auto_runs_by_id
 from carrel.runs import Run, run_by_id
-from carrel.sessions import find_session, lane_of, may_see, visible_lanes_called
+from carrel.sessions import find_session, lane_of, visible_lanes_called
 from carrel.storage import Tx
 from carrel.tools.model import Caller
+from carrel.visibility import may_see, private_to
 from carrel.work import readable_task
+
+# The runs that a person may have caused: by a message, or in the thread of a task.
+_BY_PERSONS = ("external_user", "notification", "a2a")
+
+
+def goal_worked_for(
+    tx: Tx, access: Access, key: SessionKey, task_id: str | None, run: Run | None = None
+) -> Goal | None:  # fmt: skip
+    """Return the goal of a task, in the task's own lane and in the goal's session; None elsewhere.
+
+    None as well where whoever looks, or has caused the run, may not read that session.
+    """
+    goal = None if task_id is None else goal_of_task(tx, access, task_id)
+    if goal is None or not (key.task_id == task_id or key == goal.session_key):
+        return None
+    return goal if _may_read_session(tx, access, goal, run) else None
+
+
+def _may_read_session(tx: Tx, access: Access, goal: Goal, run: Run | None) -> bool:
+    if run is None:
+        return may_see(tx, access, goal.session_key, goal.made_by)
+    owner = private_to(tx, access, str(goal.session_key)) if lane_of(tx, access, goal.session_key) else goal.made_by
+    if owner in (None, run.actor_id) or run.provenance_kind not in _BY_PERSONS:
+        return True
+    # Carrel itself and agents act for the session in which they were told to.
+    return run.actor_id in ("", "system") or agent_by_id(tx, access, run.actor_id) is not None
 
 
 def memory_reader(tx: Tx, caller: Caller) -> Reader:
@@ -19,16 +46,17 @@ def memory_reader(tx: Tx, caller: Caller) -> Reader:
     return _reader_of_run(tx, caller.access, caller.key, caller.run)
 
 
-def reader_of(tx: Tx, access: Access, key: SessionKey, task_id: str | None) -> Reader:
-    """Return the reader that a run in a lane is. On a task of a goal, it is one of the goal's session."""
-    goal = None if task_id is None else goal_of_task(tx, access, task_id)
+def reader_of(tx: Tx, access: Access, key: SessionKey, task_id: str | None, run: Run | None = None) -> Reader:
+    """Return the reader that a run in a lane is, or whoever looks at it: one of the session whose goal it works for."""
+    goal = goal_worked_for(tx, access, key, task_id, run)
     return _reader(key if goal is None else goal.session_key, task_id, goal)
 
 
 def context_reader(tx: Tx, access: Access, key: SessionKey) -> Reader | None:
     """Return whose memory the context of a session shows; an agent is shown none but its own."""
     if access.view is None:
-        return reader_of(tx, access, key, key.task_id)
+        # A lane of a task may be named before anything was said in it.
+        return reader_of(tx, access, key, key.task_id) if may_see(tx, access, key, access.actor_id) else None
     return _own_reader(tx, access) if key == access.current else None
 
 
@@ -46,7 +74,7 @@ def reader_named(
         named = {scope.goal_id for scope in own.chain} | {None}, {scope.task_id for scope in own.chain} | {None}
         if is_own and goal_id in named[0] and task_id in named[1]:
             return own
-    raise _blocked("session")
+    raise _blocked(access, "session")
 
 
 def reader_within(tx: Tx, access: Access, text: str, agent: str | None) -> Reader:
@@ -59,7 +87,7 @@ def reader_within(tx: Tx, access: Access, text: str, agent: str | None) -> Reade
     if access.view is not None:
         own = _own_reader(tx, access)
         if scope not in own.chain or agent_id not in (None, own.agent_id):
-            raise _blocked("scope")
+            raise _blocked(access, "scope")
         return Reader(agent_id=own.agent_id, chain=(scope,))
     return Reader(agent_id=_agent_of(tx, access, scope, agent_id), chain=(scope,))
 
@@ -74,7 +102,7 @@ def visible_memory(tx: Tx, access: Access, memory_id: str, *, hold: bool = False
     try:
         _require_visible(tx, access, Scope.parse(memory.read_scope), memory.agent_id)
     except Refusal as refusal:
-        raise _blocked("memory") from refusal
+        raise _blocked(access, "memory") from refusal
     return memory
 
 
@@ -97,7 +125,7 @@ def _reader_of_run(tx: Tx, access: Access, key: SessionKey, run: Run | None) -> 
     auto = None if run.auto_run_id is None else auto_runs_by_id(tx, access, [run.auto_run_id]).get(run.auto_run_id)
     if auto is not None and auto.goal_id is None:
         return _reader(key, run.task_id, None)
-    return reader_of(tx, access, key, run.task_id)
+    return reader_of(tx, access, key, run.task_id, run)
 
 
 def _agent_of(tx: Tx, access: Access, scope: Scope, agent_id: str | None) -> str:
@@ -146,6 +174,6 @@ def _only_agent(tx: Tx, access: Access, scope: Scope) -> str:
     raise not_found("session")
 
 
-def _blocked(what: str) -> Refusal:
-    METRICS.count("memory.scope.cross_session_blocked.count")
+def _blocked(access: Access, what: str) -> Refusal:
+    METRICS.count("memory.scope.cross_session_blocked.count", access.account_id)
     return not_found(what)

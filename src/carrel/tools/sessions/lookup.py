@@ -6,41 +6,25 @@ from msgspec import Meta, to_builtins
 
 from carrel.agents import agent_by_id, every_agent
 from carrel.journal import entries_by_session, entries_of_session
-from carrel.kernel import MS_PER_MINUTE, iso
-from carrel.kernel.limits import (
-    HISTORY_ROWS_DEFAULT,
-    HISTORY_ROWS_MAX,
-    LIST_ROWS_DEFAULT,
-    LIST_ROWS_MAX,
-    ROW_MESSAGES_MAX,
-    SESSION_REFERENCE_CHARS_MAX,
-)
+from carrel.kernel import MS_PER_MINUTE, iso, limits
 from carrel.modes import auto_runs_of_session, plan_state
 from carrel.runs import live_runs_of_lane
-from carrel.sessions import (
-    Lane,
-    LaneFilter,
-    Session,
-    children_of,
-    find_lane,
-    is_narrowed,
-    kinds_listed_as,
-    lane_rows,
-)
+from carrel.sessions import Lane, LaneFilter, Session, children_of, find_lane, kinds_listed_as, lane_rows
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool
 from carrel.tools.sessions.rows import clip_messages, session_row, shown_key
 from carrel.tools.sessions.shapes import KnownAgents, ListedSessions, SessionHistory, Status
 from carrel.tools.sessions.spawn_rules import may_spawn
+from carrel.visibility import entries_seen, is_narrowed
 
-Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
+Reference = Annotated[str, Meta(min_length=1, max_length=limits.SESSION_REFERENCE_CHARS_MAX)]
 
 
 class SessionsList(Params, frozen=True, kw_only=True):
     """Which sessions to list; numbers out of range are clamped."""
 
-    kinds: tuple[str, ...] = ()
-    limit: int = LIST_ROWS_DEFAULT
+    kinds: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
+    limit: int = limits.LIST_ROWS_DEFAULT
     active_minutes: Annotated[float, Meta(ge=1, le=52_560_000)] | None = None
     message_limit: int = 0
 
@@ -49,7 +33,7 @@ class SessionsHistory(Params, frozen=True, kw_only=True):
     """Which transcript, and how much of it."""
 
     session_key: Reference
-    limit: int = HISTORY_ROWS_DEFAULT
+    limit: int = limits.HISTORY_ROWS_DEFAULT
     include_tools: bool = False
 
 
@@ -71,13 +55,15 @@ def visible_lane(tx: Tx, caller: Caller, reference: str) -> tuple[Lane, Session 
 def _sessions_list(tx: Tx, caller: Caller, params: SessionsList) -> Result:
     since = None if params.active_minutes is None else tx.now - int(params.active_minutes * MS_PER_MINUTE)
     wanted = LaneFilter(kinds=kinds_listed_as(list(params.kinds)), updated_since=since)
-    rows = lane_rows(tx, caller.own_access, wanted, before=None, limit=max(1, min(params.limit, LIST_ROWS_MAX)))
+    rows = lane_rows(tx, caller.own_access, wanted, before=None, limit=max(1, min(params.limit, limits.LIST_ROWS_MAX)))
     shown = [to_builtins(session_row(tx, caller.access, caller.key.agent, row)) for row in rows]
-    count = max(0, min(params.message_limit, ROW_MESSAGES_MAX))
+    count = max(0, min(params.message_limit, limits.ROW_MESSAGES_MAX))
     if count:
         entries = entries_by_session(tx, caller.access, [row.session.id for row in rows if row.session], limit=count)
+        seen = entries_seen(tx, caller.own_access, [entry.id for said in entries.values() for entry in said])
         for row, line in zip(rows, shown, strict=True):
-            line["messages"] = clip_messages(entries.get(row.session.id if row.session else "", [])).messages
+            said = entries.get(row.session.id if row.session else "", [])
+            line["messages"] = clip_messages([entry for entry in said if entry.id in seen])["messages"]
     mode = "all" if caller.visibility.whole_account else caller.visibility.mode
     hidden = is_narrowed(tx, caller.own_access)
     return Result(value={"count": len(shown), "sessions": shown, "visibility": {"mode": mode, "hidden": hidden}})
@@ -85,25 +71,15 @@ def _sessions_list(tx: Tx, caller: Caller, params: SessionsList) -> Result:
 
 def _sessions_history(tx: Tx, caller: Caller, params: SessionsHistory) -> Result:
     lane, session = visible_lane(tx, caller, params.session_key)
-    limit = max(1, min(params.limit, HISTORY_ROWS_MAX))
+    limit = max(1, min(params.limit, limits.HISTORY_ROWS_MAX))
     entries = (
         entries_of_session(tx, caller.access, session.id, limit=limit, tool_results=params.include_tools)
         if session
         else []
     )
-    history = clip_messages(entries)
-    return Result(
-        value={
-            "sessionKey": shown_key(caller.key.agent, lane.session_key),
-            "sessionId": session.id if session else None,
-            "messages": history.messages,
-            "truncated": history.dropped > 0 or history.clipped,
-            "droppedMessages": history.dropped,
-            "contentTruncated": history.clipped,
-            "contentRedacted": history.redacted,
-            "bytes": history.bytes,
-        }
-    )
+    seen = entries_seen(tx, caller.own_access, [entry.id for entry in entries])
+    of = {"sessionKey": shown_key(caller.key.agent, lane.session_key), "sessionId": session.id if session else None}
+    return Result(value=of | clip_messages([entry for entry in entries if entry.id in seen]))
 
 
 def _session_status(tx: Tx, caller: Caller, params: SessionStatus) -> Result:
@@ -140,40 +116,16 @@ def _agents_list(tx: Tx, caller: Caller, _params: AgentsList) -> Result:
 
 
 SESSION_TOOLS = (
-    Tool(
-        name="sessions_list",
-        does="list the sessions that it may see",
-        description="List the sessions you may see, most recently used first, optionally with their last messages.",
-        params=SessionsList,
-        effect="read",
-        act=_sessions_list,
-        result_type=ListedSessions,
-    ),
-    Tool(
-        name="sessions_history",
-        does="read the transcript of a session",
-        description="Read the transcript of a session you may see: its newest messages, oldest first.",
-        params=SessionsHistory,
-        effect="read",
-        act=_sessions_history,
-        result_type=SessionHistory,
-    ),
-    Tool(
-        name="session_status",
-        does="read the status of a session",
-        description="Get the status of a session: state, generation, queue and token use. Your own by default.",
-        params=SessionStatus,
-        effect="read",
-        act=_session_status,
-        result_type=Status,
-    ),
-    Tool(
-        name="agents_list",
-        does="list the agents that it may spawn",
-        description="List the agents you may spawn, yourself first.",
-        params=AgentsList,
-        effect="read",
-        act=_agents_list,
-        result_type=KnownAgents,
-    ),
-)
+    Tool("sessions_list", "list the sessions that it may see",
+         "List the sessions you may see, most recently used first, optionally with their last messages.",
+         "read", SessionsList, _sessions_list, ListedSessions),
+    Tool("sessions_history", "read the transcript of a session",
+         "Read the transcript of a session you may see: its newest messages, oldest first.",
+         "read", SessionsHistory, _sessions_history, SessionHistory),
+    Tool("session_status", "read the status of a session",
+         "Get the status of a session: state, generation, queue and token use. Your own by default.",
+         "read", SessionStatus, _session_status, Status),
+    Tool("agents_list", "list the agents that it may spawn",
+         "List the agents you may spawn, yourself first.",
+         "read", AgentsList, _agents_list, KnownAgents),
+)  # fmt: skip

@@ -12,6 +12,7 @@ from carrel.monitoring import newest_end
 from carrel.sessions import LaneRow, shown_channel
 from carrel.storage import Tx
 from carrel.tools.sessions.shapes import DeliveryContext, SessionRow
+from carrel.tools.tasks.shapes import first_that_fit
 from carrel.tools.transcript import message_shape
 
 # Space for the rest of a result beside its messages.
@@ -27,59 +28,39 @@ def session_row(tx: Tx, access: Access, agent_id: str | None, row: LaneRow) -> S
     """Return the row of one session, with the key as that agent knows it; None stands for a person."""
     lane, session = row.lane, row.session
     key = lane.session_key
-    return SessionRow(
+    return SessionRow.of(
+        lane,
         key=shown_key(agent_id, key),
-        kind=key.listed_kind,  # type: ignore[arg-type]
+        kind=key.listed_kind,
         channel=shown_channel(key, lane.last_channel),
-        display_name=lane.display_name,
-        updated_at=lane.updated_at,
         session_id=session.id if session else None,
-        model=lane.model,
         context_tokens=lane.last_tokens,
-        total_tokens=lane.total_tokens,
-        thinking_level=lane.thinking_level,
-        verbose_level=lane.verbose_level,
         system_sent=session is not None,
         aborted_last_run=newest_end(tx, access, lane.key) == "cancelled",
-        send_policy=lane.send_policy,  # type: ignore[arg-type]
-        last_channel=lane.last_channel,
-        last_to=lane.last_to,
         transcript_path=f"/api/sessions/{session.id}/history" if session else None,
-        label=lane.label,
         delivery_context=(
             DeliveryContext(channel=lane.last_channel, to=lane.last_to, account_id=access.account_id)
             if lane.last_channel
             else UNSET
         ),
+        messages=UNSET,
     )
 
 
-class ClippedMessages(msgspec.Struct, frozen=True, kw_only=True):
-    """Messages within their limits, and what was cut."""
-
-    messages: list[Any]
-    dropped: int = 0
-    clipped: bool = False
-    redacted: bool = False
-    bytes: int = 0
-
-
-def clip_messages(entries: list[Entry]) -> ClippedMessages:
-    """Return entries as messages: secrets redacted, long texts clipped, the oldest dropped if there are too many."""
+def clip_messages(entries: list[Entry]) -> dict[str, Any]:
+    """Return entries as messages, and what was done: secrets redacted, long texts clipped, the oldest dropped."""
     plain = [msgspec.to_builtins(message_shape(entry, redacted=True)) for entry in entries]
     hidden = any(REDACTED in str(message["content"]) for message in plain)
     clipped = [_clip_blocks(message) for message in plain]
-    left, kept = TOOL_RESULT_BYTES_MAX - _FRAME_BYTES, []
-    for message in reversed(plain):
-        left -= len(msgspec.json.encode(message)) + 1
-        if left < 0:
-            break
-        kept.append(message)
-    kept.reverse()
-    size = len(msgspec.json.encode(kept))
-    return ClippedMessages(
-        messages=kept, dropped=len(plain) - len(kept), clipped=any(clipped), redacted=hidden, bytes=size
-    )  # fmt: skip
+    kept = first_that_fit(plain[::-1], TOOL_RESULT_BYTES_MAX - _FRAME_BYTES)[::-1]
+    return {
+        "messages": kept,
+        "truncated": len(kept) < len(plain) or any(clipped),
+        "droppedMessages": len(plain) - len(kept),
+        "contentTruncated": any(clipped),
+        "contentRedacted": hidden,
+        "bytes": len(msgspec.json.encode(kept)),
+    }
 
 
 def _clip_blocks(message: dict[str, Any]) -> bool:

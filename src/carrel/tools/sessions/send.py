@@ -8,27 +8,9 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from carrel.exchanges import Exchange, begin_exchange, exchange_after, keep_exchange, moved, visible_reply
-from carrel.kernel import (
-    INTERNAL_CHANNEL,
-    MS_PER_SECOND,
-    Code,
-    Envelope,
-    Message,
-    Provenance,
-    Refusal,
-    SessionKey,
-    invalid,
-)
-from carrel.kernel.limits import (
-    INLINE_GRACE_SECONDS,
-    INLINE_LOOK_SECONDS,
-    MESSAGE_CHARS_MAX,
-    SESSION_REFERENCE_CHARS_MAX,
-    WAIT_SECONDS_DEFAULT,
-    WAIT_SECONDS_MAX,
-)
+from carrel.kernel import INTERNAL_CHANNEL, MS_PER_SECOND, Code, Envelope, Message, Provenance, Refusal, invalid, limits
 from carrel.runs import Run, deliver
-from carrel.sessions import FoundSession, Lane, find_session, lane_of, shown_channel
+from carrel.sessions import FoundSession, find_session, lane_of, shown_channel
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool, Wait
 from carrel.tools.sessions.rows import shown_key
@@ -43,9 +25,9 @@ _BY_RULE = (Code.FORBIDDEN, Code.SEND_DENIED)
 class SessionsSend(Params, frozen=True, kw_only=True):
     """The target, the message, and how long to wait for the reply; 0 does not wait."""
 
-    session_key: Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
-    message: Annotated[str, Meta(max_length=MESSAGE_CHARS_MAX)]
-    timeout_seconds: int = WAIT_SECONDS_DEFAULT
+    session_key: Annotated[str, Meta(min_length=1, max_length=limits.SESSION_REFERENCE_CHARS_MAX)]
+    message: Annotated[str, Meta(max_length=limits.MESSAGE_CHARS_MAX)]
+    timeout_seconds: int = limits.WAIT_SECONDS_DEFAULT
 
 
 class _Refused(Exception):
@@ -61,7 +43,7 @@ class _Refused(Exception):
 def _send(tx: Tx, caller: Caller, params: SessionsSend) -> Result:
     if not params.message.strip():
         raise invalid("message", "A message needs some text.")
-    wait_seconds = max(0, min(params.timeout_seconds, WAIT_SECONDS_MAX))
+    wait_seconds = max(0, min(params.timeout_seconds, limits.WAIT_SECONDS_MAX))
     shown = params.session_key
     try:
         found = _target(tx, caller, params.session_key)
@@ -106,7 +88,7 @@ def _deliver(tx: Tx, caller: Caller, found: FoundSession, text: str) -> Run:
     envelope = Envelope(
         key=found.key,
         message=Message(text=text, provenance=provenance),
-        channel=_channel(found.key, found.lane),
+        channel=found.key.channel or (found.lane.last_channel if found.lane else None) or INTERNAL_CHANNEL,
         parent_run_id=caller.run.id if caller.run else None,
     )
     try:
@@ -115,10 +97,6 @@ def _deliver(tx: Tx, caller: Caller, found: FoundSession, text: str) -> Run:
         return deliver(tx, caller.account_access, envelope, caller.services.rules)
     except Refusal as refusal:
         raise _Refused(str(refusal.code), refusal.message, by_rule=refusal.code in _BY_RULE) from refusal
-
-
-def _channel(key: SessionKey, lane: Lane | None) -> str:
-    return key.channel or (lane.last_channel if lane else None) or INTERNAL_CHANNEL
 
 
 def _exchange(tx: Tx, caller: Caller, run: Run, waits_until: int | None) -> Exchange:
@@ -138,8 +116,8 @@ def _exchange(tx: Tx, caller: Caller, run: Run, waits_until: int | None) -> Exch
         rounds_max=rounds_max,
         # A waiting call records itself whether it returned the reply; a lost one is detected after a while.
         answered_inline=0 if waits_until is None else None,
-        due_at=None if waits_until is None else tx.now + INLINE_LOOK_SECONDS * MS_PER_SECOND,
-        expires_at=None if waits_until is None else waits_until + INLINE_GRACE_SECONDS * MS_PER_SECOND,
+        due_at=None if waits_until is None else tx.now + limits.INLINE_LOOK_SECONDS * MS_PER_SECOND,
+        expires_at=None if waits_until is None else waits_until + limits.INLINE_GRACE_SECONDS * MS_PER_SECOND,
         created_at=tx.now,
     )
 
@@ -179,14 +157,7 @@ def _answer_inline(tx: Tx, caller: Caller, run: Run) -> bool:
 
 
 SEND_TOOLS = (
-    Tool(
-        name=_NAME,
-        does="send a message to another session",
-        description="Send a message to another session and wait for its reply; timeoutSeconds 0 does not wait.",
-        params=SessionsSend,
-        effect="write",
-        act=_send,
-        result_type=Sent,
-        finish=_finish,
-    ),
-)
+    Tool(_NAME, "send a message to another session",
+         "Send a message to another session and wait for its reply; timeoutSeconds 0 does not wait.",
+         "write", SessionsSend, _send, Sent, finish=_finish),
+)  # fmt: skip

@@ -5,14 +5,11 @@ The HTTP API extends the row of a session with more fields.
 
 from typing import Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, UnsetType
 
+from carrel.kernel import Shape
 from carrel.tools.transcript import MessageShape
 from carrel.workspaces import Receipt
-
-
-class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of a result."""
 
 
 class DeliveryContext(Shape, frozen=True, kw_only=True):

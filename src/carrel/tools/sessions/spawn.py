@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from carrel.agents import Agent
 from carrel.exchanges import Exchange, begin_exchange
-from carrel.kernel import INTERNAL_CHANNEL, Access, Envelope, Message, Provenance, Refusal, SessionKey, uuid_for
+from carrel.kernel import Access, Envelope, Provenance, Refusal, SessionKey, uuid_for
 from carrel.kernel.settings import Settings
 from carrel.runs import Run, deliver
 from carrel.sessions import NewChild, delete_lane, insert_child, lane_of, make_lane
@@ -147,10 +147,10 @@ def _deliver(tx: Tx, caller: Caller, prepared: _PreparedSpawn, granted: Granted)
         kind="spawn", source_session_key=str(caller.key), source_channel=channel, source_tool="sessions_spawn"
     )  # fmt: skip
     seconds = _timeout_seconds(caller, params)
-    envelope = Envelope(
-        key=key,
-        message=Message(text=params.task, provenance=provenance),
-        channel=INTERNAL_CHANNEL,
+    envelope = Envelope.internal(
+        key,
+        params.task,
+        provenance,
         timeout_seconds=seconds,
         unlimited=seconds == 0,
         parent_run_id=caller.run.id if caller.run is not None else None,
@@ -193,18 +193,9 @@ def _declined(params: SessionsSpawn, declined: Declined) -> Result:
 
 
 SPAWN_TOOLS = (
-    Tool(
-        name="sessions_spawn",
-        does="give work to a sub-agent",
-        description=(
-            "Give a task to a sub-agent in a session of its own, with files if it needs any. Returns at once; the "
-            "result comes to this session when the sub-agent has ended."
-        ),
-        params=SessionsSpawn,
-        effect="write",
-        act=_spawn,
-        result_type=Spawned,
-        prepare=_prepare,
-        storable=lambda arguments: without_content(arguments, SessionsSpawn.__struct_encode_fields__),
-    ),
-)
+    Tool("sessions_spawn", "give work to a sub-agent",
+         "Give a task to a sub-agent in a session of its own, with files if it needs any. Returns at once; the "
+         "result comes to this session when the sub-agent has ended.",
+         "write", SessionsSpawn, _spawn, Spawned, prepare=_prepare,
+         storable=lambda arguments: without_content(arguments, SessionsSpawn.__struct_encode_fields__)),
+)  # fmt: skip

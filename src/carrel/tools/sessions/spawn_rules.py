@@ -120,13 +120,15 @@ def _check_limits(tx: Tx, caller: Caller, params: SessionsSpawn, agent: Agent) -
 
 async def check_model(caller: Caller, agent: Agent, model: str) -> Declined | None:
     """Return why a model is unavailable to an agent, or None. May ask the gateway, so call it outside transactions."""
-    named = caller.services.gateway_of(agent)
+    named = agent.gateway_among(caller.services.gateways)
     gateway, settings = caller.services.gateways.get(named), caller.services.settings.gateway.get(named)
+    if gateway is None:
+        return Declined("error", f"Agent {agent.id} uses gateway.{named}, which is not configured.", "unknown_model")
     if settings is not None and model in (settings.model, *settings.models):
         return None
     why = ""
     try:
-        if gateway is not None and model in await gateway.models():
+        if model in await gateway.models():
             return None
     except GatewayFault as fault:
         why = f" ({fault.message})"

@@ -6,11 +6,12 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from carrel.kernel import Access, Refusal, invalid, parse_iso
-from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX, RESPONSE_RECIPIENTS_MAX, TASK_PARTIES_MAX
+from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX, RESPONSE_RECIPIENTS_MAX, TASK_PARTIES_MAX, TASK_TAGS_MAX
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool
-from carrel.tools.tasks.reads import Name, TaskId
+from carrel.tools.tasks.reads import Name, OneTask, TaskId
 from carrel.tools.tasks.shapes import MessageResult, StatusResult, TaskResult, result_of
+from carrel.tools.tool_rules import require_part
 from carrel.topics import PRIORITIES
 from carrel.work import (
     Directory,
@@ -29,7 +30,9 @@ from carrel.work import (
 )
 
 Slugs = Annotated[tuple[Name, ...], Meta(min_length=1, max_length=TASK_PARTIES_MAX)]
-# The room below checks it; the schema says what is accepted.
+Parties = Annotated[tuple[Name, ...], Meta(max_length=TASK_PARTIES_MAX)]
+# The room below checks these; the schema says what is accepted.
+Tags = Annotated[tuple[str, ...], Meta(extra_json_schema={"maxItems": TASK_TAGS_MAX})]
 Priority = (
     Annotated[int, Meta(description="1 (highest) to 5", extra_json_schema={"minimum": 1, "maximum": len(PRIORITIES)})]
     | Annotated[str, Meta(description="the same in words", extra_json_schema={"enum": list(PRIORITIES)})]
@@ -37,10 +40,9 @@ Priority = (
 Moment = Annotated[str, Meta(description="an ISO 8601 time with its offset", extra_json_schema={"format": "date-time"})]
 
 
-class SetStatus(Params, frozen=True, kw_only=True):
+class SetStatus(OneTask, frozen=True, kw_only=True):
     """Which task, and its new status; `blockedReason` says why it is blocked."""
 
-    task_id: TaskId
     status: Literal["in_progress", "review", "done", "blocked"]
     blocked_reason: str | None = None
 
@@ -54,17 +56,16 @@ MomentOrNone = Annotated[
 ]
 
 
-class UpdateTask(Params, frozen=True, kw_only=True):
+class UpdateTask(OneTask, frozen=True, kw_only=True):
     """Which task, and what to change; what is left out stays. Lists replace what was there."""
 
-    task_id: TaskId
     title: str | None = None
     description: str | None = None
     priority: Priority | None = None
-    tags: tuple[str, ...] | None = None
-    labels: Annotated[tuple[str, ...], Meta(description="another name for tags")] | None = None
-    assigned_agent_ids: tuple[Name, ...] | None = None
-    assigned_user_ids: tuple[Name, ...] | None = None
+    tags: Tags | None = None
+    labels: Annotated[Tags, Meta(description="another name for tags")] | None = None
+    assigned_agent_ids: Parties | None = None
+    assigned_user_ids: Parties | None = None
     status: Name | None = None
     blocked_reason: str | None = None
     due_date: MomentOrNone | UnsetType | None = UNSET
@@ -77,32 +78,29 @@ class CreateTask(Params, frozen=True, kw_only=True):
     description: str = ""
     topic_id: Name | None = None
     priority: Priority | None = None
-    tags: tuple[str, ...] | None = None
-    labels: Annotated[tuple[str, ...], Meta(description="another name for tags")] | None = None
+    tags: Tags | None = None
+    labels: Annotated[Tags, Meta(description="another name for tags")] | None = None
     status: Annotated[str, Meta(description="inbox, assigned, in_progress or blocked")] | None = None
     blocked_reason: str | None = None
     due_date: Moment | None = None
-    assignee_slugs: Annotated[tuple[Name, ...], Meta(max_length=TASK_PARTIES_MAX)] = ()
+    assignee_slugs: Parties = ()
 
 
-class AssignTask(Params, frozen=True, kw_only=True):
+class AssignTask(OneTask, frozen=True, kw_only=True):
     """Which task, and the agents and users who get it."""
 
-    task_id: TaskId
     assignee_slugs: Slugs
 
 
-class PostMessage(Params, frozen=True, kw_only=True):
+class PostMessage(OneTask, frozen=True, kw_only=True):
     """Which task, and what to write to its thread."""
 
-    task_id: TaskId
     content: str
 
 
-class DeleteTask(Params, frozen=True, kw_only=True):
+class DeleteTask(OneTask, frozen=True, kw_only=True):
     """Which task to archive, and why."""
 
-    task_id: TaskId
     reason: Annotated[str, Meta(min_length=1, max_length=BLOCKED_REASON_CHARS_MAX)]
 
 
@@ -139,10 +137,14 @@ def _status(tx: Tx, caller: Caller, params: SetStatus) -> Result:
 
 def _update(tx: Tx, caller: Caller, params: UpdateTask) -> Result:
     access, rules = caller.access, caller.services.rules
+    if params.status is not None:
+        require_part(tx, access, "task_status", "task_update")
+    if params.assigned_agent_ids is not None or params.assigned_user_ids is not None:
+        require_part(tx, access, "task_assign", "task_update")
     plain = ("title", "description", "priority", "assigned_agent_ids", "assigned_user_ids", "blocked_reason")
     given = {name: value for name in plain if (value := getattr(params, name)) is not None} | _tags(params)
     if params.due_date is not UNSET:
-        given["due_date"] = _moment(params.due_date)
+        given["due_date"] = moment("dueDate", params.due_date)
     task = change_task(tx, access, params.task_id, TaskChange(**given), rules).task
     if params.status is not None:
         # As task_status moves it, so that no status is easier to reach by this tool.
@@ -151,6 +153,8 @@ def _update(tx: Tx, caller: Caller, params: UpdateTask) -> Result:
 
 
 def _create(tx: Tx, caller: Caller, params: CreateTask) -> Result:
+    if params.assignee_slugs:
+        require_part(tx, caller.access, "task_assign", "task_create")
     agents, users = _assignees(tx, caller, params.assignee_slugs)
     given = _tags(params) | ({} if params.priority is None else {"priority": params.priority})
     new = NewTask(
@@ -159,7 +163,7 @@ def _create(tx: Tx, caller: Caller, params: CreateTask) -> Result:
         topic_id=params.topic_id,
         status=params.status,
         blocked_reason=params.blocked_reason,
-        due_date=_moment(params.due_date),
+        due_date=moment("dueDate", params.due_date),
         assigned_agent_ids=agents,
         assigned_user_ids=users,
         **given,
@@ -172,13 +176,12 @@ def _tags(params: UpdateTask | CreateTask) -> dict[str, Any]:
     return {} if tags is None else {"tags": tags}
 
 
-def _moment(text: str | UnsetType | None) -> int | None:
-    if not text:
-        return None
+def moment(field: str, text: str | UnsetType | None) -> int | None:
+    """Return the time that a field says; an empty one is none."""
     try:
-        return parse_iso(text)
+        return parse_iso(text) if text else None
     except (ValueError, OverflowError) as error:
-        raise invalid("dueDate", f"dueDate must be an ISO 8601 time with its offset ({error}).") from error
+        raise invalid(field, f"{field} must be an ISO 8601 time with its offset ({error}).") from error
 
 
 def _assignees(tx: Tx, caller: Caller, slugs: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -216,80 +219,25 @@ def _request(tx: Tx, caller: Caller, params: RequestResponses) -> Result:
 
 
 WRITING_TOOLS = (
-    Tool(
-        name="task_status",
-        does="move a task to another status",
-        description="Move a task to in_progress, review, done or blocked (with a reason); done only from review.",
-        params=SetStatus,
-        effect="write",
-        act=_status,
-        result_type=StatusResult,
-        lock=_lock,
-        right="change",
-    ),
-    Tool(
-        name="task_update",
-        does="change a task",
-        description="Change a task: title, description, priority, tags, due date, status; as orchestrator, assignees.",
-        params=UpdateTask,
-        effect="write",
-        act=_update,
-        result_type=TaskResult,
-        lock=_lock,
-        right="change",
-    ),
-    Tool(
-        name="task_create",
-        does="create a task",
-        description="Create a task; as orchestrator, also assign it to agents and users by their slugs.",
-        params=CreateTask,
-        effect="write",
-        act=_create,
-        result_type=TaskResult,
-        right="create",
-    ),
-    Tool(
-        name="task_assign",
-        does="assign a task",
-        description="Assign a task to agents and users by their slugs; they are notified.",
-        params=AssignTask,
-        effect="write",
-        act=_assign,
-        result_type=TaskResult,
-        lock=_lock,
-        right="assign",
-    ),
-    Tool(
-        name="task_message",
-        does="write to the thread of a task",
-        description="Write a message to the thread of a task; those who follow it are notified.",
-        params=PostMessage,
-        effect="write",
-        act=_message,
-        result_type=MessageResult,
-        lock=_lock,
-        right="message",
-    ),
-    Tool(
-        name="task_delete",
-        does="archive a task",
-        description="Archive a task, with a reason: it can be read, but nobody works on it any more.",
-        params=DeleteTask,
-        effect="write",
-        act=_delete,
-        result_type=TaskResult,
-        lock=_lock,
-        right="archive",
-    ),
-    Tool(
-        name="response_request",
-        does="ask other agents for a response on a task",
-        description="Ask other agents for a response on a task, by default this one. Says who was not asked, and why.",
-        params=RequestResponses,
-        effect="write",
-        act=_request,
-        result_type=ResponseRequests,
-        lock=_lock,
-        right="request",
-    ),
-)
+    Tool("task_status", "move a task to another status",
+         "Move a task to in_progress, review, done or blocked (with a reason); done only from review.",
+         "write", SetStatus, _status, StatusResult, lock=_lock, right="change"),
+    Tool("task_update", "change a task",
+         "Change a task: title, description, priority, tags, due date, status; as orchestrator, assignees.",
+         "write", UpdateTask, _update, TaskResult, lock=_lock, right="change"),
+    Tool("task_create", "create a task",
+         "Create a task; as orchestrator, also assign it to agents and users by their slugs.",
+         "write", CreateTask, _create, TaskResult, right="create"),
+    Tool("task_assign", "assign a task",
+         "Assign a task to agents and users by their slugs; they are notified.",
+         "write", AssignTask, _assign, TaskResult, lock=_lock, right="assign"),
+    Tool("task_message", "write to the thread of a task",
+         "Write a message to the thread of a task; those who follow it are notified.",
+         "write", PostMessage, _message, MessageResult, lock=_lock, right="message"),
+    Tool("task_delete", "archive a task",
+         "Archive a task, with a reason: it can be read, but nobody works on it any more.",
+         "write", DeleteTask, _delete, TaskResult, lock=_lock, right="archive"),
+    Tool("response_request", "ask other agents for a response on a task",
+         "Ask other agents for a response on a task, by default this one. Says who was not asked, and why.",
+         "write", RequestResponses, _request, ResponseRequests, lock=_lock, right="request"),
+)  # fmt: skip

@@ -4,17 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from carrel.kernel.limits import (
-    ACTIVITY_ROWS_DEFAULT,
-    CLIENT_ID_CHARS_MAX,
-    HISTORY_MESSAGES_DEFAULT,
-    NAME_CHARS_MAX,
-    TASK_LOAD_MESSAGES_DEFAULT,
-    TASK_SEARCH_RESULTS_DEFAULT,
-    TASK_SEARCH_RESULTS_MAX,
-    THREAD_ROWS_DEFAULT,
-    THREAD_ROWS_MAX,
-)
+from carrel.kernel import limits
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool
 from carrel.tools.tasks.shapes import ListResult, LoadResult, SearchResult, TaskResult, ThreadResult, result_of
@@ -31,23 +21,27 @@ from carrel.work import (
     task_shapes,
 )
 
-TaskId = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)]
-Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
+TaskId = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX)]
+Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX)]
 
 
-class HistoryOfTask(Params, frozen=True, kw_only=True):
+class OneTask(Params, frozen=True, kw_only=True):
+    """Which task."""
+
+    task_id: TaskId
+
+
+class HistoryOfTask(OneTask, frozen=True, kw_only=True):
     """Which task, and how much of its thread and activities; numbers out of range are clamped."""
 
-    task_id: TaskId
-    message_limit: int = HISTORY_MESSAGES_DEFAULT
-    activity_limit: int = ACTIVITY_ROWS_DEFAULT
+    message_limit: int = limits.HISTORY_MESSAGES_DEFAULT
+    activity_limit: int = limits.ACTIVITY_ROWS_DEFAULT
 
 
-class LoadTask(Params, frozen=True, kw_only=True):
+class LoadTask(OneTask, frozen=True, kw_only=True):
     """Which task, and how much of its thread; a number out of range is clamped."""
 
-    task_id: TaskId
-    message_limit: int = TASK_LOAD_MESSAGES_DEFAULT
+    message_limit: int = limits.TASK_LOAD_MESSAGES_DEFAULT
 
 
 class ListTasks(Params, frozen=True, kw_only=True):
@@ -55,27 +49,20 @@ class ListTasks(Params, frozen=True, kw_only=True):
 
     status: Name | None = None
     assignee_slug: Name | None = None
-    limit: int = THREAD_ROWS_DEFAULT
+    limit: int = limits.THREAD_ROWS_DEFAULT
 
 
-class GetTask(Params, frozen=True, kw_only=True):
-    """Which task."""
-
-    task_id: TaskId
-
-
-class ThreadOfTask(Params, frozen=True, kw_only=True):
+class ThreadOfTask(OneTask, frozen=True, kw_only=True):
     """Which task, and how much of its thread; a number out of range is clamped."""
 
-    task_id: TaskId
-    limit: int = THREAD_ROWS_DEFAULT
+    limit: int = limits.THREAD_ROWS_DEFAULT
 
 
 class SearchTasks(Params, frozen=True, kw_only=True):
     """The words to look for, and how many tasks to return; a number out of range is clamped."""
 
     query: Name
-    limit: int = TASK_SEARCH_RESULTS_DEFAULT
+    limit: int = limits.TASK_SEARCH_RESULTS_DEFAULT
 
 
 def _clamped(limit: int, most: int) -> int:
@@ -87,8 +74,8 @@ def _history(tx: Tx, caller: Caller, task_id: str, messages: int, activities: in
         tx,
         caller.access,
         task_id,
-        message_limit=_clamped(messages, THREAD_ROWS_MAX),
-        activity_limit=_clamped(activities, THREAD_ROWS_MAX),
+        message_limit=_clamped(messages, limits.THREAD_ROWS_MAX),
+        activity_limit=_clamped(activities, limits.THREAD_ROWS_MAX),
     )
 
 
@@ -106,84 +93,44 @@ def _task_list(tx: Tx, caller: Caller, params: ListTasks) -> Result:
     if params.assignee_slug is not None:
         agents, users = Directory(tx, caller.access).parties((params.assignee_slug,), "assigneeSlug")
         assignee = (*agents, *users)[0]
-    limit = _clamped(params.limit, THREAD_ROWS_MAX)
+    limit = _clamped(params.limit, limits.THREAD_ROWS_MAX)
     wanted = TaskFilter(status=params.status, assignee_id=assignee)
     tasks = list_tasks(tx, caller.access, wanted, before=None, limit=limit)
     return result_of(ListResult(tasks=task_shapes(tx, caller.access, tasks)))
 
 
-def _task_get(tx: Tx, caller: Caller, params: GetTask) -> Result:
+def _task_get(tx: Tx, caller: Caller, params: OneTask) -> Result:
     task, _ = readable_task(tx, caller.access, params.task_id)
     return result_of(TaskResult(task=task_shape(tx, caller.access, task)))
 
 
 def _task_thread(tx: Tx, caller: Caller, params: ThreadOfTask) -> Result:
-    thread = read_thread(tx, caller.access, params.task_id, limit=_clamped(params.limit, THREAD_ROWS_MAX))
+    thread = read_thread(tx, caller.access, params.task_id, limit=_clamped(params.limit, limits.THREAD_ROWS_MAX))
     return result_of(ThreadResult(messages=thread.messages))
 
 
 def _task_search(tx: Tx, caller: Caller, params: SearchTasks) -> Result:
-    limit = _clamped(params.limit, TASK_SEARCH_RESULTS_MAX)
+    limit = _clamped(params.limit, limits.TASK_SEARCH_RESULTS_MAX)
     return result_of(SearchResult(tasks=search_tasks(tx, caller.access, params.query, limit=limit)))
 
 
 READING_TOOLS = (
-    Tool(
-        name="task_history",
-        does="read the history of a task",
-        description="Read a task with its newest messages, oldest first, and its activities, newest first.",
-        params=HistoryOfTask,
-        effect="read",
-        act=_task_history,
-        result_type=TaskHistory,
-    ),
-    Tool(
-        name="task_load",
-        does="read a task and its messages",
-        description="Read a task with its newest messages, oldest first; task_history also has its activities.",
-        params=LoadTask,
-        effect="read",
-        act=_task_load,
-        result_type=LoadResult,
-    ),
-    Tool(
-        name="task_list",
-        does="list tasks",
-        description="List tasks, newest first: all that are not archived, or those of a status or an assignee.",
-        params=ListTasks,
-        effect="read",
-        act=_task_list,
-        result_type=ListResult,
-        right="oversee",
-    ),
-    Tool(
-        name="task_get",
-        does="read a task",
-        description="Get one task.",
-        params=GetTask,
-        effect="read",
-        act=_task_get,
-        result_type=TaskResult,
-        right="oversee",
-    ),
-    Tool(
-        name="task_thread",
-        does="read the thread of a task",
-        description="Read the thread of a task: its newest messages, oldest first.",
-        params=ThreadOfTask,
-        effect="read",
-        act=_task_thread,
-        result_type=ThreadResult,
-        right="oversee",
-    ),
-    Tool(
-        name="task_search",
-        does="search tasks",
-        description="Find tasks by words in their title, description or reason for being blocked, best first.",
-        params=SearchTasks,
-        effect="read",
-        act=_task_search,
-        result_type=SearchResult,
-        right="oversee",
-    ),
-)
+    Tool("task_history", "read the history of a task",
+         "Read a task with its newest messages, oldest first, and its activities, newest first.",
+         "read", HistoryOfTask, _task_history, TaskHistory),
+    Tool("task_load", "read a task and its messages",
+         "Read a task with its newest messages, oldest first; task_history also has its activities.",
+         "read", LoadTask, _task_load, LoadResult),
+    Tool("task_list", "list tasks",
+         "List tasks, newest first: all that are not archived, or those of a status or an assignee.",
+         "read", ListTasks, _task_list, ListResult, right="oversee"),
+    Tool("task_get", "read a task",
+         "Get one task.",
+         "read", OneTask, _task_get, TaskResult, right="oversee"),
+    Tool("task_thread", "read the thread of a task",
+         "Read the thread of a task: its newest messages, oldest first.",
+         "read", ThreadOfTask, _task_thread, ThreadResult, right="oversee"),
+    Tool("task_search", "search tasks",
+         "Find tasks by words in their title, description or reason for being blocked, best first.",
+         "read", SearchTasks, _task_search, SearchResult, right="oversee"),
+)  # fmt: skip

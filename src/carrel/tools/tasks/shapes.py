@@ -4,14 +4,10 @@ from typing import Any
 
 from msgspec import Struct, json, to_builtins
 
-from carrel.kernel import clip
+from carrel.kernel import Shape, clip, redact
 from carrel.kernel.limits import LISTED_DESCRIPTION_CHARS_MAX, TOOL_MESSAGE_CHARS_MAX, TOOL_RESULT_BYTES_MAX
 from carrel.tools.model import Result
 from carrel.work import FoundTask, TaskShape, ThreadMessage
-
-
-class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of a result."""
 
 
 class TaskResult(Shape, frozen=True, kw_only=True):
@@ -59,7 +55,9 @@ class SearchResult(Shape, frozen=True, kw_only=True):
 
 
 def result_of(shape: Struct) -> Result:
-    """Return a shape as the result of a tool: long texts clipped, the oldest rows left out if it is too long."""
+    """Return a shape as the result of a tool: secrets redacted, long texts clipped, the oldest rows left out if it is
+    too long. Of messages the result says so.
+    """
     value: dict[str, Any] = to_builtins(shape)
     for task in value.get("tasks", []):
         task["description"] = clip(task["description"], LISTED_DESCRIPTION_CHARS_MAX)
@@ -67,12 +65,27 @@ def result_of(shape: Struct) -> Result:
         if holder is not None:
             holder[name] = clip(holder[name], TOOL_MESSAGE_CHARS_MAX)
     if "messages" in value:
-        for message in value["messages"]:
-            message["content"] = clip(message["content"], TOOL_MESSAGE_CHARS_MAX)
-        value["messages"] = first_that_fit(value["messages"][::-1], TOOL_RESULT_BYTES_MAX // 2)[::-1]
+        value |= _messages(value["messages"])
     if "activities" in value:
         value["activities"] = first_that_fit(value["activities"], TOOL_RESULT_BYTES_MAX // 4)
     return Result(value=value)
+
+
+def _messages(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return messages as they are shown, and what was done to them, if anything was."""
+    written = [message["content"] for message in messages]
+    plain = [redact(text) for text in written]
+    for message, text in zip(messages, plain, strict=True):
+        message["content"] = clip(text, TOOL_MESSAGE_CHARS_MAX)
+    kept = first_that_fit(messages[::-1], TOOL_RESULT_BYTES_MAX // 2)[::-1]
+    dropped, clipped = len(messages) - len(kept), any(len(text) > TOOL_MESSAGE_CHARS_MAX for text in plain)
+    told = {
+        "truncated": dropped > 0 or clipped,
+        "droppedMessages": dropped,
+        "contentTruncated": clipped,
+        "contentRedacted": plain != written,
+    }
+    return {"messages": kept} | {name: value for name, value in told.items() if value}
 
 
 def first_that_fit(rows: list[Any], bytes_max: int) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 import grpc
-from a2a.types import StreamResponse, a2a_pb2
+from a2a.types import StreamResponse
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
@@ -19,26 +19,32 @@ from google.rpc.error_details_pb2 import RetryInfo  # type: ignore[import-untype
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 from starlette.datastructures import Headers
 
-from carrel.kernel import METRICS, Code, Ids, Refusal, elapsed_seconds
-from carrel.kernel.limits import STREAM_PING_SECONDS, STREAM_SEND_SECONDS_MAX
-from carrel.surfaces.a2a.caller import Caller, known_extensions, reachable_agent, require_extensions
+from carrel.kernel import METRICS, Access, Code, Ids, Refusal
+from carrel.kernel.limits import STREAM_SEND_SECONDS_MAX
+from carrel.surfaces.a2a.caller import (
+    Caller,
+    known_extensions,
+    parse_version,
+    reachable_agent,
+    require_extensions,
+    unsupported_version,
+)
 from carrel.surfaces.a2a.errors import UNAVAILABLE, A2aError, from_refusal
 from carrel.surfaces.a2a.http_binding import last_event_id
-from carrel.surfaces.a2a.operations import Operation, operations_of
+from carrel.surfaces.a2a.operations import SERVICE, Operation, operations_of
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.requests import check_request, parse_bytes
 from carrel.surfaces.a2a.task_stream import UpdateStream
-from carrel.surfaces.a2a.version import parse_version, unsupported_version
 from carrel.surfaces.http.errors import broken
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import Peer, WrongTokens, identify_program, require_caller
+from carrel.surfaces.http.rights_end import rights_end
 
 T = TypeVar("T")
 Call: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Method: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 
 _log = getLogger("carrel.a2a")
-_DESCRIPTOR = a2a_pb2.DESCRIPTOR.services_by_name["A2AService"]
 # Metadata is ASCII by definition; anything else cannot be a value that we know.
 _ENCODING = "latin-1"
 # Deeper than any request, so that every stored message can be returned.
@@ -61,10 +67,10 @@ class GrpcHandlers:
             name: self._stream(name, operation) if operation.streams else self._unary(name, operation)
             for name, operation in self._operations.items()
         }
-        return grpc.method_handlers_generic_handler(_DESCRIPTOR.full_name, methods)
+        return grpc.method_handlers_generic_handler(SERVICE.full_name, methods)
 
     def _unary(self, name: str, operation: Operation) -> Method:
-        result_type = GetMessageClass(_DESCRIPTOR.methods_by_name[name].output_type)
+        result_type = GetMessageClass(SERVICE.methods_by_name[name].output_type)
 
         async def serve(raw: bytes, call: Call) -> bytes:
             async def work() -> bytes:
@@ -85,7 +91,7 @@ class GrpcHandlers:
                 updates = await operation.perform(caller, request, last_event_id(asker_of_call(call).headers))
                 # Not together with the first update: if the client never reads it, the call could not be ended.
                 await call.send_initial_metadata(_metadata(caller))
-                await self._send_until_closing(call, updates)
+                await self._send_until_closing(call, caller.access, updates)
 
             await self._respond(call, name, work)
 
@@ -93,7 +99,7 @@ class GrpcHandlers:
 
     async def _respond(self, call: Call, name: str, work: Callable[[], Awaitable[T]]) -> T:
         """Return the result of `work`; an error that it raises ends the call."""
-        request_id, route = self._ids.new("req"), f"/{_DESCRIPTOR.full_name}/{name}"
+        request_id, route = self._ids.new("req"), f"/{SERVICE.full_name}/{name}"
         id_metadata = ("x-request-id", request_id)
         call.set_trailing_metadata((id_metadata,))
         try:
@@ -106,16 +112,16 @@ class GrpcHandlers:
             _log.exception("request_failed", extra={"request_id": request_id, "route": route})
             error = from_refusal(broken())
         else:
-            METRICS.count("http.requests.count", route=route, status="OK")
+            METRICS.count("http.requests.count", "", route=route, status="OK")
             return result
-        METRICS.count("http.requests.count", route=route, status=error.kind.grpc)
+        METRICS.count("http.requests.count", "", route=route, status=error.kind.grpc)
         details = ("grpc-status-details-bin", status_of(error).SerializeToString())
         return await call.abort(grpc.StatusCode[error.kind.grpc], error.message, (id_metadata, details))
 
     async def _read(self, call: Call, operation: Operation, raw: bytes) -> tuple[Caller, Any]:
         """Return the caller and the request; the tenant that the request names is the agent."""
         asker = asker_of_call(call)
-        access = require_caller(await identify_program(asker, self._house, self._wrong_tokens))
+        access = await self._identify(asker)
         if parse_version(asker.headers.get("a2a-version", "")) == "0.3":
             raise unsupported_version("A2A 0.3 is not supported over gRPC")
         request: Any = parse_bytes(operation.request, raw)
@@ -126,14 +132,17 @@ class GrpcHandlers:
         check_request(request)
         return caller, request
 
-    async def _send_until_closing(self, call: Call, updates: UpdateStream) -> None:
-        """Send updates until they end or the server stops."""
+    async def _send_until_closing(self, call: Call, access: Access, updates: UpdateStream) -> None:
+        """Send updates until they end, the caller's rights end, or the server stops."""
         async with asyncio.TaskGroup() as group:
             sending = group.create_task(self._send_all(call, updates))
-            ends = {sending, group.create_task(self._house.closing.wait())}
+            refused = group.create_task(rights_end(self._house, access, lambda: self._identify(asker_of_call(call))))
+            ends: set[asyncio.Task[Any]] = {sending, refused, group.create_task(self._house.closing.wait())}
             done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for end in ends - done:
                 end.cancel()
+        if sending.cancelled() and not refused.cancelled():
+            raise refused.result()
         if sending.cancelled():
             raise Refusal(Code.DRAINING, "The server is stopping; subscribe to the task again.", retry_after_seconds=5)
         error = sending.result()
@@ -144,21 +153,17 @@ class GrpcHandlers:
         """Send updates until they end; return the error that cut them short, if one did."""
         try:
             async with contextlib.aclosing(updates):
-                await self._send(call, updates)
+                async for update in updates:
+                    if update is not None:
+                        await _write(call, update[1])
         except A2aError as error:
             return error
         except Refusal as refusal:
             return from_refusal(refusal)
         return None
 
-    async def _send(self, call: Call, updates: UpdateStream) -> None:
-        checked_at = elapsed_seconds()
-        async for update in updates:
-            if update is not None:
-                await _write(call, update[1])
-            if elapsed_seconds() - checked_at >= STREAM_PING_SECONDS:
-                checked_at = elapsed_seconds()
-                require_caller(await identify_program(asker_of_call(call), self._house, self._wrong_tokens))
+    async def _identify(self, asker: Peer) -> Access:
+        return require_caller(await identify_program(asker, self._house, self._wrong_tokens))
 
 
 def _metadata(caller: Caller) -> tuple[tuple[str, str], ...]:

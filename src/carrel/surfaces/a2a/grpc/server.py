@@ -75,9 +75,7 @@ async def open_grpc(house: House, wrong_tokens: WrongTokens, ids: Ids, base_url:
         from carrel.surfaces.a2a.grpc.handlers import GrpcHandlers
     except ImportError as error:
         raise Refusal(
-            Code.INVALID_PARAMS,
-            "a2a.grpc_port needs the gRPC extra: pip install 'carrel[grpc]'",
-            field="a2a.grpc_port",
+            Code.INVALID_PARAMS, "a2a.grpc_port needs the gRPC extra: pip install 'carrel[grpc]'", field="a2a.grpc_port"
         ) from error
     handlers = GrpcHandlers(house, wrong_tokens, ids, settings.server.public_url or base_url)
     server = new_server(handlers=[handlers.generic_handler()], options=_OPTIONS, maximum_concurrent_rpcs=GRPC_CALLS_MAX)

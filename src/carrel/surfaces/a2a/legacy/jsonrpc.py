@@ -15,8 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from carrel.surfaces.a2a.agent_card import legacy_card
 from carrel.surfaces.a2a.errors import invalid_params
-from carrel.surfaces.a2a.json_limits import check_json_limits
-from carrel.surfaces.a2a.protobuf_json import Json, check_base64, with_integers
+from carrel.surfaces.a2a.protobuf_json import Json, check_base64, check_json_limits, with_integers
 from carrel.surfaces.a2a.requests import parse_params
 from carrel.surfaces.a2a.task_json import SETTLED
 
@@ -55,7 +54,10 @@ def _first_error(error: ValidationError) -> tuple[str, str]:
     return ".".join(str(name) for name in first["loc"] if not str(name)[:1].isupper()) or "params", first["msg"]
 
 
-def _reader(params_kind: type[BaseModel], request_kind: Any, to_core: Callable[[Any], Any]) -> Callable[[object], Any]:
+def _reader(request_kind: Any, to_core: Callable[[Any], Any]) -> Callable[[object], Any]:
+    """Return what reads the params of a request of 0.3 and converts it."""
+    params_kind = request_kind.model_fields["params"].annotation
+
     def read(params: object) -> Any:
         parsed = parse_legacy(params_kind, params)
         _check_unchecked(parsed)
@@ -86,13 +88,9 @@ def _check_length(length: int | None, field: str) -> None:
         raise invalid_params(field, f"{field} must be between 0 and 2147483647.")
 
 
-def write_task(task: Json) -> Json:
-    """Return a task in the form of 0.3."""
-    return dump(convert.to_compat_task(ParseDict(task, wire.Task())))
-
-
-def _write_sent(result: Json) -> Json:
-    return write_task(result["task"])
+def legacy_task(task: Json) -> old.Task:
+    """Return a task as a value of 0.3."""
+    return convert.to_compat_task(ParseDict(task, wire.Task()))
 
 
 def legacy_update(update: Json) -> Any:
@@ -105,25 +103,22 @@ def legacy_update(update: Json) -> Any:
     return event
 
 
-def _write_update(update: Json) -> Json:
-    return dump(legacy_update(update))
-
-
 def legacy_push_config(config: Json) -> old.TaskPushNotificationConfig:
     """Return a push notification config as a value of 0.3."""
     return convert.to_compat_task_push_notification_config(ParseDict(config, wire.TaskPushNotificationConfig()))
 
 
+def write_task(task: Json) -> Json:
+    """Return a task in the form of 0.3."""
+    return dump(legacy_task(task))
+
+
+def _write_update(update: Json) -> Json:
+    return dump(legacy_update(update))
+
+
 def _write_push_config(config: Json) -> Json:
     return dump(legacy_push_config(config))
-
-
-def _write_push_configs(result: Json) -> list[Json]:
-    return [_write_push_config(config) for config in result["configs"]]
-
-
-def _write_null(_result: Json) -> None:
-    return None
 
 
 def _read_list(params: object) -> Any:
@@ -134,65 +129,48 @@ def _read_list(params: object) -> Any:
     return parse_params(wire.ListTasksRequest, params)
 
 
-def _write_list(result: Json) -> Json:
-    return result | {"tasks": [write_task(task) for task in result["tasks"]]}
-
-
 def _read_push_config(params: object) -> Any:
     parsed = parse_legacy(old.GetTaskPushNotificationConfigParams, params)
     return wire.GetTaskPushNotificationConfigRequest(task_id=parsed.id, id=parsed.push_notification_config_id or "")
 
 
-def _read_card(_params: object) -> Any:
-    return wire.GetExtendedAgentCardRequest()
-
-
-_send = _reader(old.MessageSendParams, old.SendMessageRequest, convert.to_core_send_message_request)
+_send = _reader(old.SendMessageRequest, convert.to_core_send_message_request)
+_configs = "tasks/pushNotificationConfig"
 
 LEGACY_METHODS: dict[str, LegacyMethod] = {
-    "message/send": LegacyMethod("SendMessage", _send, _write_sent),
+    "message/send": LegacyMethod("SendMessage", _send, lambda result: write_task(result["task"])),
     "message/stream": LegacyMethod("SendStreamingMessage", _send, _write_update),
-    "tasks/get": LegacyMethod(
-        "GetTask", _reader(old.TaskQueryParams, old.GetTaskRequest, convert.to_core_get_task_request), write_task
+    "tasks/get": LegacyMethod("GetTask", _reader(old.GetTaskRequest, convert.to_core_get_task_request), write_task),
+    "tasks/list": LegacyMethod(
+        "ListTasks", _read_list, lambda result: result | {"tasks": [write_task(task) for task in result["tasks"]]}
     ),
-    "tasks/list": LegacyMethod("ListTasks", _read_list, _write_list),
     "tasks/cancel": LegacyMethod(
-        "CancelTask", _reader(old.TaskIdParams, old.CancelTaskRequest, convert.to_core_cancel_task_request), write_task
+        "CancelTask", _reader(old.CancelTaskRequest, convert.to_core_cancel_task_request), write_task
     ),
     "tasks/resubscribe": LegacyMethod(
         "SubscribeToTask",
-        _reader(old.TaskIdParams, old.TaskResubscriptionRequest, convert.to_core_subscribe_to_task_request),
+        _reader(old.TaskResubscriptionRequest, convert.to_core_subscribe_to_task_request),
         _write_update,
     ),
-    "tasks/pushNotificationConfig/set": LegacyMethod(
+    f"{_configs}/set": LegacyMethod(
         "CreateTaskPushNotificationConfig",
-        _reader(
-            old.TaskPushNotificationConfig,
-            old.SetTaskPushNotificationConfigRequest,
-            convert.to_core_create_task_push_notification_config_request,
-        ),
+        _reader(old.SetTaskPushNotificationConfigRequest, convert.to_core_create_task_push_notification_config_request),
         _write_push_config,
     ),
-    "tasks/pushNotificationConfig/get": LegacyMethod(
-        "GetTaskPushNotificationConfig", _read_push_config, _write_push_config
-    ),
-    "tasks/pushNotificationConfig/list": LegacyMethod(
+    f"{_configs}/get": LegacyMethod("GetTaskPushNotificationConfig", _read_push_config, _write_push_config),
+    f"{_configs}/list": LegacyMethod(
         "ListTaskPushNotificationConfigs",
-        _reader(
-            old.ListTaskPushNotificationConfigParams,
-            old.ListTaskPushNotificationConfigRequest,
-            convert.to_core_list_task_push_notification_config_request,
-        ),
-        _write_push_configs,
+        _reader(old.ListTaskPushNotificationConfigRequest, convert.to_core_list_task_push_notification_config_request),
+        lambda result: [_write_push_config(config) for config in result["configs"]],
     ),
-    "tasks/pushNotificationConfig/delete": LegacyMethod(
+    f"{_configs}/delete": LegacyMethod(
         "DeleteTaskPushNotificationConfig",
         _reader(
-            old.DeleteTaskPushNotificationConfigParams,
-            old.DeleteTaskPushNotificationConfigRequest,
-            convert.to_core_delete_task_push_notification_config_request,
+            old.DeleteTaskPushNotificationConfigRequest, convert.to_core_delete_task_push_notification_config_request
         ),
-        _write_null,
+        lambda _result: None,
     ),
-    "agent/getAuthenticatedExtendedCard": LegacyMethod("GetExtendedAgentCard", _read_card, legacy_card),
+    "agent/getAuthenticatedExtendedCard": LegacyMethod(
+        "GetExtendedAgentCard", lambda _params: wire.GetExtendedAgentCardRequest(), legacy_card
+    ),
 }

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from carrel.kernel import decode_json
 from carrel.kernel.limits import A2A_PAGE_OBJECTIVES, A2A_PAGE_TASKS_MAX
 from carrel.surfaces.a2a.errors import invalid_params
-from carrel.surfaces.a2a.json_limits import check_json_limits
+from carrel.surfaces.a2a.protobuf_json import check_json_limits
 
 ObjectiveStatus = Literal["submitted", "planning", "working", "blocked", "completed", "failed", "canceled"]
 PlanStatus = Literal["pending", "working", "blocked", "completed", "failed", "skipped"]
@@ -46,14 +46,19 @@ class ObjectivesWanted(Params, frozen=True, kw_only=True):
     page_token: str | None = None
 
 
-class ObjectiveUpdate(Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """objectives/update."""
+class Update(Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the updates of objectives and plans have in common."""
 
     id: str
     name: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
-    status: ObjectiveStatus | UnsetType = UNSET
     metadata: Metadata | UnsetType = UNSET
+
+
+class ObjectiveUpdate(Update, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """objectives/update."""
+
+    status: ObjectiveStatus | UnsetType = UNSET
 
 
 class Replanned(Params, frozen=True, kw_only=True):
@@ -89,14 +94,10 @@ class PlanWanted(Params, frozen=True, kw_only=True):
     include_tasks: bool = True
 
 
-class PlanUpdate(Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PlanUpdate(Update, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """plans/update."""
 
-    id: str
-    name: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
     status: PlanStatus | UnsetType = UNSET
-    metadata: Metadata | UnsetType = UNSET
 
 
 class MoreTasks(Params, frozen=True, kw_only=True):

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from carrel.kernel import Code, Refusal
 from carrel.surfaces.a2a.errors import A2aError, ErrorKind, from_refusal
 
+T = TypeVar("T")
 _OWN = "carrel"
 OBJECTIVE_NOT_FOUND = ErrorKind("OBJECTIVE_NOT_FOUND", -32000, 404, "NOT_FOUND", _OWN)
 PLAN_NOT_FOUND = ErrorKind("PLAN_NOT_FOUND", -32000, 404, "NOT_FOUND", _OWN)
@@ -19,9 +21,11 @@ _FIELDS = {"title": "name", "markdown": "description"}
 _MISSING = {OBJECTIVE_NOT_FOUND: "objective", PLAN_NOT_FOUND: "plan", PLAN_TASK_NOT_FOUND: "plan task"}
 
 
-def missing(kind: ErrorKind) -> A2aError:
-    """Return the error for what does not exist; the same for what belongs to another caller."""
-    return A2aError(kind, f"No such {_MISSING[kind]}, or it is not yours.")
+def found(item: T | None, kind: ErrorKind) -> T:
+    """Return what was looked for; the same error for what does not exist and for what belongs to another caller."""
+    if item is None:
+        raise A2aError(kind, f"No such {_MISSING[kind]}, or it is not yours.")
+    return item
 
 
 @contextmanager

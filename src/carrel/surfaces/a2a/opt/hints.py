@@ -11,7 +11,7 @@ from carrel.kernel.limits import A2A_ID_CHARS_MAX, OBJECTIVE_HINT_CHARS
 from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller, lane_of_context
 from carrel.surfaces.a2a.errors import UNSUPPORTED_OPERATION, A2aError, invalid_params
-from carrel.surfaces.a2a.opt.errors import OBJECTIVE_NOT_FOUND, PLAN_NOT_FOUND, PLAN_TASK_NOT_FOUND, missing
+from carrel.surfaces.a2a.opt.errors import OBJECTIVE_NOT_FOUND, PLAN_NOT_FOUND, PLAN_TASK_NOT_FOUND, found
 from carrel.surfaces.a2a.protobuf_json import to_json
 from carrel.surfaces.a2a.requests import HistoryScope, read_scope
 from carrel.surfaces.a2a.task_json import context_of_goal
@@ -63,13 +63,9 @@ class Hints(Struct, frozen=True, kw_only=True):
         assert self.place is not None
         goal_id, plan_id, index = self.place
         goal, plan = objectives.find(goal_id), objectives.find_plan(plan_id, hold=True)
-        if goal is None:
-            raise missing(OBJECTIVE_NOT_FOUND)
-        if plan is None or plan.goal_id != goal.id:
-            raise missing(PLAN_NOT_FOUND)
-        task = objectives.task_at(plan, index)
-        if task is None:
-            raise missing(PLAN_TASK_NOT_FOUND)
+        goal = found(goal, OBJECTIVE_NOT_FOUND)
+        plan = found(plan if plan is not None and plan.goal_id == goal.id else None, PLAN_NOT_FOUND)
+        task = found(objectives.task_at(plan, index), PLAN_TASK_NOT_FOUND)
         message.context_id = message.context_id or context_of_goal(goal)
         return task
 

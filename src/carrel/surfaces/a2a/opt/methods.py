@@ -10,46 +10,26 @@ from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller, lane_of_context, own_run
 from carrel.surfaces.a2a.errors import invalid_params
 from carrel.surfaces.a2a.messages import check_id
-from carrel.surfaces.a2a.opt import bodies
-from carrel.surfaces.a2a.opt.errors import (
-    OBJECTIVE_NOT_FOUND,
-    PLAN_NOT_FOUND,
-    PLAN_TASK_NOT_FOUND,
-    in_opt_codes,
-    missing,
-)
-from carrel.surfaces.a2a.opt.shapes import (
-    GOAL_STATUS,
-    PLAN_STATUS,
-    objective_json,
-    plan_json,
-    plan_task_json,
-    status_of_task,
-)
+from carrel.surfaces.a2a.opt import bodies, shapes
+from carrel.surfaces.a2a.opt.errors import OBJECTIVE_NOT_FOUND, PLAN_NOT_FOUND, PLAN_TASK_NOT_FOUND, found, in_opt_codes
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.http.house import House
 from carrel.work import Task, task_shapes
 
 
-class Opt:
-    """Performs OPT's methods."""
+async def perform(house: House, caller: Caller, name: str, params: object) -> Json:
+    """Perform the method of that name, one of METHODS."""
+    method = METHODS[name]
+    read = bodies.read_params(method.params, params)
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def work(tx: Tx) -> Json:
+        return method.perform(_Desk(tx, caller, objectives_of(tx, caller, house)), read)
 
-    async def perform(self, caller: Caller, name: str, params: object) -> Json:
-        """Perform the method of that name, one of METHODS."""
-        method = METHODS[name]
-        read = bodies.read_params(method.params, params)
-
-        def work(tx: Tx) -> Json:
-            return method.perform(_Desk(tx, caller, objectives_of(tx, caller, self._house)), read)
-
-        with in_opt_codes():
-            if not method.writes:
-                return await self._house.db.read(work)
-            self._house.refuse_when_draining()
-            return await self._house.db.write(work)
+    with in_opt_codes():
+        if not method.writes:
+            return await house.db.read(work)
+        house.refuse_when_draining()
+        return await house.db.write(work)
 
 
 def objectives_of(tx: Tx, caller: Caller, house: House) -> Objectives:
@@ -73,41 +53,34 @@ class _Desk(Struct, frozen=True):
     objectives: Objectives
 
     def goal(self, goal_id: str, *, hold: bool = False) -> Goal:
-        goal = self.objectives.find(goal_id, hold=hold)
-        if goal is None:
-            raise missing(OBJECTIVE_NOT_FOUND)
-        return goal
+        return found(self.objectives.find(goal_id, hold=hold), OBJECTIVE_NOT_FOUND)
 
     def plan(self, plan_id: str, *, hold: bool = False) -> Plan:
-        plan = self.objectives.find_plan(plan_id, hold=hold)
-        if plan is None:
-            raise missing(PLAN_NOT_FOUND)
-        return plan
+        return found(self.objectives.find_plan(plan_id, hold=hold), PLAN_NOT_FOUND)
 
     def task(self, task_id: str) -> Task:
-        task = self.objectives.find_task(task_id, hold=True)
-        if task is None:
-            raise missing(PLAN_TASK_NOT_FOUND)
-        return task
+        return found(self.objectives.find_task(task_id, hold=True), PLAN_TASK_NOT_FOUND)
 
     def objective(self, goal: Goal, *, plans: bool = True, tasks: bool = True) -> Json:
         if not plans:
-            return objective_json(goal)
-        found = self.objectives.tasks(goal) if tasks else None
-        return objective_json(goal) | {"plans": [self._shown(plan, found) for plan in self.objectives.plans(goal)]}
+            return shapes.objective_json(goal)
+        all_tasks = self.objectives.tasks(goal) if tasks else None
+        return shapes.objective_json(goal) | {
+            "plans": [self._shown(plan, all_tasks) for plan in self.objectives.plans(goal)]
+        }
 
     def shown_plan(self, plan: Plan, *, tasks: bool = True) -> Json:
         return self._shown(plan, self.objectives.tasks(plan) if tasks else None)
 
     def _shown(self, plan: Plan, tasks: list[Task] | None) -> Json:
         if tasks is None:
-            return plan_json(plan)
-        return plan_json(plan) | {"tasks": self.shown_tasks([task for task in tasks if task.plan_id == plan.id])}
+            return shapes.plan_json(plan)
+        return shapes.plan_json(plan) | {"tasks": self.shown_tasks([task for task in tasks if task.plan_id == plan.id])}
 
     def shown_tasks(self, tasks: list[Task]) -> list[Json]:
         runs = self.objectives.newest_runs([task.id for task in tasks])
-        shapes = task_shapes(self.tx, self.caller.access, tasks)
-        return [plan_task_json(shape, runs.get(shape.id)) for shape in shapes]
+        shown = task_shapes(self.tx, self.caller.access, tasks)
+        return [shapes.plan_task_json(shape, runs.get(shape.id)) for shape in shown]
 
 
 def _create_objective(desk: _Desk, new: bodies.NewObjective) -> Json:
@@ -126,7 +99,7 @@ def _get_objective(desk: _Desk, wanted: bodies.ObjectiveWanted) -> Json:
 
 
 def _list_objectives(desk: _Desk, wanted: bodies.ObjectivesWanted) -> Json:
-    status = None if wanted.status is None else GOAL_STATUS.get(wanted.status, wanted.status)
+    status = None if wanted.status is None else shapes.GOAL_STATUS.get(wanted.status, wanted.status)
     before = _position(wanted.page_token)
     goals, total = desk.objectives.page(status=status, before=before, limit=wanted.page_size + 1)
     page = goals[: wanted.page_size]
@@ -145,7 +118,7 @@ def _position(token: str | None) -> str | None:
 
 def _update_objective(desk: _Desk, update: bodies.ObjectiveUpdate) -> Json:
     goal = desk.goal(update.id, hold=True)
-    status = GOAL_STATUS.get(update.status, update.status) if isinstance(update.status, str) else update.status
+    status = shapes.GOAL_STATUS.get(update.status, update.status) if isinstance(update.status, str) else update.status
     change = GoalChange(name=update.name, description=update.description, status=status, metadata=update.metadata)
     return {"objective": desk.objective(desk.objectives.change(goal, change))}
 
@@ -181,7 +154,7 @@ def _get_plan(desk: _Desk, wanted: bodies.PlanWanted) -> Json:
 
 def _update_plan(desk: _Desk, update: bodies.PlanUpdate) -> Json:
     plan = desk.plan(update.id, hold=True)
-    status = PLAN_STATUS.get(update.status, update.status) if isinstance(update.status, str) else update.status
+    status = shapes.PLAN_STATUS.get(update.status, update.status) if isinstance(update.status, str) else update.status
     change = PlanChange(title=update.name, markdown=update.description, status=status, metadata=update.metadata)
     return {"plan": desk.shown_plan(desk.objectives.change_plan(plan, change))}
 
@@ -198,8 +171,8 @@ def _link(desk: _Desk, link: bodies.Link) -> Json:
 
 
 def _update_status(desk: _Desk, update: bodies.StatusUpdate) -> Json:
-    found = desk.task(update.id)
-    task, plan, goal = desk.objectives.set_status(found, status_of_task(found, update.status))
+    before = desk.task(update.id)
+    task, plan, goal = desk.objectives.set_status(before, shapes.status_of_task(before, update.status))
     return {"task": desk.shown_tasks([task])[0], "plan": desk.shown_plan(plan), "objective": desk.objective(goal)}
 
 

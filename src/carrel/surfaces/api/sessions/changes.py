@@ -7,35 +7,29 @@ from msgspec import UNSET, Meta, UnsetType, structs
 from carrel.agents import Thinking
 from carrel.chats import chosen_key, fresh_key, move_pointer, shared_key
 from carrel.kernel import PEOPLE, Access, Envelope, Message, Provenance
-from carrel.kernel.limits import (
-    CLIENT_ID_CHARS_MAX,
-    LABEL_CHARS_MAX,
-    NAME_CHARS_MAX,
-    WAIT_SECONDS_MAX,
-)
+from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, LABEL_CHARS_MAX, WAIT_SECONDS_MAX
+from carrel.kernel.settings import Recall
 from carrel.runs import deliver, remove_lane_when_stopped, stop_lane
-from carrel.sessions import LaneChange, change_lane, close_generation, find_session, make_lane, set_archived
+from carrel.sessions import LaneChange, change_lane, close_generation, find_lane, find_session, make_lane, set_archived
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
-from carrel.surfaces.api.fields import NewConversationKey, Text
-from carrel.surfaces.api.sessions.reads import OneSession, find
-from carrel.surfaces.api.sessions.shapes import session_shape
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint, one
+from carrel.surfaces.api.fields import NewConversationKey, ShortText, Text
+from carrel.surfaces.api.sessions.shapes import SessionShape, session_shape
 from carrel.surfaces.api.shapes import Waited, waited
 
 Channel = Literal["web", "telegram", "cli"]
 ClientId = Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)]
-Name = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 
 
 class NewSession(In, frozen=True, kw_only=True):
     """A new session."""
 
-    agent_id: Name | None = None
+    agent_id: ShortText | None = None
     channel_type: Channel = "web"
     conversation_key: NewConversationKey | None = None
     client_instance_id: ClientId | None = None
-    display_name: Name | None = None
+    display_name: ShortText | None = None
 
 
 class SessionNamed(Out, frozen=True, kw_only=True):
@@ -48,12 +42,13 @@ class SessionNamed(Out, frozen=True, kw_only=True):
 class SessionPatch(In, frozen=True, kw_only=True):
     """Changes of a session; null inherits, fields left out stay as they are."""
 
+    recall: Recall | UnsetType | None = UNSET
     send_policy: Literal["allow", "deny"] | UnsetType | None = UNSET
     label: Annotated[str, Meta(max_length=LABEL_CHARS_MAX)] | UnsetType | None = UNSET
-    display_name: Name | UnsetType | None = UNSET
-    model: Name | UnsetType | None = UNSET
+    display_name: ShortText | UnsetType | None = UNSET
+    model: ShortText | UnsetType | None = UNSET
     thinking_level: Thinking | UnsetType | None = UNSET
-    verbose_level: Name | UnsetType | None = UNSET
+    verbose_level: ShortText | UnsetType | None = UNSET
 
 
 class SessionMessage(In, frozen=True, kw_only=True):
@@ -70,48 +65,36 @@ class ResetSession(Out, frozen=True, kw_only=True):
     next_generation: int
 
 
-class RestoredSession(OneSession, frozen=True, kw_only=True):
+class RestoredSession(Out, frozen=True, kw_only=True):
     """A session that was brought back, and whether the generation that was archived is open again."""
 
+    session: SessionShape
     reopened: bool
 
 
-class StoppedRuns(Out, frozen=True, kw_only=True):
-    """The runs that were cancelled."""
-
-    cancelled_runs: list[str]
-
-
 @endpoint("POST", "/api/sessions", answers={201: SessionNamed}, who=PEOPLE, body=NewSession, creates=True)
-async def make_session(call: Call[NewSession, NoQuery]) -> SessionNamed:
+def make_session(call: Call[NewSession, NoQuery], tx: Tx, access: Access) -> SessionNamed:
     """Create a chat with an agent; it becomes the active session of a client that names itself."""
     new, settings = call.body, call.house.settings.sessions
-
-    def work(tx: Tx, access: Access) -> SessionNamed:
-        if new.conversation_key is not None:
-            key = shared_key(settings, chosen_key(tx, access, new.channel_type, new.conversation_key, new.agent_id))
-        else:
-            key = shared_key(settings, fresh_key(tx, access, new.channel_type, new.agent_id))
-        lane = make_lane(tx, access, key)
-        if new.display_name is not None:
-            change_lane(tx, access, key, LaneChange(display_name=new.display_name))
-        if new.client_instance_id:
-            move_pointer(tx, access, new.channel_type, new.client_instance_id, lane, "created")
-        return call.promise(tx, SessionNamed(session_id=key.conversation, session_key=str(key)))
-
-    return await call.write(work)
+    if new.conversation_key is None:
+        key = fresh_key(tx, access, new.channel_type, new.agent_id)
+    else:
+        key = chosen_key(tx, access, new.channel_type, new.conversation_key, new.agent_id)
+    key = shared_key(settings, key)
+    lane = make_lane(tx, access, key)
+    if new.display_name is not None:
+        change_lane(tx, access, key, LaneChange(display_name=new.display_name))
+    if new.client_instance_id:
+        move_pointer(tx, access, new.channel_type, new.client_instance_id, lane, "created")
+    return SessionNamed(session_id=key.conversation, session_key=str(key))
 
 
-@endpoint("PATCH", "/api/sessions/{key}", answers={200: OneSession}, who=PEOPLE, body=SessionPatch)
-async def patch_session(call: Call[SessionPatch, NoQuery]) -> OneSession:
+@endpoint("PATCH", "/api/sessions/{key}", answers={200: one("session", SessionShape)}, who=PEOPLE, body=SessionPatch)
+def patch_session(call: Call[SessionPatch, NoQuery], tx: Tx, access: Access) -> SessionShape:
     """Change a session."""
-
-    def work(tx: Tx, access: Access) -> OneSession:
-        lane, session = find(tx, access, call.path("key"))
-        changed = change_lane(tx, access, lane.session_key, LaneChange(**structs.asdict(call.body)))
-        return OneSession(session=session_shape(tx, access, changed, session))
-
-    return await call.write(work)
+    lane, session = find_lane(tx, access, call.path("key"))
+    changed = change_lane(tx, access, lane.session_key, LaneChange(**structs.asdict(call.body)))
+    return session_shape(tx, access, changed, session)
 
 
 @endpoint(
@@ -121,7 +104,6 @@ async def patch_session(call: Call[SessionPatch, NoQuery]) -> OneSession:
     who=PEOPLE,
     body=SessionMessage,
     creates=True,
-    tool="sessions_send",
 )
 async def send_to_session(call: Call[SessionMessage, NoQuery]) -> Reply:
     """Send a message to a session; with timeoutSeconds, wait that long for the reply."""
@@ -145,57 +127,39 @@ async def send_to_session(call: Call[SessionMessage, NoQuery]) -> Reply:
 
 
 @endpoint("POST", "/api/sessions/{key}/reset", answers={200: ResetSession}, who=PEOPLE)
-async def reset_session(call: Call[None, NoQuery]) -> ResetSession:
+def reset_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> ResetSession:
     """Close the open generation; the next message opens a new one."""
-
-    def work(tx: Tx, access: Access) -> ResetSession:
-        lane, _ = find(tx, access, call.path("key"))
-        closed = close_generation(tx, access, lane.session_key, "reset")
-        return ResetSession(closed_session_id=closed.id if closed else None, next_generation=lane.generation + 1)
-
-    return await call.write(work)
+    lane, _ = find_lane(tx, access, call.path("key"))
+    closed = close_generation(tx, access, lane.session_key, "reset")
+    return ResetSession(closed_session_id=closed.id if closed else None, next_generation=lane.generation + 1)
 
 
-@endpoint("POST", "/api/sessions/{key}/stop", answers={200: StoppedRuns}, who=PEOPLE)
-async def stop_session(call: Call[None, NoQuery]) -> StoppedRuns:
+@endpoint("POST", "/api/sessions/{key}/stop", answers={200: one("cancelledRuns", list[str])}, who=PEOPLE)
+def stop_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[str]:
     """Cancel all runs of a session and of the sessions spawned from it."""
-
-    def work(tx: Tx, access: Access) -> StoppedRuns:
-        lane, _ = find(tx, access, call.path("key"))
-        return StoppedRuns(cancelled_runs=stop_lane(tx, access, lane.key, "stopped"))
-
-    return await call.write(work)
+    lane, _ = find_lane(tx, access, call.path("key"))
+    return stop_lane(tx, access, lane.key, "stopped")
 
 
-@endpoint("POST", "/api/sessions/{key}/archive", answers={200: OneSession}, who=PEOPLE)
-async def archive_session(call: Call[None, NoQuery]) -> OneSession:
+@endpoint("POST", "/api/sessions/{key}/archive", answers={200: one("session", SessionShape)}, who=PEOPLE)
+def archive_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> SessionShape:
     """Archive a session and close its generation; its transcript is kept."""
-
-    def work(tx: Tx, access: Access) -> OneSession:
-        lane, _ = find(tx, access, call.path("key"))
-        set_archived(tx, access, lane.session_key, archived=True)
-        lane, session = find(tx, access, lane.key)
-        return OneSession(session=session_shape(tx, access, lane, session))
-
-    return await call.write(work)
+    lane, _ = find_lane(tx, access, call.path("key"))
+    set_archived(tx, access, lane.session_key, archived=True)
+    return session_shape(tx, access, *find_lane(tx, access, lane.key))
 
 
 @endpoint("POST", "/api/sessions/{key}/unarchive", answers={200: RestoredSession}, who=PEOPLE)
-async def unarchive_session(call: Call[None, NoQuery]) -> RestoredSession:
+def unarchive_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> RestoredSession:
     """Bring back an archived session; it goes on in the same generation, unless that one is closed for good."""
-
-    def work(tx: Tx, access: Access) -> RestoredSession:
-        lane, _ = find(tx, access, call.path("key"))
-        reopened = set_archived(tx, access, lane.session_key, archived=False)
-        lane, session = find(tx, access, lane.key)
-        shape = session_shape(tx, access, lane, session)
-        return RestoredSession(session=shape, reopened=reopened is not None)
-
-    return await call.write(work)
+    lane, _ = find_lane(tx, access, call.path("key"))
+    reopened = set_archived(tx, access, lane.session_key, archived=False)
+    shape = session_shape(tx, access, *find_lane(tx, access, lane.key))
+    return RestoredSession(session=shape, reopened=reopened is not None)
 
 
 @endpoint("DELETE", "/api/sessions/{key}", answers={204: None}, who=PEOPLE)
 async def delete_session(call: Call[None, NoQuery]) -> None:
     """Cancel a session's runs and delete it with its transcript; clients where it was active get another one."""
-    lane, _ = await call.read(lambda tx, access: find(tx, access, call.path("key")))
+    lane, _ = await call.read(lambda tx, access: find_lane(tx, access, call.path("key")))
     await remove_lane_when_stopped(call.house.db, call.house.watch, call.access, lane)

@@ -6,33 +6,19 @@ import msgspec
 from msgspec import Meta
 
 from carrel.agents import agent_by_slug
-from carrel.journal import entries_of_session
+from carrel.journal import Entry, entries_of_session
 from carrel.kernel import MS_PER_MINUTE, Access
-from carrel.kernel.limits import (
-    HISTORY_ROWS_DEFAULT,
-    HISTORY_ROWS_MAX,
-    ROW_MESSAGES_MAX,
-    SESSION_REFERENCE_CHARS_MAX,
-)
+from carrel.kernel.limits import HISTORY_ROWS_DEFAULT, HISTORY_ROWS_MAX, ROW_MESSAGES_MAX, SESSION_REFERENCE_CHARS_MAX
 from carrel.runs import live_runs_of_lane
-from carrel.sessions import (
-    Lane,
-    LaneFilter,
-    Mode,
-    Session,
-    find_lane,
-    generations_of,
-    is_narrowed,
-    kinds_listed_as,
-    lane_rows,
-)
-from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor, write_cursor
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
+from carrel.sessions import LaneFilter, find_lane, generations_of, kinds_listed_as, lane_rows
+from carrel.storage import LongTx, Tx
+from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_page
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint, one
 from carrel.surfaces.api.fields import Cursor
 from carrel.surfaces.api.sessions.shapes import SessionShape, generation_shapes, session_shape, session_shapes
 from carrel.surfaces.api.shapes import RunShape, run_shapes
 from carrel.tools import SessionAccess, SessionHistory, message_shape, session_access, shown_key
+from carrel.visibility import Mode, entries_seen, is_narrowed
 
 Words = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
 _encode = msgspec.json.Encoder().encode
@@ -70,18 +56,6 @@ class SessionList(Out, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-class OneSession(Out, frozen=True, kw_only=True):
-    """One session."""
-
-    session: SessionShape
-
-
-class Sessions(Out, frozen=True, kw_only=True):
-    """Sessions, all at once."""
-
-    sessions: list[SessionShape]
-
-
 class HistoryQuery(In, frozen=True, kw_only=True):
     """Which part of a transcript."""
 
@@ -103,35 +77,17 @@ class Queue(Out, frozen=True, kw_only=True):
     runs: list[RunShape]
 
 
-def find(tx: Tx, access: Access, reference: str) -> tuple[Lane, Session | None]:
-    """Return the lane of a reference; `current` is the session of the agent or run whose token is used."""
-    return find_lane(tx, access, reference)
-
-
 @endpoint("GET", "/api/sessions", answers={200: SessionList}, query=SessionsQuery)
-async def list_sessions(call: Call[None, SessionsQuery]) -> SessionList:
+def list_sessions(call: Call[None, SessionsQuery], tx: Tx, access: Access) -> SessionList:
     """List the sessions that the caller may see, most recently used first."""
-    query = call.query
-    limit = clamp(query.limit)
+    query, limit = call.query, clamp(call.query.limit)
     before = read_cursor(query.cursor, tuple[int, str])
-
-    def work(tx: Tx, access: Access) -> SessionList:
-        filters = _filter(tx, access, query)
-        rows = [] if filters is None else lane_rows(tx, access, filters, before=before, limit=limit + 1)
-        page, following = cut(rows, limit, lambda row: (row.lane.updated_at, row.lane.key))
-        shapes = session_shapes(tx, access, page, clamp(query.message_limit, 0, ROW_MESSAGES_MAX, 0))
-        return SessionList(
-            count=len(page),
-            sessions=shapes,
-            visibility=_visibility(tx, access),
-            next_cursor=following,
-        )
-
-    return await call.read(work)
-
-
-def _visibility(tx: Tx, access: Access) -> Visibility:
-    return Visibility(mode=access.view.mode if access.view else "all", hidden=is_narrowed(tx, access))
+    filters = _filter(tx, access, query)
+    rows = [] if filters is None else lane_rows(tx, access, filters, before=before, limit=limit + 1)
+    page, following = cut(rows, limit, lambda row: (row.lane.updated_at, row.lane.key))
+    shapes = session_shapes(tx, access, page, clamp(query.message_limit, 0, ROW_MESSAGES_MAX, 0))
+    visibility = Visibility(mode=access.view.mode if access.view else "all", hidden=is_narrowed(tx, access))
+    return SessionList(count=len(page), sessions=shapes, visibility=visibility, next_cursor=following)
 
 
 def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
@@ -151,85 +107,64 @@ def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
     )
 
 
-@endpoint("GET", "/api/sessions/{key}", answers={200: OneSession})
-async def read_session(call: Call[None, NoQuery]) -> OneSession:
+@endpoint("GET", "/api/sessions/{key}", answers={200: one("session", SessionShape)})
+def read_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> SessionShape:
     """Get a session: the generation that is named, else the open one, else the newest."""
-
-    def work(tx: Tx, access: Access) -> OneSession:
-        lane, session = find(tx, access, call.path("key"))
-        return OneSession(session=session_shape(tx, access, lane, session))
-
-    return await call.read(work)
+    return session_shape(tx, access, *find_lane(tx, access, call.path("key")))
 
 
-@endpoint("GET", "/api/sessions/{key}/generations", answers={200: Sessions})
-async def read_generations(call: Call[None, NoQuery]) -> Sessions:
+@endpoint("GET", "/api/sessions/{key}/generations", answers={200: one("sessions", list[SessionShape])})
+def read_generations(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[SessionShape]:
     """List the stored generations of a session, newest first."""
-
-    def work(tx: Tx, access: Access) -> Sessions:
-        lane, _ = find(tx, access, call.path("key"))
-        return Sessions(sessions=generation_shapes(tx, access, lane, generations_of(tx, access, lane.key)))
-
-    return await call.read(work)
+    lane, _ = find_lane(tx, access, call.path("key"))
+    return generation_shapes(tx, access, lane, generations_of(tx, access, lane.key))
 
 
 @endpoint("GET", "/api/sessions/{key}/history", answers={200: History}, query=HistoryQuery)
-async def read_history(call: Call[None, HistoryQuery]) -> History:
+def read_history(call: Call[None, HistoryQuery], tx: LongTx, access: Access) -> History:
     """Get the transcript of a generation: its newest messages, oldest first."""
     query = call.query
     limit = clamp(query.limit, HISTORY_ROWS_DEFAULT, HISTORY_ROWS_MAX)
     before = read_cursor(query.cursor, tuple[int])
+    lane, session = find_lane(tx, access, call.path("key"))
 
-    def work(tx: Tx, access: Access) -> History:
-        lane, session = find(tx, access, call.path("key"))
-        found = (
-            entries_of_session(
-                tx,
-                access,
-                session.id,
-                limit=limit + 1,
-                before=before[0] if before else None,
-                tool_results=query.include_tools,
-            )
-            if session
-            else []
-        )
-        entries = found[-limit:]
-        redacted = not access.is_person
-        messages = [message_shape(entry, redacted=redacted) for entry in entries]
-        return History(
-            session_key=shown_key(access.agent_id, lane.session_key),
-            session_id=session.id if session else None,
-            messages=messages,
-            truncated=False,
-            dropped_messages=0,
-            content_truncated=False,
-            content_redacted=redacted and messages != [message_shape(entry, redacted=False) for entry in entries],
-            bytes=len(_encode(messages)),
-            next_cursor=write_cursor(entries[0].seq) if len(found) > limit else None,
-        )
+    def newest(at: tuple[int, ...] | None, most: int) -> list[Entry]:
+        if session is None:
+            return []
+        below = at[0] if at else None
+        return entries_of_session(
+            tx, access, session.id, limit=most, before=below, tool_results=query.include_tools
+        )[::-1]  # fmt: skip
 
-    return await call.read(work)
+    page, following = read_page(newest, before, limit, lambda entry: (entry.seq,))
+    seen = entries_seen(tx, access, [entry.id for entry in page])
+    entries = [entry for entry in page[::-1] if entry.id in seen]
+    redacted = not access.is_person
+    messages = [message_shape(entry, redacted=redacted) for entry in entries]
+    return History(
+        session_key=shown_key(access.agent_id, lane.session_key),
+        session_id=session.id if session else None,
+        messages=messages,
+        truncated=False,
+        dropped_messages=0,
+        content_truncated=False,
+        content_redacted=redacted and messages != [message_shape(entry, redacted=False) for entry in entries],
+        bytes=len(_encode(messages)),
+        next_cursor=following,
+    )
 
 
 @endpoint("GET", "/api/sessions/{key}/queue", answers={200: Queue})
-async def read_queue(call: Call[None, NoQuery]) -> Queue:
+def read_queue(call: Call[None, NoQuery], tx: Tx, access: Access) -> Queue:
     """Get the running run of a session and its queue, in order."""
-
-    def work(tx: Tx, access: Access) -> Queue:
-        lane, _ = find(tx, access, call.path("key"))
-        live = live_runs_of_lane(tx, access, lane.key)
-        running = run_shapes(tx, access, [run for run in live if run.state == "running"])
-        queued = run_shapes(tx, access, [run for run in live if run.state == "queued"])
-        return Queue(running=running[0] if running else None, runs=queued)
-
-    return await call.read(work)
+    lane, _ = find_lane(tx, access, call.path("key"))
+    live = live_runs_of_lane(tx, access, lane.key)
+    running = run_shapes(tx, access, [run for run in live if run.state == "running"])
+    queued = run_shapes(tx, access, [run for run in live if run.state == "queued"])
+    return Queue(running=running[0] if running else None, runs=queued)
 
 
 @endpoint("GET", "/api/sessions/{key}/access", answers={200: SessionAccess})
-async def read_access(call: Call[None, NoQuery]) -> SessionAccess:
+def read_access(call: Call[None, NoQuery], tx: LongTx, access: Access) -> SessionAccess:
     """Get what a session may read: the sessions its agent sees from there, and the calls that rules refused."""
-    services = call.house.tool_services
-    return await call.long_read(
-        lambda tx, access: session_access(tx, services, access, find(tx, access, call.path("key"))[0])
-    )
+    return session_access(tx, call.house.tool_services, access, find_lane(tx, access, call.path("key"))[0])

@@ -6,17 +6,21 @@ from msgspec import structs
 
 from carrel.journal import entries_by_session
 from carrel.kernel import Access, iso, not_found
+from carrel.kernel.settings import Recall
 from carrel.modes import PlanState, plan_state, states_of
+from carrel.monitoring import awaited_of_lanes
 from carrel.runs import live_runs_of_lane
 from carrel.sessions import Lane, LaneRow, Session, lane_row
 from carrel.storage import Tx
 from carrel.tools import PlanMode, SessionRow, message_shape, session_row
+from carrel.visibility import Recalls, entries_seen
 
 State = Literal["idle", "busy", "closed"]
+Awaited = Literal["input", "auth", "approval"]
 
 
 class SessionShape(SessionRow, frozen=True, kw_only=True):
-    """A session as every list shows it."""
+    """A session as every list shows it; `waitingFor` says what a run of it needs from a person before it goes on."""
 
     account_id: str
     agent_id: str
@@ -24,6 +28,7 @@ class SessionShape(SessionRow, frozen=True, kw_only=True):
     session_key: str
     generation: int
     state: State
+    waiting_for: Awaited | None = None
     opened_at: str | None
     closed_at: str | None
     closed_reason: str | None
@@ -32,6 +37,7 @@ class SessionShape(SessionRow, frozen=True, kw_only=True):
     topic_id: str | None
     spawned_by: str | None
     sandboxed: bool
+    recall: Recall
     queued_runs: int
     delivery_session_key: str | None
     plan_mode: PlanMode
@@ -42,12 +48,15 @@ def session_shapes(tx: Tx, access: Access, rows: list[LaneRow], messages: int) -
     ids = [row.session.id for row in rows if row.session is not None]
     entries_of = entries_by_session(tx, access, ids, limit=messages) if messages else {}
     redacted = not access.is_person
-    planning = states_of(tx, access, [row.lane.key for row in rows])
-    shapes = []
+    keys = [row.lane.key for row in rows]
+    planning, awaited = states_of(tx, access, keys), awaited_of_lanes(tx, access, keys)
+    shapes, recalls = [], Recalls(tx, access)
+    seen = entries_seen(tx, access, [entry.id for said in entries_of.values() for entry in said])
     for row in rows:
-        shape = _shape(tx, access, row, row.state, planning.get(row.lane.key) or PlanState(key=row.lane.key))
+        shape = _shape(tx, access, recalls, row, row.state, planning.get(row.lane.key) or PlanState(key=row.lane.key))
+        shape = structs.replace(shape, waiting_for=awaited.get(row.lane.key))
         if messages:
-            entries = entries_of.get(shape.session_id or "", [])
+            entries = [entry for entry in entries_of.get(shape.session_id or "", []) if entry.id in seen]
             shape = structs.replace(shape, messages=[message_shape(entry, redacted=redacted) for entry in entries])
         shapes.append(shape)
     return shapes
@@ -62,7 +71,7 @@ def session_shape(tx: Tx, access: Access, lane: Lane, session: Session | None) -
     if session is None or (row.session is not None and session.id == row.session.id):
         return session_shapes(tx, access, [row], 0)[0]
     planning, state = plan_state(tx, access, lane.session_key), _generation_state(tx, access, row, session)
-    return _shape(tx, access, structs.replace(row, session=session), state, planning)
+    return _shape(tx, access, Recalls(tx, access), structs.replace(row, session=session), state, planning)
 
 
 def generation_shapes(tx: Tx, access: Access, lane: Lane, generations: list[Session]) -> list[SessionShape]:
@@ -76,7 +85,9 @@ def _generation_state(tx: Tx, access: Access, row: LaneRow, session: Session) ->
     return "busy" if any(run.state == "running" and run.session_id == session.id for run in live) else "closed"
 
 
-def _shape(tx: Tx, access: Access, row: LaneRow, state: str, planning: PlanState) -> SessionShape:
+def _shape(
+    tx: Tx, access: Access, recalls: Recalls, row: LaneRow, state: str, planning: PlanState
+) -> SessionShape:  # fmt: skip
     lane, session = row.lane, row.session
     shown = session_row(tx, access, access.agent_id, row)
     return SessionShape(
@@ -95,6 +106,7 @@ def _shape(tx: Tx, access: Access, row: LaneRow, state: str, planning: PlanState
         topic_id=lane.session_key.topic_id,
         spawned_by=lane.spawned_by,
         sandboxed=bool(lane.sandboxed),
+        recall=recalls.chosen(lane.kind, lane.agent_id, lane.recall)[0],
         # The depth includes the running run, which is not in the queue.
         queued_runs=max(0, lane.depth - int(row.busy)),
         delivery_session_key=session.address if session else None,

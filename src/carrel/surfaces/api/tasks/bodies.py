@@ -2,14 +2,13 @@
 
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, UnsetType, field, structs
+from msgspec import UNSET, Meta, UnsetType, field
 
-from carrel.kernel import Grammar, invalid
+from carrel.kernel import invalid
 from carrel.kernel.limits import (
     ATTACHMENTS_MAX,
     BLOCKED_REASON_CHARS_MAX,
     MESSAGE_CHARS_MAX,
-    NAME_CHARS_MAX,
     TASK_DEPENDENCIES_MAX,
     TASK_DESCRIPTION_CHARS_MAX,
     TASK_LIST_ROWS_MAX,
@@ -18,59 +17,57 @@ from carrel.kernel.limits import (
     TASK_TAGS_MAX,
     TASK_TITLE_CHARS_MAX,
 )
-from carrel.surfaces.api.cursors import read_moment
 from carrel.surfaces.api.endpoint import In
-from carrel.surfaces.api.fields import Moment
-from carrel.surfaces.http.described import NO_NUL
+from carrel.surfaces.api.fields import Moment, NewId, ShortText, values_of
 from carrel.work import NewTask, TaskChange, Words
 
 
-def _up_to(chars_max: int) -> Meta:
-    return Meta(extra_json_schema={"maxLength": chars_max, "pattern": NO_NUL})
+def up_to(chars_max: int) -> Meta:
+    """Describe the limit of a text that the room below checks."""
+    return Meta(extra_json_schema={"maxLength": chars_max})
 
 
-def _at_most(items_max: int) -> Meta:
+def at_most(items_max: int) -> Meta:
+    """Describe the limit of a list that the room below checks."""
     return Meta(extra_json_schema={"maxItems": items_max})
 
 
 # The room below checks all of these, with codes and sentences of its own; the document says what it accepts.
-TaskId = Annotated[str, Meta(extra_json_schema={"pattern": f"^{Grammar.CLIENT_ID}$"})]
-Title = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": TASK_TITLE_CHARS_MAX, "pattern": NO_NUL})]
-Description = Annotated[str, _up_to(TASK_DESCRIPTION_CHARS_MAX)]
-Reason = Annotated[str, _up_to(BLOCKED_REASON_CHARS_MAX)]
-Content = Annotated[str, _up_to(MESSAGE_CHARS_MAX)]
+Title = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": TASK_TITLE_CHARS_MAX})]
+Description = Annotated[str, up_to(TASK_DESCRIPTION_CHARS_MAX)]
+Reason = Annotated[str, up_to(BLOCKED_REASON_CHARS_MAX)]
+Content = Annotated[str, up_to(MESSAGE_CHARS_MAX)]
 StatusWord = Annotated[str, Meta(extra_json_schema={"enum": list(Words.STATUSES)})]
 Priority = (
     Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": len(Words.PRIORITIES)})]
     | Annotated[str, Meta(extra_json_schema={"enum": list(Words.PRIORITIES)})]
 )
-Name = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
-Tags = Annotated[tuple[Annotated[str, _up_to(TASK_TAG_CHARS_MAX)], ...], _at_most(TASK_TAGS_MAX)]
-Names = Annotated[tuple[Name, ...], Meta(max_length=TASK_PARTIES_MAX)]
-Dependencies = Annotated[tuple[Name, ...], _at_most(TASK_DEPENDENCIES_MAX)]
+Tags = Annotated[tuple[Annotated[str, up_to(TASK_TAG_CHARS_MAX)], ...], at_most(TASK_TAGS_MAX)]
+Names = Annotated[tuple[ShortText, ...], Meta(max_length=TASK_PARTIES_MAX)]
+Dependencies = Annotated[tuple[ShortText, ...], at_most(TASK_DEPENDENCIES_MAX)]
 
 
 class TaskBody(In, frozen=True, kw_only=True):
     """A new task; only the title is required. Agents and people are named by id or slug."""
 
     title: Title
-    id: TaskId | None = None
+    id: NewId | None = None
     description: Description = ""
     status: StatusWord | None = None
     blocked_reason: Reason | None = None
     priority: Priority = 3
     tags: Tags | UnsetType = UNSET
     labels: Tags | UnsetType = UNSET
-    topic_id: Name | None = None
-    space_id: Name | None = None
-    parent_id: Name | None = None
+    topic_id: ShortText | None = None
+    space_id: ShortText | None = None
+    parent_id: ShortText | None = None
     dependencies: Dependencies = ()
     assigned_agent_ids: Names = ()
     assigned_user_ids: Names = ()
     due_date: Moment | None = None
     snoozed_until: Moment | None = None
     pinned: bool = False
-    color: Name | None = None
+    color: ShortText | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
@@ -85,16 +82,16 @@ class TaskPatch(In, frozen=True, kw_only=True):
     priority: Priority | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     labels: Tags | UnsetType = UNSET
-    topic_id: Name | UnsetType | None = UNSET
-    space_id: Name | UnsetType = UNSET
-    parent_id: Name | UnsetType | None = UNSET
+    topic_id: ShortText | UnsetType | None = UNSET
+    space_id: ShortText | UnsetType = UNSET
+    parent_id: ShortText | UnsetType | None = UNSET
     dependencies: Dependencies | UnsetType = UNSET
     assigned_agent_ids: Names | UnsetType = UNSET
     assigned_user_ids: Names | UnsetType = UNSET
     due_date: Moment | UnsetType | None = UNSET
     snoozed_until: Moment | UnsetType | None = UNSET
     pinned: bool | UnsetType = UNSET
-    color: Name | UnsetType | None = UNSET
+    color: ShortText | UnsetType | None = UNSET
     sort_index: float | UnsetType = UNSET
     metadata: dict[str, Any] | UnsetType = UNSET
 
@@ -119,14 +116,14 @@ class MessageBody(In, frozen=True, kw_only=True):
     """A message to a task's thread."""
 
     content: Content
-    attachment_ids: Annotated[tuple[Name, ...], _at_most(ATTACHMENTS_MAX)] = ()
+    attachment_ids: Annotated[tuple[ShortText, ...], at_most(ATTACHMENTS_MAX)] = ()
 
 
 class OrderBody(In, frozen=True, kw_only=True):
     """Tasks in their new order, optionally all of one topic or status."""
 
-    ordered_ids: Annotated[tuple[Name, ...], Meta(max_length=TASK_LIST_ROWS_MAX)]
-    topic_id: Name | None = None
+    ordered_ids: Annotated[tuple[ShortText, ...], Meta(max_length=TASK_LIST_ROWS_MAX)]
+    topic_id: ShortText | None = None
     status: StatusWord | None = None
 
 
@@ -150,13 +147,10 @@ def task_change(body: TaskPatch) -> TaskChange:
 
 def _read(body: TaskBody | TaskPatch) -> dict[str, Any]:
     """Return the fields of a body as the room below calls and spells them."""
-    fields = structs.asdict(body)
+    fields = values_of(body)
     labels, tags = fields.pop("labels"), fields.pop("tags")
     if labels is not UNSET and tags is not UNSET:
         raise invalid("labels", "labels is another name for tags; send one of them.")
     if (labels, tags) != (UNSET, UNSET):
         fields["tags"] = labels if tags is UNSET else tags
-    for name, wire in (("due_date", "dueDate"), ("snoozed_until", "snoozedUntil")):
-        if isinstance(fields[name], str):
-            fields[name] = read_moment(wire, fields[name])
     return fields

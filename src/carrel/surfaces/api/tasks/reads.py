@@ -2,13 +2,12 @@
 
 from typing import Annotated
 
-from msgspec import Meta, structs
+from msgspec import Meta
 
 from carrel.kernel import Access
 from carrel.kernel.limits import (
     ACTIVITY_ROWS_DEFAULT,
     HISTORY_MESSAGES_DEFAULT,
-    NAME_CHARS_MAX,
     TASK_LIST_ROWS_DEFAULT,
     TASK_LIST_ROWS_MAX,
     THREAD_ROWS_DEFAULT,
@@ -17,12 +16,11 @@ from carrel.kernel.limits import (
 from carrel.monitoring import Why
 from carrel.sessions import LaneFilter, generations_of, lane_rows
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
-from carrel.surfaces.api.fields import Cursor
+from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Page, endpoint, one, page_of
+from carrel.surfaces.api.fields import Cursor, Name
 from carrel.surfaces.api.scope import Scoped, scope_of
-from carrel.surfaces.api.sessions.reads import Sessions
-from carrel.surfaces.api.sessions.shapes import generation_shapes
+from carrel.surfaces.api.sessions.shapes import SessionShape, generation_shapes
 from carrel.surfaces.api.tasks.bodies import StatusWord
 from carrel.work import (
     TaskFilter,
@@ -38,35 +36,20 @@ from carrel.work import (
     task_shapes,
 )
 
-Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
-
 
 class TasksQuery(Scoped, frozen=True, kw_only=True):
     """Which tasks to list."""
 
     status: StatusWord | None = None
-    topic_id: Words | None = None
-    goal_id: Words | None = None
-    plan_id: Words | None = None
-    assignee_id: Words | None = None
-    tag: Words | None = None
+    topic_id: Name | None = None
+    goal_id: Name | None = None
+    plan_id: Name | None = None
+    assignee_id: Name | None = None
+    tag: Name | None = None
     pinned: bool | None = None
     include_archived: bool = False
     limit: int | None = None
     cursor: Cursor | None = None
-
-
-class TaskList(Out, frozen=True, kw_only=True):
-    """A page of tasks, newest first."""
-
-    tasks: list[TaskShape]
-    next_cursor: str | None
-
-
-class OneTask(Out, frozen=True, kw_only=True):
-    """One task."""
-
-    task: TaskShape
 
 
 class ThreadQuery(In, frozen=True, kw_only=True):
@@ -83,11 +66,10 @@ class TaskHistoryQuery(In, frozen=True, kw_only=True):
     activity_limit: int | None = None
 
 
-@endpoint("GET", "/api/tasks", answers={200: TaskList}, query=TasksQuery)
-async def list_all_tasks(call: Call[None, TasksQuery]) -> TaskList:
+@endpoint("GET", "/api/tasks", answers={200: page_of("tasks", TaskShape)}, query=TasksQuery)
+def list_all_tasks(call: Call[None, TasksQuery], tx: Tx, access: Access) -> Page[TaskShape]:
     """List the tasks that the caller may read, newest first."""
-    query = call.query
-    limit = clamp(query.limit, TASK_LIST_ROWS_DEFAULT, TASK_LIST_ROWS_MAX)
+    query, limit = call.query, clamp(call.query.limit, TASK_LIST_ROWS_DEFAULT, TASK_LIST_ROWS_MAX)
     before = read_cursor(query.cursor, tuple[int, str])
     wanted = TaskFilter(
         status=query.status,
@@ -98,71 +80,55 @@ async def list_all_tasks(call: Call[None, TasksQuery]) -> TaskList:
         tag=query.tag,
         pinned=query.pinned,
         include_archived=query.include_archived,
+        spaces=scope_of(tx, access, query, infers=True).allowed,
     )
-
-    def work(tx: Tx, access: Access) -> TaskList:
-        covered = structs.replace(wanted, spaces=scope_of(tx, access, query, infers=True).allowed)
-        found = list_tasks(tx, access, covered, before=before, limit=limit + 1)
-        page, following = cut(found, limit, lambda task: (task.created_at, task.id))
-        return TaskList(tasks=task_shapes(tx, access, page), next_cursor=following)
-
-    return await call.read(work)
+    page, following = read_page(
+        lambda at, most: list_tasks(tx, access, wanted, before=at, limit=most),
+        before, limit, lambda task: (task.created_at, task.id),
+    )  # fmt: skip
+    return Page(task_shapes(tx, access, page), following)
 
 
-@endpoint("GET", "/api/tasks/{id}", answers={200: OneTask})
-async def read_task(call: Call[None, NoQuery]) -> OneTask:
+@endpoint("GET", "/api/tasks/{id}", answers={200: one("task", TaskShape)})
+def read_task(call: Call[None, NoQuery], tx: Tx, access: Access) -> TaskShape:
     """Get a task; `orchestrator-chat` is the account's orchestrator chat."""
-
-    def work(tx: Tx, access: Access) -> OneTask:
-        return OneTask(task=task_shape(tx, access, readable_task(tx, access, call.path("id"))[0]))
-
-    return await call.read(work)
+    return task_shape(tx, access, readable_task(tx, access, call.path("id"))[0])
 
 
 @endpoint("GET", "/api/tasks/{id}/thread", answers={200: Thread}, query=ThreadQuery)
-async def read_task_thread(call: Call[None, ThreadQuery]) -> Thread:
+def read_task_thread(call: Call[None, ThreadQuery], tx: Tx, access: Access) -> Thread:
     """Get the newest messages of a task's thread, who has read it, and which agents are working on an answer."""
     limit = clamp(call.query.limit, THREAD_ROWS_DEFAULT, THREAD_ROWS_MAX)
-    return await call.read(
-        lambda tx, access: read_thread(tx, access, call.path("id"), limit=limit, before=call.query.before)
-    )
+    return read_thread(tx, access, call.path("id"), limit=limit, before=call.query.before)
 
 
 @endpoint("GET", "/api/tasks/{id}/history", answers={200: TaskHistory}, query=TaskHistoryQuery)
-async def read_task_history(call: Call[None, TaskHistoryQuery]) -> TaskHistory:
+def read_task_history(call: Call[None, TaskHistoryQuery], tx: Tx, access: Access) -> TaskHistory:
     """Get a task with its newest messages and everything that was done to it."""
     messages = clamp(call.query.message_limit, HISTORY_MESSAGES_DEFAULT, THREAD_ROWS_MAX)
     activities = clamp(call.query.activity_limit, ACTIVITY_ROWS_DEFAULT, THREAD_ROWS_MAX)
-    return await call.read(
-        lambda tx, access: read_history(tx, access, call.path("id"), message_limit=messages, activity_limit=activities)
-    )
+    return read_history(tx, access, call.path("id"), message_limit=messages, activity_limit=activities)
 
 
-@endpoint("GET", "/api/tasks/{id}/sessions", answers={200: Sessions})
-async def list_task_sessions(call: Call[None, NoQuery]) -> Sessions:
+@endpoint("GET", "/api/tasks/{id}/sessions", answers={200: one("sessions", list[SessionShape])})
+def list_task_sessions(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[SessionShape]:
     """List the sessions in which agents work on a task: every stored generation of those the caller may see."""
-
-    def work(tx: Tx, access: Access) -> Sessions:
-        task = readable_task(tx, access, call.path("id"))[0]
-        rows = [
-            row
-            for archived in (False, True)
-            for row in lane_rows(
-                tx, access, LaneFilter(task_id=task.id, archived=archived), before=None, limit=TASK_LIST_ROWS_MAX
-            )
-        ]
-        return Sessions(
-            sessions=[
-                shape
-                for row in rows
-                for shape in generation_shapes(tx, access, row.lane, generations_of(tx, access, row.lane.key))
-            ]
+    task = readable_task(tx, access, call.path("id"))[0]
+    rows = [
+        row
+        for archived in (False, True)
+        for row in lane_rows(
+            tx, access, LaneFilter(task_id=task.id, archived=archived), before=None, limit=TASK_LIST_ROWS_MAX
         )
-
-    return await call.read(work)
+    ]
+    return [
+        shape
+        for row in rows
+        for shape in generation_shapes(tx, access, row.lane, generations_of(tx, access, row.lane.key))
+    ]
 
 
 @endpoint("GET", "/api/tasks/{id}/why", answers={200: Why})
-async def why_task(call: Call[None, NoQuery]) -> Why:
+def why_task(call: Call[None, NoQuery], tx: Tx, access: Access) -> Why:
     """Explain why a task is not moving, and what can be done about it."""
-    return await call.read(lambda tx, access: explain_task(tx, access, call.path("id")))
+    return explain_task(tx, access, call.path("id"))

@@ -80,6 +80,9 @@ export const runPath = (id, rest = "") => `/api/runs/${encodeURIComponent(id)}${
 /** Return the dashboard's address of a lane's chat. */
 export const chatHref = (key) => `/chat/${encodeURIComponent(key)}`;
 
+/** Return the dashboard's address of a task. */
+export const taskHref = (id) => `/tasks/${encodeURIComponent(id)}`;
+
 /** Read a list, at most `pages` pages of it; `more` says whether the server has others. */
 export async function readAll(path, parameters, name, { pages = 5, signal } = {}) {
   const rows = [];

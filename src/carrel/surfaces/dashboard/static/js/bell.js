@@ -1,7 +1,7 @@
 // The notification bell: the number of unread notifications, and a panel that lists them, live.
 
 import { age } from "./ages.js";
-import { chatHref, get, post, url } from "./api.js";
+import { chatHref, get, post, taskHref, url } from "./api.js";
 import { actionButton } from "./action.js";
 import { h, keyed, setAttribute, setText, svg } from "./dom.js";
 import { refresher } from "./refresh.js";
@@ -68,15 +68,15 @@ export function bell({ feed }) {
     return unreadCount === 0 ? "All read." : `${unreadCount} unread`;
   }
 
-  /** One row; opening it marks it as read and leads to its lane. */
+  /** One row; opening it marks it as read and leads to its lane, else to its task. */
   function noticeRow(notice) {
     const when = age("", " ago");
     const unread = h("span", { class: "sr" });
-    const title = h("a", { href: chatHref(notice.sessionKey), on: { click: () => opened(notice) } }, unread, notice.title);
+    const title = h("a", { href: hrefOf(notice), on: { click: () => opened(notice) } }, unread, notice.title);
     const element = h("li", { class: "notice", "data-type": notice.type },
       h("p", { class: "notice-title" }, title),
       h("p", { class: "notice-body" }, notice.body),
-      h("p", { class: "notice-about" }, h("span", {}, laneName(notice.sessionKey)), when.element));
+      h("p", { class: "notice-about" }, h("span", {}, notice.sessionKey === null ? "Task" : laneName(notice.sessionKey)), when.element));
     when.set(notice.createdAt);
     return {
       element,
@@ -118,6 +118,10 @@ export function bell({ feed }) {
       unlisten();
     },
   };
+}
+
+function hrefOf({ sessionKey, taskId }) {
+  return sessionKey !== null ? chatHref(sessionKey) : taskId !== null ? taskHref(taskId) : "/";
 }
 
 function sign() {

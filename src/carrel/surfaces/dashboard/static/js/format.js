@@ -29,6 +29,9 @@ export function laneName(key) {
 /** Return the name that a user gave the lane, or else a readable one. */
 export const laneTitle = (row) => row.displayName || row.label || laneName(row.sessionKey ?? row.key);
 
+/** Return the state of a lane: one whose agent asked a person something is waiting, not idle. */
+export const laneState = ({ state, waitingFor }) => (state === "idle" && waitingFor ? "waiting" : (state ?? ""));
+
 function short(text) {
   return text.length > 18 ? `${text.slice(0, 12)}…` : text;
 }
@@ -63,7 +66,10 @@ export function instant(value) {
 export function faultOf(run) {
   const fault = run?.lastFault;
   if (!fault) return "";
-  const said = `Attempt ${fault.attempt} of ${run.attemptsMax} failed: ${fault.message.replace(/[. ]+$/, "")}.`;
+  const why = `${fault.message.replace(/[. ]+$/, "")}.`;
+  const said = fault.unreachableSince
+    ? `${why} The message is kept and answered when it can be reached.`
+    : `Attempt ${fault.attempt} of ${run.attemptsMax} failed: ${why}`;
   return fault.nextAttemptAt ? `${said} Next try at ${new Date(fault.nextAttemptAt).toLocaleTimeString()}.` : said;
 }
 

@@ -19,7 +19,8 @@ export function gatewayBanner({ feed }) {
     const down = gateways.find((one) => one.status !== "ok");
     element.hidden = down === undefined;
     setText(words, down?.lastError ?? "");
-    since.set(down?.since ?? null);
+    // One that is not configured was never up.
+    since.set(down?.kind ? down.since : null);
   }, () => {});
   const unlisten = feed.listen(({ reread, event }) => {
     if (reread || TELLING.has(event?.name)) refresh.ask();

@@ -6,6 +6,7 @@ import { h, setChildren } from "./dom.js";
 import { Feed } from "./feed.js";
 import { homeView } from "./home/home.js";
 import { shell } from "./shell.js";
+import { missingView, taskView } from "./task.js";
 import { signIn, signInPage, tokenFromAddress, whyNot } from "./signin.js";
 
 const app = document.getElementById("app");
@@ -13,12 +14,15 @@ const app = document.getElementById("app");
 // What exists only while signed in; null on the sign-in page.
 let signedIn = null;
 
-/** Return the route of an address; unknown addresses lead to Home. */
+/** Return the route of an address. */
 function match(path) {
-  const chat = /^\/chat(?:\/(.+))?$/.exec(path.replace(/\/+$/, ""));
-  if (chat === null) return { route: "/", open: (context) => homeView(context) };
-  const key = chat[1] === undefined ? null : decodeURIComponent(chat[1]);
-  return { route: "/chat", open: (context) => chatView(context, key) };
+  const [, place, rest] = /^\/([^/]*)(?:\/(.+))?$/.exec(path.replace(/(?<=.)\/+$/, "")) ?? [];
+  const id = rest === undefined ? null : decodeURIComponent(rest);
+  if (place === "" && id === null) return { route: "/", open: (context) => homeView(context) };
+  // What a link without a key leads to names no chat.
+  if (place === "chat" && id !== "null") return { route: "/chat", open: (context) => chatView(context, id) };
+  if (place === "tasks" && id !== null) return { route: "/tasks", open: (context) => taskView(context, id) };
+  return { route: null, open: (context) => missingView(context) };
 }
 
 function showRoute({ focus }) {

@@ -64,7 +64,7 @@ export function shell({ feed, me, signedOut }) {
     element,
     show(view, route) {
       for (const link of links) setAttribute(link.element, "aria-current", link.href === route ? "page" : null);
-      setAttribute(element, "data-route", route);
+      setAttribute(element, "data-route", route ?? "");
       setChildren(main, view.element);
       notifications?.close();
     },

@@ -5,7 +5,7 @@ import { actionButton } from "../action.js";
 import { h, setAttribute, setChildren, setText } from "../dom.js";
 import { instanceId } from "../instance.js";
 import { refresher } from "../refresh.js";
-import { laneName, laneTitle, splitKey } from "../format.js";
+import { laneName, laneState, laneTitle, splitKey } from "../format.js";
 import { composer } from "./composer.js";
 import { ChatLane } from "./lane.js";
 import { rail } from "./rail.js";
@@ -98,7 +98,7 @@ function lanePane({ feed, go, setTitle, key, isNew }) {
     setText(title, lane.row === null ? laneName(key) : laneTitle(lane.row));
     setTitle(`${title.textContent} · Chat`);
     setText(facts, factsOf(lane));
-    setAttribute(facts, "data-state", lane.row?.state ?? null);
+    setAttribute(facts, "data-state", lane.row === null ? null : laneState(lane.row));
   }
 
   // Text may arrive faster than the screen is drawn.
@@ -197,8 +197,7 @@ function remember(key) {
 function factsOf(lane) {
   if (lane.isNew) return "New chat; it opens with your first message.";
   if (lane.row === null) return "";
-  const { agentSlug, agentId, state, generation, queuedRuns } = lane.row;
+  const { agentSlug, agentId, generation, queuedRuns } = lane.row;
   const waiting = queuedRuns > 0 ? `${queuedRuns} queued` : "";
-  const asking = state === "idle" && [...lane.runs.values()].some((run) => run.state === "waiting" && run.waitingFor !== "tool_output");
-  return [agentSlug ?? agentId, asking ? "waiting" : state, generation > 0 ? `generation ${generation}` : "not opened yet", waiting].filter(Boolean).join(" · ");
+  return [agentSlug ?? agentId, laneState(lane.row), generation > 0 ? `generation ${generation}` : "not opened yet", waiting].filter(Boolean).join(" · ");
 }

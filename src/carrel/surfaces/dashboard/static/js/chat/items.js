@@ -42,23 +42,31 @@ function groupByRun(messages) {
 
 function messageItems(messages, runs, ofRun, asking) {
   const dated = [];
-  let call = null;
+  // Calls without a result yet: an agent may make several at once.
+  const open = new Map();
   for (const message of messages) {
     const at = instant(message.timestamp) ?? 0;
-    if (message.role === "toolResult" && call !== null) {
+    const call = message.role === "toolResult" ? open.get(callId(message)) : undefined;
+    if (call !== undefined) {
       call.result = message;
-      call = null;
+      open.delete(callId(message));
     } else if (message.role === "toolCall" || message.role === "toolResult") {
-      call = { key: message.id, kind: "tool", call: message, result: null };
-      dated.push({ at, item: call });
+      const item = { key: message.id, kind: "tool", call: message, result: null };
+      open.set(callId(message), item);
+      dated.push({ at, item });
     } else {
-      call = null;
       if (!isApproval(message, runs)) dated.push({ at, item: { key: message.id, kind: "said", message, receipt: receiptOf(message, runs, ofRun), asked: ofRun.get(message.runId)?.[0].provenance } });
     }
     const ending = endingAfter(message, runs, ofRun, asking);
     if (ending !== null) dated.push({ at, item: ending });
   }
   return dated;
+}
+
+/** Return what a call and its result have in common. */
+function callId({ runId, content }) {
+  const { id, toolCallId } = content?.[0] ?? {};
+  return `${runId}/${toolCallId ?? id ?? ""}`;
 }
 
 /** Return the run whose receipt is shown under this message: its last reply, once it has ended. */

@@ -5,7 +5,7 @@ import { actionButton } from "../action.js";
 import { h, keyed, setAttribute, setText } from "../dom.js";
 import { instanceId } from "../instance.js";
 import { refresher } from "../refresh.js";
-import { laneTitle } from "../format.js";
+import { laneState, laneTitle } from "../format.js";
 
 const RECENT_MOST = 20;
 
@@ -43,7 +43,7 @@ export function rail({ feed, go }) {
 
   async function read() {
     const answer = await get(url("/api/sessions/recent", { channelType: "web", clientInstanceId: instanceId(), limit: RECENT_MOST }), { signal: ending.signal });
-    sessions = (answer.sessions ?? []).map((row) => ({ key: row.sessionKey ?? row.key, title: laneTitle(row), state: row.state ?? "", agent: row.agentSlug ?? row.agentId ?? "" }));
+    sessions = (answer.sessions ?? []).map((row) => ({ key: row.sessionKey ?? row.key, title: laneTitle(row), state: laneState(row), agent: row.agentSlug ?? row.agentId ?? "" }));
     draw();
   }
 

@@ -17,11 +17,11 @@ export function toolRow(first) {
   return {
     element,
     update({ result }) {
-      const { text, failed } = resultOf(result);
+      const { text, outcome: came } = resultOf(result);
       setText(output, pretty(text));
       output.hidden = outputHead.hidden = result === null;
-      setText(outcome, result === null ? "no result yet" : failed ? "refused" : "done");
-      setAttribute(element, "data-outcome", result === null ? "open" : failed ? "failed" : "done");
+      setText(outcome, came);
+      setAttribute(element, "data-outcome", came);
     },
   };
 }
@@ -35,10 +35,10 @@ function callOf(message) {
 }
 
 function resultOf(message) {
-  if (message === null) return { text: "", failed: false };
+  if (message === null) return { text: "", outcome: "no result yet" };
   const parts = Array.isArray(message.content) ? message.content : [{ text: message.content }];
   const text = parts.map((part) => asText(part.text ?? part.output ?? part.result ?? "")).join("\n");
-  return { text, failed: message.isError === true || parts.some((part) => part.isError === true) };
+  return { text, outcome: parts.find((part) => part.outcome)?.outcome ?? "done" };
 }
 
 const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value));

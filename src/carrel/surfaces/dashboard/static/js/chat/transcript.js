@@ -65,8 +65,9 @@ const still = (element) => ({ element, update() {} });
 
 function saidRow({ message, asked }, agent) {
   const mine = message.role === "user";
-  const source = mine ? sourceOf(message.provenance) : message.role === "assistant" ? targetOf(asked) : "";
-  const speaker = mine ? (source ? "Received" : "You") : message.role === "system" ? "System" : agent;
+  const reported = message.provenance?.kind === "reported";
+  const source = mine || reported ? sourceOf(message.provenance) : message.role === "assistant" ? targetOf(asked) : "";
+  const speaker = reported ? "Reported" : mine ? (source ? "Received" : "You") : message.role === "system" ? "System" : agent;
   const when = age("", " ago");
   when.set(message.timestamp);
   const foot = h("p", { class: "foot" }, source ? h("span", {}, source) : null, when.element);

@@ -1,0 +1,33 @@
+"""Shapes: what callers are shown of a value."""
+
+from functools import cache
+from typing import Any, Self
+
+from msgspec import Struct, structs
+
+from carrel.kernel.clock import iso
+
+
+class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What callers are shown of a value, with camelCase names on the wire."""
+
+    @classmethod
+    def of(cls, value: Struct, **fields: Any) -> Self:
+        """Return a value in this shape: with the fields given here, and with its own for all others.
+
+        A number where the shape has a text is a moment, and becomes ISO 8601.
+        """
+        names, moments = _own(cls, type(value), tuple(fields))
+        fields |= {name: getattr(value, name) for name in names}
+        for name in moments:
+            fields[name] = iso(fields[name])
+        return cls(**fields)
+
+
+@cache
+def _own(shape: type[Struct], kind: type[Struct], given: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields that a shape takes from a value, and those of them that are moments."""
+    texts = {field.name for field in structs.fields(shape) if field.type in (str, str | None)}
+    numbers = {field.name for field in structs.fields(kind) if field.type in (int, int | None)}
+    names = tuple(name for name in shape.__struct_fields__ if name not in given)
+    return names, tuple(name for name in names if name in texts & numbers)

@@ -1,0 +1,222 @@
+"""`mcp`: an MCP server over stdin and stdout, and the configuration for clients that start it."""
+
+import contextlib
+import io
+import json
+import os
+import sys
+import threading
+from argparse import Namespace
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from carrel.bridge import McpRelay
+from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.discovery import connect
+from carrel.main.cli.output import Screen
+
+NAME = "carrel"
+Item = dict[str, Any]
+
+
+class McpClient(NamedTuple):
+    """An MCP client: its file, in the home directory or the project, and the keys that lead to our entry."""
+
+    name: str
+    file: tuple[str, ...]
+    names: tuple[str, ...]
+    in_project: bool = False
+    is_toml: bool = False
+
+    @property
+    def path(self) -> Path:
+        """The full path of the file."""
+        return (Path.cwd() if self.in_project else Path.home()).joinpath(*self.file)
+
+
+CLIENTS = {
+    client.name: client
+    for client in (
+        McpClient("claude", (".mcp.json",), ("mcpServers",), in_project=True),
+        McpClient("codex", (".codex", "config.toml"), ("mcp_servers",), is_toml=True),
+        McpClient("cursor", (".cursor", "mcp.json"), ("mcpServers",)),
+        McpClient("openclaw", (".openclaw", "openclaw.json"), ("mcp", "servers")),
+    )
+}
+
+
+def show_entry(client: McpClient, words: list[str], screen: Screen) -> int:
+    """Print the entry for the client's file."""
+    screen.note(f"# {client.path}")
+    screen.out.write(_alone(client, _entry(words)))
+    return Exit.OK
+
+
+def write_entry(client: McpClient, words: list[str], screen: Screen) -> int:
+    """Write our entry into the client's file after showing the changes."""
+    import difflib
+
+    path = client.path
+    try:
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        after = _merged(client, before, _entry(words))
+        if after == before:
+            screen.note(f"{path} already has this entry.")
+            return Exit.OK
+        changes = difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="")
+        for line in changes:
+            screen.line(line)
+        _replace(path, after)
+    except (OSError, UnicodeError) as fault:
+        raise Failure(Exit.FAILED, f"{path} cannot be changed ({fault}).") from fault
+    screen.note(f"Wrote {path}. Restart {client.name}.")
+    return Exit.OK
+
+
+def _entry(words: list[str]) -> Item:
+    # The full path, because desktop programs often lack the shell's PATH.
+    started = Path(sys.argv[0])
+    command = str(started.resolve()) if started.name == NAME and started.exists() else NAME
+    return {"command": command, "args": words}
+
+
+def _alone(client: McpClient, entry: Item) -> str:
+    return _toml(client, entry) if client.is_toml else _json(_nested(client, {}, entry))
+
+
+def _merged(client: McpClient, before: str, entry: Item) -> str:
+    import tomllib
+
+    try:
+        known: Item = (tomllib.loads if client.is_toml else json.loads)(before) if before.strip() else {}
+    except ValueError as fault:
+        raise _by_hand(client, entry, f"cannot be parsed ({fault})") from fault
+    present: Any = known
+    where = "the top level"
+    for name in (*client.names, NAME):
+        if not isinstance(present, dict):
+            raise _by_hand(client, entry, f"has an unexpected structure at {where}")
+        present, where = present.get(name, {}), name
+    if present == entry:
+        return before
+    if not client.is_toml:
+        return _json(_nested(client, known, entry))
+    if present:
+        raise _by_hand(client, entry, "already has a different entry with that name")
+    after = (before.rstrip("\n") + "\n\n" if before.strip() else "") + _toml(client, entry)
+    try:
+        tomllib.loads(after)
+    except ValueError as fault:
+        # An inline table cannot be extended from outside it.
+        raise _by_hand(client, entry, f"has {client.names[-1]} as an inline table") from fault
+    return after
+
+
+def _nested(client: McpClient, known: Item, entry: Item) -> Item:
+    inner = known
+    for name in client.names:
+        inner = inner.setdefault(name, {})
+    inner[NAME] = entry
+    return known
+
+
+def _json(whole: Item) -> str:
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+
+
+def _toml(client: McpClient, entry: Item) -> str:
+    # JSON strings, and lists of them, are valid TOML.
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in entry.items()]
+    return "\n".join([f"[{'.'.join((*client.names, NAME))}]", *lines]) + "\n"
+
+
+def _by_hand(client: McpClient, entry: Item, why: str) -> Failure:
+    return Failure(Exit.FAILED, f"{client.path} {why}; add this by hand:\n{_alone(client, entry)}")
+
+
+def _replace(path: Path, text: str) -> None:
+    """Replace a file atomically and keep its permissions."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # If it is a symbolic link, replace the file it points to.
+    target = path.resolve()
+    fresh = target.with_name(f"{target.name}.new")
+    # Readable by the owner only from the start: such files may hold other programs' secrets.
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    if target.exists():
+        fresh.chmod(target.stat().st_mode & 0o777)
+    fresh.replace(target)
+
+
+AT_ONCE_MAX = 32
+# How long pending calls may take after stdin closes.
+LAST_ANSWERS_SECONDS = 30.0
+
+
+def mcp(args: Namespace, screen: Screen) -> int:
+    """Relay messages between stdin/stdout and the server, or show a client's configuration."""
+    if args.action == "config":
+        return _config(args, screen)
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            # The protocol is UTF-8, whatever the locale.
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    _Pipes(McpRelay(lambda: connect(args), args.session), sys.stdin, screen.out).relay_all()
+    return Exit.OK
+
+
+def _config(args: Namespace, screen: Screen) -> int:
+    if args.client is None:
+        raise Failure(Exit.USAGE, f"Name a client: {', '.join(CLIENTS)}.")
+    words = ["mcp"]
+    for name, value in (("--session", args.session), ("--url", args.url), ("--data-dir", args.data_dir)):
+        words += [name, value] if value else []
+    words += ["--config", str(args.config.resolve())] if args.config else []
+    if args.token:
+        screen.note("The token is not written to the file; set CARREL_TOKEN in the client's environment instead.")
+    client = CLIENTS[args.client]
+    return write_entry(client, words, screen) if args.write else show_entry(client, words, screen)
+
+
+class _Pipes:
+    """Lines in, lines out; a slow call does not block the others."""
+
+    def __init__(self, relay: McpRelay, lines: TextIO, out: TextIO) -> None:
+        self._relay = relay
+        self._lines = lines
+        self._out = out
+        self._writing = threading.Lock()
+        self._slots = threading.BoundedSemaphore(AT_ONCE_MAX)
+
+    def relay_all(self) -> None:
+        """Relay every line until stdin closes, then wait a while for the last answers."""
+        for line in self._lines:
+            if line.strip():
+                self._slots.acquire()
+                threading.Thread(target=self._relay_line, args=(line,), daemon=True).start()
+        for _ in range(AT_ONCE_MAX):
+            if not self._slots.acquire(timeout=LAST_ANSWERS_SECONDS):
+                return
+
+    def _relay_line(self, line: str) -> None:
+        try:
+            answer = self._relay.send(line)
+            # The client may have closed the pipe.
+            with self._writing, contextlib.suppress(BrokenPipeError, ValueError):
+                if answer:
+                    self._out.write(answer + "\n")
+                    self._out.flush()
+        finally:
+            self._slots.release()
+
+
+COMMANDS = (
+    Command(
+        "mcp", "run an MCP server over stdin and stdout; `mcp config CLIENT` shows a client's configuration", mcp
+    ).takes(
+        option("action", "config", "show a client's configuration", nargs="?", choices=("config",)),
+        option("client", "CLIENT", ", ".join(CLIENTS), nargs="?", choices=tuple(CLIENTS)),
+        option("--write", action="store_true", help="write it to the client's file after showing the changes"),
+        option("--session", "KEY", "session to call from (default: the agent's main one)", default=""),
+    ),
+)

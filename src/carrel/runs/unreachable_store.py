@@ -1,0 +1,58 @@
+"""The SQL of runs that wait for a gateway at which nobody answers.
+
+A gateway belongs to the server, so what waits for it is released in all accounts at once.
+"""
+
+from carrel.kernel.limits import UNREACHABLE_RELEASED_MAX
+from carrel.runs.model import RUNS, Claim
+from carrel.runs.store import may_move
+from carrel.storage import Tx
+
+_WAIT = (
+    "UPDATE runs SET state = 'queued', due_at = :due_at, worker = NULL, lease_until = NULL, attempt = attempt - 1, "
+    "unreachable_gateway = :gateway, unreachable_since = COALESCE(unreachable_since, :now), failed_at = :now, "
+    "error_code = :error_code, error_message = :error_message, usage = COALESCE(:usage, usage), "
+    "deadline_at = CASE WHEN patience_ms = 0 THEN deadline_at END, updated_at = :now, changes = changes + 1 "
+    f"WHERE account_id = :account AND id = :id AND {may_move('running', to='queued')}"
+)
+
+
+def wait_for_gateway(
+    tx: Tx, run: Claim, *, gateway: str, due_at: int, error_code: str, error_message: str, usage: str | None
+) -> None:
+    """Return a running run to the head of its lane without counting this attempt; the transaction must have locked it.
+
+    Its time limit starts anew when it goes on, unless its sender has set it.
+    """
+    error = {"error_code": error_code, "error_message": error_message}
+    moved = tx.run(_WAIT, run, id=run.id, now=tx.now, gateway=gateway, due_at=due_at, usage=usage, **error)
+    assert moved, "a locked run is only moved from a state that has this move"
+
+
+def unreachable_since(tx: Tx, run: Claim) -> int | None:
+    """Return since when a run waits for its gateway; None if it does not."""
+    row = tx.one("SELECT unreachable_since FROM runs WHERE account_id = :account AND id = :id", run, id=run.id)
+    return row[0] if row else None
+
+
+def unreachable_gateways(tx: Tx) -> list[str]:
+    """Return the gateways that runs of any account wait for."""
+    sql = "SELECT DISTINCT unreachable_gateway FROM runs WHERE unreachable_gateway IS NOT NULL AND state = 'queued'"
+    return [gateway for (gateway,) in tx.all(sql)]
+
+
+def release_from(tx: Tx, gateway: str) -> bool:
+    """Let runs that wait for a gateway go on now, oldest first; True when more may be waiting."""
+    sql = (
+        "SELECT account_id, id FROM runs WHERE unreachable_gateway = :gateway AND state IN ('queued', 'running') "
+        "ORDER BY seq LIMIT :limit FOR UPDATE SKIP LOCKED"
+    )
+    waiting = tx.all(sql, gateway=gateway, limit=UNREACHABLE_RELEASED_MAX)
+    update = (
+        "UPDATE runs SET unreachable_gateway = NULL, unreachable_since = NULL, "
+        "due_at = CASE WHEN state = 'queued' THEN :now END WHERE account_id = :account_id AND id = :id"
+    )
+    tx.run_many(update, [{"account_id": account_id, "id": run_id, "now": tx.now} for account_id, run_id in waiting])
+    for _ in waiting:
+        tx.wake(RUNS)
+    return len(waiting) == UNREACHABLE_RELEASED_MAX

@@ -1,0 +1,68 @@
+"""Who may search next: a few at a time, in turn by account and by caller."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+
+from carrel.kernel import Access
+from carrel.kernel.limits import SEARCH_ADMISSIONS_KEPT_MAX, SEARCH_TURN_SECONDS_MAX
+
+# (account, caller)
+_Holder = tuple[str, str]
+
+
+class Gate:
+    """Admits so many at a time: of those who wait, the one who holds the fewest places or was admitted least lately.
+
+    That is asked of accounts first and of their callers then, so nobody waits long because another one asks for much.
+    """
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        self._held: Counter[str | _Holder] = Counter()
+        # The number of the last admission of each, the latest last.
+        self._admitted: dict[str | _Holder, int] = {}
+        self._admissions = count(1)
+        self._waiting: dict[asyncio.Future[None], _Holder] = {}
+
+    @asynccontextmanager
+    async def place(self, access: Access, wait_seconds: float) -> AsyncIterator[None]:
+        """Hold a place; TimeoutError when there is none in time. A caller's only search waits for its turn."""
+        holder = (access.account_id, access.actor_id)
+        is_only = not self._held[holder] and holder not in self._waiting.values()
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[turn] = holder
+        self._admit()
+        try:
+            async with asyncio.timeout(max(wait_seconds, SEARCH_TURN_SECONDS_MAX) if is_only else wait_seconds):
+                await turn
+            yield
+        finally:
+            # Whoever gave up may have been admitted in the same moment.
+            if self._waiting.pop(turn, None) is None:
+                self._leave(holder)
+
+    def _admit(self) -> None:
+        # Whoever has given up is among them until it notices that itself.
+        while self._free and (waiting := [turn for turn in self._waiting if not turn.done()]):
+            turn = min(waiting, key=lambda turn: self._order(self._waiting[turn]))
+            holder = self._waiting[turn]
+            del self._waiting[turn]
+            self._free -= 1
+            for name in (holder[0], holder):
+                self._held[name] += 1
+                self._admitted.pop(name, None)
+                self._admitted[name] = next(self._admissions)
+            while len(self._admitted) > SEARCH_ADMISSIONS_KEPT_MAX:
+                del self._admitted[next(iter(self._admitted))]
+            turn.set_result(None)
+
+    def _order(self, holder: _Holder) -> list[tuple[int, int]]:
+        return [(self._held[name], self._admitted.get(name, 0)) for name in (holder[0], holder)]
+
+    def _leave(self, holder: _Holder) -> None:
+        self._free += 1
+        self._held -= Counter((holder[0], holder))
+        self._admit()

@@ -1,0 +1,70 @@
+"""Budgets of bytes: how much all requests or responses hold at one moment, and how much of it one caller may hold."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from starlette.types import Scope
+
+from carrel.kernel import Access, Code, Refusal
+from carrel.kernel.limits import BUSY_RETRY_SECONDS, SMALL_BODY_BYTES_MAX
+
+Holder = tuple[str, ...]
+# Of the whole budget: what an account may hold, and what one caller may, so that nobody alone shuts out others.
+_SHARES = (1, 3 / 4, 1 / 2)
+
+
+class ByteBudget:
+    """Bytes of large bodies that are held for all callers together; small ones do not count and always pass."""
+
+    def __init__(self, bytes_max: int, what: str) -> None:
+        self.bytes_max = bytes_max
+        self._what = what
+        self._held: Counter[Holder] = Counter()
+
+    @property
+    def held_bytes(self) -> int:
+        """How much is held now."""
+        return self._held[()]
+
+    @contextmanager
+    def share_of(self, scope: Scope) -> Iterator["Share"]:
+        """Hold bytes for a request until the end of the block."""
+        share = Share(self, scope)
+        try:
+            yield share
+        finally:
+            self.move(share.holder, -share.counted)
+
+    def move(self, holder: Holder, more: int) -> None:
+        """Count bytes for a holder and for the whole; Refusal, changing nothing, when they are more than its share."""
+        holders = [holder[:length] for length in range(len(holder) + 1)]
+        shares = zip(holders, _SHARES, strict=False)
+        if more > 0 and any(self._held[each] + more > self.bytes_max * share for each, share in shares):
+            why = f"The server has too many large {self._what} at once; try again in a moment."
+            raise Refusal(Code.BUSY, why, retry_after_seconds=BUSY_RETRY_SECONDS)
+        for each in holders:
+            self._held[each] += more
+            if not self._held[each]:
+                del self._held[each]
+
+
+class Share:
+    """What is held for one request."""
+
+    def __init__(self, budget: ByteBudget, scope: Scope) -> None:
+        self._budget = budget
+        self._scope = scope
+        self.holder: Holder = ()
+        self.counted = 0
+
+    def grow(self, size: int) -> None:
+        """Hold a body of this size; Refusal when that is too much."""
+        more = max(0, size - SMALL_BODY_BYTES_MAX) - self.counted
+        if more <= 0:
+            return
+        access: Access | None = self._scope["state"].get("access")
+        if not self.counted and access is not None:
+            self.holder = (access.account_id, access.actor_id)
+        self._budget.move(self.holder, more)
+        self.counted += more

@@ -1,0 +1,64 @@
+"""The end of a caller's rights: a connection that is open does not outlive the token that opened it.
+
+Changed rights ring a bell on every server, so an open connection costs nothing while they stay as they are.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+
+from msgspec import structs
+from starlette.requests import HTTPConnection
+
+from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal
+from carrel.kernel.limits import STREAM_PING_SECONDS
+from carrel.storage import Bell
+from carrel.surfaces.http.house import House
+from carrel.surfaces.http.identity import WrongTokens, identify, require_known
+
+
+async def rights_end(house: House, access: Access, look: Callable[[], Awaitable[Access]]) -> Refusal:
+    """Wait until the caller of an open connection is refused, or may do other things than when it was opened.
+
+    Return the refusal. `look` identifies the caller again.
+    """
+    with ExitStack() as stack:
+        bells = [house.db.bell(access.rights_bell)]
+        if access.run_id is not None:
+            # The token of a run ends with it.
+            bells.append(stack.enter_context(house.watch.bell(access.account_id, access.run_id)))
+        while True:
+            versions, seconds_left = [bell.version for bell in bells], float(STREAM_PING_SECONDS)
+            try:
+                if _rights(await look()) != _rights(access):
+                    return Refusal(Code.UNAUTHENTICATED, "What this token may do has changed; connect again.")
+                if access.expires_at is not None:
+                    # No bell rings when a token expires.
+                    now = await house.db.read(lambda tx: tx.now)
+                    seconds_left = min(max(0, access.expires_at - now) / MS_PER_SECOND, seconds_left)
+            except Refusal as refusal:
+                # While the store is away, nobody can be identified, and nothing is read from it either.
+                if refusal.code is not Code.STORAGE_UNAVAILABLE:
+                    return refusal
+            await _any_rung(bells, versions, seconds_left)
+
+
+async def request_rights_end(request: HTTPConnection, house: House, wrong: WrongTokens) -> Refusal:
+    """Wait until whoever sent a request, which was identified, is refused or may do other things than before."""
+
+    async def look() -> Access:
+        return require_known(await identify(request, house, wrong))
+
+    return await rights_end(house, request.state.access, look)
+
+
+def _rights(access: Access) -> Access:
+    return structs.replace(access, name="", view=None)
+
+
+async def _any_rung(bells: list[Bell], versions: list[int], seconds_max: float) -> None:
+    async with asyncio.TaskGroup() as group:
+        waits = [group.create_task(bell.wait(seen, seconds_max)) for bell, seen in zip(bells, versions, strict=True)]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()

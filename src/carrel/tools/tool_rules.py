@@ -1,0 +1,57 @@
+"""The rules of an agent's profile for tools: what it may use, and what only with a person's approval.
+
+Every door asks here, by the tool itself and never by the name that a caller happened to use.
+"""
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from carrel.agents import ToolRules, agent_by_id
+from carrel.kernel import Access, Code, Refusal
+from carrel.storage import Tx
+from carrel.tools.model import Tool
+
+# Names of one and the same tool: a rule against one of them holds for all.
+_SAME = (
+    ("task_history", "task_load", "task_get", "task_thread", "clawboard_get_task", "board_get_task"),
+    ("task_update", "clawboard_update_task", "board_update_task"),
+)
+
+
+def matches(names: Iterable[str], patterns: tuple[str, ...]) -> bool:
+    """Return whether any of the names is among the patterns."""
+    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def is_permitted(tool: Tool, rules: ToolRules) -> bool:
+    """Return whether an agent may use a tool; deny beats allow."""
+    return matches(tool.names, rules.allow) and not matches(_names(tool), rules.deny)
+
+
+def needs_approval(tool: Tool, rules: ToolRules) -> bool:
+    """Return whether a person has to approve each call of a tool."""
+    return matches(_names(tool), rules.ask)
+
+
+def require_part(tx: Tx, access: Access, part: str, whole: str) -> None:
+    """Refuse an agent's call of `whole` that also does what the tool `part` does, where a rule for that tool says so.
+
+    Whoever approved the whole call has seen its part.
+    """
+    agent = None if access.agent_id is None else agent_by_id(tx, access, access.agent_id)
+    if agent is None:
+        return
+    rules = agent.profile.tools
+    if matches([part], rules.deny):
+        raise Refusal(Code.TOOL_NOT_ALLOWED, f"This agent may not use {part}, and {whole} would do the same here.")
+    if matches([part], rules.ask) and not matches(_same(whole) or [whole], rules.ask):
+        message = f"This needs a person's approval: leave it out of {whole} and call {part} in a turn instead."
+        raise Refusal(Code.TOOL_NOT_ALLOWED, message)
+
+
+def _names(tool: Tool) -> tuple[str, ...]:
+    return _same(tool.name) or tool.names
+
+
+def _same(name: str) -> tuple[str, ...]:
+    return next((group for group in _SAME if name in group), ())

@@ -1,0 +1,193 @@
+"""The SQL of what is visible of the board: topics, tasks and entries, as conditions of lists."""
+
+from collections.abc import Iterable
+
+from carrel.access import account_of
+from carrel.agents import account_settings
+from carrel.journal import DEFAULT_SPACE
+from carrel.kernel import Access
+from carrel.storage import Tx
+from carrel.visibility.lane_store import seen_lanes
+from carrel.visibility.tree_store import PERSONAL
+
+# What an agent works on, wherever that is: what is assigned to it, and the task of its run. A run that was caused by
+# somebody who may not see all spaces sees none of it beyond them.
+_UNLIMITED = "(SELECT r.space_ids FROM runs r WHERE r.account_id = :account AND r.id = :its_run) IS NULL"
+_WORKED_ON = (
+    f"({_UNLIMITED} "
+    "AND ({0}.id IN (SELECT w.task_id FROM task_parties w WHERE w.account_id = :account AND w.kind = 'agent' "
+    "AND w.party_id = :worker AND w.assigned_at IS NOT NULL) "
+    "OR {0}.id = (SELECT r.task_id FROM runs r WHERE r.account_id = :account AND r.id = :its_run)))"
+)
+_SEEN_LANE = "EXISTS (SELECT 1 FROM lanes l WHERE l.account_id = :account AND l.key = entries.key AND {seen})"
+_NO_LANE = "entries.key IS NULL"
+_NOWHERE = "entries.space_id IS NULL AND entries.topic_id IS NULL AND entries.task_id IS NULL"
+# What was said in the reader's own chat.
+_OWN = (
+    "EXISTS (SELECT 1 FROM lanes l WHERE l.account_id = entries.account_id AND l.key = entries.key "
+    f"AND l.made_by = :reader AND l.kind IN ({PERSONAL}))"
+)
+# What agents see outside of lanes is sorted into a topic or a task.
+_SHARED = f"{_NO_LANE} AND (entries.topic_id IS NOT NULL OR entries.task_id IS NOT NULL)"
+
+
+def seen_topics(
+    tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, column: str = "topics.id"
+) -> tuple[str, dict[str, object]]:
+    """Return the condition for topics that are visible in the caller's spaces, or those of them that are given.
+
+    `column` has the id of the topic.
+    """
+    seen = access.narrowed(spaces)
+    if "*" in seen:
+        return "TRUE", {}
+    values: dict[str, object] = {f"seen_space_{at}": space for at, space in enumerate(seen)}
+    condition = (
+        "EXISTS (SELECT 1 FROM topic_spaces p WHERE p.account_id = :account "
+        f"AND p.topic_id = {column} AND p.space_id IN ({', '.join(f':{name}' for name in values)}))"
+    )
+    return (condition, values) if values else ("FALSE", {})
+
+
+def seen_tasks(
+    tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, table: str = "tasks"
+) -> tuple[str, dict[str, object]]:  # fmt: skip
+    """Return the condition for tasks that are visible in the caller's spaces, or those of them that are given.
+
+    A task is visible where its own space is, or its topic. An agent also sees what it works on elsewhere, unless some
+    spaces are given, and the orchestrator every task; its chat is hidden from all other agents.
+    """
+    if access.kind == "system" and access.agent_id is None and spaces is None:
+        return "TRUE", {}
+    by_topic, values = seen_topics(tx, access, spaces, column=f"{table}.topic_id")
+    named = ", ".join(f":{name}" for name in values)
+    seen = f"({table}.space_id IN ({named}) OR {by_topic})" if values else by_topic
+    if access.agent_id is None:
+        return seen, values
+    is_orchestrator = _is_orchestrator(tx, access)
+    if seen != "TRUE" and spaces is None:
+        values |= {"its_run": access.run_id or ""} | ({} if is_orchestrator else {"worker": access.agent_id})
+        seen = f"({seen} OR {_UNLIMITED if is_orchestrator else _WORKED_ON.format(table)})"
+    return (seen if is_orchestrator else f"({seen} AND {table}.is_chat = 0)"), values
+
+
+def _is_orchestrator(tx: Tx, access: Access) -> bool:
+    return bool(account_settings(account_of(tx, access))["orchestratorAgentId"] == access.agent_id)
+
+
+def tasks_worked_on(tx: Tx, access: Access, only: str | None = None, *, limit: int) -> tuple[str, ...]:
+    """Return the ids of the tasks that an agent works on wherever they are, the newest first; of one, if it does."""
+    if access.agent_id is None:
+        return ()
+    values: dict[str, object] = {"worker": access.agent_id, "its_run": access.run_id or ""}
+    one = "" if only is None else " AND id = :only"
+    sql = (
+        f"SELECT id FROM tasks WHERE account_id = :account AND {_WORKED_ON.format('tasks')}{one} "
+        "ORDER BY created_at DESC, id LIMIT :limit"
+    )
+    return tuple(row[0] for row in tx.all(sql, access, limit=limit, **values, **({"only": only} if only else {})))
+
+
+def seen_entries(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
+    """Return the condition for `entries` that are visible in the caller's spaces, or those of them that are given.
+
+    An entry is visible where its own space is, and with its task and its topic; one that has none of them is in the
+    default space. Unless spaces are given, what belongs nowhere is up to its lane, and whatever was said in one's own
+    chat is no secret to oneself. What is said in the orchestrator chat is hidden from all other agents.
+    """
+    by_place, values = _seen_by_place(tx, access, spaces)
+    if access.agent_id is None or _is_orchestrator(tx, access):
+        return by_place, values
+    chat = "SELECT 1 FROM tasks c WHERE c.account_id = :account AND c.id = entries.task_id AND c.is_chat = 1"
+    return f"({by_place} AND NOT EXISTS ({chat}))", values
+
+
+def _seen_by_place(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> tuple[str, dict[str, object]]:
+    by_topic, values = seen_topics(tx, access, spaces, column="entries.topic_id")
+    if by_topic == "TRUE":
+        return by_topic, values
+    task, of_tasks = seen_tasks(tx, access, spaces, table="t")
+    by_task = f"EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = :account AND t.id = entries.task_id AND {task})"
+    rules = [by_topic, by_task]
+    if values:
+        rules.append(f"entries.space_id IN ({', '.join(f':{name}' for name in values)})")
+    if DEFAULT_SPACE in values.values():
+        rules.append(f"({_NOWHERE})")
+    if spaces is None:
+        rules += [f"(entries.key IS NOT NULL AND {_NOWHERE})", _OWN]
+        of_tasks["reader"] = access.speaks_for or access.actor_id
+    return f"({' OR '.join(rules)})", of_tasks
+
+
+def seen_log(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
+    """Return the condition for `entries` that the caller may see: of lanes it sees, and in spaces it sees."""
+    in_spaces, of_spaces = seen_entries(tx, access, spaces)
+    lanes, of_lanes = seen_lanes(tx, access)
+    if lanes == "TRUE":
+        return in_spaces, of_spaces
+    elsewhere, of_task = _seen_elsewhere(access)
+    seen = f"({_SEEN_LANE.format(seen=lanes)} OR ({elsewhere})) AND {in_spaces}"
+    return seen, of_lanes | of_spaces | of_task
+
+
+def _seen_elsewhere(access: Access) -> tuple[str, dict[str, object]]:
+    """The condition for entries of no lane."""
+    if access.view is None:
+        return (_NO_LANE if access.is_person or access.kind == "system" else "FALSE"), {}
+    if not access.view.sandboxed:
+        return _SHARED, {}
+    # A sandbox holds its own sessions and the task that it works on.
+    task_id = access.view.key.task_id
+    return ("FALSE", {}) if task_id is None else (f"{_NO_LANE} AND task_id = :own_task", {"own_task": task_id})
+
+
+def seen_runs(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+    """Return the condition for `runs` that the caller may see: of lanes it sees, and on tasks in spaces it sees."""
+    lanes, values = seen_lanes(tx, access)
+    # Asked of every run that is looked at, because a list needs few runs, and there may be many lanes.
+    lane = f"SELECT 1 FROM lanes l WHERE l.account_id = runs.account_id AND l.key = runs.key AND {lanes}"
+    of_lane = f"EXISTS ({lane})" if values else lanes
+    task, of_task = seen_tasks(tx, access, table="t")
+    if task == "TRUE":
+        return of_lane, values
+    one = f"SELECT 1 FROM tasks t WHERE t.account_id = runs.account_id AND t.id = runs.task_id AND {task}"
+    return f"({of_lane} AND (runs.task_id IS NULL OR EXISTS ({one})))", values | of_task
+
+
+def seen_notifications(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+    """Return the condition for `notifications` that the caller may see: those about tasks in spaces it sees."""
+    task, values = seen_tasks(tx, access, table="t")
+    if task == "TRUE":
+        return task, values
+    one = f"SELECT 1 FROM tasks t WHERE t.account_id = :account AND t.id = notifications.task_id AND {task}"
+    return f"(notifications.task_id IS NULL OR EXISTS ({one}))", values
+
+
+def tasks_seen(tx: Tx, access: Access, ids: Iterable[str], spaces: tuple[str, ...] | None = None) -> set[str]:
+    """Return those of the tasks that the caller may see, in some of its spaces if they are given."""
+    return _among(tx, access, "tasks", ids, *seen_tasks(tx, access, spaces))
+
+
+def topics_seen(tx: Tx, access: Access, ids: Iterable[str], spaces: tuple[str, ...] | None = None) -> set[str]:
+    """Return those of the topics that the caller may see, in some of its spaces if they are given."""
+    return _among(tx, access, "topics", ids, *seen_topics(tx, access, spaces))
+
+
+def entries_seen(tx: Tx, access: Access, ids: Iterable[str], spaces: tuple[str, ...] | None = None) -> set[str]:
+    """Return those of the entries that the caller may see, of which it may see the lanes."""
+    seen, values = seen_entries(tx, access, spaces)
+    elsewhere, of_task = _seen_elsewhere(access)
+    if elsewhere != _NO_LANE:
+        seen, values = f"({seen} AND (entries.key IS NOT NULL OR ({elsewhere})))", values | of_task
+    return _among(tx, access, "entries", ids, seen, values)
+
+
+def _among(
+    tx: Tx, access: Access, table: str, ids: Iterable[str], seen: str, values: dict[str, object]
+) -> set[str]:  # fmt: skip
+    names: dict[str, object] = {f"id_{at}": one for at, one in enumerate(dict.fromkeys(ids))}
+    if seen == "TRUE" or not names:
+        return {str(one) for one in names.values()}
+    listed = ", ".join(f":{name}" for name in names)
+    sql = f"SELECT id FROM {table} WHERE account_id = :account AND id IN ({listed}) AND {seen}"
+    return {row[0] for row in tx.all(sql, access, **names, **values)}

@@ -1,0 +1,126 @@
+"""The rule as marks of the index: names under which a thing may be found, and names that a viewer looks under. Pure.
+
+`Viewer.allows` is the same rule as a predicate: a viewer finds what shares a name with it in one of its spaces.
+"""
+
+from hashlib import blake2b
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+
+class Findable(Struct, frozen=True, kw_only=True):
+    """What decides who may find a thing."""
+
+    # The spaces in which it is visible.
+    spaces: tuple[str, ...] = ()
+    # Topics, tasks and notes are kept: they reach everybody in their spaces.
+    is_kept: bool = False
+    on_board: bool = False
+    # Whose chat it was said in; None where people share the session.
+    private_to: str | None = None
+    session_key: str | None = None
+    # Whether its session finds it whatever spaces it may see: it belongs nowhere else, or was said in a person's chat.
+    is_alone: bool = False
+    # The task that it belongs to, and the task that it is.
+    task_id: str | None = None
+    own_id: str | None = None
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names under which it is found in its spaces."""
+        names = ["owner"]
+        if self.is_kept or self.on_board:
+            names.append("all" if self.is_kept else "board")
+        else:
+            names.append("users" if self.private_to is None else f"user {self.private_to}")
+        if not self.is_kept and self.session_key is not None:
+            names.append(f"session {self.session_key}")
+        return (*names, *self.names_anywhere())
+
+    def names_anywhere(self) -> tuple[str, ...]:
+        """Return the names under which its session, its person, its task's lanes and workers find it in any space."""
+        person = None if self.is_kept else self.private_to or None
+        named = (("task", self.task_id), ("work", self.own_id), ("session", self._alone), ("chats of", person))
+        return tuple(f"{kind} {name}" for kind, name in named if name is not None)
+
+    @property
+    def _alone(self) -> str | None:
+        is_alone = self.is_alone and not self.is_kept and self.session_key is not None
+        return f"{self.session_key} alone" if is_alone else None
+
+    def marks(self, account_id: str) -> tuple[str, ...]:
+        """Return it as marks."""
+        return tuple(mark("v", account_id, name, space) for name in self.names() for space in (*self.spaces, None))
+
+
+class Viewer(Struct, frozen=True, kw_only=True):
+    """Who looks: an owner finds everything, a user what is shared and in its own chats, a lane what it recalls."""
+
+    kind: Literal["lane", "user", "owner"] = "lane"
+    # The spaces to look in; None for the whole account.
+    spaces: tuple[str, ...] | None = None
+    user_id: str = ""
+    # The lane, the task that it is of, and whether it recalls the board.
+    session_key: str | None = None
+    task_id: str | None = None
+    recalls_board: bool = False
+    # Whether it has named no spaces: then it finds what was said in its own chats or session, whatever spaces it sees.
+    looks_everywhere: bool = True
+    # Tasks that it works on: they are found in whatever spaces they are.
+    own_tasks: tuple[str, ...] = ()
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names that it looks under in its spaces."""
+        if self.kind == "owner":
+            return ("owner",)
+        if self.kind == "user":
+            return ("all", "board", "users", f"user {self.user_id}")
+        board = ("board",) if self.recalls_board else ()
+        named = (("session", self.session_key), ("task", self.task_id))
+        return ("all", *board, *(f"{kind} {name}" for kind, name in named if name is not None))
+
+    def names_anywhere(self) -> tuple[str, ...]:
+        """Return the names that it looks under in all spaces."""
+        if self.kind == "user":
+            return (f"chats of {self.user_id}",) if self.looks_everywhere else ()
+        if self.kind == "owner":
+            return ()
+        task = (f"task {self.task_id}",) if self.task_id in self.own_tasks else ()
+        has_session = self.session_key is not None and self.looks_everywhere
+        session = (f"session {self.session_key} alone",) if has_session else ()
+        return (*task, *session, *(f"work {task_id}" for task_id in self.own_tasks))
+
+    def marks(self, account_id: str) -> tuple[str, ...]:
+        """Return it as marks, one of which whatever it finds must have."""
+        spaces = (None,) if self.spaces is None else tuple(dict.fromkeys(self.spaces))
+        inside = (mark("v", account_id, name, space) for name in self.names() for space in spaces)
+        return (*inside, *(mark("v", account_id, name, None) for name in self.names_anywhere()))
+
+    def allows(self, thing: Findable) -> bool:
+        """Return whether it may find a thing."""
+        if not set(self.names_anywhere()).isdisjoint(thing.names_anywhere()):
+            return True
+        in_space = self.spaces is None or not set(self.spaces).isdisjoint(thing.spaces)
+        return in_space and not set(self.names()).isdisjoint(thing.names())
+
+
+def mark(kind: str, account_id: str, *names: str | None) -> str:
+    """Return a token that no word can equal, since words have no underscore."""
+    named = msgspec.json.encode((account_id, *names))
+    return f"{kind}_{blake2b(named, digest_size=10).hexdigest()}"
+
+
+def space_mark(account_id: str, name: str | None) -> str:
+    """Return the mark of what is visible in a space, or anywhere: owners find all of it."""
+    return mark("v", account_id, "owner", name)
+
+
+def session_mark(account_id: str, session_key: str) -> str:
+    """Return the mark of what was said in a session."""
+    return mark("v", account_id, f"session {session_key}", None)
+
+
+def is_mark(term: str) -> bool:
+    """Return whether a term of a document is a mark, and not a word."""
+    return "_" in term

@@ -1,0 +1,109 @@
+"""What is said stays, what is kept travels: which lanes are on the board, and whether a lane recalls the board.
+
+A lane recalls itself alone (`own`), or what is on the board of its spaces (`space`), as was chosen for it, for its
+agent or for the account. What is said in it is on the board likewise; but a person's chat, and what was spawned from
+it, only if that was chosen for this very session: nobody else shares what a person says.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from carrel.access import account_of
+from carrel.agents import account_settings, agent_by_id, every_agent
+from carrel.journal import Entry
+from carrel.kernel import Access, Refusal, SessionKey
+from carrel.kernel.settings import Recall
+from carrel.storage import Tx
+from carrel.visibility.recall_store import choice_of_lane, is_bucket
+from carrel.visibility.tree_store import private_to
+
+ChosenBy = Literal["session", "agent", "account", "settings", "board"]
+
+
+class LaneRecall(Struct, frozen=True):
+    """What a lane recalls, what decided that, and whether what is said in it is on the board."""
+
+    recall: Recall
+    chosen_by: ChosenBy
+    on_board: bool
+    # Who made the chat that it is or was spawned from; None for a lane that people share.
+    private_to: str | None = None
+
+
+# What programs send under a name of their own is on the board, and looks at it.
+OF_PROGRAMS = LaneRecall("space", "board", on_board=True)
+# A name that no lane has: a program's own, or that of a lane which is gone, with whatever was said in it.
+NO_LANE = LaneRecall("space", "board", on_board=False, private_to="")
+
+
+class Recalls:
+    """Looks up what lanes recall, each once, at one moment of the store."""
+
+    def __init__(self, tx: Tx, access: Access) -> None:
+        self._tx = tx
+        self._access = access
+        self._known: dict[str, LaneRecall] = {}
+        self._chosen: dict[str, tuple[Recall, ChosenBy]] | None = None
+
+    def of(self, key: str | None) -> LaneRecall:
+        """Return what a lane recalls, existing or not; None stands for no lane."""
+        if key is None:
+            return OF_PROGRAMS
+        if key not in self._known:
+            self._known[key] = self._read(key)
+        return self._known[key]
+
+    def _read(self, key: str) -> LaneRecall:
+        lane = choice_of_lane(self._tx, self._access, key)
+        if lane is None:
+            return self._unopened(key)
+        owner = private_to(self._tx, self._access, key)
+        recall, by = self.chosen(lane.kind, lane.agent_id, lane.recall)
+        # A person's chat is shared by that person alone.
+        on_board = recall == "space" and (owner is None or by in ("session", "board"))
+        return LaneRecall(recall, by, on_board=on_board, private_to=owner)
+
+    def chosen(self, kind: str, agent_id: str, own: Recall | None) -> tuple[Recall, ChosenBy]:
+        """Return what a lane recalls, of that kind and agent, with what was chosen for itself; and who has chosen."""
+        if kind == "topic":
+            return "space", "board"
+        return (own, "session") if own is not None else self._inherited(agent_id)
+
+    def _unopened(self, name: str) -> LaneRecall:
+        """A name that no lane has: a lane in which nothing was said yet, unless a program sends under that name."""
+        try:
+            key = SessionKey.parse(name)
+        except Refusal:
+            return NO_LANE
+        if is_bucket(self._tx, self._access, name) or agent_by_id(self._tx, self._access, key.agent) is None:
+            return NO_LANE
+        recall, by = self.chosen(key.kind, key.agent, None)
+        return LaneRecall(recall, by, on_board=False, private_to="")
+
+    def is_lane(self, name: str | None) -> bool:
+        """Return whether a name is the key of a lane."""
+        return name is not None and self.of(name) is not NO_LANE
+
+    def _inherited(self, agent_id: str) -> tuple[Recall, ChosenBy]:
+        if self._chosen is None:
+            account = account_of(self._tx, self._access)
+            own = account_settings(account)["recall"]
+            self._chosen = {"": (own, "account") if own else (account.recall_default, "settings")}
+            for agent in every_agent(self._tx, self._access):
+                if agent.profile.recall is not None:
+                    self._chosen[agent.id] = (agent.profile.recall, "agent")
+        return self._chosen.get(agent_id) or self._chosen[""]
+
+    def is_on_board(self, entry: Entry) -> bool:
+        """Return whether an entry is on the board, and not only its lane's or its task's.
+
+        Messages of a task's thread are the task's. What a person has put under a topic is on the board, and what a
+        program logs on purpose, except into a person's chat.
+        """
+        if entry.task_view is not None:
+            return False
+        lane = self.of(entry.key)
+        is_logged = entry.run_id is None and entry.source is not None and lane.private_to is None
+        is_placed = entry.topic_id is not None and entry.task_id is None
+        return lane.on_board or is_logged or is_placed

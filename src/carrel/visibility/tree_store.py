@@ -1,0 +1,125 @@
+"""The SQL of trees of lanes: a lane with everything spawned from it, and the lane that a tree begins with."""
+
+from carrel.kernel import Access, SessionKey
+from carrel.storage import Tx
+
+# The kinds of lanes that are one person's chat with one agent.
+PERSONAL_KINDS = ("chat", "direct")
+PERSONAL = ", ".join(f"'{kind}'" for kind in PERSONAL_KINDS)
+
+# The keys of a lane, `:root`, and of all lanes spawned from it.
+TREE = (
+    "WITH RECURSIVE tree (key) AS (SELECT CAST(:root AS TEXT) UNION SELECT c.key FROM lanes c JOIN tree t "
+    "ON c.spawned_by = t.key WHERE c.account_id = :account) SELECT key FROM tree"
+)
+
+# Kind, maker and conversation of the lane that the tree of a lane `l` begins with. A lane that is younger than its
+# child has taken over the key of a deleted one; such a tree has no beginning any more.
+_ROOT = (
+    "WITH RECURSIVE up (kind, made_by, conversation, spawned_by, created_at) AS (SELECT l.kind, l.made_by, "
+    "l.conversation, l.spawned_by, l.created_at{start} UNION SELECT p.kind, p.made_by, p.conversation, p.spawned_by, "
+    "p.created_at FROM up JOIN lanes p ON p.account_id = :account AND p.key = up.spawned_by "
+    "AND p.created_at <= up.created_at) SELECT kind, made_by, conversation FROM up WHERE spawned_by IS NULL"
+)
+_ROOT_OF_ONE = _ROOT.format(start=" FROM lanes l WHERE l.account_id = :account AND l.key = :key")
+_OPEN_TO_PERSON = f"({{0}}.kind NOT IN ({PERSONAL}) OR {{0}}.made_by = :person)"
+
+
+def open_to_person(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+    """Return the condition for the lanes `l` that a person sees, and its values.
+
+    These are all but the chats of others, lanes of tasks and topics out of the person's spaces, and what was spawned
+    from either. Most lanes are not spawned, and are decided without climbing.
+    """
+    placed, values = _placed(access)
+    return _of_root(f"({_OPEN_TO_PERSON} AND {placed})"), {"person": access.actor_id} | values
+
+
+def in_spaces(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+    """Return the condition for the lanes `l` that are not of tasks and topics out of the caller's spaces."""
+    placed, values = _placed(access)
+    return (_of_root(placed) if values else placed), values
+
+
+def _of_root(rule: str) -> str:
+    """The condition for lanes `l` of which the tree begins with a lane that the rule allows."""
+    climbing = f"EXISTS (SELECT 1 FROM ({_ROOT.format(start='')}) AS r WHERE {rule.format('r')})"
+    return f"CASE WHEN l.spawned_by IS NULL THEN {rule.format('l')} ELSE {climbing} END"
+
+
+def _placed(access: Access) -> tuple[str, dict[str, object]]:
+    """The condition for lanes of tasks and topics that are visible in the caller's spaces, and for all other lanes."""
+    if "*" in access.space_ids:
+        return "TRUE", {}
+    values: dict[str, object] = {f"seen_space_{at}": space for at, space in enumerate(access.space_ids)}
+    spaces = ", ".join(f":{name}" for name in values) or "NULL"
+    topic = (
+        "EXISTS (SELECT 1 FROM topic_spaces s WHERE s.account_id = :account "
+        f"AND s.topic_id = %s AND s.space_id IN ({spaces}))"
+    )
+    task = (
+        "EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = :account AND t.id = substr({0}.conversation, 6) "
+        f"AND (t.space_id IN ({spaces}) OR {topic % 't.topic_id'}))"
+    )
+    by_kind = f"WHEN 'task' THEN {task} WHEN 'topic' THEN {topic % 'substr({0}.conversation, 7)'}"
+    return f"CASE {{0}}.kind {by_kind} ELSE TRUE END", values
+
+
+def is_open_to(tx: Tx, access: Access, key: SessionKey, made_by: str) -> bool:
+    """Return whether a person sees a lane, existing or not; `open_to_person` is the same rule.
+
+    What was spawned is hidden when nobody can tell any more where it began, because a lane on the way was deleted.
+    """
+    kind, maker, conversation = _root_of(tx, access, key, made_by)
+    if kind in ("", *PERSONAL_KINDS):
+        return bool(kind) and maker == access.actor_id
+    return _covers(tx, access, kind, conversation)
+
+
+def is_in_spaces(tx: Tx, access: Access, key: SessionKey) -> bool:
+    """Return whether a lane is not of a task or topic out of the caller's spaces; `in_spaces` is the same rule."""
+    if "*" in access.space_ids:
+        return True
+    kind, _, conversation = _root_of(tx, access, key, "")
+    return bool(kind) and _covers(tx, access, kind, conversation)
+
+
+def _root_of(tx: Tx, access: Access, key: SessionKey, made_by: str) -> tuple[str, str, str]:
+    """Kind, maker and conversation of the lane that the tree of a lane begins with; empty when nobody can tell."""
+    if key.kind != "subagent":
+        return key.kind, made_by, key.conversation
+    found = tx.one(_ROOT_OF_ONE, access, key=str(key))
+    return (found[0], found[1], found[2]) if found else ("", "", "")
+
+
+def _covers(tx: Tx, access: Access, kind: str, conversation: str) -> bool:
+    return "*" in access.space_ids or access.covers(_spaces_of(tx, access, kind, conversation) or access.space_ids)
+
+
+def _spaces_of(tx: Tx, access: Access, kind: str, conversation: str) -> list[str]:
+    """The spaces that the task or topic of a lane is visible in; none for other lanes."""
+    if kind not in ("task", "topic"):
+        return []
+    item, found = conversation.partition(":")[2], list[str]()
+    if kind == "task":
+        sql = "SELECT space_id, topic_id FROM tasks WHERE account_id = :account AND id = :id"
+        row = tx.one(sql, access, id=item)
+        found, item = ([row[0]], row[1] or "") if row else (["no space"], "")
+    sql = "SELECT space_id FROM topic_spaces WHERE account_id = :account AND topic_id = :id"
+    return [*found, *(row[0] for row in tx.all(sql, access, id=item))] or ["no space"]
+
+
+def private_to(tx: Tx, access: Access, key: str) -> str | None:
+    """Return who made the chat that a lane is or was spawned from; None for a lane that people share.
+
+    It is empty when nobody can tell any more, because a lane on the way was deleted.
+    """
+    root = tx.one(_ROOT_OF_ONE, access, key=key)
+    if root is None:
+        return ""
+    return str(root[1]) if root[0] in PERSONAL_KINDS else None
+
+
+def spawned_from(tx: Tx, access: Access, key: str, root: str) -> bool:
+    """Return True when a lane was spawned from another, directly or not; a lane counts as spawned from itself."""
+    return tx.one(f"SELECT 1 FROM ({TREE}) AS t WHERE t.key = :key", access, root=root, key=key) is not None

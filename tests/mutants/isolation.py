@@ -1,0 +1,156 @@
+"""Mutants of isolation: what is said crosses, or what is kept does not."""
+
+from tests.mutants.model import Mutant
+
+_CROSSING = "tests/isolation/test_crossing.py"
+_RULE = "tests/visibility/test_rule.py"
+
+ISOLATION = (
+    Mutant(
+        "the classifier sorts private talk",
+        "board/classifier/cases.py",
+        "    if not Recalls(tx, access).is_on_board(entry):",
+        "    if False:",
+        _CROSSING,
+    ),
+    Mutant(
+        "a setting for all shares what people say in their chats",
+        "visibility/recall.py",
+        '        on_board = recall == "space" and (owner is None or by in ("session", "board"))',
+        '        on_board = recall == "space"',
+        f"{_CROSSING} {_RULE}",
+    ),
+    Mutant(
+        "an owner shares another person's chat",
+        "sessions/generations.py",
+        '    if lane.recall == "space" and owner not in (None, access.actor_id):',
+        "    if False:",
+        _CROSSING,
+    ),
+    Mutant(
+        "what was on the board stays there",
+        "board/membership.py",
+        "            _take_off(tx, system, key, done, is_private=lane.private_to is not None)",
+        "            pass",
+        _CROSSING,
+    ),
+    Mutant(
+        "a lane of its own recalls the board",
+        "board/search.py",
+        '        recalls_board=recall == "space" or (access.run_id is None and not query.as_run),',
+        "        recalls_board=True,",
+        _CROSSING,
+    ),
+    Mutant(
+        "a person is shown more of a session than its runs",
+        "context/builder.py",
+        "        as_run=True,",
+        "        as_run=False,",
+        _CROSSING,
+    ),
+    Mutant(
+        "every lane is shown the digests of tasks",
+        "context/layers/place.py",
+        '(_digest(task.digest, _TASK_DIGEST_CHARS) if digests else "")',
+        "_digest(task.digest, _TASK_DIGEST_CHARS)",
+        _CROSSING,
+    ),
+    Mutant(
+        "lanes of their own are shown digests of the board",
+        "context/layers/semantic.py",
+        '    digests = recall == "space"',
+        "    digests = True",
+        _CROSSING,
+    ),
+    Mutant(
+        "a run elsewhere reads what a goal's session keeps",
+        "tools/memory/readers.py",
+        "    if goal is None or not (key.task_id == task_id or key == goal.session_key):",
+        "    if goal is None:",
+        _CROSSING,
+    ),
+    Mutant(
+        "a run reads a session that whoever caused it may not read",
+        "tools/memory/readers.py",
+        "    return goal if _may_read_session(tx, access, goal, run) else None",
+        "    return goal",
+        _CROSSING,
+    ),
+    Mutant(
+        "a receipt shows what its reader may not see",
+        "delivery/receipts.py",
+        '    if is_private or ("*" not in access.space_ids and is_beyond):',
+        "    if False:",
+        _CROSSING,
+    ),
+    Mutant(
+        "a run sees spaces that whoever caused it may not see",
+        "delivery/snapshot.py",
+        "space_ids=run.spaces, behalf=run.behalf",
+        "behalf=run.behalf",
+        _CROSSING,
+    ),
+    Mutant(
+        "a run lists the chats of others than whoever caused it",
+        "visibility/lane_store.py",
+        "    if access.behalf is None or access.view is None:",
+        "    if True:",
+        _RULE,
+    ),
+    Mutant(
+        "a run reads the chats of others than whoever caused it",
+        "visibility/reach.py",
+        "    if access.behalf is not None and _is_anothers(tx, access, key, access.behalf):",
+        "    if False:",
+        _RULE,
+    ),
+    Mutant(
+        "an agent is shown what another session says",
+        "context/builder.py",
+        "    is_own = seen.view is None or here is None or here.key == seen.current or lane.on_board",
+        "    is_own = True",
+        _CROSSING,
+    ),
+    Mutant(
+        "an agent is shown what another session remembers",
+        "tools/memory/readers.py",
+        "    return _own_reader(tx, access) if key == access.current else None",
+        "    return _own_reader(tx, access) if key == access.current else reader_of(tx, access, key, key.task_id)",
+        _CROSSING,
+    ),
+    Mutant(
+        "an agent sees other agents' sessions of topics beyond its spaces",
+        "visibility/lane_store.py",
+        "    placed, values = in_spaces(tx, access)",
+        "    placed, values = 'TRUE', dict[str, object]()",
+        _CROSSING,
+    ),
+    Mutant(
+        "a mailbox shows notifications about hidden tasks",
+        "visibility/item_store.py",
+        '    return f"(notifications.task_id IS NULL OR EXISTS ({one}))", values',
+        '    return "TRUE", {}',
+        _CROSSING,
+    ),
+    Mutant(
+        "the stream shows notifications about hidden tasks",
+        "visibility/lines.py",
+        "with_lane and (line.task_id is None or line.task_id in self._tasks)",
+        "with_lane",
+        _CROSSING,
+    ),
+    Mutant(
+        "a digest quotes what a tick is told",
+        "board/digest_store.py",
+        "AND {mine} AND NOT (role = 'user' AND auto_run_id IS NOT NULL) ORDER",
+        "AND {mine} ORDER",
+        _CROSSING,
+    ),
+    Mutant(
+        "a timeline quotes what a tick is told",
+        "context/store.py",
+        """        "NOT (role = 'user' AND auto_run_id IS NOT NULL)",""",
+        """        "TRUE",""",
+        _CROSSING,
+    ),
+)
