@@ -8,6 +8,7 @@ import pytest
 
 from carrel.board import settle_accounts
 from carrel.storage import Tx
+from tests.isolation.asgi import Client
 from tests.isolation.world import OPEN_SPACE, Side, World, open_world
 from tests.requirements.mark import requirement
 
@@ -142,6 +143,17 @@ async def test_a_run_with_the_id_of_a_goals_task_is_not_shown_what_another_perso
     assert (await side.callers["ann"].client.get(f"/api/runs/{run}/receipt", {})).status == 200
     assert (await side.callers["bob"].client.get(f"/api/runs/{run}/receipt", {})).status == 403
     assert "heron" not in (await read(side, "bob", "/api/context", sessionKey=lane)).replace("Paint the heron", "")
+    seen = list[int]()
+
+    async def look(_side: Side, client: Client, _key: str) -> list[Any]:
+        seen.append((await client.get(f"/api/runs/{run}/receipt", {})).status)
+        return []
+
+    world.look = look
+    for who in ("bob", "ann"):
+        world.model.looks_left = 1
+        await say(side, who, lane, "what was she shown?")
+    assert seen == [403, 200], "nor by the token of a run that somebody else has caused"
 
 
 @requirement("I.run.both")

@@ -47,6 +47,7 @@ UNSETTLED = (
     "SELECT 1 FROM runs WHERE account_id = :account AND state IN ('queued', 'running') LIMIT 1",
     "SELECT 1 FROM task_run_ends WHERE account_id = :account LIMIT 1",
     "SELECT 1 FROM ingests WHERE account_id = :account LIMIT 1",
+    "SELECT 1 FROM exchanges WHERE account_id = :account AND due_at <= :now LIMIT 1",
 )
 # What the classifier has to sort, and the digests that it has to renew.
 BEHIND = (
@@ -240,7 +241,7 @@ class World:
         """Let every run and what follows from it end."""
 
         def is_settled(tx: Tx) -> bool:
-            return not any(tx.one(sql, side.access) for side in self.sides for sql in UNSETTLED)
+            return not any(tx.one(sql, side.access, now=tx.now) for side in self.sides for sql in UNSETTLED)
 
         await self.server.until(is_settled)
 

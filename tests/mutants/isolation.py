@@ -84,6 +84,13 @@ ISOLATION = (
         _CROSSING,
     ),
     Mutant(
+        "a run reads what another person's run in its lane was shown",
+        "delivery/receipts.py",
+        "    reader = access.speaks_for",
+        '    reader = access.actor_id if access.kind == "user" else None',
+        _CROSSING,
+    ),
+    Mutant(
         "a run sees spaces that whoever caused it may not see",
         "delivery/snapshot.py",
         "space_ids=run.spaces, behalf=run.behalf",

@@ -112,7 +112,8 @@ def _readable_context(tx: Tx, access: Access, run: Run) -> ShownContext:
     owner = None if goal is None else private_to(tx, access, str(goal.session_key))
     # What a person said where nobody else reads may be remembered for the tasks of a goal that was set there.
     remembers = any(line.kind == MEMORY and line.scope.startswith(("goal:", "session:")) for line in context.lines)
-    is_private = access.kind == "user" and owner not in (None, access.actor_id) and remembers
+    reader = access.speaks_for
+    is_private = reader is not None and owner not in (None, reader) and remembers
     # An agent is also told of what it works on beyond its spaces.
     told = (line.scope for line in context.lines if line.kind in ("topic", "task"))
     is_beyond = not (set(seen) <= set(access.space_ids) and all(access.covers([space]) for space in told))
