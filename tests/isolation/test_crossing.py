@@ -8,7 +8,7 @@ import pytest
 
 from carrel.board import settle_accounts
 from carrel.storage import Tx
-from tests.isolation.asgi import Client
+from tests.isolation.asgi import Answer, Client
 from tests.isolation.world import OPEN_SPACE, Side, World, open_world
 from tests.requirements.mark import requirement
 
@@ -37,6 +37,19 @@ async def say(side: Side, who: str, key: str, text: str, **more: Any) -> str:
 async def read(side: Side, who: str, path: str, **query: Any) -> str:
     """Return what somebody is answered."""
     return (await side.callers[who].client.get(path, query)).text
+
+
+async def read_in_run(side: Side, who: str, key: str, path: str) -> Answer:
+    """Return what a run that somebody has caused in a lane is answered, asking with its own token."""
+    answers = list[Answer]()
+
+    async def look(_side: Side, client: Client, _key: str) -> list[Any]:
+        answers.append(await client.get(path, {}))
+        return []
+
+    side.world.look, side.world.model.looks_left = look, 1
+    await say(side, who, key, "look around")
+    return answers[0]
 
 
 async def choose(side: Side, who: str, key: str, recall: str | None) -> int:
@@ -143,17 +156,8 @@ async def test_a_run_with_the_id_of_a_goals_task_is_not_shown_what_another_perso
     assert (await side.callers["ann"].client.get(f"/api/runs/{run}/receipt", {})).status == 200
     assert (await side.callers["bob"].client.get(f"/api/runs/{run}/receipt", {})).status == 403
     assert "heron" not in (await read(side, "bob", "/api/context", sessionKey=lane)).replace("Paint the heron", "")
-    seen = list[int]()
-
-    async def look(_side: Side, client: Client, _key: str) -> list[Any]:
-        seen.append((await client.get(f"/api/runs/{run}/receipt", {})).status)
-        return []
-
-    world.look = look
-    for who in ("bob", "ann"):
-        world.model.looks_left = 1
-        await say(side, who, lane, "what was she shown?")
-    assert seen == [403, 200], "nor by the token of a run that somebody else has caused"
+    seen = [await read_in_run(side, who, lane, f"/api/runs/{run}/receipt") for who in ("bob", "ann")]
+    assert [answer.status for answer in seen] == [403, 200], "nor by a run that somebody else has caused"
 
 
 @requirement("I.run.both")
@@ -207,6 +211,18 @@ async def test_an_agent_sees_of_other_agents_no_sessions_of_topics_beyond_its_sp
         assert "topic-space-blue" not in text
     missing = await client.get("/api/sessions/agent:main:topic:topic-space-blue/history", {})
     assert missing.status == 404
+
+
+@requirement("I.run.both")
+async def test_a_run_sees_of_its_agents_sessions_only_those_that_whoever_caused_it_may_see(world: World) -> None:
+    side = world.sides[0]
+    await side.do("owner", "/api/agents/main", {"visibility": "agent"}, "PATCH")
+    await side.do("owner", "/api/topics", {"id": "topic-blue", "name": "Birds", "spaceId": "space-blue"})
+    await say(side, "owner", "agent:main:topic:topic-blue", "The heron nests in the reeds")
+    for path in ("/api/runs", "/api/sessions", "/api/sessions/agent:main:topic:topic-blue/history"):
+        for who in ("lim", "bob"):
+            answer = await read_in_run(side, who, "agent:main:main", path)
+            assert ("topic-blue" in answer.text) == (who == "bob"), (path, who)
 
 
 @requirement("I.digest.readers", "I.kept.travels")

@@ -93,16 +93,23 @@ ISOLATION = (
     Mutant(
         "a run sees spaces that whoever caused it may not see",
         "delivery/snapshot.py",
-        "space_ids=run.spaces, behalf=run.behalf",
-        "behalf=run.behalf",
+        "run_id=run.id, space_ids=run.spaces,",
+        "run_id=run.id,",
         _CROSSING,
     ),
     Mutant(
         "a run lists the chats of others than whoever caused it",
         "visibility/lane_store.py",
-        "    if access.behalf is None or access.view is None:",
+        "    if access.view is None or not is_limited:",
         "    if True:",
         _RULE,
+    ),
+    Mutant(
+        "a run reads its agent's sessions in spaces that whoever caused it may not see",
+        "access/identity.py",
+        "space_ids=access.narrowed(causes), cause_spaces=causes)",
+        "space_ids=access.narrowed(causes))",
+        _CROSSING,
     ),
     Mutant(
         "a run reads the chats of others than whoever caused it",

@@ -72,8 +72,12 @@ class World:
         key = SessionKey.stored(self.chance.choice(self.keys))
         mode: Any = self.chance.choice(("self", "tree", "agent", "all"))
         view = ToolVisibility(mode=mode, key=key, rule="", others_enabled=self.chance.random() < 0.5)
-        behalf = self.chance.choice((None, person)) if kind == "run" else None
-        return structs.replace(base, actor_id=key.agent, agent_id=key.agent, view=view, behalf=behalf)
+        agent = structs.replace(base, actor_id=key.agent, agent_id=key.agent, view=view)
+        if kind == "agent":
+            return agent
+        behalf = self.chance.choice((None, person))
+        causes = self.chance.choice((("*",), ("space-a",), ("space-b", "space-default")))
+        return structs.replace(agent, behalf=behalf, cause_spaces=causes, space_ids=agent.narrowed(causes))
 
 
 @pytest.fixture

@@ -130,7 +130,8 @@ def _access(bearer: store.Bearer | None) -> Access | None:
         expires_at=bearer.expires_at,
     )
     if bearer.run_space_ids is not None:
-        access = structs.replace(access, space_ids=access.narrowed(_names(bearer.run_space_ids)))
+        causes = _names(bearer.run_space_ids)
+        access = structs.replace(access, space_ids=access.narrowed(causes), cause_spaces=causes)
     if bearer.agent_profile is None:
         return access
     return structs.replace(access, space_ids=access.narrowed(_profile(bearer.agent_profile).space_ids))

@@ -100,8 +100,9 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
     unheard = run.session_id is None
     # A run sees at most what its agent may see, and whoever caused it.
     as_agent = structs.replace(
-        access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id, space_ids=run.spaces, behalf=run.behalf
-    )
+        access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id, space_ids=run.spaces,
+        behalf=run.behalf, cause_spaces=run.spaces,
+    )  # fmt: skip
     as_agent = structs.replace(as_agent, space_ids=as_agent.narrowed(agent.profile.space_ids))
     if unheard:
         told = _tell(tx, run, as_agent, services.settings.delivery.input_chars_max)

@@ -64,6 +64,8 @@ class Access(Struct, frozen=True, kw_only=True):
     space_ids: tuple[str, ...] = ("*",)
     # The user or program that has caused a run: the run sees nobody else's chats.
     behalf: str | None = None
+    # The spaces of whoever has caused a run; in `space_ids` they are narrowed to its agent's.
+    cause_spaces: tuple[str, ...] = ("*",)
     # When the token or the sign-in expires, in milliseconds; None means never.
     expires_at: int | None = None
 

@@ -10,14 +10,11 @@ from carrel.storage import Tx
 from carrel.visibility.lane_store import seen_lanes
 from carrel.visibility.tree_store import PERSONAL
 
-# What an agent works on, wherever that is: what is assigned to it, and the task of its run. A run that was caused by
-# somebody who may not see all spaces sees none of it beyond them.
-_UNLIMITED = "(SELECT r.space_ids FROM runs r WHERE r.account_id = :account AND r.id = :its_run) IS NULL"
+# What an agent works on, wherever that is: what is assigned to it, and the task of its run.
 _WORKED_ON = (
-    f"({_UNLIMITED} "
-    "AND ({0}.id IN (SELECT w.task_id FROM task_parties w WHERE w.account_id = :account AND w.kind = 'agent' "
+    "({0}.id IN (SELECT w.task_id FROM task_parties w WHERE w.account_id = :account AND w.kind = 'agent' "
     "AND w.party_id = :worker AND w.assigned_at IS NOT NULL) "
-    "OR {0}.id = (SELECT r.task_id FROM runs r WHERE r.account_id = :account AND r.id = :its_run)))"
+    "OR {0}.id = (SELECT r.task_id FROM runs r WHERE r.account_id = :account AND r.id = :its_run))"
 )
 _SEEN_LANE = "EXISTS (SELECT 1 FROM lanes l WHERE l.account_id = :account AND l.key = entries.key AND {seen})"
 _NO_LANE = "entries.key IS NULL"
@@ -65,9 +62,12 @@ def seen_tasks(
     if access.agent_id is None:
         return seen, values
     is_orchestrator = _is_orchestrator(tx, access)
-    if seen != "TRUE" and spaces is None:
-        values |= {"its_run": access.run_id or ""} | ({} if is_orchestrator else {"worker": access.agent_id})
-        seen = f"({seen} OR {_UNLIMITED if is_orchestrator else _WORKED_ON.format(table)})"
+    # A run that was caused by somebody who may not see all spaces sees nothing beyond them.
+    if seen != "TRUE" and spaces is None and "*" in access.cause_spaces:
+        if is_orchestrator:
+            return "TRUE", {}
+        values |= {"its_run": access.run_id or "", "worker": access.agent_id}
+        seen = f"({seen} OR {_WORKED_ON.format(table)})"
     return (seen if is_orchestrator else f"({seen} AND {table}.is_chat = 0)"), values
 
 
@@ -77,7 +77,7 @@ def _is_orchestrator(tx: Tx, access: Access) -> bool:
 
 def tasks_worked_on(tx: Tx, access: Access, only: str | None = None, *, limit: int) -> tuple[str, ...]:
     """Return the ids of the tasks that an agent works on wherever they are, the newest first; of one, if it does."""
-    if access.agent_id is None:
+    if access.agent_id is None or "*" not in access.cause_spaces:
         return ()
     values: dict[str, object] = {"worker": access.agent_id, "its_run": access.run_id or ""}
     one = "" if only is None else " AND id = :only"

@@ -7,7 +7,7 @@ from msgspec import structs
 from carrel.kernel import Access, ToolVisibility
 from carrel.storage import Tx
 from carrel.visibility.reach import visible_agents
-from carrel.visibility.tree_store import TREE, in_spaces, open_to_person
+from carrel.visibility.tree_store import EVERYWHERE, TREE, in_spaces, open_to_person
 
 _EVERY_LANE = "TRUE"
 _NO_LANE = "FALSE"
@@ -26,13 +26,14 @@ def seen_lanes(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
 
 
 def _seen_for(tx: Tx, access: Access, seen: str, values: dict[str, object]) -> tuple[str, dict[str, object]]:
-    """The same condition for a run that somebody has caused: without the chats of others, but with its own lane."""
-    if access.behalf is None or access.view is None:
+    """The same condition for a run that somebody has caused: what that one may see as well, and the run's own lane."""
+    is_limited = access.behalf is not None or "*" not in access.cause_spaces
+    if access.view is None or not is_limited:
         return seen, values
-    person = structs.replace(access, actor_id=access.behalf, space_ids=("*",))
-    rule, of_person = open_to_person(tx, person)
+    cause = structs.replace(access, actor_id=access.behalf or "", space_ids=access.cause_spaces)
+    rule, of_cause = (in_spaces if access.behalf is None else open_to_person)(tx, cause, "cause_space")
     own = {"own_lane": str(access.view.key)}
-    return f"(l.key = :own_lane OR ({seen} AND ({rule})))", values | of_person | own
+    return f"(l.key = :own_lane OR ({seen} AND ({rule})))", values | of_cause | own
 
 
 def _seen_from(tx: Tx, access: Access, view: ToolVisibility) -> tuple[str, dict[str, object]]:
@@ -43,7 +44,7 @@ def _seen_from(tx: Tx, access: Access, view: ToolVisibility) -> tuple[str, dict[
     agents = {f"seen_{at}": agent_id for at, agent_id in enumerate(visible_agents(tx, access, view))}
     placed, values = in_spaces(tx, access)
     # An agent sees its own sessions wherever they are, and of others those in its spaces.
-    if agents and values:
+    if agents and placed != EVERYWHERE:
         placed, values = f"(l.agent_id = :viewer OR {placed})", values | {"viewer": view.key.agent}
     of_agents = f" OR (l.agent_id IN ({', '.join(f':{name}' for name in agents)}) AND {placed})" if agents else ""
     return f"(l.key IN ({TREE}){of_agents})", {"root": str(view.key), **agents, **(values if agents else {})}

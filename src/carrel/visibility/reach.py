@@ -5,6 +5,8 @@ It follows from `tools.sessions.visibility`, the agent's profile and the sandbox
 
 from typing import Literal
 
+from msgspec import structs
+
 from carrel.agents import Agent, every_agent
 from carrel.kernel import Access, SessionKey, ToolVisibility
 from carrel.kernel.settings import SandboxDefaultsSettings, ToolsSettings
@@ -39,6 +41,8 @@ def why_hidden(tx: Tx, access: Access, visibility: ToolVisibility, key: SessionK
         return None
     if access.behalf is not None and _is_anothers(tx, access, key, access.behalf):
         return "whoever caused this run may not read that session: it is another person's chat."
+    if not is_in_spaces(tx, structs.replace(access, space_ids=access.cause_spaces), key):
+        return "whoever caused this run may not read that session: it is in a space that is hidden from them."
     is_others = key.agent != visibility.key.agent and not visibility.whole_account
     is_beyond = is_others and not is_in_spaces(tx, access, key)
     if visibility.covers_agent(key.agent) and not is_beyond:

@@ -22,23 +22,24 @@ _ROOT = (
     "AND p.created_at <= up.created_at) SELECT kind, made_by, conversation FROM up WHERE spawned_by IS NULL"
 )
 _ROOT_OF_ONE = _ROOT.format(start=" FROM lanes l WHERE l.account_id = :account AND l.key = :key")
+EVERYWHERE = "TRUE"
 _OPEN_TO_PERSON = f"({{0}}.kind NOT IN ({PERSONAL}) OR {{0}}.made_by = :person)"
 
 
-def open_to_person(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+def open_to_person(tx: Tx, access: Access, name: str = "lane_space") -> tuple[str, dict[str, object]]:
     """Return the condition for the lanes `l` that a person sees, and its values.
 
     These are all but the chats of others, lanes of tasks and topics out of the person's spaces, and what was spawned
-    from either. Most lanes are not spawned, and are decided without climbing.
+    from either. Most lanes are not spawned, and are decided without climbing. `name` begins the names of the spaces.
     """
-    placed, values = _placed(access)
+    placed, values = _placed(access, name)
     return _of_root(f"({_OPEN_TO_PERSON} AND {placed})"), {"person": access.actor_id} | values
 
 
-def in_spaces(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+def in_spaces(tx: Tx, access: Access, name: str = "lane_space") -> tuple[str, dict[str, object]]:
     """Return the condition for the lanes `l` that are not of tasks and topics out of the caller's spaces."""
-    placed, values = _placed(access)
-    return (_of_root(placed) if values else placed), values
+    placed, values = _placed(access, name)
+    return (placed if placed == EVERYWHERE else _of_root(placed)), values
 
 
 def _of_root(rule: str) -> str:
@@ -47,12 +48,12 @@ def _of_root(rule: str) -> str:
     return f"CASE WHEN l.spawned_by IS NULL THEN {rule.format('l')} ELSE {climbing} END"
 
 
-def _placed(access: Access) -> tuple[str, dict[str, object]]:
+def _placed(access: Access, name: str) -> tuple[str, dict[str, object]]:
     """The condition for lanes of tasks and topics that are visible in the caller's spaces, and for all other lanes."""
     if "*" in access.space_ids:
-        return "TRUE", {}
-    values: dict[str, object] = {f"seen_space_{at}": space for at, space in enumerate(access.space_ids)}
-    spaces = ", ".join(f":{name}" for name in values) or "NULL"
+        return EVERYWHERE, {}
+    values: dict[str, object] = {f"{name}_{at}": space for at, space in enumerate(access.space_ids)}
+    spaces = ", ".join(f":{one}" for one in values) or "NULL"
     topic = (
         "EXISTS (SELECT 1 FROM topic_spaces s WHERE s.account_id = :account "
         f"AND s.topic_id = %s AND s.space_id IN ({spaces}))"
