@@ -60,6 +60,8 @@ class Facts:
     tasks: dict[str, str] = field(default_factory=dict)
     assigned: dict[str, set[str]] = field(default_factory=dict)
     goals: dict[str, str] = field(default_factory=dict)
+    # The space of each topic that has a session.
+    topics: dict[str, str] = field(default_factory=dict)
     # The goal that a task belongs to.
     goal_of: dict[str, str] = field(default_factory=dict)
     # `context.recall` of the account and of single agents.

@@ -71,7 +71,7 @@ def why_hidden_from_agent(
     cause = turn.cause
     if cause is not None and (why := why_hidden_from_person(facts, cause, mark, origin, now=now)) is not None:
         return f"{why}, and {cause.name} caused the run"
-    if any(sees_lane(facts, agent, turn.lane, key) for key in facts.heard.get(mark, ())):
+    if any(_may_look_up(facts, agent, turn, key, now=now) for key in facts.heard.get(mark, ())):
         return None
     if (why := _why_beyond_agent(facts, agent, turn, origin)) is not None:
         return why
@@ -159,6 +159,14 @@ def _is_shared(facts: Facts, lane: Lane, *, now: bool) -> bool:
         # An account's or agent's setting never puts a person's chat on the board.
         return lane.recall == "space"
     return facts.recall_of.get(lane.agent, facts.recall) == "space"
+
+
+def _may_look_up(facts: Facts, agent: Agent, turn: Turn, key: str, *, now: bool) -> bool:
+    """Whether an agent may look up what a tool has read in a lane: one that it sees, or on the board in its spaces."""
+    root = _root(facts, key)
+    space = facts.tasks.get(_lane(facts, root).task or "") or facts.topics.get(root.partition(":topic:")[2])
+    is_on_board = _is_shared(facts, _lane(facts, root), now=now) and _covers(agent.spaces, space)
+    return is_on_board or sees_lane(facts, agent, turn.lane, key)
 
 
 def _was_heard_by(facts: Facts, person: Person, mark: str) -> bool:

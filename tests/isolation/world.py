@@ -77,7 +77,7 @@ class Side:
         self.world = world
         self.slug = slug
         self.access = system_access(account_id, slug)
-        self.facts = Facts(slug, together=world.together)
+        self.facts = Facts(slug, together=world.together, topics=world.topics)
         self.owner = Client(world.app, owner)
         self.callers: dict[str, Caller] = {}
         self.ids: defaultdict[str, list[str]] = defaultdict(list)
