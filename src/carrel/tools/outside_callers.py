@@ -24,7 +24,7 @@ from carrel.tools.caller import caller_at
 from carrel.tools.catalog import CATALOG
 from carrel.tools.model import Caller, ToolServices
 from carrel.tools.refusals import note_refusal
-from carrel.tools.tool_rules import needs_approval
+from carrel.tools.tool_rules import matches, needs_approval
 from carrel.tools.toolset import PLANNING, Permitted, Toolset, Without, toolset_for
 
 # The tool without which an agent sees no session but its own.
@@ -104,7 +104,7 @@ def with_view(tx: Tx, services: ToolServices, access: Access, *, tool: str = "",
     agent = agent or agent_by_id(tx, access, own.agent)
     assert agent is not None, "a run always has an agent"
     if tool:
-        _require_usable(tool, agent)
+        _require_usable(tool, agent, own, services)
     lane = lane_of(tx, access, own)
     sandboxed = lane is not None and bool(lane.sandboxed)
     caller = OutsideCaller(caller_at(tx, services, access, agent, own, sandboxed=sandboxed, run=run), lane is not None)
@@ -122,10 +122,12 @@ def note_refused_read(tx: Tx, access: Access, name: str, refusal: Refusal, *, is
     note_refusal(tx, access, _own_session(tx, access)[0], name, refusal, is_hidden=is_hidden)
 
 
-def _require_usable(name: str, agent: Agent) -> None:
+def _require_usable(name: str, agent: Agent, own: SessionKey, services: ToolServices) -> None:
     """Refuse what an agent may not do with the tool of that name, or only with approval; rooms check its rights."""
     rules = agent.profile.tools
     tool = Permitted(CATALOG, rules).find(name)
+    if own.kind == "subagent" and matches(tool.names, services.settings.tools.subagents.tools.deny):
+        raise Refusal(Code.TOOL_NOT_ALLOWED, f"This is what the tool {name} does, which sub-agents may not use here.")
     if needs_approval(tool, rules):
         raise Refusal(Code.TOOL_NOT_ALLOWED, f"This is what the tool {name} does: {_APPROVAL} Call {name} there.")
 

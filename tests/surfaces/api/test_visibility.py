@@ -201,6 +201,17 @@ async def test_a_sub_agent_that_has_the_session_tools_sees_its_tree(world: World
         assert seen == {CHILD, GRANDCHILD}, way
 
 
+@pytest.mark.parametrize(
+    "world",
+    [Settings(tools=ToolsSettings(subagents=ToolsSubagentsSettings(tools=ToolNamesSettings(deny=("task_list",)))))],
+    indirect=True,
+)
+async def test_a_sub_agent_may_not_do_on_the_api_what_its_tools_may_not(world: World) -> None:
+    for key, status in ((TASK, 200), (CHILD, 403)):
+        async with world.server.client(await world.run_token(key)) as caller:
+            assert (await caller.get("/api/tasks")).status_code == status
+
+
 async def test_a_person_sees_everything_but_the_chats_of_others(world: World) -> None:
     for way, seen in (await seen_by(world, world.tokens["ada"])).items():
         assert seen == SHARED | ADAS, way
