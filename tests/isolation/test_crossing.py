@@ -270,6 +270,23 @@ async def test_an_agent_is_shown_no_memory_and_nothing_said_of_another_session_t
     assert "pelicans a year" not in found.text
 
 
+@requirement("I.person.shares")
+async def test_a_topic_that_was_named_after_a_chat_gets_another_name_when_the_chat_is_private_again(
+    world: World,
+) -> None:
+    side = world.sides[0]
+    await say(side, "ann", ANNS, SECRET)
+    assert await choose(side, "ann", ANNS, "space") == 200
+    await world.catch_up()
+    (topic,) = json.loads(await read(side, "bob", "/api/topics"))["topics"]
+    assert "pelicans" in topic["name"]
+    body = {"content": "Salaries are paid on Fridays", "topicId": topic["id"], "type": "conversation"}
+    assert await side.do("bob", "/api/log", body) is not None
+    assert await choose(side, "ann", ANNS, "own") == 200
+    (left,) = json.loads(await read(side, "bob", "/api/topics"))["topics"]
+    assert (left["id"], left["name"]) == (topic["id"], "Salaries are paid on Fridays")
+
+
 @requirement("I.sorted.board")
 async def test_what_was_sorted_before_leaves_the_board_when_the_settings_say_so(world: World) -> None:
     side = world.sides[0]

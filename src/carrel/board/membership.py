@@ -9,6 +9,7 @@ from carrel.access import Account, every_account
 from carrel.agents import AccountChanged, AgentChanged
 from carrel.board import membership_store as store
 from carrel.board import route_store
+from carrel.board.classifier.phrases import name_of
 from carrel.board.digests import forget_digest, forget_quotations
 from carrel.journal import EntriesDeleted
 from carrel.kernel import Access, system_access
@@ -16,10 +17,12 @@ from carrel.kernel.settings import Recall
 from carrel.search import request_session_rebuild
 from carrel.sessions import LaneDeleted, RecallChanged
 from carrel.storage import Database, Tx
-from carrel.topics import remove_topic
+from carrel.topics import TopicChange, change_topic, readable_topic, remove_topic
 from carrel.visibility import Recalls
 
 _log = getLogger("carrel.board")
+# The name of a topic in which nothing was said that it could be named after.
+_NAMELESS = "Untitled topic"
 
 
 class Settled(Struct):
@@ -53,12 +56,23 @@ def _take_off(tx: Tx, access: Access, key: str, done: Settled, *, is_private: bo
         forget_digest(tx, access, "topic", topic_id)
     for task_id in sorted({task_id for _, task_id in places if task_id is not None}):
         forget_digest(tx, access, "task", task_id)
+    openings = {topic_id: store.openings_of_lane(tx, access, key, topic_id) for topic_id in topics}
     done.taken_off += store.take_off(tx, access, key, is_private=is_private)
     route_store.delete_routes(tx, access, key)
     for topic_id in topics:
         if store.is_empty(tx, access, topic_id):
             remove_topic(tx, access, topic_id)
             done.topics_removed += 1
+        else:
+            _rename(tx, access, topic_id, openings[topic_id])
+
+
+def _rename(tx: Tx, access: Access, topic_id: str, gone: list[str]) -> None:
+    """Name a topic after what is left in it, if the classifier named it after what is gone."""
+    topic = readable_topic(tx, access, topic_id)
+    if topic.created_by == "classifier" and topic.name in map(name_of, gone):
+        left = store.openings_of_topic(tx, access, topic_id)
+        change_topic(tx, access, topic_id, TopicChange(name=name_of(left[0]) if left else _NAMELESS))
 
 
 def observe_changes(db: Database) -> None:

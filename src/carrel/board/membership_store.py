@@ -13,6 +13,8 @@ _SAID = (
     "AND r.task_id = i.task_id) AND NOT EXISTS (SELECT 1 FROM lanes l WHERE l.account_id = i.account_id "
     "AND l.key = i.key AND l.kind = 'task')"
 )
+# A topic is named after one of its first messages.
+_OPENINGS_MAX = 20
 _SHARED = "(i.source IS NULL OR i.run_id IS NOT NULL)"
 
 
@@ -37,6 +39,24 @@ def places_of_lane(tx: Tx, access: Access, key: str, *, is_private: bool) -> lis
         "AND i.topic_id IS NOT NULL"
     )
     return [(row[0], row[1]) for row in tx.all(sql, access, key=key)]
+
+
+def openings_of_lane(tx: Tx, access: Access, key: str, topic_id: str) -> list[str]:
+    """Return what was first said in a topic, as far as it was said in a lane."""
+    return _openings(tx, access, "AND key = :key", topic_id=topic_id, key=key)
+
+
+def openings_of_topic(tx: Tx, access: Access, topic_id: str) -> list[str]:
+    """Return what was first said in a topic."""
+    return _openings(tx, access, "", topic_id=topic_id)
+
+
+def _openings(tx: Tx, access: Access, where: str, **values: object) -> list[str]:
+    sql = (
+        "SELECT content FROM entries WHERE account_id = :account AND topic_id = :topic_id AND type = 'conversation' "
+        f"{where} ORDER BY seq LIMIT :limit"
+    )
+    return [row[0] for row in tx.all(sql, access, limit=_OPENINGS_MAX, **values)]
 
 
 def take_off(tx: Tx, access: Access, key: str, *, is_private: bool) -> int:
