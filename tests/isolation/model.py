@@ -56,7 +56,7 @@ def why_hidden_from_turn(facts: Facts, turn: Turn, mark: str, origin: Origin, *,
     if turn.lane in origin.lanes or lane.task in _tasks(facts, origin):
         return None
     # What a sub-agent answers is told to the lane that spawned it, and so to the lanes of its task.
-    parents = [parent for key in origin.lanes if (parent := _lane(facts, key).parent) is not None]
+    parents = _parents(facts, origin)
     if turn.lane in parents or (lane.task is not None and lane.task in [_lane(facts, key).task for key in parents]):
         return None
     return "it was said in another lane"
@@ -80,8 +80,8 @@ def why_hidden_from_agent(
     # What a goal's session keeps is shown in the lanes of the goal's tasks, and so in their receipts.
     if any(sees_lane(facts, agent, turn.lane, key) for key in _lanes_of_goal(facts, origin)):
         return None
-    # The thread of a task is read by whoever may read the task.
-    if _tasks(facts, origin):
+    # The thread of a task is read by whoever may read the task; what its sub-agents answer is told there.
+    if _tasks(facts, origin) or any(_lane(facts, key).task is not None for key in _parents(facts, origin)):
         return None
     if not origin.lanes or any(sees_lane(facts, agent, turn.lane, key) for key in origin.lanes):
         return None
@@ -205,6 +205,11 @@ def _whose(facts: Facts, origin: Origin) -> list[str | None]:
 def _tasks(facts: Facts, origin: Origin) -> set[str]:
     """The tasks in whose threads or lanes something was said."""
     return {task for task in (origin.task, *(_lane(facts, key).task for key in origin.lanes)) if task is not None}
+
+
+def _parents(facts: Facts, origin: Origin) -> list[str]:
+    """The lanes that spawned those in which something was said."""
+    return [parent for key in origin.lanes if (parent := _lane(facts, key).parent) is not None]
 
 
 def _root(facts: Facts, key: str) -> str:
