@@ -8,7 +8,7 @@ import pytest
 
 from carrel.delivery import Extractions
 from carrel.delivery.extraction_store import Extraction, extractions_due
-from carrel.kernel import MS_PER_DAY
+from carrel.kernel import MS_PER_DAY, OwnTraffic
 from carrel.kernel.settings import MemorySettings, Settings
 from carrel.runs import Run, remove_lane
 from carrel.sessions import lane_of
@@ -27,7 +27,7 @@ NOTHING = '{"facts": []}'
 
 def is_extraction(request: Request) -> bool:
     """Return whether a request asks about a turn."""
-    return request.headers["x-openclaw-session-key"].startswith("memory:")
+    return request.headers["x-openclaw-session-key"].startswith(f"{OwnTraffic.REQUESTS}memory:")
 
 
 def asks(gateway: ScriptedGateway) -> list[dict[str, Any]]:

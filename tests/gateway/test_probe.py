@@ -7,6 +7,7 @@ import pytest
 from carrel.gateway import probe
 from carrel.wire import Wire
 from tests.bridge.tiny_server import tiny_server
+from tests.scripted_openclaw import ScriptedOpenClaw
 
 pytestmark = pytest.mark.anyio
 MODELS = {"object": "list", "data": [{"id": "small"}, {"id": "large"}]}
@@ -30,6 +31,12 @@ async def test_a_server_speaks_what_it_complains_about(wire: Wire, path: str, ki
         server.answers("GET", "/v1/models", MODELS)
         found = await probe(server.url, "", wire)
     assert (found.kinds, found.models, found.needs_key, found.trouble) == ((kind,), ("small", "large"), False, "")
+
+
+async def test_openclaw_is_known_by_its_models(wire: Wire) -> None:
+    with ScriptedOpenClaw() as server:
+        found = await probe(server.base_url, "", wire)
+    assert (found.kinds, found.models[0]) == (("openclaw", "responses"), "openclaw")
 
 
 async def test_a_server_that_refuses_us_needs_a_key(wire: Wire) -> None:

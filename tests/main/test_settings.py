@@ -142,6 +142,7 @@ DEFAULTS = {
     "classifier.mode": "auto",
     "classifier.interval_seconds": 10,
     "classifier.attempts_max": 3,
+    "classifier.model_calls_per_hour": 240,
     "digests.interval_minutes": 15,
     "digests.per_cycle": 2,
     "digests.chars_max": 1800,
@@ -314,6 +315,16 @@ def test_variables_of_the_client_are_no_settings() -> None:
         ("server.public_url = 'example.org'", {}, "starts with http:// or https://"),
         ("storage.url = 'mysql://x'", {}, "sqlite:///<file> or postgresql://"),
         ("[gateway.default]\nkind = 'responses'", {}, "gateway.default.base_url: is required"),
+        (
+            "[gateway.default]\nkind = 'chat'\nbase_url = 'http://a'\nagents = ['writer=main']",
+            {},
+            "gateway.default.agents: only a gateway of kind openclaw uses it.",
+        ),
+        (
+            "[gateway.default]\nkind = 'openclaw'\nbase_url = 'http://a'\nagents = ['writer']",
+            {},
+            'gateway.default.agents: "writer" must be one of your agents and one of OpenClaw, as "writer=main".',
+        ),
         (
             "[gateway.default]\nkind = 'a2a'\nbase_url = 'http://a'\nrun_tokens = true",
             {},

@@ -4,6 +4,27 @@ from tests.mutants.model import Mutant
 
 BOARD = (
     Mutant(
+        "what a host records of our own questions is recorded",
+        "board/ingests.py",
+        "    if OwnTraffic.is_request(log.content):",
+        "    if log.content is None:",
+        "tests/board/test_own_requests.py",
+    ),
+    Mutant(
+        "what a host records of answers to ourselves is sorted",
+        "board/own_request_store.py",
+        '    return ("failed", OWN_REQUEST) if is_back else None',
+        "    return None",
+        "tests/board/test_own_requests.py",
+    ),
+    Mutant(
+        "a model is asked without a limit",
+        "board/classifier/sorter.py",
+        " and self._asked < self._calls_max",
+        "",
+        "tests/board/test_own_requests.py",
+    ),
+    Mutant(
         "an agent's own spaces do not narrow its token",
         "access/identity.py",
         "    return structs.replace(access, space_ids=access.narrowed(_profile(bearer.agent_profile).space_ids))",

@@ -4,6 +4,27 @@ from tests.mutants.model import Mutant
 
 GATEWAYS = (
     Mutant(
+        "lanes whose ids differ in capital letters share a session at OpenClaw",
+        "gateway/openclaw/keys.py",
+        '_CAPITAL + char.lower() if "A" <= char <= "Z" else char',
+        "char.lower()",
+        "tests/gateway/test_openclaw.py",
+    ),
+    Mutant(
+        "OpenClaw is told again what it knows",
+        "delivery/gateway_history.py",
+        "if entry.seq > self.run_seq and entry.role",
+        "if entry.role",
+        "tests/delivery/test_openclaw_history.py",
+    ),
+    Mutant(
+        "an old answer at OpenClaw is taken for one that was lost",
+        "gateway/openclaw/lost.py",
+        "messages[at + 1 :] if is_later and is_same",
+        "messages[at + 1 :] if is_same",
+        "tests/gateway/test_openclaw.py",
+    ),
+    Mutant(
         "a card leads to another port of the same host unguarded",
         "gateway/a2a/connection.py",
         "origin_of(interface.url) != origin_of(self._settings.base_url)",

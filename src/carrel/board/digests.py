@@ -10,7 +10,7 @@ from logging import getLogger
 from carrel.board import digest_store as store
 from carrel.board.digest_rules import DIGEST_INSTRUCTIONS, Material, digest_by_rule, material_text
 from carrel.board.digest_store import Kind, Renewal
-from carrel.board.model_calls import Model, ask
+from carrel.board.model_calls import Model
 from carrel.board.route_store import delete_routes_of_messages
 from carrel.gateway import GatewayFault
 from carrel.journal import About, DeletedEntry, Entry, append_event, entries_by_id, json_text
@@ -34,7 +34,8 @@ async def renew_digests(
         text = ""
         if model is not None and material.entries:
             try:
-                text = await ask(model, f"{cycle_id}:digest:{renewal.id}", DIGEST_INSTRUCTIONS, material_text(material))
+                shown, name = material_text(material), f"{cycle_id}:digest:{renewal.id}"
+                text = await model.ask(db, access, name, DIGEST_INSTRUCTIONS, shown)
             except (GatewayFault, TimeoutError) as error:
                 _log.warning("digest_without_model", extra={"error": str(error)[:200]})
                 model = None

@@ -1,5 +1,6 @@
 """Entries that are accepted at once and stored soon after: durably, once, and in the order in which they came."""
 
+import re
 from collections.abc import Sequence
 from logging import getLogger
 
@@ -10,7 +11,15 @@ from carrel.board.ingest_store import Ingest
 from carrel.board.intake import check_log, record
 from carrel.board.keys import effective_key
 from carrel.board.model import NewLog
-from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, log_trouble, system_access
+from carrel.kernel import (
+    MS_PER_SECOND,
+    Access,
+    Code,
+    OwnTraffic,
+    Refusal,
+    log_trouble,
+    system_access,
+)
 from carrel.kernel.limits import (
     INGEST_ACCOUNTS_AT_A_TIME,
     INGEST_ATTEMPTS_MAX,
@@ -24,13 +33,21 @@ from carrel.storage import Duty, Tx
 # Rung when entries wait.
 INGESTS = "ingests"
 _log = getLogger("carrel.board")
+_OF_AGENT = re.compile(r"^agent:[^:]+:")
 
 
 def is_unrecorded(log: NewLog, settings: IntakeSettings) -> bool:
-    """Return whether an entry is of a session that is not recorded on the board."""
+    """Return whether an entry is of a session that is not recorded on the board, or comes from ourselves."""
     source = log.source
     sent = (source.session_key, effective_key(None, source.conversation_id, source.thread_id, source.channel_id))
-    return any(key is not None and key.startswith(settings.ignore_session_prefixes) for key in sent)
+    if OwnTraffic.is_request(log.content):
+        return True
+    return any(OwnTraffic.is_session(key) or _begins(key, settings.ignore_session_prefixes) for key in sent if key)
+
+
+def _begins(key: str, prefixes: tuple[str, ...]) -> bool:
+    """Whether a key begins so, also where another system has put its agent before it."""
+    return any(name.startswith(prefixes) for name in (key, _OF_AGENT.sub("", key)))
 
 
 def accept(tx: Tx, access: Access, logs: Sequence[NewLog], settings: IntakeSettings) -> list[str]:

@@ -10,6 +10,7 @@ from carrel.board.entries import check_length, log_shapes
 from carrel.board.filters import CRON_CHANNEL, is_control, is_subagent_key, verdict
 from carrel.board.keys import board_key
 from carrel.board.model import PERSON, NewLog, Place
+from carrel.board.own_request_store import own_verdict
 from carrel.board.places import link_spawned, place_of, session_of
 from carrel.journal import DEFAULT_SPACE, Entry, NewEntry, append_once, clean, entries_by_id
 from carrel.kernel import MS_PER_MINUTE, Access, Code, Provenance, Refusal, SessionKey, invalid
@@ -66,7 +67,7 @@ def record(tx: Tx, access: Access, log: NewLog) -> Recorded:
     if known is not None:
         return Recorded(known, is_duplicate=True)
     entry = _entry(tx, access, log, said, key, bucket, place)
-    ruled = verdict(entry)
+    ruled = verdict(entry) or own_verdict(tx, access, entry)
     if ruled is not None:
         entry = structs.replace(entry, classification=ruled[0], classification_error=ruled[1])
     elif log.type == "note" and (entry.topic_id or entry.task_id):

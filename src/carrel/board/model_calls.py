@@ -6,13 +6,11 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
+from carrel.board.own_request_store import begin_request, end_request
 from carrel.gateway import Gateway, Step
-from carrel.kernel import Access
+from carrel.kernel import Access, OwnTraffic
 from carrel.kernel.limits import CLASSIFIER_MODEL_SECONDS_MAX
-from carrel.storage import Tx
-
-# Such sessions are recorded nowhere: see the setting intake.ignore_session_prefixes.
-_ADDRESS = "internal:clawboard-classifier"
+from carrel.storage import Database, Tx
 
 
 class Model(Struct, frozen=True):
@@ -23,21 +21,28 @@ class Model(Struct, frozen=True):
     stream: bool
     seconds_max: float = CLASSIFIER_MODEL_SECONDS_MAX
 
+    async def ask(
+        self, db: Database, access: Access, name: str, instructions: str, text: str, *, agent_id: str = ""
+    ) -> str:  # fmt: skip
+        """Return what the model answers; GatewayFault or TimeoutError when it does not. `name` must be new each time.
+
+        Address and text both say that nobody else asked, since a host that records conversations may change either.
+        """
+        await db.write(lambda tx: begin_request(tx, access, name))
+        content = [{"type": "input_text", "text": f"{OwnTraffic.MARK}\n\n{text}"}]
+        body = {
+            "model": self.name,
+            "instructions": instructions,
+            "input": [{"type": "message", "role": "user", "content": content}],
+            "tools": [],
+            "stream": self.stream,
+        }
+        step = Step(body=msgspec.json.encode(body), address=f"{OwnTraffic.REQUESTS}{name}", agent_id=agent_id)
+        async with asyncio.timeout(self.seconds_max):
+            answer = (await self.gateway.take(step, lambda _: None)).text
+        await db.write(lambda tx: end_request(tx, access, name, answer))
+        return answer
+
 
 # The model of an account's default agent; None when that has none.
 ModelOf = Callable[[Tx, Access], Model | None]
-
-
-async def ask(model: Model, name: str, instructions: str, text: str) -> str:
-    """Return what a model answers; GatewayFault or TimeoutError when it does not. `name` must be new each time."""
-    content = [{"type": "input_text", "text": text}]
-    body = {
-        "model": model.name,
-        "instructions": instructions,
-        "input": [{"type": "message", "role": "user", "content": content}],
-        "tools": [],
-        "stream": model.stream,
-    }
-    step = Step(body=msgspec.json.encode(body), address=f"{_ADDRESS}:{name}")
-    async with asyncio.timeout(model.seconds_max):
-        return (await model.gateway.take(step, lambda _: None)).text

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from carrel.kernel import clip, redact, secret_digest
+from carrel.kernel import OwnTraffic, clip, redact, secret_digest
 from carrel.kernel.limits import MESSAGE_CHARS_MAX, NAME_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
 
 Event = Mapping[str, Any]
@@ -38,9 +38,6 @@ _TOOLS = {"tool_call": "Tool call", "tool_result": "Tool result", "tool_error": 
 _CONTROL = re.compile(
     r"(?:HEARTBEAT_OK|NO_REPLY)?\Z|\[cron:|\[System Message\]|\[Subagent Context\]|Read HEARTBEAT\.md"
 )
-_IGNORED_SESSIONS = ("internal:clawboard-classifier:",)
-# The address of a lane of the server, which keeps that transcript itself.
-_OWN_LANE = re.compile(r"agent:[^:]+:.+:v[1-9][0-9]*(?:@[a-z0-9-]+)?")
 
 
 class Reported(NamedTuple):
@@ -54,7 +51,8 @@ class Reported(NamedTuple):
 def read_event(event: Event) -> Reported | None:
     """Return what an event reports; None when it is not to be recorded, ValueError when it is malformed."""
     session = session_of(event)
-    if session.startswith(_IGNORED_SESSIONS) or _OWN_LANE.fullmatch(session):
+    # The server keeps the transcripts of its lanes itself, and its own requests are no part of any.
+    if OwnTraffic.is_session(session):
         return None
     if "kind" not in event and event.get("type") in ENTRY_TYPES:
         reported = _entry(event, session)
@@ -63,7 +61,8 @@ def read_event(event: Event) -> Reported | None:
         if kind is None:
             raise ValueError(f"An event needs a kind, one of {', '.join(KINDS)}; or a type, as POST /api/log takes it.")
         reported = _tool(event, session, kind) if kind in _TOOLS else _words(event, session, kind)
-    if reported.body["type"] == "conversation" and is_control_text(reported.body["content"]):
+    text = reported.body["content"]
+    if OwnTraffic.is_request(text) or (reported.body["type"] == "conversation" and is_control_text(text)):
         return None
     # The board's own endpoint has recorded what people say in a chat of the board.
     is_double = reported.kind == "inbound" and session.startswith("clawboard:")

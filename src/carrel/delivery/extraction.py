@@ -5,18 +5,17 @@ A model is asked by a duty after the turn, so that nobody waits for it. What is 
 
 from collections.abc import Mapping, Sequence
 from logging import getLogger
-from typing import Any
 
-import msgspec
 from msgspec import structs
 
+from carrel.board import Model
 from carrel.context import MEMORY, Context
 from carrel.delivery import extraction_store as store
 from carrel.delivery.context_store import context_of
 from carrel.delivery.extraction_store import Extraction
 from carrel.delivery.request import model_of
 from carrel.delivery.snapshot import BUILTIN, Connection, Snapshot
-from carrel.gateway import GatewayFault, Step
+from carrel.gateway import GatewayFault
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import MS_PER_SECOND, Access, clip, system_access
 from carrel.kernel.limits import (
@@ -95,7 +94,7 @@ class Extractions(LeasedDuty[Extraction]):
         connection = self._connections.get(item.gateway)
         try:
             found = [] if connection is None else await self._ask(connection, item, access)
-        except (GatewayFault, ValueError) as error:
+        except (GatewayFault, TimeoutError, ValueError) as error:
             lasting = isinstance(error, GatewayFault) and not error.retryable
             _log.warning("extraction_failed", extra={"run_id": item.run_id, "error": str(error)[:200]})
             await self.db.write(lambda tx: _try_later(tx, access, item, lasting=lasting))
@@ -107,27 +106,20 @@ class Extractions(LeasedDuty[Extraction]):
         entries, shown = await self.db.read(
             lambda tx: (entries_of_run(tx, access, item.run_id), context_of(tx, access, item.run_id))
         )
-        body = {
-            "model": item.model,
-            "instructions": EXTRACTION_INSTRUCTIONS,
-            "input": [_message(entries, shown)],
-            "tools": [],
-            "stream": connection.settings.stream,
-        }
-        # An address of its own: a gateway that keeps the history of sessions must not take this for a part of one.
-        step = Step(body=msgspec.json.encode(body), address=f"memory:{item.run_id}", agent_id=item.agent_id)
-        answer = await connection.gateway.take(step, lambda _: None)
-        return facts_in(answer.text)
+        settings = connection.settings
+        model = Model(connection.gateway, item.model, settings.stream, settings.timeout_seconds)
+        # A name of its own for each attempt: a gateway that keeps history must not take it for a part of a session.
+        name, text = f"memory:{item.run_id}:{item.attempt}", _turn_text(entries, shown)
+        return facts_in(await model.ask(self.db, access, name, EXTRACTION_INSTRUCTIONS, text, agent_id=item.agent_id))
 
 
-def _message(entries: Sequence[Entry], shown: Context) -> dict[str, Any]:
-    """The turn as one message: what was kept before, the message and the answer."""
+def _turn_text(entries: Sequence[Entry], shown: Context) -> str:
+    """The turn as one text: what was kept before, the message and the answer."""
     limit = EXTRACTION_TEXT_CHARS_MAX
     said = [f"{_SPEAKERS[one.role]}:\n{clip(one.content, limit)}" for one in entries if one.role in _SPEAKERS]
     facts = [one.line for one in shown.lines if one.kind == MEMORY]
     before = ["\n".join(("Already kept:", *facts))] if facts else []
-    text = "\n\n".join((*before, *said))
-    return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+    return "\n\n".join((*before, *said))
 
 
 def _try_later(tx: Tx, access: Access, item: Extraction, *, lasting: bool) -> None:

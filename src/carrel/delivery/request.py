@@ -72,7 +72,7 @@ def build_request(
     instructions = _instructions(snapshot, tools)
     own, kept, omitted = _within(snapshot, history_chars_max)
     items, message_at = _items(snapshot, settings, own, kept, block)
-    inline = settings.instructions == "inline"
+    inline = settings.instructions == "inline" and gateway.kind != "openclaw"
     if inline:
         _prepend(items, instructions.text)
     body: dict[str, Any] = {"model": model}
@@ -162,7 +162,10 @@ def _within(snapshot: Snapshot, chars_max: int) -> tuple[list[Entry], list[Entry
     own = [entry for entry in snapshot.own if not is_about_approval(entry)]
     earlier = [entry for entry in snapshot.earlier if not is_about_approval(entry)]
     unread = snapshot.earlier_unread
-    if snapshot.connection.settings.history == "gateway":
+    known = snapshot.at_gateway.session_seq
+    if known >= 0:
+        earlier, unread = [entry for entry in earlier if entry.seq > known], 0
+    elif snapshot.connection.settings.history == "gateway":
         earlier, unread = [], 0
     extras = snapshot.extras
     left = chars_max - _heading_chars(snapshot) - sum(len(entry.content) for entry in own)
@@ -185,13 +188,18 @@ def _items(
 
     Also the position of the run's newest message in it.
     """
-    positioned = [*((entry.seq, entry) for entry in kept), *_positions(own)]
+    unsaid = snapshot.at_gateway.unsaid(own)
+    positioned = [*((entry.seq, entry) for entry in kept), *_positions(unsaid)]
     items: list[Item] = []
     newest, message_at = _newest(own), 0
+    is_known = all(entry.id != snapshot.run.message_id for entry in unsaid)
+    if is_known and block:
+        # The message itself is known where history is kept; what is shown beside it is not.
+        items.append(_context(block))
     for _, entry in sorted(positioned, key=itemgetter(0)):
         is_message = entry.id == snapshot.run.message_id
         if is_message and block:
-            items.append({"type": "message", "role": "developer", "content": [_text(block)]})
+            items.append(_context(block))
         around = snapshot.extras if is_message else _NO_EXTRAS
         items += around.before
         message_at = len(items) if entry is newest else message_at
@@ -249,6 +257,10 @@ def _item(snapshot: Snapshot, settings: DeliverySettings, entry: Entry) -> Item:
             text = _text(clip(entry.content, settings.input_chars_max - (len(head + GAP) if head else 0)))
             # The message is a part of its own and the last, so that nothing beside it can be mistaken for it.
             return {"type": "message", "role": role, "content": [*files, *([_text(head)] if head else []), text]}
+
+
+def _context(block: str) -> Item:
+    return {"type": "message", "role": "developer", "content": [_text(block)]}
 
 
 def _text(text: str) -> Item:

@@ -9,6 +9,7 @@ from carrel.agents import Agent, agent_by_id
 from carrel.context import Context
 from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.context_store import context_of
+from carrel.delivery.gateway_history import NOTHING_KNOWN, GatewayHistory, read_gateway_history
 from carrel.delivery.heading import Told, tell, told_before
 from carrel.delivery.thoughts import Thoughts, thoughts_of
 from carrel.delivery.transcript import message_entry
@@ -65,6 +66,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     # What the model thought before its calls.
     thoughts: Thoughts
     address: str
+    # What the gateway knows of all this, where it keeps the history of sessions.
+    at_gateway: GatewayHistory
 
 
 def read_short_snapshot(
@@ -117,6 +120,7 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
     attached = tuple(name for entry in own for name in entry.attachment_ids)
     connection = connection_of(connections, agent)
     slug = account_of(tx, access).slug
+    address = session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}")
     return Snapshot(
         run=run,
         unheard=unheard,
@@ -136,8 +140,18 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
         told=told,
         context=NO_CONTEXT if unheard else context_of(tx, access, run.id),
         thoughts=thoughts_of(tx, access, own, connection.gateway, connection.settings.kind),
-        address=session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}"),
+        address=address,
+        at_gateway=_at_gateway(tx, access, connection, address, run.id, own, earlier),
     )
+
+
+def _at_gateway(
+    tx: Tx, access: Access, connection: Connection, address: str, run_id: str, own: list[Entry], earlier: list[Entry]
+) -> GatewayHistory:
+    kind = connection.settings.kind
+    if kind != "openclaw":
+        return NOTHING_KNOWN
+    return read_gateway_history(tx, access, run_id, own, earlier, kind, address)
 
 
 def _tell(tx: Tx, run: Run, as_agent: Access, chars_max: int) -> Told | None:

@@ -79,9 +79,11 @@ def prepare(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: s
         body=request.body,
         address=snapshot.address,
         agent_id=agent.id,
+        agent_slug=agent.slug,
         run_token=token,
         message_at=request.message_at,
         is_request=request.is_request,
+        lost_at=snapshot.at_gateway.lost_at,
     )
     return step, n
 

@@ -68,3 +68,27 @@ def steps_of(tx: Tx, access: Access, run_id: str) -> list[StepRow]:
     """Return every step of a run, in order."""
     sql = f"SELECT {_TABLE.columns} FROM steps WHERE {_OF_RUN} ORDER BY n"
     return _TABLE.rows(tx.all(sql, access, run_id=run_id))
+
+
+# Steps that went to a gateway of one kind under one address.
+_AT = f"{_OF_RUN} AND gateway = :gateway AND address = :address"
+
+
+def answered_steps(tx: Tx, access: Access, run_id: str, gateway: str, address: str) -> set[int]:
+    """Return the numbers of a run's steps that were answered there."""
+    sql = f"SELECT n FROM steps WHERE {_AT} AND answered_at IS NOT NULL"
+    return {row[0] for row in tx.all(sql, access, run_id=run_id, gateway=gateway, address=address)}
+
+
+def is_answered(tx: Tx, access: Access, run_id: str, gateway: str, address: str) -> bool:
+    """Return whether any step of a run was answered there."""
+    sql = f"SELECT 1 FROM steps WHERE {_AT} AND answered_at IS NOT NULL LIMIT 1"
+    return tx.one(sql, access, run_id=run_id, gateway=gateway, address=address) is not None
+
+
+def lost_since(tx: Tx, access: Access, run_id: str, gateway: str, address: str) -> int | None:
+    """Return when the first of a run's newest steps was sent there that have no answer; None without such a step."""
+    newest = f"SELECT coalesce(max(n), 0) FROM steps WHERE {_AT} AND answered_at IS NOT NULL"
+    sql = f"SELECT min(sent_at) FROM steps WHERE {_AT} AND body <> '' AND n > ({newest})"
+    row = tx.one(sql, access, run_id=run_id, gateway=gateway, address=address)
+    return row[0] if row else None

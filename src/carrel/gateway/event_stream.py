@@ -265,8 +265,8 @@ class AnswerReader(StreamReader):
     def _ended(self, body: Item) -> None:
         response = body.get("response")
         whole: Item = dict(response) if isinstance(response, dict) else {}
-        if whole.get("error") and whole.get("status") == "failed":
-            raise self._faults.of_error(whole["error"])
+        if whole.get("status") == "failed":
+            raise self._faults.of_error(whole.get("error"))
         if body.get("type") == "response.incomplete":
             whole["status"] = "incomplete"
         output = whole.get("output")

@@ -13,6 +13,7 @@ from carrel.gateway.chat.dialect import ChatDialect
 from carrel.gateway.keys import gateway_key
 from carrel.gateway.model import Gateway
 from carrel.gateway.model_gateway import Dialect, ModelGateway
+from carrel.gateway.openclaw_gateway import OpenClawGateway
 from carrel.gateway.responses import ResponsesDialect
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
@@ -21,6 +22,7 @@ _EXPECTED = {
     "a2a": "an A2A agent or of its card, such as https://agent.example/.well-known/agent-card.json",
     "anthropic": "a server of the Anthropic Messages API, such as https://api.anthropic.com",
     "chat": "a Chat Completions server, such as http://127.0.0.1:1234",
+    "openclaw": "an OpenClaw gateway, such as http://127.0.0.1:18789",
     "responses": "an Open Responses server, such as http://127.0.0.1:11434",
 }
 
@@ -35,6 +37,8 @@ def open_gateway(
     _check(name, settings)
     if settings.kind == "a2a":
         return A2aGateway(name, settings, wire)
+    if settings.kind == "openclaw":
+        return OpenClawGateway(name, settings, wire)
     return ModelGateway(name, settings, wire, _dialect(settings))
 
 

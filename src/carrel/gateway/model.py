@@ -16,15 +16,18 @@ class Step(Struct, frozen=True, kw_only=True):
     `address` names the session at the gateway; `agent_id` is empty for requests outside a run. `run_token` lets the
     gateway call tools as this run; it is shown to nobody else. `message_at` is the position in the input of the newest
     message of the run; messages of others may follow it. It `is_request` if a person or a program wrote it: what comes
-    back from another agent is material and asks for nothing.
+    back from another agent is material and asks for nothing. `lost_at` is when the same was sent before, without an
+    answer that we know; it may have been heard.
     """
 
     body: bytes
     address: str
     agent_id: str = ""
+    agent_slug: str = ""
     run_token: str = ""
     message_at: int | None = None
     is_request: bool = False
+    lost_at: int | None = None
 
 
 class Call(Struct, frozen=True, kw_only=True):

@@ -10,11 +10,12 @@ from carrel.gateway.anthropic.dialect import AnthropicDialect
 from carrel.gateway.chat.dialect import ChatDialect
 from carrel.gateway.endpoint import endpoint
 from carrel.gateway.model_gateway import CHECK_SECONDS, Dialect, listed_models
+from carrel.gateway.openclaw.request import AGENT_MODEL
 from carrel.gateway.responses import ResponsesDialect
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Reply, Wire, WireFault
 
-ModelKind = Literal["responses", "chat", "anthropic"]
+ModelKind = Literal["openclaw", "responses", "chat", "anthropic"]
 # What a server without this path answers.
 _ABSENT = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.GONE)
 _UNWELCOME = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
@@ -45,9 +46,12 @@ async def probe(base_url: str, api_key: str, wire: Wire) -> Probe:
         lists = await asyncio.gather(*(_ask(base_url, api_key, wire, one, lists=True) for one in dialects.values()))
     except WireFault as fault:
         return Probe(trouble=fault.message)
-    spoken = tuple(kind for kind, reply in zip(dialects, replies, strict=True) if _speaks(reply))
+    spoken: tuple[ModelKind, ...] = tuple(kind for kind, reply in zip(dialects, replies, strict=True) if _speaks(reply))
     listed = (listed_models(reply.body) for reply in lists if reply.status == HTTPStatus.OK)
     models = next(filter(None, listed), ())
+    if AGENT_MODEL in models:
+        # It speaks Open Responses in its own way, and its models are its agents.
+        spoken = ("openclaw", *spoken)
     refused = all(reply.status in _UNWELCOME or not _speaks(reply) for reply in replies)
     trouble = "" if spoken else f"Nothing at {base_url} speaks Open Responses, Chat Completions or Anthropic Messages."
     return Probe(kinds=spoken, models=models, needs_key=bool(spoken) and refused, trouble=trouble)

@@ -89,7 +89,7 @@ def read_prompt(step: Step, *, has_context: bool) -> Prompt:
         raise ValueError("a request must be a JSON object")
     context = CONTEXT if has_context and request.get("instructions") else USER
     turns, stable = _turns(request.get("input", ""), step.message_at, context)
-    tools, choice = _tools(request)
+    tools, choice = tools_of(request)
     return Prompt(
         model=request.get("model", ""),
         instructions=request.get("instructions") or "",
@@ -154,7 +154,7 @@ def text_block(text: str) -> Item:
     return {"type": "text", "text": text}
 
 
-def _tools(request: Item) -> tuple[list[Item], str | Item]:
+def tools_of(request: Item) -> tuple[list[Item], str | Item]:
     """Return the tools that may be called, and how freely; a list of allowed tools is applied here."""
     offered = request.get("tools")
     tools = [tool for tool in offered if isinstance(tool, dict)] if isinstance(offered, list) else []

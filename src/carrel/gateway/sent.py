@@ -12,11 +12,12 @@ from carrel.gateway.anthropic.sent import read_messages_request
 from carrel.gateway.chat.sent import read_chat_request
 from carrel.gateway.files import read_not_sent
 from carrel.gateway.model import Item, SentStep
+from carrel.gateway.openclaw.sent import read_openclaw_request
 from carrel.gateway.prompt import ASSISTANT, USER, content_blocks
 
 _GAP = "\n\n"
 _FILE_FIELDS = ("type", "filename", "image_url", "file_data", "file_url", "refusal")
-_TRANSLATED = {"anthropic": read_messages_request, "chat": read_chat_request}
+_TRANSLATED = {"anthropic": read_messages_request, "chat": read_chat_request, "openclaw": read_openclaw_request}
 
 
 def read_sent(kind: str, body: str) -> SentStep:

@@ -25,7 +25,6 @@ from carrel.kernel.ids import (
     uuid_for,
 )
 from carrel.kernel.keys import (
-    INTERNAL_KINDS,
     Grammar,
     SessionKey,
     is_agent_id,
@@ -45,18 +44,18 @@ from carrel.kernel.messages import (
     check_message,
 )
 from carrel.kernel.metrics import METRICS, Sample
+from carrel.kernel.own_traffic import OwnTraffic
 from carrel.kernel.secret_filter import REDACTED, redact
 from carrel.kernel.shapes import Shape
 from carrel.kernel.text import TextBuffer, clip, one_line
 from carrel.kernel.validation import decode_json, wrong_value
 
 __all__ = [
-    "DEFAULT_ACCOUNT_SLUG", "INTERNAL_CHANNEL", "INTERNAL_KINDS", "METRICS", "MS_PER_DAY", "MS_PER_MINUTE",
-    "MS_PER_SECOND", "PEOPLE", "REDACTED", "SCOPE_END", "Access", "Chance", "Clock", "Code", "Envelope",
-    "Grammar", "Ids", "Kind", "Message", "NewAttachment", "Provenance", "Refusal", "Sample", "SessionKey", "Shape",
-    "SystemClock", "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "decode_json",
+    "DEFAULT_ACCOUNT_SLUG", "INTERNAL_CHANNEL", "METRICS", "MS_PER_DAY", "MS_PER_MINUTE", "MS_PER_SECOND", "PEOPLE",
+    "REDACTED", "SCOPE_END", "Access", "Chance", "Clock", "Code", "Envelope", "Grammar", "Ids", "Kind", "Message",
+    "NewAttachment", "OwnTraffic", "Provenance", "Refusal", "Sample", "SessionKey", "Shape", "SystemClock",
+    "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "decode_json",
     "elapsed_seconds", "first_id", "invalid", "is_agent_id", "is_conversation_key", "is_loopback",
     "is_new_conversation_key", "is_uuid_of", "iso", "key_text", "kind_of", "log_trouble", "new_secret", "not_found",
-    "one_line", "parse_iso", "redact", "secret_digest", "system_access", "system_chance",
-    "uuid_for", "wrong_value",
+    "one_line", "parse_iso", "redact", "secret_digest", "system_access", "system_chance", "uuid_for", "wrong_value",
 ]  # fmt: skip

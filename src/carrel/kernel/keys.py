@@ -59,11 +59,12 @@ class Grammar:
     LANE_ID = LANE_ID
     CLIENT_ID = CLIENT_ID
     SESSION_RESTS = SESSION_RESTS
+    # The kinds of session in which nobody talks on a channel.
+    INTERNAL_KINDS = ("cron", "hook", "node")
 
 
 # The kinds that lists filter by; every other kind is listed as `other`.
 _LISTED_KINDS = {"main": "main", "group": "group", "channel": "group", "cron": "cron", "hook": "hook", "node": "node"}
-INTERNAL_KINDS = ("cron", "hook", "node")
 
 
 class SessionKey(Struct, frozen=True, order=True):

@@ -27,5 +27,11 @@ MODEL_SERVERS = {
     "vllm": ModelServer(base_url="http://127.0.0.1:8000", start="Run: vllm serve MODEL"),
     "openai": ModelServer(base_url="https://api.openai.com", key_env="OPENAI_API_KEY"),
     "anthropic": ModelServer(base_url="https://api.anthropic.com", key_env="ANTHROPIC_API_KEY", kind="anthropic"),
+    "openclaw": ModelServer(
+        base_url="http://127.0.0.1:18789",
+        key_env="OPENCLAW_GATEWAY_TOKEN",
+        start="Run: openclaw gateway",
+        kind="openclaw",
+    ),
     "openrouter": ModelServer(base_url="https://openrouter.ai/api", key_env="OPENROUTER_API_KEY", kind="chat"),
 }

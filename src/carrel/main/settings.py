@@ -4,6 +4,7 @@ The kernel defines the settings. This module finds their values, records where e
 before anything starts.
 """
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import is_loopback
+from carrel.kernel import Grammar, is_loopback
 from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.main.foreign_settings import foreign_settings
@@ -35,6 +36,8 @@ from carrel.main.settings_file import DATA_DIR_VARIABLE, FILE_NAME, SettingsFile
 PREFIX = "CARREL_"
 # Variables with our prefix that belong to the command line or the test suite.
 NOT_SETTINGS = frozenset({"CARREL_URL", "CARREL_TOKEN", "CARREL_REQUIRE_ALL", "CARREL_CHROMIUM"})
+
+_AGENT_PAIR = re.compile(rf"{Grammar.AGENT_ID}={Grammar.AGENT_ID}")
 
 Source = Literal["default", "file", "env"]
 
@@ -261,9 +264,20 @@ def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
         yield f"gateway.{name}.run_tokens: only a gateway of kind responses can receive run tokens."
     if given.get("max_output_tokens") and kind not in ("chat", "anthropic"):
         yield f"gateway.{name}.max_output_tokens: only a gateway of kind chat or anthropic can be told of it."
+    yield from _openclaw_problems(name, given)
     keys = [word for word in ("api_key", "api_key_env", "api_key_file") if given.get(word)]
     if len(keys) > 1:
         yield f"gateway.{name}.{keys[1]}: gateway.{name}.{keys[0]} is set as well; keep one of them."
+
+
+def _openclaw_problems(name: str, given: dict[str, object]) -> Iterator[str]:
+    for word in ("agents", "session_tools"):
+        if given.get(word) and given.get("kind") != "openclaw":
+            yield f"gateway.{name}.{word}: only a gateway of kind openclaw uses it."
+    pairs = given.get("agents") or ()
+    for pair in pairs if isinstance(pairs, list | tuple) else ():
+        if _AGENT_PAIR.fullmatch(str(pair)) is None:
+            yield f'gateway.{name}.agents: "{pair}" must be one of your agents and one of OpenClaw, as "writer=main".'
 
 
 def _trust_problems(values: dict[Name, object]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import INTERNAL_CHANNEL, INTERNAL_KINDS, Access, SessionKey
+from carrel.kernel import INTERNAL_CHANNEL, Access, Grammar, SessionKey
 from carrel.kernel.settings import Recall
 
 ClosedReason = Literal["task_done", "task_archived", "reset", "deleted", "archived", "agent_disabled", "rotated"]
@@ -153,7 +153,7 @@ def kinds_listed_as(words: list[str]) -> tuple[str, ...]:
 
 def shown_channel(key: SessionKey, last_channel: str | None) -> str:
     """Return the channel of a lane as people know it: of its key, else of its last message."""
-    if key.kind in INTERNAL_KINDS:
+    if key.kind in Grammar.INTERNAL_KINDS:
         return INTERNAL_CHANNEL
     channel = key.channel or last_channel or "unknown"
     return _SHOWN_CHANNELS.get(channel, channel)

@@ -2,7 +2,7 @@
 
 import re
 
-from carrel.kernel import INTERNAL_CHANNEL, INTERNAL_KINDS, Access, SessionKey
+from carrel.kernel import INTERNAL_CHANNEL, Access, Grammar, SessionKey
 from carrel.sessions.model import CHANNEL_KINDS, Lane, LaneFilter, LaneRow, Session, stored_channel
 from carrel.storage import Row, Table, Tx
 from carrel.visibility import seen_lanes
@@ -207,8 +207,8 @@ def _conditions(wanted: LaneFilter) -> tuple[list[str], dict[str, object]]:
 def _in_channel(channel: str) -> str:
     """Return the condition for a lane's shown channel; `shown_channel` of the model has the rule itself."""
     if channel == INTERNAL_CHANNEL:
-        return f"l.kind IN ({_quoted(INTERNAL_KINDS)})"
-    others = f"l.kind NOT IN ({_quoted((*INTERNAL_KINDS, *CHANNEL_KINDS))})"
+        return f"l.kind IN ({_quoted(Grammar.INTERNAL_KINDS)})"
+    others = f"l.kind NOT IN ({_quoted((*Grammar.INTERNAL_KINDS, *CHANNEL_KINDS))})"
     if channel == "unknown":
         return f"{others} AND l.last_channel IS NULL"
     return (

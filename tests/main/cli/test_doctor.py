@@ -70,6 +70,16 @@ def test_doctor_names_the_line_to_change_for_a_server_of_another_dialect(
     assert 'Write kind = "chat" in [gateway.mine].' in done.out
 
 
+def test_doctor_knows_openclaw_and_the_kind_that_it_takes(
+    carrel: Carrel, server: TinyServer, clean_machine: Path
+) -> None:
+    server.answers("POST", "/v1/responses", {"error": {"message": "model is required"}}, status=400)
+    server.answers("GET", "/v1/models", {"data": [{"id": "openclaw"}, {"id": "openclaw/main"}]})
+    for kind, advice in (("responses", 'Write kind = "openclaw" in [gateway.mine]'), ("openclaw", "speaks openclaw")):
+        (clean_machine / "carrel.toml").write_text(f'[gateway.mine]\nkind = "{kind}"\nbase_url = "{server.url}"\n')
+        assert advice in carrel("doctor").out
+
+
 def test_doctor_with_wrong_settings_names_them(carrel: Carrel, clean_machine: Path) -> None:
     (clean_machine / "carrel.toml").write_text("prot = 1", encoding="utf-8")
     ended = carrel("doctor")

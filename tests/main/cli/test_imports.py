@@ -63,6 +63,7 @@ def claude_home(home: Path) -> Path:
         said_in_claude("user", "<command-name>/clear</command-name>", "u3"),
         said_in_claude("user", "the prompt of a sub-agent", "u4", isSidechain=True),
         said_in_claude("user", "HEARTBEAT_OK", "u5"),
+        said_in_claude("user", "This session is continued; so far: sheep.", "u6", isCompactSummary=True),
         '{"half a line',
     )
     return home / ".claude"
@@ -89,6 +90,7 @@ def test_the_transcripts_of_claude_become_entries_once(at: Carrel, board: Road, 
         "2 entries of 1 sessions sent; those that were there already are kept once.",
         "Left out: 1 control text.",
         "Left out: 1 sub-agents and remarks.",
+        "Left out: 1 summaries of earlier messages.",
         "Left out: 3 tools and commands.",
         "Left out: 1 unreadable lines.",
     ]
@@ -161,6 +163,27 @@ def test_the_sessions_of_openclaw_become_entries_without_what_was_edited(
     )
     at("import", "openclaw")
     assert (len(board.entries), board.repeated) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "agent:main:carrel:writer~task~t1~v2",
+        "agent:main:carrel:internal:clawboard-classifier:cyc_1:1",
+        "agent:main:internal:clawboard-classifier:cyc_1:1",
+        "agent:main:task:t1:v2",
+    ],
+)
+def test_sessions_that_carrel_opened_at_openclaw_are_left_out(
+    at: Carrel, board: Road, tmp_path: Path, key: str
+) -> None:
+    home = openclaw_home(tmp_path, TALK)
+    with sqlite3.connect(home / "agents" / "main" / "agent" / "openclaw-agent.sqlite") as db:
+        db.execute("UPDATE session_windows SET session_key = ?", (key,))
+    db.close()
+    done = at("import", "openclaw")
+    assert (done.code, board.entries) == (0, [])
+    assert "Left out: 2 messages of Carrel's own sessions" in done.err
 
 
 @pytest.mark.parametrize("installed", [True, False])

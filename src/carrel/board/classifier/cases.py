@@ -16,6 +16,7 @@ from carrel.board.classifier.scores import Candidate, TaskCandidate, scores
 from carrel.board.classifier.store import Placed
 from carrel.board.filters import PRIVATE, UNALLOCATED, Verdict, is_subagent_key, is_tool_trace, verdict
 from carrel.board.model import Place
+from carrel.board.own_request_store import own_verdict
 from carrel.board.places import inherited_place
 from carrel.board.route_store import newest_routes
 from carrel.board.routing import named_by
@@ -67,7 +68,8 @@ def read_case(tx: Tx, access: Access, entry_id: str) -> Case | None:
         return None
     entry = found[0]
     alone = Bundle((entry,), entry, False)
-    ruled = verdict(entry)
+    # What comes back from a host may come before we have the answer ourselves.
+    ruled = verdict(entry) or own_verdict(tx, access, entry)
     if ruled is not None and not (is_tool_trace(entry) and entry.run_id is not None):
         return Case(bundle=alone, ruled=ruled)
     given = _given(tx, access, entry)

@@ -6,6 +6,7 @@ from carrel.board.classifier.sorter import Sorter, Sorting
 from carrel.board.classifier.store import Cycle
 from carrel.board.digests import renew_digests
 from carrel.board.model_calls import Model, ModelOf
+from carrel.board.own_request_store import requests_of_late
 from carrel.kernel import MS_PER_SECOND, Access, elapsed_seconds, system_access
 from carrel.kernel.limits import CLASSIFIER_ACCOUNTS_AT_A_TIME, CLASSIFIER_LEASE_SECONDS
 from carrel.storage import LeasedDuty, Tx
@@ -50,8 +51,8 @@ class Classifier(LeasedDuty[Cycle]):
         """Sort what waits in an account, and renew a few digests; the next turn comes after the interval."""
         access, left, begun = system_access(item.account_id), False, elapsed_seconds()
         try:
-            model = await self.db.read(lambda tx: self._model(tx, access))
-            sorting = Sorting(self._sorter, access, item.cycle_id, model)
+            model, calls_max = await self.db.read(lambda tx: (self._model(tx, access), self._calls_left(tx, access)))
+            sorting = Sorting(self._sorter, access, item.cycle_id, model if calls_max else None, calls_max)
             left = await sorting.sort(item.entries_max)
             await renew_digests(self.db, access, self._settings.digests, sorting.model, item.cycle_id)
         finally:
@@ -63,3 +64,7 @@ class Classifier(LeasedDuty[Cycle]):
     def _model(self, tx: Tx, access: Access) -> Model | None:
         model = self._model_of(tx, access)
         return model if sorted_by(self._settings.classifier, model) == "model" else None
+
+    def _calls_left(self, tx: Tx, access: Access) -> int:
+        """How often a model may still be asked: whatever feeds on our own requests costs so much and no more."""
+        return max(0, self._settings.classifier.model_calls_per_hour - requests_of_late(tx, access))

@@ -11,7 +11,7 @@ from carrel.board.classifier.placement import PlaceChanged, give_up, make, put, 
 from carrel.board.classifier.questions import SORTING_INSTRUCTIONS, Answer, question_about
 from carrel.board.classifier.rules import choose_by_rules
 from carrel.board.filters import UNALLOCATED
-from carrel.board.model_calls import Model, ask
+from carrel.board.model_calls import Model
 from carrel.gateway import GatewayFault
 from carrel.journal import Entry, pending_entries
 from carrel.kernel import Access, elapsed_seconds, log_trouble
@@ -40,7 +40,9 @@ class Sorter(Struct, frozen=True, kw_only=True):
 class Sorting:
     """One turn of one account."""
 
-    def __init__(self, sorter: Sorter, access: Access, cycle_id: str, model: Model | None) -> None:
+    def __init__(
+        self, sorter: Sorter, access: Access, cycle_id: str, model: Model | None, calls_max: int
+    ) -> None:  # fmt: skip
         self._sorter = sorter
         self._db = sorter.db
         self._access = access
@@ -50,6 +52,7 @@ class Sorting:
         self._has_model = model is not None
         self._attempts_max = sorter.settings.classifier.attempts_max
         self._asked = 0
+        self._calls_max = calls_max
 
     async def sort(self, entries_max: int | None) -> bool:
         """Sort what is pending; return whether something is left that need not wait for the next turn."""
@@ -105,7 +108,7 @@ class Sorting:
         put(tx, self._access, case, place, self._sorter.settings.digests)
 
     async def _choose(self, case: Case, *, is_last: bool) -> None:
-        asks = self._has_model and case.needs_thought and not is_last
+        asks = self._has_model and case.needs_thought and not is_last and self._asked < self._calls_max
         answer = await self._by_model(case) if asks else await self._by_rules(case)
 
         def work(tx: Tx) -> None:
@@ -128,7 +131,8 @@ class Sorting:
         question = question_about(case.bundle, case.around)
         self._asked += 1
         try:
-            said = await ask(self.model, f"{self._cycle_id}:{self._asked}", SORTING_INSTRUCTIONS, question.text)
+            name = f"{self._cycle_id}:{self._asked}"
+            said = await self.model.ask(self._db, self._access, name, SORTING_INSTRUCTIONS, question.text)
             return question.read(said)
         except (GatewayFault, TimeoutError) as error:
             self.model = None

@@ -22,6 +22,10 @@ def read_claude(home: Path, skipped: Skipped) -> Iterator[Entry]:
             if line.get("isSidechain") or line.get("isMeta"):
                 skipped["sub-agents and remarks"] += 1
                 continue
+            if line.get("isCompactSummary"):
+                # Claude wrote it for itself, in the person's name; what it sums up is in the transcript.
+                skipped["summaries of earlier messages"] += 1
+                continue
             text = words(message.get("content")).strip()
             if not text or (role == "user" and text.startswith(_NOT_SAID)):
                 skipped["tools and commands"] += 1

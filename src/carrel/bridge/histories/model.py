@@ -9,7 +9,7 @@ import msgspec
 
 from carrel.bridge.events import fitted_key, is_control_text
 from carrel.bridge.faults import BridgeFault
-from carrel.kernel import clip, iso, parse_iso
+from carrel.kernel import OwnTraffic, clip, iso, parse_iso
 from carrel.kernel.limits import IDEMPOTENCY_KEY_CHARS_MAX, MESSAGE_CHARS_MAX
 
 # A line of a transcript may hold a picture.
@@ -31,6 +31,9 @@ class Said(NamedTuple):
 
     def entry(self, skipped: Skipped) -> Entry | None:
         """Return the message as an entry; None, counted, when nobody said it. The agent is None for a person."""
+        if OwnTraffic.is_session(self.session) or OwnTraffic.is_request(self.text):
+            skipped["messages of Carrel's own sessions"] += 1
+            return None
         if is_control_text(self.text):
             skipped["control text"] += 1
             return None

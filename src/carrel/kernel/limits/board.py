@@ -200,6 +200,11 @@ CLASSIFIER_SHOWN_TASKS_MAX = 48
 CLASSIFIER_SHOWN_ENTRIES_MAX = 24
 CLASSIFIER_SHOWN_CHARS_MAX = 600
 CLASSIFIER_MODEL_SECONDS_MAX = 75
+# How long requests of our own are counted, and their answers known when they come back; what anybody may say, such as
+# "ok", is known for a shorter time.
+OWN_REQUEST_MINUTES = 60
+SHORT_ANSWER_CHARS_MAX = 24
+SHORT_ANSWER_MINUTES = 2
 # Routing memory: places that are kept of one session, for how long, and characters of what was said there.
 ROUTES_MAX = 12
 ROUTE_DAYS_MAX = 90

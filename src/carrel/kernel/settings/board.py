@@ -68,6 +68,8 @@ class ClassifierSettings(Section, frozen=True, kw_only=True):
     mode: Literal["off", "rules", "model", "auto"] = "auto"
     interval_seconds: Seconds = 10
     attempts_max: Annotated[int, Meta(ge=1, le=10)] = 3
+    # Rules sort what is left of an hour in which more was asked.
+    model_calls_per_hour: Annotated[int, Meta(ge=1, le=100_000)] = 240
 
 
 class DigestsSettings(Section, frozen=True, kw_only=True):

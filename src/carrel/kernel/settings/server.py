@@ -47,9 +47,9 @@ class AuthSettings(Section, frozen=True, kw_only=True):
 
 
 class GatewaySettings(Section, frozen=True, kw_only=True):
-    """One connection to a model; `builtin` needs no model."""
+    """One connection to a model; `builtin` needs no model. `agents` and `session_tools` are for `openclaw` only."""
 
-    kind: Literal["builtin", "responses", "chat", "anthropic", "a2a"] = "builtin"
+    kind: Literal["builtin", "responses", "chat", "anthropic", "openclaw", "a2a"] = "builtin"
     base_url: WebAddress = ""
     api_key: Secret = ""
     api_key_env: str = ""
@@ -61,6 +61,10 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
     run_tokens: bool = False
     max_output_tokens: Tokens = 0
     timeout_seconds: Seconds = 300
+    # Its agent for ours, as `ours=its`; any other is answered by the one with the same id, else by its default agent.
+    agents: tuple[str, ...] = ()
+    # Whether agents use our tools for sessions, or OpenClaw's own of the same names.
+    session_tools: Literal["carrel", "openclaw"] = "carrel"
 
 
 class EventsSettings(Section, frozen=True, kw_only=True):

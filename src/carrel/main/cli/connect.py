@@ -120,7 +120,7 @@ def _model(args: Namespace, found: "Probe", screen: Screen) -> str:
             meant = nearest(args.model, found.models)
             screen.note(f"The server does not list '{args.model}'" + (f"; did you mean {meant}?" if meant else "."))
         return str(args.model)
-    if len(found.models) == 1:
+    if len(found.models) == 1 or "openclaw" in found.kinds:
         return found.models[0]
     listed = ", ".join(found.models[:20]) + (", …" if len(found.models) > 20 else "")
     named = _ask(f"Which model{f' ({listed})' if listed else ''}?", screen)
@@ -230,7 +230,9 @@ COMMANDS = (
     ).takes(
         option("server", "NAME|URL", "ollama, lmstudio, llamacpp, vllm, openai, …, or a URL", nargs="?"),
         option("--model", "M", "the model to use"),
-        option("--kind", choices=("responses", "chat", "anthropic"), help="the dialect, if it speaks several"),
+        option(
+            "--kind", choices=("openclaw", "responses", "chat", "anthropic"), help="the dialect, if it speaks several"
+        ),
         option("--key-env", "NAME", "the environment variable that holds the key"),
         option("--key-file", "FILE", "a file that only you can read, with the key", type=Path),
         option("--yes -y", action="store_true", help="write the settings without asking"),

@@ -148,7 +148,7 @@ def _findings(args: Namespace) -> Iterator[Finding]:
     yield from _check_directory(loaded.settings.storage.data_dir)
     yield _check_store(loaded.settings.storage.url)
     for name, gateway in loaded.settings.gateway.items():
-        if gateway.kind in ("responses", "chat", "anthropic"):
+        if gateway.kind in ("openclaw", "responses", "chat", "anthropic"):
             yield _check_model(name, gateway)
     yield from _check_server(args, loaded)
 
@@ -179,9 +179,12 @@ def _check_model(name: str, settings: "GatewaySettings") -> Finding:
     if kind not in found.kinds:
         line = f'Write kind = "{found.kinds[0]}" in [gateway.{name}].'
         return Finding("fail", what, f"{settings.base_url} speaks {', '.join(found.kinds)}, not {kind}", line)
+    if "openclaw" in found.kinds and kind != "openclaw":
+        line = f'Write kind = "openclaw" in [gateway.{name}]: it refuses what other kinds send.'
+        return Finding("fail", what, f"{settings.base_url} is an OpenClaw gateway", line)
     if found.needs_key:
         return Finding("fail", what, "the server refuses the key, or needs one", f"Set gateway.{name}.api_key_env.")
-    if settings.model and found.models and settings.model not in found.models:
+    if settings.model and found.models and settings.model not in found.models and kind != "openclaw":
         listed = ", ".join(found.models[:10])
         return Finding("warn", what, f"the server does not list the model {settings.model}", f"It lists {listed}.")
     return Finding("ok", what, f"{settings.base_url} speaks {kind}")

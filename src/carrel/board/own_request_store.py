@@ -1,0 +1,61 @@
+"""What we ask models for ourselves: how much of late, and what they answered.
+
+A host that records conversations sends both back. A question is known by its mark, an answer by its words: what comes
+back is not sorted, so that our own work never causes work again.
+"""
+
+from hashlib import sha256
+
+from carrel.board.filters import OWN_REQUEST, Verdict
+from carrel.journal import Entry, NewEntry
+from carrel.kernel import MS_PER_MINUTE, Access
+from carrel.kernel.limits import OWN_REQUEST_MINUTES, SHORT_ANSWER_CHARS_MAX, SHORT_ANSWER_MINUTES
+from carrel.storage import Tx
+
+
+def begin_request(tx: Tx, access: Access, request_id: str) -> None:
+    """Write down that a model is asked, and forget requests that are too old to come back."""
+    tx.run("DELETE FROM own_requests WHERE account_id = :account AND asked_at < :since", access, since=_oldest(tx))
+    sql = "INSERT INTO own_requests (account_id, id, asked_at) VALUES (:account, :id, :now) ON CONFLICT DO NOTHING"
+    tx.run(sql, access, id=request_id, now=tx.now)
+
+
+def end_request(tx: Tx, access: Access, request_id: str, answer: str) -> None:
+    """Write down what the model answered, as a digest of its words."""
+    words = _words(answer)
+    short = len(words) <= SHORT_ANSWER_CHARS_MAX
+    minutes = SHORT_ANSWER_MINUTES if short else OWN_REQUEST_MINUTES
+    sql = "UPDATE own_requests SET answer = :answer, known_until = :until WHERE account_id = :account AND id = :id"
+    tx.run(sql, access, id=request_id, answer=_digest(words), until=tx.now + minutes * MS_PER_MINUTE)
+
+
+def requests_of_late(tx: Tx, access: Access) -> int:
+    """Return how many requests were made in the last hour."""
+    sql = "SELECT count(*) FROM own_requests WHERE account_id = :account AND asked_at >= :since"
+    row = tx.one(sql, access, since=_oldest(tx))
+    return int(row[0]) if row else 0
+
+
+def is_own_answer(tx: Tx, access: Access, text: str) -> bool:
+    """Return whether a text is what a model answered to one of the requests."""
+    sql = "SELECT 1 FROM own_requests WHERE account_id = :account AND answer = :answer AND known_until >= :now LIMIT 1"
+    return tx.one(sql, access, answer=_digest(_words(text)), now=tx.now) is not None
+
+
+def own_verdict(tx: Tx, access: Access, entry: Entry | NewEntry) -> Verdict | None:
+    """Return how an entry ends that a host sent back to us; None for any other."""
+    is_back = entry.type == "conversation" and entry.run_id is None and is_own_answer(tx, access, entry.content)
+    return ("failed", OWN_REQUEST) if is_back else None
+
+
+def _oldest(tx: Tx) -> int:
+    return tx.now - OWN_REQUEST_MINUTES * MS_PER_MINUTE
+
+
+def _words(text: str) -> str:
+    """Return the letters and digits of a text: hosts change spaces, marks and fences."""
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def _digest(words: str) -> str:
+    return sha256(words.encode()).hexdigest()

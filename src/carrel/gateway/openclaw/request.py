@@ -1,0 +1,107 @@
+"""From a step to a request that OpenClaw takes: it refuses every field that it does not know. Pure."""
+
+from typing import Any
+
+import msgspec
+
+from carrel.gateway.files import PDF, GivenFile, not_sent, read_file
+from carrel.gateway.model import Item, Step
+from carrel.gateway.openclaw.names import TOOLS_NOTE, name_at_gateway
+from carrel.gateway.prompt import USER, content_blocks, tools_of
+
+AGENT_MODEL = "openclaw"
+_IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+_FILES = ("text/plain", "text/markdown", "text/html", "text/csv", "application/json", PDF)
+# What OpenClaw takes unless its configuration says otherwise; one that is larger would fail the whole request.
+_IMAGE_BYTES_MAX, _FILE_BYTES_MAX = 10 * 1024 * 1024, 5 * 1024 * 1024
+_OPTIONS = ("max_output_tokens", "temperature", "top_p", "metadata")
+_TOOL_FIELDS = ("type", "name", "description", "parameters", "strict")
+
+
+def openclaw_request(step: Step, own_tools: frozenset[str]) -> Item:
+    """Return the request; `own_tools` are tools that are left to OpenClaw, which has its own."""
+    request = msgspec.json.decode(step.body)
+    tools, choice = tools_of(request)
+    offered = [_tool(tool) for tool in tools if tool.get("name") not in own_tools]
+    instructions = [request.get("instructions") or "", TOOLS_NOTE if offered else ""]
+    body: Item = {
+        "model": agent_model(request["model"]),
+        "instructions": "\n\n".join(filter(None, instructions)),
+        "input": _input(request.get("input", "")),
+        "tools": offered,
+        "tool_choice": _choice(choice) if offered else "auto",
+        "stream": bool(request.get("stream")),
+    }
+    return body | {name: request[name] for name in _OPTIONS if request.get(name) is not None}
+
+
+def agent_model(model: str) -> str:
+    """Return the `model` of a request, which names an agent of OpenClaw; the default agent unless it does."""
+    return model if model.startswith(f"{AGENT_MODEL}/") else AGENT_MODEL
+
+
+def backend_model(model: str) -> str:
+    """Return the model that OpenClaw's agent is to use; empty for the agent's own."""
+    is_agent = model in ("", "default", AGENT_MODEL) or model.startswith(f"{AGENT_MODEL}/")
+    return "" if is_agent else model
+
+
+def _tool(tool: Item) -> Item:
+    known = {name: tool[name] for name in _TOOL_FIELDS if tool.get(name) is not None}
+    return known | {"name": name_at_gateway(tool["name"])}
+
+
+def _choice(choice: str | Item) -> str | Item:
+    if isinstance(choice, dict):
+        return {"type": "function", "name": name_at_gateway(choice["name"])}
+    return choice
+
+
+def _input(given: Any) -> list[Item]:
+    items = given if isinstance(given, list) else [{"type": "message", "role": USER, "content": given}]
+    written = [_item(item) for item in items if isinstance(item, dict)]
+    return [item for item in written if item is not None]
+
+
+def _item(item: Item) -> Item | None:
+    """Return an item with the fields that OpenClaw knows; None for one that says nothing to it."""
+    match item.get("type", "message"):
+        case "message":
+            parts = [_part(item["role"], block) for block in content_blocks(item.get("content"))]
+            return {"type": "message", "role": item["role"], "content": parts} if parts else None
+        case "function_call":
+            named = {"call_id": item["call_id"], "name": name_at_gateway(item["name"])}
+            return {"type": "function_call", **named, "arguments": item["arguments"]}
+        case "function_call_output":
+            return {"type": "function_call_output", "call_id": item["call_id"], "output": _output(item.get("output"))}
+        case _:
+            return None
+
+
+def _output(output: Any) -> str:
+    if isinstance(output, str):
+        return output
+    blocks = content_blocks(output or [])
+    return "\n\n".join(block["text"] if block["type"] == "text" else not_sent(read_file(block)) for block in blocks)
+
+
+def _part(role: str, block: Item) -> Item:
+    text_type = "output_text" if role == "assistant" else "input_text"
+    if block["type"] == "text":
+        return {"type": text_type, "text": block["text"]}
+    if block["type"] not in ("input_image", "input_file"):
+        return {"type": text_type, "text": str(block.get("refusal") or not_sent(read_file(block)))}
+    file = read_file(block)
+    source = _source(file)
+    return {"type": text_type, "text": not_sent(file)} if source is None else {"type": block["type"], "source": source}
+
+
+def _source(file: GivenFile) -> Item | None:
+    """Return a file in the form that OpenClaw takes; None for one that it would refuse, with the whole request."""
+    if file.url:
+        return {"type": "url", "url": file.url}
+    kinds, bytes_max = (_IMAGES, _IMAGE_BYTES_MAX) if file.is_image else (_FILES, _FILE_BYTES_MAX)
+    if not file.data or file.media_type not in kinds or len(file.data) * 3 // 4 > bytes_max:
+        return None
+    named = {"filename": file.name} if file.name and not file.is_image else {}
+    return {"type": "base64", "media_type": file.media_type, "data": file.data} | named

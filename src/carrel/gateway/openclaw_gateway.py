@@ -1,0 +1,103 @@
+"""The gateway to OpenClaw: which of its agents answers, under which key, and what was lost on the way."""
+
+import json
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+from msgspec import structs
+
+from carrel.gateway.answers import build_answer
+from carrel.gateway.model import GatewayFault, OnSend, OnText, Step, StepAnswer, keep_nothing
+from carrel.gateway.model_gateway import CHECK_SECONDS, ModelGateway, listed_models
+from carrel.gateway.openclaw.dialect import OpenClawDialect
+from carrel.gateway.openclaw.keys import key_at_gateway
+from carrel.gateway.openclaw.lost import HISTORY_MESSAGES_MAX, answer_among, asked_to_go_on, since_heard
+from carrel.gateway.openclaw.names import with_own_names
+from carrel.gateway.openclaw.request import AGENT_MODEL
+from carrel.kernel.settings import GatewaySettings
+from carrel.wire import Wire, WireFault
+
+# What OpenClaw says in place of an empty answer.
+_NOTHING_SAID = "No response from OpenClaw."
+_NO_ENDPOINT = "Its endpoint for responses is off: set gateway.http.endpoints.responses.enabled to true in OpenClaw."
+
+
+class OpenClawGateway(ModelGateway):
+    """Takes steps at an OpenClaw gateway, which keeps the history of every session."""
+
+    def __init__(self, name: str, settings: GatewaySettings, wire: Wire) -> None:
+        super().__init__(name, settings, wire, OpenClawDialect(settings))
+        self._root = self._url.removesuffix("/responses").removesuffix("/v1")
+        self._mapped = dict(pair.split("=", 1) for pair in settings.agents)
+
+    async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> StepAnswer:
+        """Return the answer to `step`; one that was given before and was lost is not asked for again."""
+        agent = await self._agent_for(step)
+        step = structs.replace(step, address=key_at_gateway(step.address), agent_id=agent)
+        followed = [] if step.lost_at is None else since_heard(step, await self._history(step))
+        if followed:
+            output = answer_among(followed)
+            if output:
+                return self._found(step, output, on_text)
+            step = asked_to_go_on(step)
+        try:
+            answer = with_own_names(await super().take(step, on_text, on_send))
+        except GatewayFault as fault:
+            raise self._explained(fault, agent) from None
+        return structs.replace(answer, text="") if answer.text == _NOTHING_SAID else answer
+
+    async def check(self) -> None:
+        """Raise GatewayFault unless it answers, accepts our key and has its endpoint for responses on."""
+        await super().check()
+        status, _ = await self._list()
+        if status == HTTPStatus.NOT_FOUND:
+            message = f'The gateway "{self.name}" answered HTTP 404. {_NO_ENDPOINT}'
+            raise GatewayFault("gateway_not_found", message, retryable=False)
+
+    async def _agent_for(self, step: Step) -> str:
+        """Return the agent of OpenClaw that answers: as mapped, else the one with the same id; empty for its default.
+
+        It is asked each time, since agents are added there while we run.
+        """
+        names = [name for name in (step.agent_slug, step.agent_id) if name]
+        mapped = next((self._mapped[name] for name in names if name in self._mapped), "")
+        if mapped or not names:
+            return mapped
+        try:
+            status, body = await self._list()
+        except WireFault as fault:
+            raise self._faults.of_wire(fault) from None
+        listed = listed_models(body) if status == HTTPStatus.OK else ()
+        return next((name for name in names if f"{AGENT_MODEL}/{name}" in listed), "")
+
+    async def _history(self, step: Step) -> Any:
+        """Return the newest messages of a session at the gateway; None where it does not tell."""
+        key = f"agent:{step.agent_id}:{step.address}" if step.agent_id else step.address
+        url = f"{self._root}/sessions/{quote(key, safe='')}/history?limit={HISTORY_MESSAGES_MAX}"
+        try:
+            reply = await self._wire.request("GET", url, headers=self._authorization, timeout_seconds=CHECK_SECONDS)
+            return json.loads(reply.body) if reply.status == HTTPStatus.OK else None
+        except (WireFault, ValueError, RecursionError):
+            return None
+
+    def _found(self, step: Step, output: list[dict[str, Any]], on_text: OnText) -> StepAnswer:
+        seed = sha256(step.body).hexdigest()
+        answer = with_own_names(build_answer(output, {}, seed=seed, faults=self._faults))
+        if answer.text:
+            on_text(answer.text)
+        return answer
+
+    def _explained(self, fault: GatewayFault, agent: str) -> GatewayFault:
+        """Return a fault that also says what to set."""
+        hint = ""
+        if fault.code == "gateway_not_found":
+            hint = _NO_ENDPOINT
+        elif "Unknown agent" in fault.message:
+            hint = f'OpenClaw has no agent "{agent}": name one that it has in gateway.{self.name}.agents.'
+        elif "invalid tool configuration" in fault.message:
+            hint = "OpenClaw or one of its plugins has a tool with the name of one that was sent."
+        if not hint:
+            return fault
+        return GatewayFault(fault.code, f"{fault.message} {hint}", retryable=fault.retryable)
