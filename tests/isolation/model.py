@@ -134,7 +134,9 @@ def _why_out_of_chain(facts: Facts, turn: Turn, lane: Lane, origin: Origin) -> s
     goal = None if lane.task is None else facts.goal_of.get(lane.task)
     if goal is not None and goal == origin.goal:
         return None
-    if goal is not None and origin.goal is None and facts.goals[goal] == origin.lane:
+    # What the goals of a session are called is the session's, like its facts.
+    is_of_session = origin.goal is None or origin.kind == "goal name"
+    if goal is not None and is_of_session and facts.goals[goal] == origin.lane:
         return None
     return "it is kept for another session"
 
