@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench import a2a, auto, context, delivery, idle, lanes, memory, retrieval, search, tools, turns
+from bench import a2a, auto, context, delivery, idle, lanes, memory, openclaw, retrieval, search, tools, turns
 from bench.figures import Figure
 
 BENCHMARKS = {
@@ -22,6 +22,7 @@ BENCHMARKS = {
     "memory": memory.measure,
     "auto": auto.measure,
     "search": search.measure,
+    "openclaw": openclaw.measure,
 }
 
 

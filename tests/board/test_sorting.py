@@ -208,6 +208,20 @@ async def test_a_sub_agents_entries_follow_their_own_link_and_no_other(board: Bo
     assert (await placed(board, explicit))[0] == fence
 
 
+async def test_a_child_of_another_system_goes_where_the_question_went_for_which_it_was_spawned(board: Board) -> None:
+    fence = await board.topic("Garden fence")
+    await board.topic("Tax return")
+    children = [f"openclaw:agent:main:subagent:{name}" for name in ("buyer", "stranger")]
+    await board.send("Paint the garden fence", "discord-1")
+    await board.send("Sub-agent spawned: buyer", "discord-1", type="action", agent_id="main",
+                     raw=f'{{"childSessionKey": "{children[0]}"}}')  # fmt: skip
+    await board.send("File the tax return", "discord-1")
+    bought, strange = [await board.send("Bought.", child, agent_id="main") for child in children]
+    await board.sort()
+    assert (await placed(board, bought))[0] == fence
+    assert how(await board.entry(strange)) == ("failed", "unallocated")
+
+
 async def test_what_a_child_reports_goes_where_its_work_came_from(board: Board) -> None:
     fence = await board.topic("Garden fence")
     asked = await board.engine.say(MAIN, "Paint the garden fence")

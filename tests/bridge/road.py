@@ -135,7 +135,7 @@ class Road:
                 return refusal
             answer = self._forwarded(asked)
             if entries and answer.is_success:
-                self._taken += [entry["idempotencyKey"] for entry in entries]
+                self._taken += [entry["idempotencyKey"] for entry in entries if "idempotencyKey" in entry]
                 if self._answers_to_lose:
                     self._answers_to_lose -= 1
                     raise HangsUp

@@ -209,6 +209,17 @@ async def test_full_adds_what_is_found_and_cheap_finds_nothing(board: Whiteboard
     assert not section(await board.build(MAIN, question, shown=shown), RECALLED_LOGS)
 
 
+async def test_the_entry_of_a_question_is_neither_in_the_timeline_nor_recalled(board: Whiteboard) -> None:
+    await board.log("The harbour lamps are green", BUCKET)
+    question = await board.log("Which colour have the harbour lamps?", BUCKET, idempotency_key="asked")
+    asked: dict[str, Any] = {"mode": "full", "limits": ContextLimits(timeline=1)}
+    plain = await board.build(BUCKET, question.content, **asked)
+    assert section(plain, TIMELINE) == [f"- user: {question.content}"]
+    found = await board.build(BUCKET, question.content, without_keys=("asked", "unknown"), **asked)
+    assert section(found, TIMELINE) == ["- user: The harbour lamps are green"]
+    assert question.id not in {line.id for line in found.lines}
+
+
 @requirement("S4.context.auto.board", "S4.context.auto.low")
 async def test_a_word_of_agreement_recalls_in_a_board_session_alone_and_within_its_topic(board: Whiteboard) -> None:
     for name in ("Launch", "Other"):

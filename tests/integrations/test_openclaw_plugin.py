@@ -1,13 +1,10 @@
-"""The OpenClaw plugin, run by Node against a real server: what it records, and that its outbox is durable."""
+"""The OpenClaw plugin, run by Node against a real server: its settings, tools and outbox, and how it is shipped."""
 
 import json
 import re
-import signal
-import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,185 +12,206 @@ import pytest
 
 from carrel.bridge.settings import BridgeSettings
 from tests.bridge.road import Road
+from tests.integrations.openclaw import NODE, PLUGIN, SECONDS_MAX, Host, Json, recording
 
-ROOT = Path(__file__).parents[2]
-PLUGIN = ROOT / "integrations" / "openclaw"
-HOST = Path(__file__).with_name("openclaw_host.mjs")
-SECONDS_MAX = 20.0
-# The Node that drives the browsers of other tests; it runs TypeScript as it is, and has SQLite.
-NODE = Path(str(files("playwright"))) / "driver" / "node"
-WHERE = {"agentId": "main", "sessionKey": "agent:main:discord:channel:42", "channelId": "discord"}
-Json = dict[str, Any]
-
-
-class Host:
-    """OpenClaw with the plugin, in a process of its own."""
-
-    def __init__(self, board: Road, path: Path, **config: Any) -> None:
-        given = {"baseUrl": board.url, "token": board.token, "queuePath": str(path)} | config
-        command = [str(NODE), str(HOST), str(PLUGIN / "src" / "index.ts"), json.dumps(given)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-
-    def fire(self, hook: str, event: Json | None = None, where: Json | None = None) -> Any:
-        """Call a hook and return what it returns."""
-        line = json.dumps({"hook": hook, "event": event or {}, "where": WHERE if where is None else where})
-        stdin, stdout = self.process.stdin, self.process.stdout
-        assert stdin is not None
-        assert stdout is not None
-        stdin.write(line + "\n")
-        stdin.flush()
-        return json.loads(stdout.readline())
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self._close()
-
-    def stop(self) -> None:
-        if self.process.poll() is None:
-            self.fire("gateway_stop")
-            self._close()
-
-    def _close(self) -> None:
-        for stream in (self.process.stdin, self.process.stdout):
-            assert stream is not None
-            stream.close()
-        self.process.wait(SECONDS_MAX)
-
-
-@pytest.fixture
-def host_of(board: Road, tmp_path: Path) -> Iterator[Callable[..., Host]]:
-    started: list[Host] = []
-
-    def start(**config: Any) -> Host:
-        started.append(Host(board, tmp_path / "queue.sqlite", **config))
-        return started[-1]
-
-    yield start
-    for host in started:
-        host.stop()
+SESSION = "agent:main:discord:channel:42"
+HostOf = Callable[..., Host]
 
 
 def texts(board: Road) -> list[str]:
     return [entry["content"] for entry in board.entries]
 
 
-def test_a_turn_of_a_channel_is_recorded_once(board: Road, host_of: Callable[..., Host]) -> None:
-    host = host_of()
-    received = {"content": "how many sheep?", "messageId": "m1", "threadId": 7, "sessionKey": WHERE["sessionKey"]}
-    channel = {"channelId": "discord", "conversationId": "c42"}
-    host.fire("message_received", received, channel)
-    host.fire("before_tool_call", {"toolName": "count", "params": {"of": "sheep", "apiKey": "hush"}, "toolCallId": "t"})
-    host.fire("after_tool_call", {"toolName": "count", "result": "12", "toolCallId": "t"})
-    host.fire("after_tool_call", {"toolName": "feed", "error": "no hay"})
-    sending = {"content": "Twelve.", "threadId": 7, "sessionKey": WHERE["sessionKey"]}
-    host.fire("message_sending", sending, channel | {"agentId": "main"})
-    messages = [{"role": "user", "content": "how many sheep?"}, {"role": "assistant", "content": "Twelve."}]
-    host.fire("agent_end", {"messages": messages, "success": True})
-    board.wait_for(5)
-    wanted = ["how many sheep?", "Tool call: count", "Tool result: count", "Tool error: feed: no hay", "Twelve."]
-    assert texts(board) == wanted
-    assert [entry["agentId"] for entry in board.entries] == ["user", "main", "main", "main", "main"]
-    assert {entry["source"]["sessionKey"] for entry in board.entries} == {"c42|thread:7"}
-    assert board.entries[0]["source"]["messageId"] == "m1"
-    assert "hush" not in json.dumps(board.entries)
+def write(host: Host, text: str, at: int, role: str = "user", session: str = SESSION, **more: Any) -> None:
+    message = {"role": role, "content": text, "timestamp": at, "idempotencyKey": f"k{at}"} | more
+    host.fire("before_message_write", {"message": message}, sessionKey=session, agentId="main")
 
 
-def test_a_turn_without_message_hooks_is_recorded_at_its_end(board: Road, host_of: Callable[..., Host]) -> None:
-    host = host_of()
-    context = "[CLAWBOARD_CONTEXT_BEGIN]\nx\n[CLAWBOARD_CONTEXT_END]\n\n"
+def test_a_turn_of_a_runtime_that_writes_no_transcript_is_recorded_at_its_end(board: Road, host: Host) -> None:
+    answer = [{"type": "toolCall"}, {"type": "text", "text": "Twelve."}]
     messages = [
-        {"role": "user", "content": context + "how many sheep?"},
-        {"role": "assistant", "content": [{"type": "toolCall"}, {"type": "text", "text": "Twelve."}]},
-        {"role": "toolResult", "content": "ok"},
+        {"role": "assistant", "content": "An answer of before.", "timestamp": 1},
+        {"role": "user", "content": "how many sheep?", "timestamp": 2},
+        {"role": "assistant", "content": answer, "timestamp": 3},
+        {"role": "toolResult", "content": "ok", "timestamp": 4},
     ]
-    host.fire("agent_end", {"messages": messages})
-    host.fire("agent_end", {"messages": messages}, WHERE | {"trigger": "heartbeat"})
-    host.fire("agent_end", {"messages": messages}, WHERE | {"sessionKey": "agent:main:task:7:v3"})
+    host.fire("agent_end", {"messages": messages}, sessionKey=SESSION, agentId="main")
+    host.fire("agent_end", {"messages": messages}, sessionKey="agent:main:beat", trigger="heartbeat")
     board.wait_for(2)
     assert texts(board) == ["how many sheep?", "Twelve."]
-    assert board.entries[0]["source"]["sessionKey"] == "openclaw:agent:main:discord:channel:42"
 
 
-def test_control_text_is_not_sent(board: Road, host_of: Callable[..., Host]) -> None:
+def test_control_text_and_contexts_are_not_recorded(board: Road, host: Host) -> None:
     board.ask("POST", "/api/topics", {"id": "topic-1", "name": "Launch"})
-    host = host_of()
-    for text in ("HEARTBEAT_OK", "[cron:1] back up", "[Subagent Context] You are", "NO_REPLY", " "):
-        host.fire("message_received", {"content": text})
-        host.fire("message_sending", {"content": text})
-    host.fire("message_received", {"content": "hi"}, {"sessionKey": "clawboard:topic:topic-1"})
-    host.fire("message_sending", {"content": "hi yourself"}, {"sessionKey": "clawboard:topic:topic-1"})
+    control = ("HEARTBEAT_OK", "[cron:1] back up", "[Subagent Context] You are", "NO_REPLY", " ")
+    for at, text in enumerate(control):
+        write(host, text, at)
+        write(host, text, at, "assistant")
+    write(host, "Another session says", 20, provenance={"kind": "inter_session"})
+    chat = "agent:main:clawboard:topic:topic-1"
+    write(host, "hi", 21, session=chat)
+    write(host, "[CLAWBOARD_CONTEXT_BEGIN]\nx\n[CLAWBOARD_CONTEXT_END]\n\nhi yourself", 22, "assistant", chat)
     board.wait_for(1)
+    host.stop()
     assert texts(board) == ["hi yourself"]
+    assert board.entries[0]["source"]["sessionKey"] == "clawboard:topic:topic-1"
 
 
-def test_the_context_is_fetched_once_in_a_turn(board: Road, host_of: Callable[..., Host]) -> None:
+def test_the_conversation_of_a_session_has_its_thread_and_outlives_the_gateway(board: Road, host_of: HostOf) -> None:
+    host = host_of()
+    received = {"content": "hi", "sessionKey": SESSION, "threadId": 7}
+    host.fire("message_received", received, registration=1, conversationId="c42", channelId="discord")
+    write(host, "hi", 1)
+    host.kill()
+    write(host_of(), "hi again", 2)
+    board.wait_for(2)
+    assert {entry["source"]["sessionKey"] for entry in board.entries} == {"c42|thread:7"}
+
+
+def test_what_looks_like_a_secret_in_a_tool_call_stays_at_the_gateway(board: Road, host: Host) -> None:
+    where: Json = {"sessionKey": SESSION, "agentId": "main"}
+    params = {"of": "sheep", "apiKey": "hush", "header": "Bearer abcdefghijklmnopqrstuvwxyz"}
+    host.fire("before_tool_call", {"toolName": "count", "params": params, "toolCallId": "t"}, **where)
+    host.fire("after_tool_call", {"toolName": "count", "error": "no hay", "toolCallId": "t"}, **where)
+    board.wait_for(2)
+    assert texts(board) == ["Tool call: count", "Tool error: count: no hay"]
+    assert "sheep" in board.entries[0]["raw"]
+    assert "hush" not in json.dumps(board.entries)
+    assert "abcdefgh" not in json.dumps(board.entries)
+
+
+def test_the_context_is_fetched_once_in_a_turn(board: Road, host_of: HostOf) -> None:
     for number in range(20):
-        board.ask("POST", "/api/log", {"type": "conversation", "content": f"{number} sheep are white",
-                                       "source": {"sessionKey": "openclaw:agent:main:discord:channel:42"}})  # fmt: skip
+        source = {"sessionKey": f"openclaw:{SESSION}"}
+        board.ask(
+            "POST", "/api/log", {"type": "conversation", "content": f"{number} sheep are white", "source": source}
+        )
     host = host_of(contextMaxChars=400)
-    first = host.fire("before_prompt_build", {"prompt": "how many sheep?", "messages": []})
-    assert host.fire("before_prompt_build", {"prompt": "how many sheep?", "messages": []}) == first
+    ask = {"prompt": "how many sheep?", "messages": []}
+    first = host.fire("before_prompt_build", ask, sessionKey=SESSION)
+    assert host.fire("before_prompt_build", ask, registration=3, sessionKey=SESSION) == first
     assert "19 sheep are white" in first["prependContext"]
     assert 300 < len(first["prependContext"]) <= 400
     assert first["prependContext"].startswith("[CLAWBOARD_CONTEXT_BEGIN]\n")
     (asked,) = board.contexts
     assert (asked["q"], asked["topicLimit"], asked["logLimit"]) == ("how many sheep?", "3", "6")
-    host.fire("agent_end", {"messages": []})
-    host.fire("before_prompt_build", {"prompt": "how many sheep?", "messages": []})
+    host.fire("agent_end", {"messages": []}, sessionKey=SESSION)
+    host.fire("before_prompt_build", ask, sessionKey=SESSION)
     assert len(board.contexts) == 2
     board.away()
-    host.fire("agent_end", {"messages": []})
-    assert host.fire("before_prompt_build", {"prompt": "how many sheep?", "messages": []}) is None
+    host.fire("agent_end", {"messages": []}, sessionKey=SESSION)
+    assert host.fire("before_prompt_build", ask, sessionKey=SESSION) is None
     board.back()
 
 
 @pytest.mark.parametrize("config", [{"enabled": False}, {"contextAugment": False}])
-def test_the_plugin_can_be_turned_off(board: Road, host_of: Callable[..., Host], config: Json) -> None:
-    assert host_of(**config).fire("before_prompt_build", {"prompt": "hi"}) is None
+def test_the_plugin_can_be_turned_off(board: Road, host_of: HostOf, config: Json) -> None:
+    assert host_of(**config).fire("before_prompt_build", {"prompt": "hi"}, sessionKey=SESSION) is None
     assert board.contexts == []
 
 
-def test_each_session_gets_one_topic_where_that_is_wanted(board: Road, host_of: Callable[..., Host]) -> None:
+def test_settings_come_from_the_environment_where_the_configuration_is_silent(board: Road, host_of: HostOf) -> None:
+    environment = {
+        "CLAWBOARD_LOGGER_BASE_URL": board.url,
+        "CLAWBOARD_LOGGER_CONTEXT_MODE": "cheap",
+        "CLAWBOARD_LOGGER_CONTEXT_MAX_CHARS": "900",
+        "CLAWBOARD_LOGGER_CONTEXT_LOG_LIMIT": "many",
+        "CLAWBOARD_LOGGER_IGNORE_SESSION_PREFIXES": "discord:, agent:main:probe",
+    }
+    host = host_of(environment, baseUrl=None, contextTopicLimit=1, contextMode="full")
+    for session in (SESSION, "agent:main:probe:1", "agent:main:telegram:7"):
+        host.fire("before_prompt_build", {"prompt": "hi"}, sessionKey=session)
+    (asked,) = board.contexts
+    assert asked["sessionKey"] == "openclaw:agent:main:telegram:7"
+    assert (asked["mode"], asked["topicLimit"], asked["logLimit"]) == ("full", "1", "6")
+    assert 700 < int(asked["maxChars"]) < 900
+
+
+def test_agents_use_the_board_through_the_tools_of_the_plugin(board: Road, host: Host) -> None:
+    board.ask("POST", "/api/topics", {"id": "topic-1", "name": "Farm"})
+    task = board.ask("POST", "/api/tasks", {"title": "Count hens", "topicId": "topic-1"})["task"]["id"]
+    said = {"type": "conversation", "content": "The gate is green", "topicId": "topic-1"}
+    log = board.ask("POST", "/api/log", said)["log"]["id"]
+    where = {"sessionKey": SESSION, "agentId": "shepherd"}
+    assert host.searched("gate", **where) == ["The gate is green"]
+    assert "Count hens" in host.call("clawboard_context", {"q": "hens", "mode": "full"}, **where)["block"]
+    assert host.call("clawboard_get_topic", {"id": "topic-1"}, **where)["topic"]["name"] == "Farm"
+    assert host.call("clawboard_get_log", {"id": log}, **where)["log"]["content"] == "The gate is green"
+    note = host.call("clawboard_create_note", {"relatedLogId": log, "text": "Gates are green"}, **where)["log"]
+    assert (note["type"], note["agentId"], note["topicId"]) == ("note", "shepherd", "topic-1")
+    host.call("clawboard_update_task", {"id": task, "status": "in_progress"}, **where)
+    assert host.call("clawboard_get_task", {"id": task}, **where)["task"]["status"] == "in_progress"
+
+
+def test_a_tool_that_fails_says_why_in_words(board: Road, host: Host) -> None:
+    where = {"sessionKey": SESSION, "agentId": "main"}
+    assert "no such task" in host.call("clawboard_get_task", {"id": "nope"}, **where)["error"]
+    assert host.call("clawboard_search", {}, **where) == {"error": "clawboard_search needs q."}
+    board.away()
+    missed = host.call("clawboard_get_topic", {"id": "topic-1"}, **where)
+    assert missed == {"error": "Carrel cannot be reached; go on without it, or try again later."}
+    board.back()
+
+
+def test_a_session_that_carrel_has_opened_gets_no_tools_of_the_plugin(host: Host) -> None:
+    (own, classifier) = sorted({hook["where"]["sessionKey"] for hook in recording("own_sessions")})
+    for session in (own, classifier):
+        assert host.call("clawboard_search", {"q": "x"}, sessionKey=session) == {"missing": "clawboard_search"}
+
+
+def test_each_session_gets_one_topic_where_that_is_wanted(board: Road, host_of: HostOf) -> None:
     host = host_of(autoTopicBySession=True, queue=True)
-    for name in ("a", "b", "a"):
-        host.fire("message_received", {"content": "hi"}, {"conversationId": name})
+    for at, name in enumerate(("a", "b", "a")):
+        write(host, "hi", at, session=f"agent:main:{name}")
     board.wait_for(3)
-    assert [(topic["name"], topic["tags"]) for topic in board.topics.values()] == [(n, ["openclaw"]) for n in "ab"]
+    named = [(f"openclaw:agent:main:{name}", ["openclaw"]) for name in "ab"]
+    assert [(topic["name"], topic["tags"]) for topic in board.topics.values()] == named
     assert {path for method, path in board.asked if method == "POST"} == {"/api/ingest", "/api/topics"}
 
 
 def test_what_was_recorded_survives_a_kill_and_the_absence_of_the_server(
-    board: Road, host_of: Callable[..., Host], tmp_path: Path
+    board: Road, host_of: HostOf, tmp_path: Path
 ) -> None:
     board.away()
     host = host_of()
     for number in range(20):
-        host.fire("message_received", {"content": f"line {number}"}, {"conversationId": "c"})
+        write(host, f"line {number}", number)
     host.kill()
     assert (tmp_path / "queue.sqlite").stat().st_mode & 0o077 == 0
     board.back()
     board.lose_answers(2)
-    # A dead process holds the right to send for half a minute; the next one takes it over at once here.
-    _end_lease(tmp_path / "queue.sqlite")
-    again = host_of()
-    again.fire("message_received", {"content": "line 20"}, {"conversationId": "c"})
+    write(host_of(), "line 20", 20)
     board.wait_for(21)
     assert texts(board) == [f"line {number}" for number in range(21)]
     assert board.repeated > 0
 
 
-def _end_lease(path: Path) -> None:
-    with sqlite3.connect(path) as db:
-        db.execute("UPDATE sender SET until = 0")
-    db.close()
+def test_a_process_that_only_registers_the_plugin_leaves_the_outbox_alone(host: Host, tmp_path: Path) -> None:
+    assert host.call("clawboard_search", {}, sessionKey=SESSION)
+    assert not (tmp_path / "queue.sqlite").exists()
 
 
 def test_the_manifest_names_every_setting_of_the_bridge() -> None:
     manifest = json.loads((PLUGIN / "openclaw.plugin.json").read_text())
     known = manifest["configSchema"]["properties"]
     defaults = {re.sub(r"_(\w)", lambda found: found[1].upper(), f.name): f.default for f in fields(BridgeSettings)}
-    assert known.keys() == defaults.keys()
+    assert known.keys() == defaults.keys() | {"ignoreSessionPrefixes"}
     for name in defaults.keys() - {"baseUrl", "token", "queuePath"}:
-        assert known[name]["default"] == defaults[name], name
+        # OpenClaw would put a default of the schema in place of what the environment says.
+        assert known[name]["description"] == f"default: {json.dumps(defaults[name])}"
+        assert "default" not in known[name]
+
+
+def test_the_manifest_names_every_tool_that_is_registered(host: Host) -> None:
+    manifest = json.loads((PLUGIN / "openclaw.plugin.json").read_text())
+    named = re.findall(r'name: "(clawboard_\w+)"', (PLUGIN / "src" / "tools.ts").read_text())
+    assert manifest["contracts"]["tools"] == named
+    assert len(named) == 7
+
+
+def test_the_javascript_that_is_shipped_is_what_the_sources_are_built_to(tmp_path: Path) -> None:
+    built, shipped = tmp_path / "dist", PLUGIN / "dist"
+    subprocess.run([str(NODE), str(PLUGIN / "build.mjs"), str(built)], check=True, timeout=SECONDS_MAX)
+    assert {path.name: path.read_text() for path in built.iterdir()} == {
+        path.name: path.read_text() for path in shipped.iterdir()
+    }

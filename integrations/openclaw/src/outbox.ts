@@ -8,17 +8,19 @@ import type { Entry } from "./entries.ts";
 const WAITING_MAX = 100_000;
 const REFUSED_MAX = 1_000;
 const LEASE_MS = 30_000;
+const PLACES_MAX = 10_000;
+// The gateway stands still while this is waited for.
+const BUSY_MS = 1_000;
 
 export interface Waiting {
   id: number;
-  session: string;
   entry: Entry;
 }
 
 /** A SQLite file that keeps entries, in order, until the server has taken them; processes may share it. */
 export class Outbox {
   readonly #db: DatabaseSync;
-  readonly #owner = randomUUID();
+  readonly #owner = `${process.pid}:${randomUUID()}`;
 
   constructor(path: string) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -29,35 +31,47 @@ export class Outbox {
     this.#db.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;
-      PRAGMA busy_timeout = 5000;
+      PRAGMA busy_timeout = ${BUSY_MS};
       CREATE TABLE IF NOT EXISTS waiting (
         id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, body TEXT NOT NULL);
       CREATE TABLE IF NOT EXISTS refused (id INTEGER PRIMARY KEY, body TEXT NOT NULL, reason TEXT NOT NULL);
+      CREATE TABLE IF NOT EXISTS places (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL UNIQUE, conversation TEXT NOT NULL);
       CREATE TABLE IF NOT EXISTS sender (one INTEGER PRIMARY KEY CHECK (one = 1), owner TEXT, until INTEGER);
       INSERT OR IGNORE INTO sender VALUES (1, '', 0);
     `);
   }
 
   /** Store an entry durably. */
-  add(session: string, entry: Entry): void {
+  add(entry: Entry): void {
     const row = this.#db.prepare("SELECT count(*) AS count FROM waiting").get() as { count: number };
     if (row.count >= WAITING_MAX) throw new Error(`${WAITING_MAX} entries wait to be sent to Carrel`);
-    this.#db.prepare("INSERT INTO waiting (session, body) VALUES (?, ?)").run(session, JSON.stringify(entry));
+    const body = JSON.stringify(entry);
+    this.#db.prepare("INSERT INTO waiting (session, body) VALUES (?, ?)").run(entry.source.sessionKey, body);
   }
 
-  /** Whether this process sends; another one may after half a minute without a sign of life. */
+  /** Return the conversation in which a session of OpenClaw takes place. */
+  place(session: string): string | undefined {
+    const row = this.#db.prepare("SELECT conversation FROM places WHERE session = ?").get(session);
+    return row?.conversation as string | undefined;
+  }
+
+  setPlace(session: string, conversation: string): void {
+    this.#db.prepare("REPLACE INTO places (session, conversation) VALUES (?, ?)").run(session, conversation);
+    this.#db.prepare("DELETE FROM places WHERE id <= (SELECT max(id) FROM places) - ?").run(PLACES_MAX);
+  }
+
+  /** Whether this process sends; another one may once it is dead, or after half a minute without a sign of life. */
   maySend(now: number): boolean {
-    const lease = this.#db.prepare("UPDATE sender SET owner = ?, until = ? WHERE owner = ? OR until < ?");
-    return lease.run(this.#owner, now + LEASE_MS, this.#owner, now).changes > 0;
+    const { owner } = this.#db.prepare("SELECT owner FROM sender").get() as { owner: string };
+    const over = isAlive(Number(owner.split(":")[0])) ? this.#owner : owner;
+    const lease = this.#db.prepare("UPDATE sender SET owner = ?, until = ? WHERE owner IN (?, ?) OR until < ?");
+    return lease.run(this.#owner, now + LEASE_MS, this.#owner, over, now).changes > 0;
   }
 
   oldest(limit: number): Waiting[] {
-    const rows = this.#db.prepare("SELECT id, session, body FROM waiting ORDER BY id LIMIT ?").all(limit);
-    return (rows as { id: number; session: string; body: string }[]).map(({ id, session, body }) => ({
-      id,
-      session,
-      entry: JSON.parse(body) as Entry,
-    }));
+    const rows = this.#db.prepare("SELECT id, body FROM waiting ORDER BY id LIMIT ?").all(limit);
+    return (rows as { id: number; body: string }[]).map(({ id, body }) => ({ id, entry: JSON.parse(body) as Entry }));
   }
 
   /** Remove the entries up to a number: the server has taken them. */
@@ -77,5 +91,14 @@ export class Outbox {
   close(): void {
     this.#db.prepare("UPDATE sender SET until = 0 WHERE owner = ?").run(this.#owner);
     this.#db.close();
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return pid > 0 && process.kill(pid, 0);
+  } catch (fault) {
+    // Of another user's process, it is only said that it is there.
+    return (fault as NodeJS.ErrnoException).code === "EPERM";
   }
 }

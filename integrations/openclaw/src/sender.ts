@@ -1,8 +1,8 @@
 import type { Config } from "./config.ts";
-import { clip, digest, isBoardKey, type Entry } from "./entries.ts";
-import type { Logger } from "./host.ts";
+import { clip, type Entry } from "./entries.ts";
 import type { Outbox, Waiting } from "./outbox.ts";
 import { ask, Refused } from "./server.ts";
+import { boardKey, digest } from "./sessions.ts";
 
 const BATCH_MAX = 100;
 const IDLE_MS = 1_000;
@@ -10,6 +10,10 @@ const RETRY_MS = 250;
 const RETRY_MS_MAX = 10_000;
 // An entry that is refused with these will be refused every time; with others it may be taken later.
 const NEVER = [400, 409, 413, 415, 422];
+
+export interface Logger {
+  warn(message: string): void;
+}
 
 /** Sends what waits in the outbox, in order, until the server has taken it. */
 export class Sender {
@@ -83,12 +87,12 @@ export class Sender {
 
   async #send(waiting: Waiting): Promise<void> {
     const entry: Entry = { ...waiting.entry };
-    if (this.#config.autoTopicBySession && !isBoardKey(waiting.session)) {
-      entry.topicId = await this.#topic(waiting.session);
-    }
+    const session = entry.source.sessionKey;
+    if (this.#config.autoTopicBySession && !boardKey(session)) entry.topicId = await this.#topic(session);
     try {
       const path = this.#config.queue ? "/api/ingest" : "/api/log";
-      await ask(this.#config, "POST", path, { body: entry, key: entry.idempotencyKey });
+      // Its own key makes it one entry; an import may send the same message in other words.
+      await ask(this.#config, "POST", path, { body: entry });
     } catch (fault) {
       if (!(fault instanceof Refused) || !NEVER.includes(fault.status)) throw fault;
       this.#logger?.warn(`carrel: an entry was refused (${fault.message})`);

@@ -10,12 +10,19 @@ export class Refused extends Error {
   }
 }
 
+interface Options {
+  body?: unknown;
+  key?: string;
+  timeoutMs?: number;
+  signal?: AbortSignal | undefined;
+}
+
 /** Make a request to the server; the answer is JSON. */
 export async function ask(
   config: Config,
-  method: "GET" | "POST",
+  method: "GET" | "POST" | "PATCH",
   path: string,
-  { body, key, timeoutMs = 10_000 }: { body?: unknown; key?: string; timeoutMs?: number } = {},
+  { body, key, timeoutMs = 10_000, signal }: Options = {},
 ): Promise<unknown> {
   const headers: Record<string, string> = { Accept: "application/json" };
   if (config.token) headers.Authorization = `Bearer ${config.token}`;
@@ -25,7 +32,7 @@ export async function ask(
     method,
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(timeoutMs),
+    signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
     redirect: "error",
   });
   const text = await response.text();

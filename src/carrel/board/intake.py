@@ -201,7 +201,7 @@ def _role(log: NewLog, kind: str) -> str:
 def _mark(log: NewLog, said: _Said) -> str | None:
     """What makes an entry that is sent again the same one; None where two equal ones are two or its message tells."""
     if log.idempotency_key is not None:
-        return f"key:{log.idempotency_key}"
+        return NewLog.marked(log.idempotency_key)
     source = log.source
     if source.message_id is not None or source.request_id is None:
         return None

@@ -52,6 +52,11 @@ class NewLog(Struct, frozen=True, kw_only=True):
     created_at: int | None = None
     attachment_ids: tuple[str, ...] = ()
 
+    @staticmethod
+    def marked(idempotency_key: str) -> str:
+        """Return how an entry is marked that was sent under a key."""
+        return f"key:{idempotency_key}"
+
 
 class LogChange(Struct, frozen=True, kw_only=True):
     """Changes of an entry; unset fields stay as they are, None clears a field."""

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from carrel.access import SpaceScope, effective_spaces
 from carrel.agents import agent_by_id
-from carrel.board import BoardQuery, Ranked, board_search, infer_space, routes_of
+from carrel.board import BoardQuery, NewLog, Ranked, board_search, infer_space, routes_of
 from carrel.context import store
 from carrel.context.budget import lay_out
 from carrel.context.depth import is_low_signal, recalls, shown_by
@@ -64,6 +64,8 @@ class ContextRequest(Struct, frozen=True, kw_only=True):
     auto_run_id: str | None = None
     # Entries that whoever asks is shown anyway, and which are not recalled.
     shown: frozenset[str] = frozenset()
+    # The idempotency keys of entries that hold the question itself; these are neither recalled nor in the timeline.
+    without_keys: tuple[str, ...] = ()
 
     @property
     def asked(self) -> str:
@@ -82,6 +84,8 @@ class Board(Struct, frozen=True, kw_only=True):
     reader: Access
     seen: Access
     lines: tuple[Line, ...]
+    # The entries that hold the question itself.
+    asked_in: frozenset[str]
 
 
 def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Board:
@@ -99,8 +103,17 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
     # Without a session, an agent looks from its own.
     looking = str(access.current) if name is None and access.current is not None else name
     lane, spaces = Recalls(tx, access).of(looking), scope.narrowed_for(access)
-    lines = _lines(tx, seen, spaces, here, request, settings, lane)
-    return Board(here=here, scope=scope, recall=lane.recall, reader=access, seen=seen, lines=tuple(lines))
+    asked_in = store.entries_marked(tx, access, map(NewLog.marked, request.without_keys))
+    lines = _lines(tx, seen, spaces, here, request, settings, lane, asked_in)
+    return Board(
+        here=here,
+        scope=scope,
+        recall=lane.recall,
+        reader=access,
+        seen=seen,
+        lines=tuple(lines),
+        asked_in=asked_in,
+    )
 
 
 def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:
@@ -111,13 +124,13 @@ def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:
 
 def _lines(
     tx: Tx, seen: Access, spaces: tuple[str, ...] | None, here: Here | None, request: ContextRequest,
-    settings: Settings, lane: LaneRecall,
+    settings: Settings, lane: LaneRecall, asked_in: frozenset[str],
 ) -> list[Line]:  # fmt: skip
     """The lines of layer A. In the lane of a task nothing of another task is read, unless the settings widen it."""
     limits, reach = request.limits, settings.context.task_lane
     # What is said in a lane that is not on the board is not shown in another, whatever an agent may ask for.
     is_own = seen.view is None or here is None or here.key == seen.current or lane.on_board
-    said = [] if here is None or here.is_fresh or not is_own else _said(tx, seen, here, request, lane)
+    said = [] if here is None or here.is_fresh or not is_own else _said(tx, seen, here, request, lane, asked_in)
     routes = [] if here is None else routes_of(tx, seen, here.name, CONTEXT_ROUTES_SHOWN)
     in_view = {topic.id for topic in store.topics_named(tx, seen, [route.topic_id for route in routes])}
     routes = [route for route in routes if route.topic_id in in_view]
@@ -144,7 +157,9 @@ def read_newest(tx: Tx, access: Access, request: ContextRequest, board: Board, s
     return newest_lines(tx, board.seen, board.scope.narrowed_for(board.reader), limit=request.limits.working_set)
 
 
-def _said(tx: Tx, seen: Access, here: Here, request: ContextRequest, lane: LaneRecall) -> list[Said]:
+def _said(
+    tx: Tx, seen: Access, here: Here, request: ContextRequest, lane: LaneRecall, asked_in: frozenset[str]
+) -> list[Said]:  # fmt: skip
     """What was said last in a session, newest first; after a reopening of its task, only what came after."""
     spoken = Spoken(
         key=None if here.key is None else str(here.key),
@@ -155,7 +170,8 @@ def _said(tx: Tx, seen: Access, here: Here, request: ContextRequest, lane: LaneR
         with_pending=request.with_pending,
         is_personal=lane.private_to is not None,
     )
-    return store.newest_said(tx, seen, spoken, limit=request.limits.timeline)
+    said = store.newest_said(tx, seen, spoken, limit=request.limits.timeline + len(asked_in))
+    return [one for one in said if one.id not in asked_in][: request.limits.timeline]
 
 
 def read_facts(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> list[Line]:
@@ -175,7 +191,7 @@ def recall_query(request: ContextRequest, board: Board, settings: Settings) -> B
         session_key=None if here is None else here.name,
         as_run=True,
         with_pending=request.with_pending,
-        without=request.shown,
+        without=request.shown | board.asked_in,
         quick=True,
         topics_max=shown.topics,
         tasks_max=shown.tasks,

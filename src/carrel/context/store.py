@@ -116,6 +116,16 @@ def newest_said(tx: Tx, access: Access, spoken: Spoken, *, limit: int) -> list[S
     return _SAID.rows(tx.all(sql, access, looked=CONTEXT_TIMELINE_ROWS_MAX, limit=limit, **values))
 
 
+def entries_marked(tx: Tx, access: Access, marks: Iterable[str]) -> frozenset[str]:
+    """Return the ids of the entries that were sent under these marks."""
+    names: dict[str, object] = {f"mark_{at}": mark for at, mark in enumerate(dict.fromkeys(marks))}
+    if not names:
+        return frozenset()
+    listed = ", ".join(f":{name}" for name in names)
+    sql = f"SELECT id FROM entries WHERE account_id = :account AND dedupe IN ({listed})"
+    return frozenset(row[0] for row in tx.all(sql, access, **names))
+
+
 def _looked_at(spoken: Spoken) -> tuple[str, dict[str, object]]:
     """The numbers of the newest entries of a session, whatever they are: no more than that is ever looked at."""
     names: dict[str, object] = {f"bucket_{at}": name for at, name in enumerate(spoken.buckets)}

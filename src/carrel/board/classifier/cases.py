@@ -163,6 +163,10 @@ def _spawned(tx: Tx, access: Access, bundle: Bundle, session_key: str) -> Case:
     if run_id is not None:
         return _linked(tx, access, bundle, run_id)
     place = inherited_place(tx, access, session_key)
+    asked = store.asked_before_spawn(tx, access, session_key) if place is None else None
+    if asked is not None:
+        # Another system's spawn has no place of its own: it was made for what was asked there last.
+        return _after(tx, access, bundle, asked)
     return Case(bundle=bundle, place=place, ruled=_UNALLOCATED if place is None else None)
 
 

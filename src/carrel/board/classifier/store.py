@@ -199,6 +199,19 @@ def spawning_run(tx: Tx, access: Access, key: str) -> str | None:
     return None if row is None else row[0]
 
 
+def asked_before_spawn(tx: Tx, access: Access, child_key: str) -> Placed | None:
+    """Return where the newest message of a person went before the entry that tells of a foreign session's spawning."""
+    sql = (
+        "SELECT e.topic_id, e.task_id, e.classification FROM spawn_links l "
+        "JOIN entries s ON s.account_id = :account AND s.id = l.entry_id "
+        "JOIN entries e ON e.account_id = :account AND e.bucket = s.bucket AND e.seq < s.seq "
+        "WHERE l.account_id = :account AND l.child_key = :child_key AND e.type = 'conversation' AND e.role = 'user' "
+        "ORDER BY e.seq DESC LIMIT 1"
+    )
+    row = tx.one(sql, access, child_key=child_key)
+    return None if row is None else Placed(*row)
+
+
 def count_attempt(tx: Tx, access: Access, entry_ids: Iterable[str]) -> None:
     """Note that entries were tried to be sorted, without telling anybody."""
     names: dict[str, object] = {f"id_{at}": entry_id for at, entry_id in enumerate(entry_ids)}

@@ -28,6 +28,8 @@ class Said(NamedTuple):
     at: int | None
     agent: str | None
     text: str
+    # What makes a message the same one on every way it comes in; by default its session and its id there.
+    identity: str | None = None
 
     def entry(self, skipped: Skipped) -> Entry | None:
         """Return the message as an entry; None, counted, when nobody said it. The agent is None for a person."""
@@ -39,7 +41,7 @@ class Said(NamedTuple):
             return None
         # A session of another program is no lane of ours, even if the keys look alike.
         session = fitted_key(f"{self.channel}:{self.session}")
-        name = fitted_key(f"{session}:{self.message_id}", IDEMPOTENCY_KEY_CHARS_MAX)
+        name = self.identity or fitted_key(f"{session}:{self.message_id}", IDEMPOTENCY_KEY_CHARS_MAX)
         said = {"type": "conversation", "content": clip(self.text, MESSAGE_CHARS_MAX), "agentId": self.agent or "user"}
         source = {"channel": self.channel, "sessionKey": session, "messageId": fitted_key(self.message_id)}
         when = {} if self.at is None else {"createdAt": iso(self.at)}

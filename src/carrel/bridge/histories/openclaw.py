@@ -7,6 +7,7 @@ import importlib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,9 @@ def _said(agent: str, key: str, session_id: str, event: Event, skipped: Skipped)
     if message.get("role") not in ("user", "assistant") or not text:
         skipped["tools"] += 1
         return None
+    if unsaid := _unsaid(key, message):
+        skipped[unsaid] += 1
+        return None
     said = Said(
         channel=CHANNEL,
         session=key,
@@ -49,8 +53,29 @@ def _said(agent: str, key: str, session_id: str, event: Event, skipped: Skipped)
         at=moment(event.get("timestamp")) or moment(message.get("timestamp")) or moment(event.get("created_at")),
         agent=agent if message["role"] == "assistant" else None,
         text=text,
+        identity=_identity(key, message),
     )
     return said.entry(skipped)
+
+
+def _unsaid(key: str, message: Event) -> str | None:
+    """Why nobody said a message that has words; the plugin for OpenClaw leaves out the same."""
+    if message.get("stopReason") == "error":
+        return "answers that broke off"
+    if message["role"] == "user" and ":clawboard:" in f":{key}":
+        return "messages that the board has recorded itself"
+    origin = message.get("provenance")
+    is_relayed = isinstance(origin, dict) and origin.get("kind", "external_user") != "external_user"
+    return "messages of other sessions" if message["role"] == "user" and is_relayed else None
+
+
+def _identity(key: str, message: Event) -> str | None:
+    """What the plugin for OpenClaw calls the message, so that it is not imported again once the plugin has sent it."""
+    timestamp = message.get("timestamp")
+    if not isinstance(timestamp, int):
+        return None
+    named = "\n".join((key, str(message["role"]), str(timestamp)))
+    return f"openclaw:{sha256(named.encode()).hexdigest()}"
 
 
 def _active_branch(events: list[Event]) -> list[Event]:

@@ -14,6 +14,7 @@ from carrel.kernel.limits import (
     CONTEXT_QUERY_CHARS_MAX,
     CONTEXT_TEXT_CHARS_DEFAULT,
     CONTEXT_TEXT_CHARS_MAX,
+    IDEMPOTENCY_KEY_CHARS_MAX,
 )
 from carrel.memory import Reader
 from carrel.storage import Tx
@@ -22,6 +23,9 @@ from carrel.surfaces.api.endpoint import Call, In, endpoint
 from carrel.surfaces.api.fields import AnySession
 from carrel.surfaces.api.scope import SpaceNames, names_in
 from carrel.tools import context_reader
+
+# Idempotency keys with commas between them.
+EntryKeys = Annotated[str, Meta(max_length=(IDEMPOTENCY_KEY_CHARS_MAX + 1) * CONTEXT_LINES_MAX)]
 
 
 class ContextQuery(In, frozen=True, kw_only=True):
@@ -39,6 +43,8 @@ class ContextQuery(In, frozen=True, kw_only=True):
     topic_limit: int | None = None
     task_limit: int | None = None
     log_limit: int | None = None
+    # Of entries that the caller has sent for this very question.
+    without_keys: EntryKeys | None = None
 
 
 @endpoint("GET", "/api/context", answers={200: ContextShape}, query=ContextQuery)
@@ -62,6 +68,7 @@ async def show_context(call: Call[None, ContextQuery]) -> ContextShape:
         allowed_space_ids=names_in("allowedSpaceIds", query.allowed_space_ids) or None,
         with_pending=query.include_pending,
         reader=reader,
+        without_keys=names_in("withoutKeys", query.without_keys, CONTEXT_LINES_MAX),
     )
     found = await call.house.contexts.build(call.access, request)
     return context_shape(found, session_key=query.session_key, question=question)
