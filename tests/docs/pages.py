@@ -30,16 +30,16 @@ def pages() -> list[Path]:
     return [*top, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def pieces_of(page: Path) -> list[Piece]:
-    """Return the blocks of a page that are run, in order."""
+def pieces_of(page: Path, word: str = "run") -> list[Piece]:
+    """Return the blocks of a page that are run, in order; another word marks those that need more than a server."""
     text = page.read_text(encoding="utf-8")
     found: list[Piece] = []
     for block in _FENCE.finditer(text):
         head = block["head"].split()
-        if head == ["text", "output"]:
+        if head == ["text", "output"] and found:
             last = found.pop()
             found.append(Piece(last.page, last.line, last.language, last.code, block["body"]))
-        elif head[1:] == ["run"]:
+        elif head[1:] == [word]:
             line = text.count("\n", 0, block.start()) + 1
             found.append(Piece(str(page.relative_to(ROOT)), line, head[0], block["body"], None))
     return found

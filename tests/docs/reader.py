@@ -31,17 +31,18 @@ class Typed(NamedTuple):
 class Terminal:
     """A terminal in a folder: variables that one block exports are there in the next one."""
 
-    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str], seconds: float = PIECE_SECONDS) -> None:
+        self._seconds = seconds
         self._folder = folder
         self._failed, self._exported = folder / ".failed", folder / ".exported"
-        self._environment = environment | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        self._environment = environment | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"}
 
     def type(self, language: str, code: str) -> Typed:
         """Run one block to its end or its first failure."""
         self._failed.write_text("")
         command = [sys.executable, "-c", code] if language == "python" else [*_SHELL, self._noticing(code)]
         done = subprocess.run(
-            command, cwd=self._folder, env=self._environment, capture_output=True, text=True, timeout=PIECE_SECONDS,
+            command, cwd=self._folder, env=self._environment, capture_output=True, text=True, timeout=self._seconds,
             check=False,
         )  # fmt: skip
         failed = self._failed.read_text().splitlines()

@@ -82,6 +82,13 @@ def test_the_manual_shows_how_to_trace_a_key_with_commands_that_are_run() -> Non
         assert command in run, command
 
 
+def test_every_command_of_the_page_about_openclaw_is_typed_by_the_walk_on_a_real_one() -> None:
+    page = ROOT / "docs" / "guides" / "openclaw.md"
+    shown = re.findall(r"^```sh.*$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert shown == ["```sh openclaw"] * len(pieces_of(page, "openclaw"))
+    assert len(shown) > 5
+
+
 def test_the_manual_shows_things_that_are_run() -> None:
     assert sum(len(pieces_of(page)) for page in pages()) >= 10
 

@@ -57,3 +57,19 @@ def test_an_installed_wheel_serves_the_dashboard_and_answers(installed: Path, tm
         assert server.stop() == 0
     finally:
         server.close()
+
+
+@pytest.mark.timeout(2 * INSTALL_SECONDS)
+def test_an_installed_wheel_brings_the_plugin_for_openclaw(installed: Path, tmp_path: Path) -> None:
+    program = "from carrel.main.openclaw_config import plugin_folder; print(plugin_folder())"
+    done = subprocess.run(
+        [installed / "python", "-c", program], cwd=tmp_path, env=clean_environment(tmp_path), capture_output=True,
+        text=True, timeout=INSTALL_SECONDS, check=True,
+    )  # fmt: skip
+    folder = Path(done.stdout.strip())
+    assert folder.is_relative_to(installed.parent)
+    assert _files_of(ROOT / "integrations" / "openclaw") - _files_of(folder) == set()
+
+
+def _files_of(folder: Path) -> set[Path]:
+    return {file.relative_to(folder) for file in folder.rglob("*") if file.is_file()}

@@ -75,6 +75,7 @@ STORE_SIGNATURES = {
 
 # Files outside the stores and the storage room that hold SQL.
 SQL_FILES: dict[str, str] = {
+    "src/carrel/bridge/openclaw_queue.py": "it looks into a file of another program, which has no accounts",
     "src/carrel/bridge/outbox.py": "it runs in other programs and has a file of its own, without accounts",
     "src/carrel/bridge/histories/openclaw.py": "it reads the database of another program",
 }
@@ -87,6 +88,7 @@ FIXTURES = "the conformance suite asks for tools of its own, which no product ha
 # Files and folders of the suite that wait by the clock or read it.
 BY_THE_CLOCK: dict[str, str] = {
     "tests/chaos/": KILLS,
+    "tests/openclaw/": KILLS,
     "tests/spawns/": KILLS,
     "tests/stress/": KILLS,
     "tests/postgres.py": "PostgreSQL tells nobody when it is ready",

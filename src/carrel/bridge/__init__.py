@@ -14,6 +14,7 @@ from carrel.bridge.histories.openclaw import read_openclaw
 from carrel.bridge.live import Live
 from carrel.bridge.local import Place, configured_url, find_server, is_local, owner_token, running_url
 from carrel.bridge.mcp import McpRelay
+from carrel.bridge.openclaw_queue import read_openclaw_queue
 from carrel.bridge.recorder import Bridge
 from carrel.bridge.stream import StreamEvent
 
@@ -21,5 +22,5 @@ __all__ = [
     "A2aClient", "Artifact", "AsyncClient", "Bridge", "BridgeFault", "Client", "Event", "EventsMissed", "Fault",
     "History", "Live", "McpRelay", "NotReachable", "Piece", "Place", "Refused", "Run", "Session", "StreamEvent",
     "TimedOut", "configured_url", "find_server", "is_local", "is_session", "owner_token", "read_claude", "read_jsonl",
-    "read_openclaw", "running_url", "segment",
+    "read_openclaw", "read_openclaw_queue", "running_url", "segment",
 ]  # fmt: skip

@@ -19,11 +19,13 @@ class Terminal(io.StringIO):
 
 
 Carrel = Callable[..., Ended]
+# What moves OpenClaw's configuration.
+OPENCLAW = ("OPENCLAW_HOME", "OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH", "OPENCLAW_PROFILE")
 
 
 @pytest.fixture(autouse=True)
 def clean_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("CARREL_URL", "CARREL_TOKEN", "NO_COLOR"):
+    for name in ("CARREL_URL", "CARREL_TOKEN", "NO_COLOR", *OPENCLAW):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "100")

@@ -51,6 +51,12 @@ def test_faults_are_reported_as_protocol_errors(tmp_path: Path, carrel: Carrel) 
         assert json.loads(carrel("mcp", "--url", "http://127.0.0.1:9", stdin=line).out)["error"]["code"] == code
 
 
+def test_settings_that_cannot_be_read_are_reported_and_not_waited_for(carrel: Carrel, clean_machine: Path) -> None:
+    (clean_machine / "carrel.toml").write_text("nonsense = 1\n")
+    error = json.loads(carrel("mcp", stdin=PING).out)["error"]
+    assert (error["code"], "nonsense" in error["message"]) == (-32000, True)
+
+
 def test_a_token_that_is_not_known_is_reported_in_the_servers_own_words(tmp_path: Path, carrel: Carrel) -> None:
     with servers_in(tmp_path) as start:
         server = start()
@@ -138,6 +144,18 @@ def test_a_toml_file_that_no_table_can_be_added_to_is_left_alone(
     assert "by hand" in refused.err
 
 
+def test_comments_in_a_configuration_of_openclaw_stay(
+    carrel: Carrel, clean_machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = clean_machine / "claw.json5"
+    path.write_text("{\n  gateway: { port: 1 }, // the door\n}\n")
+    monkeypatch.setenv("OPENCLAW_CONFIG_PATH", str(path))
+    assert carrel("mcp", "config", "openclaw", "--write").code == 0
+    written = path.read_text()
+    assert written.startswith("{\n  gateway: { port: 1 }, // the door\n  mcp: {\n")
+    assert 'command: "carrel"' in written
+
+
 def test_without_write_the_entry_is_printed_and_nothing_is_touched(carrel: Carrel, clean_machine: Path) -> None:
     shown = carrel("mcp", "config", "claude", "--url", "http://server:8787", "--token", "crl_owner_a_secret")
     assert json.loads(shown.out) == {
@@ -150,9 +168,9 @@ def test_without_write_the_entry_is_printed_and_nothing_is_touched(carrel: Carre
 
 def test_what_cannot_be_understood_is_left_alone(carrel: Carrel, clean_machine: Path) -> None:
     path = clean_machine / ".mcp.json"
-    path.write_text("{ // a comment\n}")
+    path.write_text("{ // a comment\n")
     refused = carrel("mcp", "config", "claude", "--write")
     assert refused.code == 1
-    assert path.read_text() == "{ // a comment\n}"
+    assert path.read_text() == "{ // a comment\n"
     assert carrel("mcp", "config").code == 2
     assert carrel("mcp", "config", "emacs").code == 2

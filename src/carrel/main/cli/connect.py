@@ -1,6 +1,5 @@
 """`connect`: find out what a model server speaks, write it into the settings, and let it answer once."""
 
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, local_setti
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import show_result, wait_for
 from carrel.main.cli.words import nearest
+from carrel.main.replace_file import replace_file
 
 if TYPE_CHECKING:
     from carrel.gateway import Probe
@@ -45,7 +45,7 @@ def connect_model(args: Namespace, screen: Screen) -> int:
     path = local_settings_file(args).path
     with suppress(SettingsFault):
         # Wrong settings stop nobody here: what is written now may be what they lack.
-        _running_server(args, path)
+        running_server(args, path)
     _write(path, fields, args, screen)
     return _try(args, path, screen)
 
@@ -129,7 +129,7 @@ def _model(args: Namespace, found: "Probe", screen: Screen) -> str:
     return named
 
 
-def _running_server(args: Namespace, path: Path) -> Client | None:
+def running_server(args: Namespace, path: Path) -> Client | None:
     """Return the server that is running here, None without one; fail if it reads another settings file."""
     from carrel.main.settings_file import is_same
 
@@ -167,21 +167,14 @@ def _write(path: Path, fields: dict[str, str], args: Namespace, screen: Screen) 
         return
     if sys.stdin.isatty() and not args.yes and _ask(f"Write {path}? [Y/n]", screen).lower() not in ("", "y", "yes"):
         raise Failure(Exit.FAILED, "Nothing was changed.")
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Beside it first: a full disk must not leave half a file.
-    draft = path.with_name(f"{path.name}.new")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(after)
-    if path.exists():
-        draft.chmod(path.stat().st_mode & 0o777)
-    draft.replace(path)
+    replace_file(path, after)
     screen.note(f"Wrote {path.absolute()}.")
 
 
 def _try(args: Namespace, path: Path, screen: Screen) -> int:
     """Let the running server take the change up, or start one for a moment, and make one turn."""
     settings = local_settings(args).settings
-    client = _running_server(args, path)
+    client = running_server(args, path)
     if client is not None:
         client.post("/api/settings/reload")
         return _hello(client, screen)

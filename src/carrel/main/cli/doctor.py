@@ -6,13 +6,15 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from carrel.bridge import BridgeFault, Client, NotReachable, Refused, Run, running_url
 from carrel.kernel import Code, Refusal
 from carrel.main.cli.command import Command, Exit, Failure
 from carrel.main.cli.connect import probe_server
 from carrel.main.cli.discovery import connect, local_settings, uses_owner_token
+from carrel.main.cli.findings import Finding, report
+from carrel.main.cli.openclaw_check import openclaw_at_a_glance
 from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.run_results import question_of, why_ended
 from carrel.main.cli.wording import age
@@ -103,33 +105,9 @@ def _show_runs(title: str, runs: Iterable[Run], words: Callable[[Run], str], scr
     screen.table(("RUN", "SESSION", "AGE", "DETAILS"), rows)
 
 
-class Finding(NamedTuple):
-    """One check: its state, what was found, and how to fix it."""
-
-    state: Literal["ok", "warn", "fail"]
-    what: str
-    found: str
-    advice: str = ""
-
-
 def doctor(args: Namespace, screen: Screen) -> int:
-    """Check the machine, the settings, the store and the server; exit with 1 if anything must be fixed."""
-    findings: list[Finding] = []
-    for finding in _findings(args):
-        findings.append(finding)
-        if not screen.as_json:
-            _show(finding, screen)
-    if screen.as_json:
-        screen.json({"findings": [finding._asdict() for finding in findings]})
-    return Exit.FAILED if any(finding.state == "fail" for finding in findings) else Exit.OK
-
-
-def _show(finding: Finding, screen: Screen) -> None:
-    screen.out.write(screen.state(finding.state.ljust(4)) + "  ")
-    screen.line(f"{finding.what}: {finding.found}")
-    if finding.advice:
-        screen.line(f"      → {finding.advice}")
-    screen.out.flush()
+    """Check the machine, the settings, the store, the server and OpenClaw; exit with 1 if anything must be fixed."""
+    return report(_findings(args), screen)
 
 
 def _findings(args: Namespace) -> Iterator[Finding]:
@@ -151,6 +129,8 @@ def _findings(args: Namespace) -> Iterator[Finding]:
         if gateway.kind in ("openclaw", "responses", "chat", "anthropic"):
             yield _check_model(name, gateway)
     yield from _check_server(args, loaded)
+    if (finding := openclaw_at_a_glance()) is not None:
+        yield finding
 
 
 def _check_settings_file(loaded: "Loaded") -> Iterator[Finding]:

@@ -10,10 +10,14 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from carrel.bridge import McpRelay
+from carrel.bridge import BridgeFault, Client, McpRelay
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
+from carrel.main.json5 import Json5Fault, read
+from carrel.main.json5_edit import EMPTY, with_value
+from carrel.main.openclaw_config import config_path
+from carrel.main.replace_file import replace_file
 
 NAME = "carrel"
 Item = dict[str, Any]
@@ -31,6 +35,8 @@ class McpClient(NamedTuple):
     @property
     def path(self) -> Path:
         """The full path of the file."""
+        if self.name == "openclaw":
+            return config_path(os.environ)
         return (Path.cwd() if self.in_project else Path.home()).joinpath(*self.file)
 
 
@@ -48,7 +54,7 @@ CLIENTS = {
 def show_entry(client: McpClient, words: list[str], screen: Screen) -> int:
     """Print the entry for the client's file."""
     screen.note(f"# {client.path}")
-    screen.out.write(_alone(client, _entry(words)))
+    screen.out.write(_alone(client, mcp_entry(words)))
     return Exit.OK
 
 
@@ -59,21 +65,22 @@ def write_entry(client: McpClient, words: list[str], screen: Screen) -> int:
     path = client.path
     try:
         before = path.read_text(encoding="utf-8") if path.exists() else ""
-        after = _merged(client, before, _entry(words))
+        after = _merged(client, before, mcp_entry(words))
         if after == before:
             screen.note(f"{path} already has this entry.")
             return Exit.OK
         changes = difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="")
         for line in changes:
             screen.line(line)
-        _replace(path, after)
+        replace_file(path, after)
     except (OSError, UnicodeError) as fault:
         raise Failure(Exit.FAILED, f"{path} cannot be changed ({fault}).") from fault
     screen.note(f"Wrote {path}. Restart {client.name}.")
     return Exit.OK
 
 
-def _entry(words: list[str]) -> Item:
+def mcp_entry(words: list[str]) -> Item:
+    """Return how a client starts our server."""
     # The full path, because desktop programs often lack the shell's PATH.
     started = Path(sys.argv[0])
     command = str(started.resolve()) if started.name == NAME and started.exists() else NAME
@@ -81,28 +88,34 @@ def _entry(words: list[str]) -> Item:
 
 
 def _alone(client: McpClient, entry: Item) -> str:
-    return _toml(client, entry) if client.is_toml else _json(_nested(client, {}, entry))
+    return _toml(client, entry) if client.is_toml else with_value(EMPTY, (*client.names, NAME), entry)
 
 
 def _merged(client: McpClient, before: str, entry: Item) -> str:
     import tomllib
 
     try:
-        known: Item = (tomllib.loads if client.is_toml else json.loads)(before) if before.strip() else {}
+        known: Any = tomllib.loads(before) if client.is_toml else read(before or EMPTY).value
     except ValueError as fault:
         raise _by_hand(client, entry, f"cannot be parsed ({fault})") from fault
-    present: Any = known
-    where = "the top level"
+    present = known
     for name in (*client.names, NAME):
-        if not isinstance(present, dict):
-            raise _by_hand(client, entry, f"has an unexpected structure at {where}")
-        present, where = present.get(name, {}), name
+        present = present.get(name, {}) if isinstance(present, dict) else {}
     if present == entry:
         return before
     if not client.is_toml:
-        return _json(_nested(client, known, entry))
+        try:
+            return with_value(before or EMPTY, (*client.names, NAME), entry)
+        except Json5Fault as fault:
+            raise _by_hand(client, entry, f"has an unexpected structure ({fault})") from fault
     if present:
         raise _by_hand(client, entry, "already has a different entry with that name")
+    return _with_table(client, before, entry)
+
+
+def _with_table(client: McpClient, before: str, entry: Item) -> str:
+    import tomllib
+
     after = (before.rstrip("\n") + "\n\n" if before.strip() else "") + _toml(client, entry)
     try:
         tomllib.loads(after)
@@ -110,18 +123,6 @@ def _merged(client: McpClient, before: str, entry: Item) -> str:
         # An inline table cannot be extended from outside it.
         raise _by_hand(client, entry, f"has {client.names[-1]} as an inline table") from fault
     return after
-
-
-def _nested(client: McpClient, known: Item, entry: Item) -> Item:
-    inner = known
-    for name in client.names:
-        inner = inner.setdefault(name, {})
-    inner[NAME] = entry
-    return known
-
-
-def _json(whole: Item) -> str:
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
 
 
 def _toml(client: McpClient, entry: Item) -> str:
@@ -132,20 +133,6 @@ def _toml(client: McpClient, entry: Item) -> str:
 
 def _by_hand(client: McpClient, entry: Item, why: str) -> Failure:
     return Failure(Exit.FAILED, f"{client.path} {why}; add this by hand:\n{_alone(client, entry)}")
-
-
-def _replace(path: Path, text: str) -> None:
-    """Replace a file atomically and keep its permissions."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # If it is a symbolic link, replace the file it points to.
-    target = path.resolve()
-    fresh = target.with_name(f"{target.name}.new")
-    # Readable by the owner only from the start: such files may hold other programs' secrets.
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-    if target.exists():
-        fresh.chmod(target.stat().st_mode & 0o777)
-    fresh.replace(target)
 
 
 AT_ONCE_MAX = 32
@@ -161,8 +148,16 @@ def mcp(args: Namespace, screen: Screen) -> int:
         if isinstance(stream, io.TextIOWrapper):
             # The protocol is UTF-8, whatever the locale.
             stream.reconfigure(encoding="utf-8", errors="replace")
-    _Pipes(McpRelay(lambda: connect(args), args.session), sys.stdin, screen.out).relay_all()
+    _Pipes(McpRelay(lambda: _connected(args), args.session), sys.stdin, screen.out).relay_all()
     return Exit.OK
+
+
+def _connected(args: Namespace) -> Client:
+    """Return a client for the server; a client over MCP is told what is wrong with the settings, and does not wait."""
+    try:
+        return connect(args)
+    except Failure as failure:
+        raise BridgeFault(str(failure)) from failure
 
 
 def _config(args: Namespace, screen: Screen) -> int:

@@ -26,6 +26,7 @@ from carrel.main.cli import (
     memory,
     modes,
     notifications,
+    openclaw,
     receipts,
     runs,
     search,
@@ -45,7 +46,7 @@ from carrel.main.login_page import RENEW
 # In the order of the help.
 _MODULES = (
     serve, connect, doctor, chat, tasks, search, sessions, runs, receipts, events, board, goals, memory, modes,
-    notifications, accounts, a2a, mcp, imports, maintenance,
+    notifications, accounts, a2a, mcp, openclaw, imports, maintenance,
 )  # fmt: skip
 COMMANDS: tuple[Command | Request, ...] = tuple(command for module in _MODULES for command in module.COMMANDS)
 GROUPS = {
@@ -65,6 +66,7 @@ GROUPS = {
     "users": "list and manage the people of the account",
     "token": "create, list and revoke tokens",
     "a2a": "talk to any A2A agent",
+    "openclaw": "connect an OpenClaw with this server, and check the pair",
     "import": "import what was said in other programs",
 }
 

@@ -1,0 +1,303 @@
+"""`openclaw`: connect an OpenClaw with this server, check the pair, and disconnect them again."""
+
+import argparse
+import os
+import re
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from carrel.bridge import BridgeFault, Client, Refused, is_local
+from carrel.kernel import elapsed_seconds
+from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.connect import running_server
+from carrel.main.cli.discovery import connect, local_settings, local_settings_file
+from carrel.main.cli.findings import report
+from carrel.main.cli.mcp import mcp_entry
+from carrel.main.cli.openclaw_check import START, check_openclaw
+from carrel.main.cli.output import Screen
+from carrel.main.json5 import Json5Fault
+from carrel.main.openclaw_config import (
+    BASE_URL,
+    TOKEN,
+    ConfigFault,
+    Settings,
+    Wanted,
+    at,
+    config_path,
+    gateway_secret,
+    gateway_url,
+    is_immutable,
+    plugin_folder,
+    read_config,
+    with_carrel,
+    without_carrel,
+)
+from carrel.main.replace_file import replace_file
+
+if TYPE_CHECKING:
+    from carrel.kernel.settings import GatewaySettings
+
+USER = {"name": "OpenClaw", "slug": "openclaw"}
+TOKEN_NAME = "OpenClaw plugin"  # noqa: S105  (what the list of tokens calls it)
+NEW_TOKEN = "<a new token>"  # noqa: S105  (shown until there is one)
+KIND = "openclaw"
+KEY_FILE = "openclaw_gateway_token"
+BACKUP_SUFFIX = ".before-carrel"
+LOOK_SECONDS = 1.0
+# What stands in quotes after such a name; not what is said in place of a token that is still to be made.
+_SECRET = re.compile(r"((?:token|password|secret|api_?key)[\"']?\s*:\s*[\"'])[^\"'<]*([\"'])", re.IGNORECASE)
+
+
+class Change(NamedTuple):
+    """A file, what is in it, and what shall be."""
+
+    path: Path
+    before: str
+    after: str
+    # Whether the file is nothing but a secret.
+    is_secret: bool = False
+
+    @property
+    def diff(self) -> list[str]:
+        """The difference, as a person reads it; secrets are not shown."""
+        from difflib import unified_diff
+
+        if self.is_secret:
+            return [f"+++ {self.path}", "+(the gateway's token)"]
+        sides = (_masked(self.before).splitlines(), _masked(self.after).splitlines())
+        return list(unified_diff(*sides, str(self.path), str(self.path), lineterm=""))
+
+
+def _masked(text: str) -> str:
+    """Return a configuration without the secrets in it, whoever they belong to."""
+    return _SECRET.sub(r"\1…\2", text)
+
+
+@contextmanager
+def _told_as_failures() -> Iterator[None]:
+    try:
+        yield
+    except (ConfigFault, Json5Fault) as fault:
+        raise Failure(Exit.FAILED, f"{fault}") from fault
+    except OSError as fault:
+        raise Failure(Exit.FAILED, f"{fault.filename} cannot be changed ({fault.strerror}).") from fault
+
+
+def setup(args: Namespace, screen: Screen) -> int:
+    """Show what changes in OpenClaw's configuration, and write it once a person agrees."""
+    path = config_path(os.environ, args.home)
+    with _told_as_failures(), connect(args) as client:
+        text, settings = read_config(path)
+        token = _working_token(client, settings)
+        ours = Change(path, text, with_carrel(text, _wanted(args, client, token or NEW_TOKEN)))
+        backend = _only_changed(_backend(args, settings)) if args.backend else []
+        changes = [*_only_changed([ours]), *backend]
+        if not changes or not _agreed(args, changes, screen):
+            return _ended(changes, screen)
+        if ours in changes:
+            _refuse_if_kept_elsewhere(path)
+            final = with_carrel(text, _wanted(args, client, token or _new_token(client)))
+            _write_with_backup(ours._replace(after=final), screen)
+        if backend:
+            _write_backend(args, backend, screen)
+        screen.note(_takes_effect(settings))
+    screen.note("See that it works with `carrel openclaw check`; `carrel openclaw remove` takes it back.")
+    return screen.json(_shown(changes, written=True)) if screen.as_json else Exit.OK
+
+
+def check(args: Namespace, screen: Screen) -> int:
+    """Say of everything that the pair needs whether it is there; exit with 1 if something is missing."""
+    deadline = elapsed_seconds() + args.wait
+    with screen.waiting("looking until nothing is missing…"):
+        while elapsed_seconds() < deadline:
+            if all(finding.state == "ok" for finding in check_openclaw(args)):
+                break
+            time.sleep(LOOK_SECONDS)
+    return report(check_openclaw(args), screen)
+
+
+def remove(args: Namespace, screen: Screen) -> int:
+    """Take the plugin and our MCP server out of OpenClaw's configuration, and revoke the plugin's token."""
+    path = config_path(os.environ, args.home)
+    with _told_as_failures():
+        text, settings = read_config(path)
+        changes = _only_changed([Change(path, text, without_carrel(text))])
+        if not changes or not _agreed(args, changes, screen):
+            return _ended(changes, screen)
+        _refuse_if_kept_elsewhere(path)
+        _write_with_backup(changes[0], screen)
+        _revoke(args, settings, screen)
+        screen.note(_takes_effect(settings))
+    return screen.json(_shown(changes, written=True)) if screen.as_json else Exit.OK
+
+
+def _only_changed(changes: list[Change]) -> list[Change]:
+    return [change for change in changes if change.before != change.after]
+
+
+def _wanted(args: Namespace, client: Client, token: str) -> Wanted:
+    words = ["mcp"]
+    for name, value in (("--url", args.url), ("--data-dir", args.data_dir)):
+        words += [name, str(value)] if value else []
+    words += ["--config", str(args.config.resolve())] if args.config else []
+    return Wanted(folder=plugin_folder(), base_url=client.url, token=token, mcp_entry=mcp_entry(words))
+
+
+def _working_token(client: Client, settings: Settings) -> str:
+    """Return the token that the plugin has, if the server takes it; empty if it needs one."""
+    token = at(settings, TOKEN)
+    if not isinstance(token, str) or not token or at(settings, BASE_URL) != client.url:
+        return ""
+    with suppress(Refused, ValueError), Client(client.url, token) as as_plugin:
+        if as_plugin.get("/api/auth/me")["actor"]["kind"] == "user":
+            return token
+    return ""
+
+
+def _new_token(client: Client) -> str:
+    """Create a token of a user that stands for OpenClaw: an agent's may only add notes, an owner's may everything."""
+    users = client.get("/api/users")["users"]
+    known = next((user for user in users if user["slug"] == USER["slug"]), None)
+    user = known or client.post("/api/users", USER)["user"]
+    body = {"kind": "user", "userId": user["id"], "name": TOKEN_NAME}
+    return str(client.post("/api/tokens", body)["secret"])
+
+
+def _agreed(args: Namespace, changes: list[Change], screen: Screen) -> bool:
+    """Show the changes and ask; without anybody to ask, only --yes is a yes."""
+    if not screen.as_json:
+        for line in (line for change in changes for line in change.diff):
+            screen.line(line)
+    if args.dry_run or args.yes:
+        return not args.dry_run
+    if not sys.stdin.isatty():
+        raise Failure(Exit.USAGE, "Nothing was changed; pass --yes to write this, or --dry-run to only see it.")
+    if not screen.agrees("Write this?"):
+        raise Failure(Exit.FAILED, "Nothing was changed.")
+    return True
+
+
+def _ended(changes: list[Change], screen: Screen) -> int:
+    if screen.as_json:
+        return screen.json(_shown(changes, written=False))
+    screen.note("Nothing was written." if changes else "Nothing to do: everything is as it should be.")
+    return Exit.OK
+
+
+def _shown(changes: list[Change], *, written: bool) -> dict[str, Any]:
+    listed = [{"file": str(change.path), "diff": "\n".join(change.diff)} for change in changes]
+    return {"written": written, "changes": listed}
+
+
+def _refuse_if_kept_elsewhere(path: Path) -> None:
+    if is_immutable(os.environ):
+        raise ConfigFault(
+            f"OpenClaw is told that {path} is managed elsewhere (OPENCLAW_CONFIG_READONLY); change it there."
+        )
+    if path.exists() and not path.stat().st_mode & 0o222:
+        raise ConfigFault(f"{path} is read-only. Run `chmod u+w {path}` if you want it changed, and try again.")
+
+
+def _write_with_backup(change: Change, screen: Screen) -> None:
+    # A token is in it from now on, so it is for nobody but its owner, as OpenClaw itself keeps it.
+    backup = change.path.with_name(change.path.name + BACKUP_SUFFIX)
+    replace_file(backup, change.before, mode=0o600)
+    replace_file(change.path, change.after, mode=0o600)
+    screen.note(f"Wrote {change.path}; what it was before is in {backup.name} beside it.")
+
+
+def _takes_effect(settings: Settings) -> str:
+    """Say whether the gateway has to be restarted: it watches its configuration, unless it is told not to."""
+    url = gateway_url(settings, os.environ)
+    try:
+        with Client(url, timeout_seconds=5.0) as client:
+            client.get("/health")
+    except BridgeFault:
+        return f"No gateway is running at {url}. {START}"
+    if at(settings, ("gateway", "reload", "mode")) == "off":
+        return (
+            "The running gateway does not reload its configuration (gateway.reload.mode): `openclaw gateway restart`."
+        )
+    return f"The gateway at {url} takes this up by itself within seconds; it needs no restart."
+
+
+def _backend(args: Namespace, settings: Settings) -> list[Change]:
+    """Return the changes that make OpenClaw's gateway one of Carrel's: its token in a file, and the settings."""
+    from carrel.kernel import Refusal
+    from carrel.main.config_file import with_gateway
+
+    if args.url and not is_local(args.url):
+        raise Failure(Exit.USAGE, "--backend changes the settings of a server on this machine; run it there.")
+    loaded = local_settings(args).settings
+    fields = {"kind": KIND, "base_url": gateway_url(settings, os.environ), "model": "openclaw"}
+    key_file = loaded.storage.data_dir.expanduser().absolute() / KEY_FILE
+    secret = gateway_secret(settings, os.environ)
+    fields |= {"api_key_file": str(key_file)} if secret else {}
+    path = local_settings_file(args).path
+    before = _text_of(path)
+    try:
+        after = with_gateway(before, _gateway_name(loaded.gateway), fields)
+    except Refusal as refusal:
+        raise Failure(Exit.FAILED, f"{path}: {refusal}") from refusal
+    key = Change(key_file, _text_of(key_file), f"{secret}\n", is_secret=True)
+    return [*([key] if secret else []), Change(path, before, after)]
+
+
+def _gateway_name(gateways: Mapping[str, "GatewaySettings"]) -> str:
+    """Return the name of the gateway that is OpenClaw's: the one it has, or the default one if no model is that."""
+    ours = next((name for name, one in gateways.items() if one.kind == KIND), "")
+    has_default = "default" in gateways and gateways["default"].kind != "builtin"
+    return ours or ("openclaw" if has_default else "default")
+
+
+def _text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _write_backend(args: Namespace, changes: list[Change], screen: Screen) -> None:
+    server = running_server(args, local_settings_file(args).path)
+    for change in changes:
+        replace_file(change.path, change.after, mode=0o600 if change.is_secret else None)
+        screen.note(f"Wrote {change.path.absolute()}.")
+    if server is not None:
+        server.post("/api/settings/reload")
+
+
+def _revoke(args: Namespace, settings: Settings, screen: Screen) -> None:
+    token = str(at(settings, TOKEN) or "")
+    parts = token.split("_")
+    if len(parts) != 4:
+        return
+    try:
+        with connect(args) as client:
+            client.delete(f"/api/tokens/tok_{parts[2]}")
+    except BridgeFault as fault:
+        screen.note(f"The plugin's token was not revoked: {fault} `carrel token revoke` does it later.")
+
+
+_HOME = option("--home", "DIR", "OpenClaw's folder (default: where OpenClaw looks, ~/.openclaw)", type=Path)
+_CONSENT = (
+    option("--dry-run", action="store_true", help="show the changes, and write nothing"),
+    option("--yes -y", action="store_true", help="write the changes without asking"),
+)
+COMMANDS = (
+    Command("openclaw setup", "connect an OpenClaw: show what its configuration needs, and write it", setup).takes(
+        _HOME,
+        *_CONSENT,
+        option(
+            "--backend",
+            action=argparse.BooleanOptionalAction,
+            default=False,
+            help="also let Carrel's agents run on OpenClaw's gateway",
+        ),
+    ),
+    Command("openclaw check", "say what is missing between OpenClaw and this server", check).takes(
+        _HOME, option("--wait", "SECONDS", "look until nothing is missing, at most so long", type=float, default=0.0)
+    ),
+    Command("openclaw remove", "take the plugin and its token out of OpenClaw again", remove).takes(_HOME, *_CONSENT),
+)
