@@ -68,7 +68,11 @@ class Pair:
         self.is_set_up = False
 
     def __enter__(self) -> Self:
-        self.gateway.start()
+        try:
+            self.gateway.start()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(
