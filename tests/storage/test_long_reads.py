@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from carrel.kernel import Code, Refusal
 from carrel.storage import LongTx, Tx
 from carrel.storage.long_reads import Deadline, LongReads
+from tests.harness.elapsing import Elapsing
 from tests.harness.engine import SECONDS_MAX, Engine, lane_key, open_engine, within
 
 pytestmark = pytest.mark.anyio
@@ -23,6 +24,12 @@ def runs(tx: Tx) -> int:
     row = tx.one("SELECT count(*) FROM runs")
     assert row is not None
     return int(row[0])
+
+
+async def refused(read: Awaitable[object]) -> None:
+    """Wait until a read is refused."""
+    with pytest.raises(Refusal):
+        await read
 
 
 async def test_a_long_read_runs_outside_the_loop_and_others_write_meanwhile(store_url: str) -> None:
@@ -143,21 +150,25 @@ async def test_a_late_cancellation_does_not_end_the_next_read_on_the_connection(
     assert steps == ["cancelling", "cancelled", "ended", "ended"]
 
 
-async def test_work_between_two_statements_ends_at_its_next_statement(store_url: str) -> None:
+async def test_work_between_two_statements_ends_at_its_next_statement(store_url: str, elapsing: Elapsing) -> None:
     async with open_engine(store_url) as engine:
-        gone, ended, found = threading.Event(), asyncio.Event(), []
+        gone, began, ended, found = threading.Event(), asyncio.Event(), asyncio.Event(), []
         loop = asyncio.get_running_loop()
 
         def works(tx: LongTx) -> None:
             try:
                 found.append(runs(tx))
+                loop.call_soon_threadsafe(began.set)
                 assert gone.wait(SECONDS_MAX)
                 found.append(runs(tx))
             finally:
                 loop.call_soon_threadsafe(ended.set)
 
-        with pytest.raises(Refusal):
-            await engine.db.long_read(works, seconds_max=0.1)
+        async with asyncio.TaskGroup() as group:
+            reading = group.create_task(refused(engine.db.long_read(works, seconds_max=SECONDS_MAX)))
+            await within(began.wait())
+            elapsing.advance(SECONDS_MAX)
+            await reading
         gone.set()
         await within(ended.wait())
         assert found == [0]

@@ -45,7 +45,8 @@ async def ask(client: httpx.AsyncClient, path: str, query: dict[str, str]) -> in
 async def test_no_get_of_the_api_adds_a_row_to_any_table(sqlite_url: str) -> None:
     async with open_http_server(sqlite_url) as server, server.client() as client:
         run = (await send_and_wait(client, "hello", sessionKey="agent:main:main"))["id"]
-        # Nothing but the calls themselves writes any more.
+        # Nothing but the calls themselves writes any more, not even what is under way when the server is killed.
+        await server.indexed()
         await server.kill()
         before, answered = await rows(server), set()
         for one in READS:
