@@ -17,6 +17,7 @@ def two_agents_work_on_a_task_through_the_gateway(pair: Pair) -> str:
     pair.post("/api/agents", {"id": "writer", "name": "Writer"})
     pair.typed(f'carrel tasks create "Write the almanac" --id {TASK} --assign main --assign writer')
     _call_a_tool(pair)
+    _fire_a_schedule(pair)
     going_on = _go_on(pair)
     for status in ("in_progress", "review", "done"):
         pair.post(f"/api/tasks/{TASK}/status", {"status": status})
@@ -26,7 +27,8 @@ def two_agents_work_on_a_task_through_the_gateway(pair: Pair) -> str:
     assert again["generation"] == going_on["generation"] + 1, (going_on["generation"], again["generation"])
     seen = _seen(pair, "Read the almanac again")
     assert "February is written" not in seen, "the new generation has the old one's history"
-    return f"main called a tool, writer went on with a history, and generation {again['generation']} began anew"
+    anew = f"generation {again['generation']} began anew"
+    return f"main called a tool, a schedule fired, writer went on with a history, and {anew}"
 
 
 def _call_a_tool(pair: Pair) -> None:
@@ -36,6 +38,14 @@ def _call_a_tool(pair: Pair) -> None:
     run = _said(pair, "main", "What is this task about?")
     assert run["reply"] == "It is about the almanac.", run["reply"]
     assert run["toolsCalled"] == ["session_status"], run["toolsCalled"]
+
+
+def _fire_a_schedule(pair: Pair) -> None:
+    """OpenClaw refuses session keys like those of schedules under their own names."""
+    pair.model.play("Count the hens", text("Nine hens are here."))
+    made = pair.typed('carrel schedule create main "0 9 * * *" "Count the hens" --isolated')
+    fired = pair.typed(f"carrel schedule run {made.out.strip()} --wait")
+    assert "Nine hens are here." in fired.out, fired.out + fired.err
 
 
 def _go_on(pair: Pair) -> Run:
