@@ -247,9 +247,9 @@ class World:
 
     async def catch_up(self) -> None:
         """Let the classifier, the digests and the index do all that waits for them."""
-        await self.settle()
         for side in self.sides:
             for _ in range(CYCLES_MAX):
+                await self.settle()
                 if not await self._holds(side, BEHIND):
                     break
                 # One turn of the classifier sorts what is pending and renews every digest that is not up to date.
