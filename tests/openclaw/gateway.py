@@ -20,6 +20,8 @@ START_SECONDS = 180.0
 STOP_SECONDS = 60.0
 TURN_SECONDS = 180.0
 GATEWAY_TOKEN = "gateway-token-of-the-walk"
+# An agent that only OpenClaw knows.
+CLERK = "clerk"
 PEER, PEER_TOKEN = "ann", "peer-token-of-the-walk"
 
 # With comments and without quotes, as people write it.
@@ -43,7 +45,10 @@ CONFIGURATION = """\
       }},
     }},
   }},
-  agents: {{ defaults: {{ model: {{ primary: "scripted/{model}" }}, heartbeat: {{ every: "0m" }} }} }},
+  agents: {{
+    defaults: {{ model: {{ primary: "scripted/{model}" }}, heartbeat: {{ every: "0m" }} }},
+    list: [{{ id: "main", default: true }}, {{ id: "{clerk}" }}],
+  }},
   /* A channel over which another program talks to us. */
   channels: {{ a2a: {{ enabled: true, rateLimitPerMinute: 0, peers: {{ {peer}: {{ token: "{peer_token}" }} }} }} }},
 }}
@@ -67,7 +72,7 @@ class Gateway:
         self.config.write_text(
             CONFIGURATION.format(
                 port=self.port, token=GATEWAY_TOKEN, log=home / "openclaw-file.log", model_url=model_url, model=MODEL,
-                peer=PEER, peer_token=PEER_TOKEN,
+                peer=PEER, peer_token=PEER_TOKEN, clerk=CLERK,
             )
         )  # fmt: skip
 
@@ -113,6 +118,10 @@ class Gateway:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait(STOP_SECONDS)
 
+    def has_heard(self, agent: str) -> bool:
+        """Whether one of its agents was ever asked something: only then it has a store."""
+        return (self.state / "agents" / agent / "agent" / "openclaw-agent.sqlite").exists()
+
     def say(self, conversation: str, words: str, *, message_id: str = "", wait: bool = True) -> str:
         """Say something in a conversation of the channel; the answer, empty if nobody waits for it."""
         message = {
@@ -133,7 +142,7 @@ class Gateway:
 
     def ask(self, session_key: str, words: str) -> str:
         """Make a turn of a session over HTTP; the answer."""
-        body = {"model": "openclaw", "input": words}
+        body = {"model": "openclaw/main", "input": words}
         answer = self._post("/v1/responses", GATEWAY_TOKEN, body, {"x-openclaw-session-key": session_key})
         return "".join(part.get("text", "") for item in answer["output"] for part in item.get("content", ()))
 

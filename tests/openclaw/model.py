@@ -12,7 +12,7 @@ Message = dict[str, Any]
 # What Carrel asks a model for itself, such as where entries belong.
 ASKED_BY_CARREL = "[carrel:internal-request]"
 SORTED = '{"topic": null, "newTopic": "Life on the farm", "task": null, "summaries": []}'
-BLOCK = re.compile(r"\[CLAWBOARD_CONTEXT_BEGIN\](.*?)\[CLAWBOARD_CONTEXT_END\]", re.DOTALL)
+BLOCK = re.compile(r"\[(?:CARREL|CLAWBOARD)_CONTEXT_BEGIN\](.*?)\[(?:CARREL|CLAWBOARD)_CONTEXT_END\]", re.DOTALL)
 
 
 class WalkedModel(ScriptedChat):

@@ -25,6 +25,8 @@ UNTIL_SECONDS = 120.0
 # A block may hold several turns, and the first one takes long.
 PIECE_SECONDS = 300.0
 LOOK_SECONDS = 0.5
+# After so long without a request nothing is left of what was begun.
+REST_SECONDS = 20.0
 PAGE = 200
 # Below the system's temporary folder, whatever OpenClaw is told.
 _TEMPORARY = Path(tempfile.gettempdir())
@@ -97,6 +99,15 @@ class Pair:
         """Kill the server as a power cut would."""
         self.carrel.close()
 
+    def change_settings(self, change: Callable[[str], str]) -> None:
+        """Edit the server's settings as a person would, and start it again."""
+        file = self._data / "carrel.toml"
+        before = file.read_text()
+        after = change(before)
+        assert after != before, f"nothing was changed in:\n{before}"
+        file.write_text(after)
+        self.restart_carrel()
+
     def set_up(self) -> None:
         """Let our own command connect the two, once."""
         if not self.is_set_up:
@@ -148,15 +159,27 @@ class Pair:
             time.sleep(LOOK_SECONDS)
 
     def settle(self) -> None:
-        """Wait until everything that was said is recorded and sorted."""
+        """Wait until everything that was said is answered, recorded and sorted."""
+        self.until("every run has ended", lambda: all(run["endedAt"] for run in self.get("/api/runs")["runs"]))
         self.until("the outbox is empty", lambda: "nothing waits" in self.terminal.type("sh", CHECK).out)
         self.until("the classifier is done", lambda: not self.get("/api/classifier/status")["pending"])
 
+    def finish_tasks(self) -> None:
+        """Finish every task: one in progress would be taken up again."""
+        for task in self.get("/api/tasks")["tasks"]:
+            if task["status"] != "done":
+                self.typed(f"carrel tasks done {task['id']}")
+
     def renew_digests(self) -> None:
-        """Let the digests catch up with what was said."""
+        """Let the digests catch up with what was said: a model is asked for each, one after the other."""
         before = self.get("/api/classifier/status")["lastCycleAt"]
         self.post("/api/digests/run", {})
         self.until("digests are renewed", lambda: self.get("/api/classifier/status")["lastCycleAt"] != before)
+        asked, since = len(self.model.requests), elapsed_seconds()
+        while elapsed_seconds() < since + REST_SECONDS:
+            time.sleep(LOOK_SECONDS)
+            if asked != len(self.model.requests):
+                asked, since = len(self.model.requests), elapsed_seconds()
 
     def quiet_for(self, seconds: float) -> int:
         """Wait while nobody says anything; return how often the model was asked, which must be never."""

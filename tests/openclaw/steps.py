@@ -160,6 +160,7 @@ def imported(pair: Pair) -> str:
 def idle(pair: Pair, seconds: float) -> str:
     """While nobody says anything, no model is asked anything, however often Carrel looks for work."""
     pair.gateway.say("rest", "Good night, everybody")
+    pair.finish_tasks()
     pair.settle()
     pair.renew_digests()
     quiet = pair.quiet_for(seconds)

@@ -1,18 +1,13 @@
 """How OpenClaw's `/v1/responses` is talked to."""
 
 import msgspec
-from msgspec import Struct
 
 from carrel.gateway.event_stream import AnswerReader, read_whole
 from carrel.gateway.model import Step
 from carrel.gateway.openclaw.names import SHARED_TOOLS
-from carrel.gateway.openclaw.request import backend_model, openclaw_request
+from carrel.gateway.openclaw.request import backend_model, model_of, openclaw_request
 from carrel.gateway.responses import bearer, session_headers
 from carrel.kernel.settings import GatewaySettings
-
-
-class _Named(Struct):
-    model: str = ""
 
 
 class OpenClawDialect:
@@ -31,7 +26,7 @@ class OpenClawDialect:
 
     def headers(self, step: Step) -> dict[str, str]:
         """Return the names of session and agent, and the model that the agent is to use instead of its own."""
-        model = backend_model(msgspec.json.decode(step.body, type=_Named).model)
+        model = backend_model(model_of(step))
         return session_headers(step) | ({"x-openclaw-model": model} if model else {})
 
     def write(self, step: Step) -> bytes:

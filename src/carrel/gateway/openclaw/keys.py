@@ -13,13 +13,17 @@ _ENCODED_CAPITAL = re.compile(r"\^([a-z])")
 _AT_GATEWAY = re.compile(r"(?:agent:[^:]+:)?carrel:([^:]+)")
 
 
-def key_at_gateway(address: str) -> str:
-    """Return the key for an address of ours; OpenClaw puts the agent that answers before it."""
+def key_at_gateway(address: str, agent: str) -> str:
+    """Return the key for an address of ours, with the agent that answers there before it where one is named."""
+    return (f"{_LANE}{agent}:" if agent else "") + NAMESPACE + _segment(address)
+
+
+def _segment(address: str) -> str:
     if not address.startswith(_LANE):
         # A request of our own, whose address every recorder is to recognise.
-        return NAMESPACE + address
+        return address
     plain = address.removeprefix(_LANE).replace(":", _COLON)
-    return NAMESPACE + "".join(_CAPITAL + char.lower() if "A" <= char <= "Z" else char for char in plain)
+    return "".join(_CAPITAL + char.lower() if "A" <= char <= "Z" else char for char in plain)
 
 
 def address_of(key: str) -> str | None:

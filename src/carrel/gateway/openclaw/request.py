@@ -1,8 +1,10 @@
 """From a step to a request that OpenClaw takes: it refuses every field that it does not know. Pure."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from carrel.gateway.files import PDF, GivenFile, not_sent, read_file
 from carrel.gateway.model import Item, Step
@@ -10,12 +12,22 @@ from carrel.gateway.openclaw.names import TOOLS_NOTE, name_at_gateway
 from carrel.gateway.prompt import USER, content_blocks, tools_of
 
 AGENT_MODEL = "openclaw"
+MAIN_AGENT = "main"
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _FILES = ("text/plain", "text/markdown", "text/html", "text/csv", "application/json", PDF)
 # What OpenClaw takes unless its configuration says otherwise; one that is larger would fail the whole request.
 _IMAGE_BYTES_MAX, _FILE_BYTES_MAX = 10 * 1024 * 1024, 5 * 1024 * 1024
 _OPTIONS = ("max_output_tokens", "temperature", "top_p", "metadata")
 _TOOL_FIELDS = ("type", "name", "description", "parameters", "strict")
+
+
+class _Named(Struct):
+    model: str = ""
+
+
+def model_of(step: Step) -> str:
+    """Return the model that a step names."""
+    return msgspec.json.decode(step.body, type=_Named).model
 
 
 def openclaw_request(step: Step, own_tools: frozenset[str]) -> Item:
@@ -38,6 +50,12 @@ def openclaw_request(step: Step, own_tools: frozenset[str]) -> Item:
 def agent_model(model: str) -> str:
     """Return the `model` of a request, which names an agent of OpenClaw; the default agent unless it does."""
     return model if model.startswith(f"{AGENT_MODEL}/") else AGENT_MODEL
+
+
+def agents_listed(models: Iterable[str]) -> list[str]:
+    """Return OpenClaw's agents: it lists each as a model, and its default one a second time by that word."""
+    named = [model.removeprefix(f"{AGENT_MODEL}/") for model in models if model.startswith(f"{AGENT_MODEL}/")]
+    return [name for name in named if name != "default"]
 
 
 def backend_model(model: str) -> str:
