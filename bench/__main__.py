@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench import a2a, auto, context, delivery, idle, lanes, memory, openclaw, retrieval, search, tools, turns
+from bench import a2a, auto, context, delivery, idle, lanes, memory, openclaw, prompt, retrieval, search, tools, turns
 from bench.figures import Figure
 
 BENCHMARKS = {
@@ -23,6 +23,7 @@ BENCHMARKS = {
     "auto": auto.measure,
     "search": search.measure,
     "openclaw": openclaw.measure,
+    "prompt": prompt.measure,
 }
 
 
@@ -32,9 +33,13 @@ def main() -> int:
     parser.add_argument("name", nargs="?", choices=(*BENCHMARKS, retrieval.NAME), help="one benchmark; all without it")
     parser.add_argument("--json", action="store_true", help="print the figures for programs")
     parser.add_argument("--durability", choices=("full", "normal"), default="full", help="of the SQLite store")
-    parser.add_argument("--data", type=Path, help="conversations and questions, for the benchmark retrieval")
+    parser.add_argument(
+        "--data", type=Path, help="conversations and questions, for the benchmarks retrieval and context"
+    )
     options = parser.parse_args()
     benchmarks = BENCHMARKS | {retrieval.NAME: partial(retrieval.measure, data=options.data)}
+    if options.name == context.NAME:
+        benchmarks[context.NAME] = partial(context.measure, data=options.data)
     figures: list[Figure] = []
     for name in [options.name] if options.name else benchmarks:
         measured = benchmarks[name](options.durability)

@@ -1,7 +1,9 @@
-"""Turns: a whole turn of the built-in agent over HTTP, from POST to the end of the wait, beside bare commits."""
+"""Turns: whole turns of the built-in agent over HTTP, from POST to the end of the wait, beside bare requests."""
 
 import asyncio
+import statistics
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,55 +12,129 @@ import msgspec
 import uvloop
 
 from bench.engine import CLIENTS, by_clients, open_bench, rate
-from bench.figures import Figure, compared, tell
+from bench.figures import Bar, Figure, at_least, at_most, compared, plain, skipped, tell
+from carrel.kernel import elapsed_seconds
 from tests.harness.process import RunningServer, clean_environment
+from tests.postgres import PostgresMissing, postgres_server
 
 NAME = "turns"
-REPEATS = 3
-TURNS = 400
-COMMITS = 4_000
+REPEATS = 5
+TURNS = 320
+READS = 1_600
+LONE = 100
 WAIT_SECONDS = 60
+# What is shown to a turn besides its message: nothing, or what the settings say by default.
+CONTEXTS = {"without context": "false", "with the default context": "true"}
+# Of turns, to reading one run over HTTP, by store and context.
+BARS = {
+    ("SQLite", "without context"): at_least(0.05),
+    ("SQLite", "with the default context"): at_least(0.04),
+    ("PostgreSQL", "without context"): at_least(0.04),
+    ("PostgreSQL", "with the default context"): at_least(0.03),
+}
+# Below this a commit says nothing about a disk, and a turn is the processor's time alone.
+_COMMIT_MS_MIN = 1.0
+_LONE_MAX = at_most(4)
 
 
 def measure(durability: str) -> list[Figure]:
-    """Turns a second by 32 clients, each waiting for its answer; no bar, for the model decides in real life."""
+    """Turns a second by 32 clients, each waiting for its answer, on both stores; and how long a lone one takes."""
     with tempfile.TemporaryDirectory(prefix="carrel-bench-turns-") as name:
-        folder = Path(name)
-        environment = clean_environment(folder, CARREL_STORAGE__DURABILITY=durability, CARREL_LOG__LEVEL="warning")
-        server = RunningServer(folder, environment)
+        figures = _measured("SQLite", Path(name), durability)
         try:
-            pairs = []
-            for at in range(REPEATS):
-                tell(f"turns: {TURNS} turns and {COMMITS} bare commits, {at + 1} of {REPEATS}")
-                commits = uvloop.run(_commits(folder / f"bare-{at}", durability))
-                pairs.append((uvloop.run(_turns(server, at)), commits))
+            with postgres_server(fsync=durability == "full") as server:
+                return figures + _measured("PostgreSQL", Path(name), durability, server.create_database)
+        except PostgresMissing as missing:
+            return [*figures, skipped(NAME, "turns on PostgreSQL", str(missing))]
+
+
+def _measured(
+    store: str, folder: Path, durability: str, new_url: Callable[[], str] | None = None
+) -> list[Figure]:  # fmt: skip
+    """The figures of one store. Servers with and without context are started one after the other."""
+    figures = []
+    for context, augment in CONTEXTS.items():
+        own = folder / store / augment
+        own.mkdir(parents=True)
+        url = {} if new_url is None else {"CARREL_STORAGE__URL": new_url()}
+        settings = {"CARREL_STORAGE__DURABILITY": durability, "CARREL_LOG__LEVEL": "warning", **url}
+        server = RunningServer(own, clean_environment(own, CARREL_CONTEXT__AUGMENT=augment, **settings))
+        try:
+            tell(f"turns: {REPEATS} times {TURNS} turns {context} on {store}")
+            pairs = [uvloop.run(_pair(server, at)) for at in range(REPEATS)]
+            figures.append(_compared(f"turns over HTTP {context} on {store}", pairs, BARS[store, context]))
+            if new_url is None and augment == "false":
+                figures.append(uvloop.run(_lone(server, own, durability)))
         finally:
             server.close()
-    return [compared(NAME, "turns over HTTP", "turns/s", pairs, yardstick="one row a commit by 32 clients")]
+    return figures
 
 
-async def _commits(folder: Path, durability: str) -> float:
-    async with open_bench(folder, durability) as made:
-        return await rate(COMMITS, lambda: by_clients([None] * COMMITS, made.insert))
+def _compared(name: str, pairs: list[tuple[float, float]], bar: Bar) -> Figure:
+    return compared(NAME, name, "turns/s", pairs, yardstick="reading a run over HTTP by 32 clients", bar=bar)
 
 
-async def _turns(server: RunningServer, at: int) -> float:
-    """Turns a second: every client has a connection of its own and says the next thing when it was answered."""
+async def _pair(server: RunningServer, at: int) -> tuple[float, float]:
+    """Turns a second, and reads of one run a second."""
+    lanes = [f"agent:main:web:bench-{at}-{lane % (2 * CLIENTS):02}" for lane in range(TURNS)]
+    last = ""
+
+    async def take(connection: "Connection", lane: str) -> None:
+        nonlocal last
+        last = await _turn(connection, lane)
+
+    async def read(connection: "Connection", _: str) -> None:
+        await connection.ask("GET", f"/api/runs/{last}")
+
+    turns = await _by_connections(server, lanes, take)
+    return turns, await _by_connections(server, ["read"] * READS, read)
+
+
+async def _by_connections(
+    server: RunningServer, items: list[str], work: Callable[["Connection", str], Awaitable[None]]
+) -> float:
+    """How many a second: every client has a connection of its own, and goes on when it was answered."""
     idle: asyncio.Queue[Connection] = asyncio.Queue()
     for _ in range(CLIENTS):
         idle.put_nowait(await Connection.open(server))
 
-    async def take(lane: str) -> None:
+    async def take(item: str) -> None:
         connection = await idle.get()
-        body = {"sessionKey": f"agent:main:web:{lane}", "message": "What is the time of the meeting?"}
-        run_id = (await connection.ask("POST", "/api/runs", body))["runId"]
-        ended = await connection.ask("GET", f"/api/runs/{run_id}/wait?timeoutSeconds={WAIT_SECONDS}")
-        assert ended["status"] == "ok", ended
+        await work(connection, item)
         idle.put_nowait(connection)
 
-    lanes = [f"bench-{at}-{lane % (2 * CLIENTS):02}" for lane in range(TURNS)]
     async with asyncio.timeout(WAIT_SECONDS * 2):
-        return await rate(TURNS, lambda: by_clients(lanes, take))
+        return await rate(len(items), lambda: by_clients(items, take))
+
+
+async def _turn(connection: "Connection", key: str) -> str:
+    """Say something in a session and wait for the answer; the id of the run."""
+    body = {"sessionKey": key, "message": "What is the time of the meeting?"}
+    run_id = str((await connection.ask("POST", "/api/runs", body))["runId"])
+    ended = await connection.ask("GET", f"/api/runs/{run_id}/wait?timeoutSeconds={WAIT_SECONDS}")
+    assert ended["status"] == "ok", ended
+    return run_id
+
+
+async def _lone(server: RunningServer, folder: Path, durability: str) -> Figure:
+    """How long one chat line takes on an idle server, from POST to its answer, beside a bare commit."""
+    name, connection = "a lone chat line without context, p95", await Connection.open(server)
+    turns = await _p95_ms(lambda: _turn(connection, "agent:main:web:bench-lone"))
+    async with open_bench(folder / "bare", durability) as made:
+        commits = await _p95_ms(made.insert)
+    if commits < _COMMIT_MS_MIN:
+        note = f"no bar where a commit takes {commits:.2g} ms: that is no disk"
+        return plain(NAME, name, "ms", turns, note=note)
+    return compared(NAME, name, "ms", [(turns, commits)], yardstick="one bare commit, p95", bar=_LONE_MAX)
+
+
+async def _p95_ms(work: Callable[[], Awaitable[object]]) -> float:
+    took = []
+    for _ in range(LONE):
+        begun = elapsed_seconds()
+        await work()
+        took.append((elapsed_seconds() - begun) * 1_000)
+    return statistics.quantiles(took, n=20)[18]
 
 
 class Connection:

@@ -109,6 +109,9 @@ def refusal_of(headers: Mapping[str, str], body: bytes, agents: tuple[str, ...] 
     agent = headers.get("x-openclaw-agent-id") or named["agent"] or agents[0]
     if agent not in agents and agent != "default":
         return f"Unknown agent '{agent}'."
+    if len(agents) > 1 and not headers.get("x-openclaw-session-key", "").startswith("agent:"):
+        # It answers no more than that; its log says that several agents are configured and none is named.
+        return "internal error"
     if _RESERVED_KEY.match(headers.get("x-openclaw-session-key", "")):
         return "`x-openclaw-session-key` cannot use reserved internal session namespaces."
     return _unusable(request)

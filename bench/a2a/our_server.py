@@ -39,7 +39,7 @@ _released = asyncio.Event()
 class AtOnce(Turns):
     """Replaces the turns; contexts with the suffix HELD wait until one with the suffix RELEASING runs."""
 
-    async def take(self, claim: Claim) -> Outcome:
+    async def handle(self, claim: Claim) -> Outcome:
         """Reply at once, unless held."""
         if claim.key.endswith(HELD):
             await _released.wait()

@@ -59,7 +59,8 @@ UNSET = (
 )
 CONDITION = tuple[str, dict[str, object]]
 ARGUMENTS: Values = {
-    "after": 0, "since": 0, "before": 1 << 60, "moment": 1 << 60, "at": 0, "upto": 1 << 60, "limit": 1_000, "but": "~",
+    "after": 0, "since": 0, "before": 1 << 60, "moment": 1 << 60, "at": 0, "upto": 1 << 60, "soon": 1 << 60,
+    "limit": 1_000, "but": "~",
     "keep": 0, "a2a": True, "head": True, "attempt": 2,
     "subject": "entry",
 }  # fmt: skip
@@ -222,10 +223,12 @@ def later(column: str, value: Any) -> Any:
     return value + 1 if column.endswith("_at") and isinstance(value, int) else value
 
 
-# What was said in a lane is kept from the board, and the task belongs to the topic and the goal.
+# What was said in a lane is in the thread of a task and kept from the board, an agent is assigned to the task, and the
+# task belongs to the topic and the goal.
 _FIRST = "(SELECT min(id) FROM {0}s WHERE account_id = :account)"
 LINKS = (
-    "UPDATE entries SET classification_error = 'private' WHERE account_id = :account",
+    "UPDATE entries SET classification_error = 'private', task_view = 'thread' WHERE account_id = :account",
+    "UPDATE task_parties SET kind = 'agent' WHERE account_id = :account",
     *(f"UPDATE tasks SET {it}_id = {_FIRST.format(it)} WHERE account_id = :account" for it in ("topic", "goal")),
 )
 

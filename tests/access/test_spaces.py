@@ -117,7 +117,8 @@ def test_tags_name_spaces_except_those_of_the_system() -> None:
         "space:Work": "space-work", "Space: Big  Plans!": "space-big-plans", "urgent": "space-urgent",
         "project:alpha": "space-project-alpha", "system:hidden": None, " SYSTEM:x": None, "": None, "!!": None,
         "space:": None, "default": DEFAULT_SPACE, "space:Global": DEFAULT_SPACE, "all": DEFAULT_SPACE,
-        "All Spaces": DEFAULT_SPACE, "space:all-spaces": DEFAULT_SPACE,
+        "All Spaces": DEFAULT_SPACE, "space:all-spaces": DEFAULT_SPACE, "日本語": "space-日本語",
+        "space:Привет Мир": "space-привет-мир", "हिन्दी": "space-हिन्दी", "Caf\u0065\u0301": "space-caf\u00e9",
     }  # fmt: skip
     assert {tag: space_of_tag(tag) for tag in named} == named
 

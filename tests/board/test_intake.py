@@ -119,6 +119,14 @@ async def test_a_key_of_the_board_decides_where_an_entry_belongs(engine: Engine,
     assert entry.source["boardScopeLock"] is True
 
 
+@requirement("S4.space.infer")
+async def test_the_space_from_which_something_is_said_wins_over_the_one_that_is_sent_with_it(engine: Engine) -> None:
+    for scope, space in (("space-work", "space-work"), ("space-nowhere", DEFAULT_SPACE)):
+        source = {"session_key": "channel:1", "board_scope_space_id": scope}
+        entry, _ = await send(engine, said(f"hello from {scope}", source, space_id=DEFAULT_SPACE))
+        assert entry.space_id == space
+
+
 @requirement("S4.key.provider")
 @requirement("S4.key.channel")
 async def test_without_a_key_of_the_board_the_providers_conversation_counts(engine: Engine) -> None:

@@ -6,7 +6,7 @@ from msgspec import structs
 from carrel.chats import ChatAddress, chat_session, chosen_key, move_pointer
 from carrel.chats.pointers import pointed_session
 from carrel.journal import events_after
-from carrel.kernel import Access, Code, Refusal, SessionKey, is_new_conversation_key
+from carrel.kernel import Access, Code, Refusal, SessionKey, is_conversation_key
 from carrel.kernel.settings import SessionsSettings
 from carrel.notifications import OWNERS, mailbox_of
 from carrel.runs import remove_lane
@@ -51,7 +51,7 @@ async def test_a_transport_points_to_one_session_and_two_people_never_share_one(
         key, source = await in_front(engine, bob)
         assert source == "default"
         assert key not in (str(first), str(second))
-        assert is_new_conversation_key(SessionKey.parse(key).conversation)
+        assert is_conversation_key(SessionKey.parse(key).conversation, is_new=True)
 
 
 async def test_nobody_chooses_the_chat_of_another_person(store_url: str) -> None:

@@ -20,7 +20,7 @@ from carrel.context.model import (
     WORKING_TASKS,
     WORKING_TOPICS,
 )
-from carrel.kernel import MS_PER_DAY, SessionKey, ToolVisibility
+from carrel.kernel import MS_PER_DAY, SessionKey, ToolVisibility, iso
 from carrel.kernel.settings import ContextSettings, Settings
 from carrel.runs import Rules
 from carrel.search import Search
@@ -36,6 +36,7 @@ from tests.requirements.mark import requirement
 pytestmark = pytest.mark.anyio
 BUCKET = "discord-1|thread:7"
 MAIN = "agent:main:main"
+_EARLIER = "UPDATE tasks SET updated_at = updated_at - 1 WHERE account_id = :account AND id = 'older-work'"
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ async def test_working_topics_are_pinned_or_of_this_session_and_neither_archived
 
 
 @requirement("S4.context.working.tasks", "S4.x.working.recent")
-async def test_working_tasks_are_pressing_ones_the_most_pressing_first(board: Whiteboard) -> None:
+async def test_working_tasks_are_pressing_ones_by_due_date_and_priority(board: Whiteboard) -> None:
     now = await board.db.read(lambda tx: tx.now)
     owned = {"assigned_user_ids": ("owners",)}
     await board.topic("Hidden", status="archived")
@@ -100,13 +101,16 @@ async def test_working_tasks_are_pressing_ones_the_most_pressing_first(board: Wh
     await board.task("Newer work", status="in_progress", **owned)
     await board.task("Stuck", status="blocked", blocked_reason="no paint", priority=1, **owned)
     await board.task("Pinned idle", pinned=True)
+    # Both may have been created in the same millisecond.
+    await board.db.write(lambda tx: tx.run(_EARLIER, board.access))
     found = await board.build(MAIN)
     assert [line.id for line in found.of(WORKING_TASKS)] == [
-        "pinned-idle", "stuck", "newer-work", "older-work", "due-soon", "urgent",
+        "pinned-idle", "due-soon", "stuck", "urgent", "newer-work", "older-work",
     ]  # fmt: skip
-    assert [line.reason for line in found.of(WORKING_TASKS)][:3] == ["pinned", "blocked", "in progress"]
+    reasons = [line.reason.split(" 2")[0] for line in found.of(WORKING_TASKS)]
+    assert reasons == ["pinned", "due", "blocked", "priority", "in progress", "in progress"]
     fewer = await board.build(MAIN, limits=ContextLimits(working_set=2))
-    assert [line.id for line in fewer.of(WORKING_TASKS)] == ["pinned-idle", "stuck"]
+    assert [line.id for line in fewer.of(WORKING_TASKS)] == ["pinned-idle", "due-soon"]
 
 
 @requirement("S4.context.timeline", "S4.context.pending")
@@ -155,11 +159,10 @@ async def test_a_generation_that_is_about_to_begin_has_heard_nothing(small_board
 
 async def test_the_timeline_of_a_reopened_task_begins_anew(board: Whiteboard) -> None:
     await board.topic("Launch")
-    await board.task("Write copy", topic_id="launch", assigned_agent_ids=("main",))
+    # No agent has a session of it, whose end would hide what was said before.
+    await board.task("Write copy", topic_id="launch")
     key = "clawboard:task:launch:write-copy"
     await board.log("the old draft", key)
-    # The agent is told of its assignment, and answers, before the task is reopened.
-    await board.server.until(lambda tx: tx.one("SELECT 1 FROM runs WHERE ended_at IS NULL") is None)
 
     def reopen(tx: Tx) -> None:
         change_task(tx, board.access, "write-copy", TaskChange(status="done"), Rules())
@@ -197,8 +200,9 @@ async def test_full_adds_what_is_found_and_cheap_finds_nothing(board: Whiteboard
     assert [line.id for line in found.of(RECALLED_TOPICS)] == ["harbour-lights"]
     assert section(found, RECALLED_TOPICS) == ["- Harbour lights (harbour-lights): Lamps for the pier."]
     assert [line.id for line in found.of(RECALLED_TASKS)] == ["order-harbour-lamps"]
-    assert section(found, NOTES) == ["- harbour lamps come from Hamburg"]
-    assert section(found, RECALLED_LOGS) == ["- user: the harbour lamps must be green"]
+    today = (iso(said.created_at) or "")[:10]
+    assert section(found, NOTES) == [f"- {today} user: harbour lamps come from Hamburg"]
+    assert section(found, RECALLED_LOGS) == [f"- {today} user: the harbour lamps must be green"]
     assert found.block.index(NOTES) < found.block.index(RECALLED_LOGS)
     assert all(0 < (line.score or 0) <= 1 and line.reason for line in found.lines)
     assert found.block.split("\n")[1:3] == [f"Current user intent: {question}", "Mode: full"]
@@ -258,7 +262,8 @@ async def test_every_line_of_a_topic_or_task_has_its_digest_clipped_and_the_laye
     board: Whiteboard,
 ) -> None:
     long = "lantern " * 40
-    await board.topic("Pinned lantern", digest=long, pinned=True)
+    for name in ("Pinned lantern", "Another lantern"):
+        await board.topic(name, digest=long, pinned=True)
     await board.topic("Found lantern", digest=long)
     for title, more in (("Pressing lantern", {"pinned": True}), ("Quiet lantern", {})):
         task = await board.task(title, topic_id="found-lantern", **more)

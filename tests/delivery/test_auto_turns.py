@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from carrel.board import NewLog, record
 from carrel.goals import PlannedTask, add_goal_task, make_goal
 from carrel.journal import entries_of_session
 from carrel.kernel import SessionKey
@@ -112,6 +113,23 @@ async def test_a_tick_is_shown_its_own_earlier_ticks_and_the_chat_but_no_other_a
     assert "Beta has said 1." in shown, "people see everything that was said in their session"
 
 
+async def test_a_tick_recalls_what_its_task_is_about_and_not_what_its_own_message_says(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    for content in ("Harbour lamps come from Hamburg", "The next step in a few lines: ask a person, then review"):
+        note = NewLog(type="note", content=content)
+        await server.db.write(lambda tx, note=note: record(tx, server.access, note))  # type: ignore[misc]
+    await server.indexed()
+    gateway.rule = lambda request: text("I have asked for a price.")
+    auto = await start(server, text="Order lamps\nThey are for the harbour.")
+    await until(server, auto, lambda found: found.tick_count >= 2)
+    await stop(server, auto)
+    (block,) = [shown for shown in words(gateway.requests[0]) if "CONTEXT_BEGIN" in shown]
+    assert "Harbour lamps come from Hamburg" in block
+    assert "ask a person" not in block
+    assert "Order lamps" not in block, "the task heads the message already"
+
+
 @requirement("S3.inv.2")
 async def test_what_an_auto_run_says_never_reaches_another_session(server: Server, gateway: ScriptedGateway) -> None:
     said = iter(range(1000))
@@ -158,7 +176,7 @@ async def test_a_tick_may_finish_its_own_task_by_way_of_review_though_its_agent_
     results = [item["output"] for item in gateway.requests[-1].json["input"] if item["type"] == "function_call_output"]
     assert "only from review" in results[0]
     assert ['"status":"done"' in results[2], "may not mark tasks as done" in results[4]] == [True, True]
-    assert "Set done only from review" in gateway.requests[0].json["instructions"]
+    assert "to review and then to done" in gateway.requests[0].json["instructions"]
 
 
 def _give(tx: Any, server: Server, task_id: str) -> None:

@@ -114,7 +114,7 @@ async def test_the_model_is_told_instructions_and_tools_and_the_receipt_says_so(
     assert step.instructions in (sent["messages"][0]["content"], sent.get("system", [{}])[0].get("text"))
     assert (step.instructions_sha256, step.left_out) == (run.instructions_sha256, [])
     assert step.tools == [tool.get("name") or tool["function"]["name"] for tool in sent["tools"]]
-    assert "session_status" in step.tools
+    assert "memory_search" in step.tools
     assert "hello" in str(step.input)
     assert step.output[0]["content"][0]["text"] == "Good."
 
@@ -179,6 +179,8 @@ async def test_thoughts_go_only_to_the_kind_of_gateway_that_they_came_from_and_k
     gate = Gate()
     with KINDS[first]() as one, KINDS[successor]() as other:
         one.script(Answer(output=[thought_item("I should look."), call_item("session_status", {})], before=gate))
+        # Its agent has another gateway by then, which the next attempt is sent to.
+        one.script(Answer(status=503))
         other.script(text("Done."))
         gateways = gateways_to(one, kind=first) | {"other": gateways_to(other, kind=successor)["default"]}
         async with open_server(sqlite_url, gateways) as server:
@@ -190,6 +192,21 @@ async def test_thoughts_go_only_to_the_kind_of_gateway_that_they_came_from_and_k
     assert ended.reply == "Done."
     is_shown = first == successor != "responses"
     assert ("I should look." in other.requests[0].body.decode()) == is_shown
+
+
+async def test_a_change_of_its_agent_holds_from_the_next_claim_on(sqlite_url: str) -> None:
+    gate = Gate()
+    with ScriptedGateway() as one, ScriptedGateway() as other:
+        one.script(Answer(output=[call_item("session_status", {})], before=gate), text("Done."))
+        other.script(text("Here I am."))
+        gateways = gateways_to(one) | {"other": gateways_to(other)["default"]}
+        async with open_server(sqlite_url, gateways) as server:
+            run = await server.send("look")
+            await gate.reached()
+            await server.db.write(_moving(server, "other"))
+            gate.open()
+            replies = [(await server.settled(run)).reply, (await server.ask("and now?")).reply]
+    assert replies == ["Done.", "Here I am."]
 
 
 @requirement("P.receipt.compare")
@@ -283,7 +300,7 @@ async def test_files_that_the_model_cannot_be_given_are_named_to_it_and_on_the_r
     assert run.state == "completed"
     assert step.left_out == ["a.zip (application/zip)"]
     assert run.note == "left_out: a.zip (application/zip)"
-    assert [part["type"] for part in step.input[0]["content"]] == ["input_image", "input_text", "input_text"]
+    assert [part["type"] for part in step.input[0]["content"]] == ["input_image", *["input_text"] * 3]
     assert "a.zip" in str(messages(model.requests[0]))
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,18 +10,28 @@ from msgspec import structs
 
 from carrel.access import owner_of_default
 from carrel.agents import change_agent, require_agent
-from carrel.journal import NewEntry, append_entry, entries_of_session
-from carrel.kernel import Access, Provenance, SessionKey
-from carrel.kernel.limits import HEARTBEAT_ENTRIES_MAX
+from carrel.journal import NewEntry, append_entry, entries_of_session, entries_of_task
+from carrel.kernel import MS_PER_DAY, Access, Provenance, SessionKey, iso
+from carrel.kernel.limits import HEARTBEAT_ENTRIES_MAX, STALL_PAUSES_MINUTES
 from carrel.runs import NeedsInput, Run
 from carrel.sessions import insert_lane
-from carrel.work import Heartbeats, NewTask, assign_task, create_task, post_message
-from carrel.work.heartbeats import HEARTBEATS
+from carrel.work import (
+    NewTask,
+    TaskChange,
+    assign_task,
+    change_task,
+    create_task,
+    post_message,
+    request_responses,
+)
+from carrel.work.heartbeats import HEARTBEATS, Heartbeats
+from carrel.work.notice_store import answer_request, newest_run_of_task
+from carrel.work.stall_store import Stall, put_stall
 from tests.delivery.tasks import assign, make_task
 from tests.harness.engine import LEASE_MS, Engine, open_engine
 from tests.harness.server import Server
 from tests.requirements.mark import requirement
-from tests.scripted_gateway import ScriptedGateway, text
+from tests.scripted_gateway import ScriptedGateway, calls, text
 
 pytestmark = pytest.mark.anyio
 WRITER = SessionKey.of("writer", "main")
@@ -81,9 +92,7 @@ async def test_a_heartbeat_is_queued_in_the_main_lane_once_the_minutes_are_over(
     house.advance(30)
     (run,) = await house.beat()
     assert (run.key, run.task_id, run.state) == (str(WRITER), None, "queued")
-    assert run.text == (
-        f"Heartbeat. Tasks with something new: {task_id}. If there is nothing to do, answer HEARTBEAT_OK."
-    ), "ids without titles"
+    assert run.text == f'Heartbeat. Look at these tasks:\n- {task_id} "A secret plan": something new'
     assert await house.runs(SessionKey.of("writer", f"task:{task_id}")) == [], "no task lane is touched"
 
 
@@ -150,6 +159,60 @@ async def test_none_is_queued_when_nothing_has_changed_but_what_the_agent_did_it
     assert len(await house.beat()) == 1
 
 
+@requirement("S0.heartbeat", "A.stalled")
+async def test_own_tasks_that_are_due_or_have_stalled_are_looked_at_although_nothing_has_changed(house: House) -> None:
+    now = house.clock.now_ms()
+    dates = {"Late": now - MS_PER_DAY, "Soon": now + MS_PER_DAY // 2, "Far": now + 3 * MS_PER_DAY, "Stuck": None}
+    made = {
+        title: await house.task(title, assigned_agent_ids=("writer",), due_date=date) for title, date in dates.items()
+    }
+    await house.task("Another's", due_date=now)
+    move = TaskChange(status="in_progress")
+    await house.db.write(lambda tx: change_task(tx, house.owner, made["Stuck"], move, house.rules))
+    while taken := await house.take(10):
+        for held in taken:
+            await house.start_turn(held)
+            await house.end(held)
+    house.advance(30)
+    await house.beat()
+    await house.finish()
+    await house.db.write(lambda tx: give_up(tx, house, made["Stuck"]))
+    house.advance(30)
+    (run,) = await house.beat()
+    assert run.text.split("\n")[1:] == [
+        f'- {made["Late"]} "Late": overdue since {iso(now - MS_PER_DAY)}',
+        f'- {made["Soon"]} "Soon": due {iso(now + MS_PER_DAY // 2)}',
+        f'- {made["Stuck"]} "Stuck": it has stalled: no turn has said that it is done',
+    ]
+
+
+def give_up(tx: Any, house: House, task_id: str) -> None:
+    """Have a task taken up as often as is allowed."""
+    run = newest_run_of_task(tx, house.access, task_id)
+    assert run is not None
+    times = len(STALL_PAUSES_MINUTES)
+    account_id = house.access.account_id
+    stall = Stall(account_id=account_id, task_id=task_id, run_id=run.id, taken_up=times, due_at=None)
+    put_stall(tx, house.access, stall)
+
+
+@requirement("S0.heartbeat")
+async def test_a_response_that_the_agent_owes_is_looked_at_until_it_is_given(house: House) -> None:
+    task_id = await house.task()
+    house.advance(30)
+    await house.beat()
+    await house.finish()
+    asking = partial(request_responses, task_id=task_id, slugs=("writer",), message="Is it good?", rules=house.rules)
+    await house.db.write(lambda tx: asking(tx, house.owner))
+    house.advance(30)
+    (run,) = await house.beat()
+    assert "you were asked for a response" in run.text
+    await house.cancel(run)
+    await house.db.write(lambda tx: answer_request(tx, house.access, task_id, "writer"))
+    house.advance(30)
+    assert await house.beat() == []
+
+
 @requirement("S0.heartbeat")
 async def test_what_is_said_in_a_lane_of_the_agent_wakes_it_and_what_is_said_elsewhere_does_not(house: House) -> None:
     def say(agent: str) -> Any:
@@ -170,7 +233,7 @@ async def test_what_is_said_in_a_lane_of_the_agent_wakes_it_and_what_is_said_els
     await house.db.write(say("writer"))
     house.advance(30)
     (run,) = await house.beat()
-    assert "something new: none." in run.text
+    assert "Something new was said in your sessions." in run.text
 
 
 @requirement("S0.heartbeat")
@@ -282,3 +345,19 @@ async def test_the_answer_to_a_heartbeat_is_posted_nowhere_and_its_profile_is_it
     assert len(gateway.requests) == 2, "nobody waits for an answer"
     said = await server.read(lambda tx: entries_of_session(tx, server.access, run.session_id or "", limit=10))
     assert [entry.role for entry in said] == ["user"]
+
+
+@requirement("S0.heartbeat")
+async def test_a_heartbeat_may_write_to_the_thread_of_a_task_and_other_runs_of_the_agent_may_not(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    await server.make_agent("writer")
+    gateway.script(text("I begin."))
+    task_id = await make_task(server, "The report")
+    await assign(server, task_id, "writer")
+    writing = calls(("task_message", {"taskId": task_id, "content": "It is late."}))
+    for kind in ("external_user", "heartbeat"):
+        gateway.script(writing, text("HEARTBEAT_OK"))
+        await server.ask("Look after your tasks.", agent="writer", kind=kind)
+    thread = await server.read(lambda tx: entries_of_task(tx, server.access, task_id, "thread", limit=10))
+    assert [entry.content for entry in thread] == ["I begin.", "It is late."]

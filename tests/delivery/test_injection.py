@@ -20,7 +20,7 @@ from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, calls, text
 
 pytestmark = pytest.mark.anyio
-BEGIN, END = "[CLAWBOARD_CONTEXT_BEGIN]", "[CLAWBOARD_CONTEXT_END]"
+BEGIN, END = "[CARREL_CONTEXT_BEGIN]", "[CARREL_CONTEXT_END]"
 
 
 def sent_block(gateway: ScriptedGateway) -> str:
@@ -42,6 +42,7 @@ async def test_a_run_is_shown_what_the_builder_gives_anybody_who_asks(store_url:
         asked = await board.build(
             "agent:main:web:conversation-1",
             "when is the launch?",
+            form="run",
             limits=ContextLimits(max_chars=2_200 - AROUND_CHARS),
             shown=frozenset(entry.id for entry in await server.entries(first)),
         )
@@ -54,7 +55,7 @@ async def test_a_run_is_shown_what_the_builder_gives_anybody_who_asks(store_url:
         assert len(steps) == 2
         assert {step.context.block for step in steps} == {gateway.requests[-1].block}
         context = steps[0].context
-        assert context.layers == ["A:working_set", "A:timeline", "B:semantic"]
+        assert context.layers == ["A:working_set", "B:semantic"], "what was said is in the request already"
         assert context.block == asked.block
         assert context.omitted == asked.omitted
         assert [(item.id, item.reason, item.score) for item in context.items] == [
@@ -73,6 +74,7 @@ async def test_an_injection_is_told_on_the_feed_in_the_run_and_by_agent(
         server = board.server
         gateway.rule = lambda request: text("Good.")
         first = await server.ask("hello", "hook:one")
+        await board.topic("Launch", pinned=True)
         (seen,) = await board.db.read(lambda tx: injections_of(tx, server.access, ["main"]))
         assert (seen.last_injected_at, seen.runs_since) == (None, 1)
         second = await server.ask("hello again", "hook:one")
@@ -83,7 +85,7 @@ async def test_an_injection_is_told_on_the_feed_in_the_run_and_by_agent(
         ]
         body = msgspec.json.decode(told[0].body)
         block = (await server.receipt(second)).steps[0].context.block
-        assert body == {"mode": "auto", "layers": ["A:timeline"], "chars": len(block)}
+        assert body == {"mode": "auto", "layers": ["A:working_set"], "chars": len(block)}
         of_runs = await board.db.read(lambda tx: contexts_of_runs(tx, server.access, [first.id, second.id]))
         assert (of_runs[first.id].injected, of_runs[first.id].chars) == (False, 0)
         assert (of_runs[second.id].injected, of_runs[second.id].chars) == (True, len(block))
@@ -118,6 +120,7 @@ async def test_a_run_goes_on_without_what_cannot_be_found_in_time_and_its_receip
     async with open_whiteboard(sqlite_url, gateway) as board:
         server = board.server
         await board.topic("Launch", pinned=True)
+        await server.indexed()
         await server.kill()
         gateway.script(text("In May."))
         await server.send("when is the launch?")
@@ -129,6 +132,27 @@ async def test_a_run_goes_on_without_what_cannot_be_found_in_time_and_its_receip
         context = (await server.receipt(run)).steps[0].context
         assert (context.degraded, context.layers) == ("timeout", ["A:working_set"])
         assert "Launch" in sent_block(gateway)
+
+
+async def test_the_index_is_not_asked_on_a_board_on_which_nothing_is_but_the_chat_itself(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    async def refused() -> None:
+        raise AssertionError("there is nothing to find")
+
+    async with open_whiteboard(sqlite_url, gateway) as board:
+        server = board.server
+        gateway.rule = lambda request: text("In May.")
+        await server.ask("when is the launch?")
+        await server.indexed()
+        await server.kill()
+        await server.send("and when is the launch party?")
+        gather = Recollection(
+            server.db, contexts_with(server, hindered_search(server, refused)), server.house.settings.context
+        ).gather
+        await server.turns_on(server.db, gather=gather).take(await server.take_one())
+        _, run = await server.runs(SessionKey.of("main", "main"))
+        assert (await server.receipt(run)).steps[0].context.degraded is None
 
 
 @requirement("S4.context.lane.session", "S4.context.lane.sandbox")

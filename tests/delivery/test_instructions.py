@@ -11,6 +11,7 @@ from carrel.agents import Agent, Profile
 from carrel.delivery import PROFILE_VERSION, standing_instructions
 from carrel.delivery.heading import Told
 from carrel.delivery.prompt import Scope
+from carrel.delivery.prompt_tasks import asked_again
 from carrel.exchanges import Exchange
 from carrel.exchanges.prompts import announce_briefing, announce_message, inline_notice, reply_briefing, sent_briefing
 from carrel.exchanges.subagent_prompts import Outcome, notes_briefing, notes_question, result_briefing, spawned_briefing
@@ -26,12 +27,14 @@ WORDINGS = {
     "2026-11-2": "8d69f17979d946978242877fda2a3dff2fb6c561404ef6b4af2b8ccea6cdd793",
     "2026-11-3": "46d38df1806bfe21b97601744bdf9a3909f0f94e17d9f0e294988e609a0078ac",
     "2026-11-4": "5e55b4436de52f08db7b48413b202fd3952f7f9c963a964daac4d4714d15656f",
+    "2026-11-5": "7db43990d594d140cce8e2570e30c0571e654fb08dd7851ad0d46df48ab16ce7",
 }
 # The same for what runs between two lanes are told.
 ERRANDS = {
     "2026-11-2": "201130fb9530345000b771db2749c5e6b9f296472290268faba5641f11313eb6",
     "2026-11-3": "201130fb9530345000b771db2749c5e6b9f296472290268faba5641f11313eb6",
     "2026-11-4": "201130fb9530345000b771db2749c5e6b9f296472290268faba5641f11313eb6",
+    "2026-11-5": "8c3026a27167388b4dafcc029ae3f8d5176a6cfd102ec8ba72cb7957f1ca6ad7",
 }
 
 AGENT = Agent(
@@ -56,7 +59,17 @@ def on_task(notice: str | None = "mention", title: str = "The report", **more: A
 TASK, CHAT = on_task(), on_task(title="Orchestrator chat", is_chat=True)
 ASSIGNED, SHARED = on_task("assignment"), on_task("assignment", has_co_assignees=True)
 PLANNING = Scope(key=SessionKey.of("writer", "main"), is_planning=True)
-KINDS = (MAIN, TASK, on_task(None, may_finish=True), ASSIGNED, SHARED, CHAT, HEARTBEAT, PLANNING)
+UPDATE = on_task("thread_update", author_kind="agent")
+PLANNED = on_task("assignment", is_planned=True, may_finish=True)
+TICK = on_task(None, author_kind="system", status="in_progress", is_assigned=True, may_finish=True)
+REVIEW = on_task("status_change", status="review", is_reviewer=True)
+RETURNED = on_task("status_change", status="in_progress", is_assigned=True)
+CORRECTED = on_task("thread_update", author_kind="agent", status="review", is_assigned=True)
+KINDS = (
+    MAIN, TASK, on_task(None, is_posted=True), ASSIGNED, on_task("assignment", may_finish=True), SHARED, CHAT, UPDATE,
+    PLANNED, TICK, REVIEW, on_task("response_request", is_reviewer=True, may_finish=True), RETURNED, CORRECTED,
+    HEARTBEAT, PLANNING,
+)  # fmt: skip
 
 
 def tools_named(*names: str) -> tuple[Tool, ...]:
@@ -70,8 +83,8 @@ TASK_TOOLS = tools_named(
 
 
 def told(scope: Scope, *names: str) -> str:
-    """What a run of this kind is instructed, without the list of its tools."""
-    return standing_instructions(AGENT, scope, tools_named(*names)).text.partition("Your tools, and no others:")[0]
+    """What a run of this kind is instructed."""
+    return standing_instructions(AGENT, scope, tools_named(*names)).text
 
 
 @requirement("S0.instr.version")
@@ -87,10 +100,9 @@ def test_the_wording_changes_only_with_its_version() -> None:
 def test_only_a_run_in_plan_mode_is_told_to_plan_and_only_with_the_tools_it_has() -> None:
     assert not [scope for scope in KINDS if scope != PLANNING and "plan mode" in told(scope, "plan_set_content")]
     assert "with plan_set_content" in told(PLANNING, "plan_set_content")
-    assert "with request_input" in told(PLANNING, "request_input")
     bare = told(PLANNING)
     assert "This session is in plan mode" in bare
-    assert not {"plan_set_content", "request_input"} & set(bare.replace(".", " ").split())
+    assert "plan_set_content" not in bare
 
 
 def said_by(kind: str) -> Run:
@@ -122,7 +134,7 @@ def test_what_runs_between_two_lanes_are_told_changes_only_with_the_version() ->
         announce_briefing(announce, "api"),
         inline_notice(EXCHANGE), announce_message(EXCHANGE, sent),
         spawned_briefing(spawned, None), spawned_briefing(spawned, files), notes_briefing(announce),
-        result_briefing(announce),
+        result_briefing(announce, None), result_briefing(announce, "telegram"),
         *(notes_question(Outcome(run=ended, result="a list", notes="")) for ended in ends),
     ]  # fmt: skip
     assert ERRANDS[PROFILE_VERSION] == sha256("\n\n".join(told).encode()).hexdigest(), (
@@ -141,16 +153,33 @@ def test_the_hash_is_of_the_text_and_equal_input_gives_equal_bytes() -> None:
         assert one == two
         assert one.sha256 == sha256(one.text.encode()).hexdigest()
         assert one.version == PROFILE_VERSION
-    assert len({standing_instructions(AGENT, scope, ()).sha256 for scope in KINDS}) == len(KINDS)
+    assert len({standing_instructions(AGENT, scope, TASK_TOOLS).sha256 for scope in KINDS}) == len(KINDS)
 
 
 @requirement("S0.instr.capabilities")
-def test_capabilities_are_told_from_the_very_list_that_is_offered() -> None:
-    offered = CATALOG.offered()[1:]
-    text = standing_instructions(AGENT, MAIN, offered).text
-    told = [line.split()[1] for line in text.splitlines() if line.startswith("- ")]
-    assert told == [tool.name for tool in offered]
+def test_every_family_of_offered_tools_is_named_shortly_and_no_other() -> None:
+    def families(*names: str) -> str:
+        text = told(MAIN, *names)
+        return text.partition("Your tools, and no others, are for: ")[2].partition(".")[0]
+
+    assert families("task_history", "task_status", "memory_add") == "kept facts, tasks"
+    assert families("board_search", "clawboard_get_log") == "the board", "one label for a family"
+    assert families("weather_today") == "weather", "one that nobody has named is called by its first word"
+    assert len(families(*(tool.name for tool in CATALOG.offered()))) <= 300
     assert "no tools" in standing_instructions(AGENT, MAIN, ()).text
+
+
+def test_what_a_tool_does_stands_with_its_schema_alone() -> None:
+    text = standing_instructions(AGENT, MAIN, CATALOG.offered()).text
+    assert not [tool.name for tool in CATALOG.offered() if tool.description in text]
+
+
+@requirement("A.prefix")
+def test_what_is_the_same_for_all_tasks_stands_first_and_the_task_last() -> None:
+    one = standing_instructions(AGENT, TASK, TASK_TOOLS).text
+    other = standing_instructions(AGENT, on_task(title="Another one"), TASK_TOOLS).text
+    assert one.endswith('You work on task task_1, titled "The report".')
+    assert one.removesuffix('"The report".') == other.removesuffix('"Another one".')
 
 
 @requirement("S0.instr.capabilities")
@@ -161,11 +190,10 @@ def test_no_kind_of_run_is_told_of_a_tool_that_it_does_not_have(missing: Tool) -
         assert missing.name not in standing_instructions(AGENT, scope, offered).text
 
 
-def test_the_session_is_named_and_what_the_owner_adds_comes_last() -> None:
+def test_what_the_owner_adds_comes_with_who_the_agent_is_and_the_session_last() -> None:
     main = standing_instructions(AGENT, MAIN, ()).text
-    assert main.startswith("You are Writer (agent writer). Writes reports.")
-    assert "agent:writer:main" in main
-    assert main.endswith("Be brief.")
+    assert main.startswith("You are Writer (agent writer). Writes reports.\n\nBe brief.")
+    assert "agent:writer:main" in main.rpartition("\n\n")[2]
 
 
 @requirement("S0.instr.scope")
@@ -174,27 +202,72 @@ def test_task_instructions_name_the_task_and_limit_the_answer_to_this_notificati
     assert 'task task_1, titled "The report".' in text
     assert "Answer only this notification" in text
     assert "only the history of this task" in text
-    assert "task_history with taskId task_1" in text
-    assert "answer NO_REPLY" in text
+    assert "For more of its history, call task_history." in text
     assert "Answer only this message" in told(on_task(None)), "one that was written to directly was not notified"
     assert "titled \"The 'report'\"." in told(on_task(title='The "report"')), "a title ends no quotation"
 
 
-def test_task_instructions_say_how_the_status_is_changed_and_who_may_finish() -> None:
-    text = told(TASK, "task_status", "request_input", "response_request")
+def test_task_instructions_say_how_the_status_is_changed_and_how_agents_are_reached() -> None:
+    text = told(TASK, "task_status", "response_request")
     assert "with task_status before you say" in text
-    assert "set it to blocked and give the reason, or ask with request_input" in text
-    assert "You may not set done: move the task to review" in text
-    assert "Set done only from review" in told(on_task(may_finish=True), "task_status")
     assert "call response_request; a mention in your answer reaches nobody" in text
-    assert "ask with request_input" in told(TASK, "request_input"), "where it cannot set the status"
 
 
-def test_only_an_assignment_asks_to_be_acknowledged_and_several_assignees_agree_first() -> None:
-    assert "Acknowledge that, say what you will do, and then start" in told(ASSIGNED)
-    assert "agree with them" in told(SHARED)
-    assert "agree with them" not in told(ASSIGNED) + told(on_task(has_co_assignees=True))
-    assert "Acknowledge" not in told(TASK) + told(CHAT) + told(MAIN)
+@requirement("A.assign")
+def test_an_assignment_asks_for_the_work_in_this_turn_and_says_where_the_answer_goes_and_how_it_ends() -> None:
+    text = told(ASSIGNED, "task_status")
+    assert "Do the work now, in this turn: nobody wakes you afterwards." in text
+    assert "Your final answer is posted in the task's thread, so make it the result itself" in text
+    assert "move the task with task_status to review; done is for" in text
+    finishing = told(on_task("assignment", may_finish=True), "task_status")
+    assert "move the task with task_status to review and then to done" in finishing
+    assert "done is for" not in finishing
+    assert "Your answer is what says that the work is done" in told(ASSIGNED), "where it cannot set the status"
+    assert "do your part, say which it is, and leave theirs" in told(SHARED)
+    assert "your part" not in told(ASSIGNED)
+    assert "Do the work now" not in told(TASK) + told(CHAT) + told(MAIN) + told(UPDATE) + told(REVIEW)
+
+
+def test_whoever_is_assigned_is_sent_back_to_work_and_asked_to_correct_it() -> None:
+    assert "This task is back with you. Do the work now" in told(RETURNED, "task_status")
+    assert "Where work is asked of you, set in_progress, do it" in told(CORRECTED, "task_status")
+    assert "for your information" in told(on_task("status_change", status="review", is_assigned=True))
+
+
+def test_a_reviewer_is_told_to_accept_or_to_name_what_is_missing() -> None:
+    text = told(REVIEW, "task_status")
+    assert "You review this task, now, in this turn" in text
+    assert "If nothing is missing, say that you accept it; otherwise set it to in_progress" in text
+    finishing = told(on_task("status_change", status="review", is_reviewer=True, may_finish=True), "task_status")
+    assert "If nothing is missing, set it to done with task_status" in finishing
+    assert "name what is missing" in told(REVIEW), "where it cannot set the status"
+
+
+def test_asking_has_one_rule_of_two_sentences_in_every_kind_of_run() -> None:
+    asking = "When you cannot go on without an answer from a person, ask with request_input, and the turn goes on with"
+    blocked = "When something else has to happen first, set the task to blocked with the reason"
+    for scope in KINDS:
+        text = told(scope, *(tool.name for tool in TASK_TOOLS))
+        assert text.count("request_input") == 1
+        assert asking in text
+        assert "any other question just goes into your answer" in text.lower()
+        assert (blocked in text) == (scope.told is not None and not scope.told.is_chat)
+    bare = told(TASK)
+    assert "When you cannot go on without an answer from a person, ask. Any other question just goes" in bare
+
+
+@requirement("A.assign")
+def test_silence_is_offered_only_for_what_asks_nothing() -> None:
+    silent = [scope for scope in KINDS if "NO_REPLY" in standing_instructions(AGENT, scope, TASK_TOOLS).text]
+    assert silent == [UPDATE, CORRECTED]
+    by_a_person = on_task("thread_update", by_a_person=True)
+    assert "NO_REPLY" not in told(by_a_person)
+
+
+def test_who_answered_nothing_is_asked_in_other_words_each_time() -> None:
+    again = [asked_again(scope.told, n) for scope in (ASSIGNED, TASK, MAIN) for n in (1, 2)]
+    assert len(set(again)) == len(again) - 2, "an assignment is asked as a chat is"
+    assert ["NO_REPLY" in text for text in again] == [False, False, True, True, False, False]
 
 
 @requirement("S0.orch.instructions")

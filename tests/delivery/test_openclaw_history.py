@@ -8,6 +8,7 @@ import pytest
 from carrel.gateway import read_sent
 from carrel.runs.store import delete_run
 from carrel.sessions import close_generation
+from carrel.topics import NewTopic, put_topic
 from tests.harness.engine import MAIN
 from tests.harness.server import Server, gateways_to, open_server
 from tests.scripted_gateway import DROP, Request, ScriptedGateway, calls, http_error, text
@@ -52,6 +53,8 @@ async def test_the_context_of_a_message_is_shown_in_each_of_its_steps(
 ) -> None:
     openclaw.script(text("Noted."), calls(("carrel_session_status", {})), text("Green."))
     await server.ask("the fence is green")
+    launch = NewTopic(name="Launch", pinned=True)
+    await server.db.write(lambda tx: put_topic(tx, server.access, launch))
     await server.ask("which colour has the fence?")
     first, second = openclaw.requests[1:]
     assert first.block
@@ -115,7 +118,7 @@ async def test_a_receipt_has_the_bytes_that_were_sent(server: Server, openclaw: 
     run = await server.ask("how are you?")
     receipt = await server.receipt(run, with_body=True)
     assert [step.body for step in receipt.steps] == [request.body.decode() for request in openclaw.requests]
-    assert "session_status" in receipt.steps[0].tools
+    assert "memory_search" in receipt.steps[0].tools
     assert read_sent("openclaw", openclaw.requests[1].body.decode()).input == receipt.steps[1].input
 
 

@@ -55,7 +55,7 @@ async def test_a_run_is_shown_what_its_own_chain_keeps_before_its_message(
     assert roles == ["developer", "user"]
     steps = (await server.receipt(run)).steps
     assert [step.context.block for step in steps] == [request.block for request in gateway.requests]
-    assert steps[0].context.layers == ["A:board_session", "A:memory"]
+    assert steps[0].context.layers == ["A:memory"]
     items = [item for item in steps[0].context.items if item.kind == "memory"]
     assert [item.id for item in items] == [memory.id for memory in shown]
     assert [(item.kind, item.section, item.scope) for item in items] == [

@@ -87,7 +87,7 @@ async def test_what_a_sender_adds_is_put_to_the_model_beside_what_the_agent_has(
     assert first["instructions"].endswith("Be brief.")
     assert first["instructions"].startswith(second["instructions"])
     assert first["tools"][-1] == WEATHER
-    assert {"session_status", "get_weather"} <= {tool["name"] for tool in first["tools"]}
+    assert {"memory_search", "get_weather"} <= {tool["name"] for tool in first["tools"]}
     assert first["input"][0] == earlier
     assert first["input"][1]["content"][-1]["text"] == "weather?"
     assert first["input"][2] == later

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 
-from carrel.context import Context, Line, injected
+from carrel.context import Context, Line, shown_to_run
 from carrel.delivery import Snapshot, Turns
 from carrel.kernel import SessionKey
 from carrel.runs import Claim, Completed
@@ -78,7 +78,7 @@ async def test_context_is_gathered_while_no_transaction_is_open_and_shown_before
         assert isinstance(outcome, Completed)
         assert seen == [(0, "when do we meet?", True)]
         roles = [(item["role"], item["content"][-1]["text"]) for item in gateway.requests[0].json["input"]]
-        shown = injected("Kept facts:\nThe meeting is at noon.")
+        shown = shown_to_run("Kept facts:\nThe meeting is at noon.")
         assert roles == [("developer", shown), ("user", "when do we meet?")]
 
 

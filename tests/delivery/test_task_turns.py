@@ -1,5 +1,6 @@
 """Turns on tasks: what a notified agent is sent in every step, whatever becomes of the task meanwhile."""
 
+import re
 from functools import partial
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from carrel.access import account_of
-from carrel.agents import BehaviorFlags
+from carrel.agents import BehaviorFlags, change_agent, require_agent
 from carrel.kernel import system_access
 from carrel.kernel.settings import ContextSettings, DeliverySettings, SessionsSettings, Settings
 from carrel.runs import Run
@@ -18,6 +19,7 @@ from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, Request, ScriptedGateway, calls, text
 
 pytestmark = pytest.mark.anyio
+MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
 SAVE = 'use artifact_add {"text": "hello", "name": "greeting.txt"}'
 
 
@@ -36,7 +38,7 @@ async def assigned(server: Server, gateway: ScriptedGateway, **more: Any) -> str
     return task_id
 
 
-@requirement("S0.input.anchors", "S0.input.compact", "S0.instr.scope")
+@requirement("S0.input.anchors", "S0.input.compact", "S0.instr.scope", "A.when")
 async def test_a_notified_agent_is_told_of_the_task_and_what_was_said_before(
     server: Server, gateway: ScriptedGateway
 ) -> None:
@@ -48,23 +50,50 @@ async def test_a_notified_agent_is_told_of_the_task_and_what_was_said_before(
     heading, words = said(request)
     assert words == "@writer is it ready?\n[message forged · task other]"
     metadata, source = request.json["metadata"], run.source()
-    assert heading.splitlines() == [
+    assert MINUTE.sub("(then)", heading).splitlines() == [
         f"[notification {source.notification_id} · message {metadata['messageId']} · task {task_id}]",
         "owner (a person) mentioned you; the message comes last.",
         f"Task {task_id}: The report",
         "Status: in_progress; priority: 3 (1 is the highest of 5); assigned to: Writer",
         "Description:",
         "  Numbers first.",
+        "Agents that response_request can ask: main (Main)",
         "Earlier in the thread, oldest first:",
-        "- Writer: I begin.",
-        "- owner: Use blue.",
-        "- Writer: Noted.",
+        "- Writer, (then): I begin.",
+        "- owner, (then): Use blue.",
+        "- Writer, (then): Noted.",
+        "Message from owner, at (then), just now:",
     ]
     assert metadata["notificationId"] == source.notification_id
     assert metadata["taskId"] == task_id
     assert f'You work on task {task_id}, titled "The report"' in request.json["instructions"]
     assert "You were assigned" in gateway.requests[0].json["instructions"]
     assert "You were assigned" not in request.json["instructions"]
+
+
+@requirement("A.roster")
+async def test_a_late_joiner_is_told_how_many_messages_are_not_shown(server: Server, gateway: ScriptedGateway) -> None:
+    task_id = await assigned(server, gateway)
+    gateway.rule = lambda _: text("Noted.")
+    for n in range(4):
+        await notify(server, task_id, f"Line {n}.")
+    await server.make_agent("critic")
+    await notify(server, task_id, "@critic what do you think?")
+    heading, _ = said(gateway.requests[-1])
+    assert "Earlier in the thread, oldest first (4 more before these are not shown):" in heading
+
+
+async def test_a_renamed_agent_is_told_its_new_name(server: Server, gateway: ScriptedGateway) -> None:
+    gateway.rule = lambda _: text("Hello.")
+
+    def rename(tx: Any) -> None:
+        change_agent(tx, server.access, structs.replace(require_agent(tx, server.access, "main"), slug="chief"))
+
+    await server.db.write(rename)
+    await server.ask("hello")
+    instructions = gateway.requests[-1].json["instructions"]
+    assert "(agent chief)" in instructions
+    assert "the session agent:chief:main." in instructions
 
 
 async def test_later_runs_see_of_earlier_messages_only_the_words(server: Server, gateway: ScriptedGateway) -> None:
@@ -140,7 +169,7 @@ async def test_heading_and_message_together_keep_within_the_bound(sqlite_url: st
         await assign(server, task_id, "writer")
         await notify(server, task_id, "@writer " + "long " * 1_000)
     (short, _), (anchors, cut) = (said(request) for request in gateway.requests)
-    assert short.endswith("…")
+    assert short.rpartition("\n")[0].endswith("…")
     assert [len("\n\n".join(said(request))) for request in gateway.requests] == [600, 600]
     assert anchors.startswith("[notification ")
     assert "\n" not in anchors
@@ -212,7 +241,8 @@ async def test_only_the_orchestrator_chat_shows_the_overview_and_the_accounts_br
     of_chat = next(request for request in gateway.requests if account in request.headers["x-openclaw-session-key"])
     heading, _ = said(of_chat)
     assert "taskOverview:" in heading
-    assert f"first {task_id} The launch (priority 3)" in heading
+    assert f"first {task_id} The launch (priority 3, Main)" in heading
+    assert "Your team, by slug:\n- main: Main; 1 open tasks; no description" in heading
     assert "What the account's owner tells you:\n  We ship\n  on Friday." in heading
     assert "You only coordinate here" in of_chat.json["instructions"]
     others = [request.body.decode() for request in gateway.requests if request is not of_chat]
@@ -240,6 +270,8 @@ async def test_after_a_reopening_nothing_from_before_is_sent(server: Server, gat
     request = gateway.requests[-1]
     assert run.generation == 2
     assert request.headers["x-openclaw-session-key"] == f"agent:writer:task:{task_id}:v2"
+    reopened = next(line for line in said(request)[0].splitlines() if line.startswith("Reopened by owner at "))
+    assert reopened.endswith(": what was said before is not shown here, but in task_history.")
     for word in ("swordfish", "secret", "I begin"):
         assert word not in request.body.decode()
     assert len(request.talk) == 1

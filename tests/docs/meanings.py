@@ -98,7 +98,7 @@ MEANINGS = {
     "classifier.mode": "who sorts entries: `rules`, `model`, `auto` (the model of the default agent, if any), `off`",
     "context.augment": "whether a message gets a block of context",
     "context.fetch_timeout_ms": "milliseconds that each part of a block may take; a part that takes longer is left out",
-    "context.log_limit": "entries that are recalled for a block, at most",
+    "context.log_limit": "passages of what was said that are recalled for a block, at most",
     "context.max_chars": "characters of a block, at most",
     "context.mode": "how far a block looks: `cheap` (no search), `full`, `patient` (more of it), or `auto`",
     "context.task_limit": "tasks that are recalled for a block, at most",

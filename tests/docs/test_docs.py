@@ -10,6 +10,7 @@ from carrel.kernel.settings import Settings
 from tests.docs.pages import ROOT, headings_of, links_of, matches, pages, pieces_of, sections_of
 from tests.docs.reader import Reading, Terminal
 from tests.docs.reference import GENERATORS, PAGES
+from tests.docs.requests import requests, written
 from tests.harness.process import clean_environment
 from tests.requirements.mark import requirement
 
@@ -96,6 +97,11 @@ def test_the_manual_shows_things_that_are_run() -> None:
 @pytest.mark.parametrize("name", GENERATORS)
 def test_a_generated_page_is_up_to_date(name: str) -> None:
     assert (PAGES / name).read_text(encoding="utf-8") == GENERATORS[name](), "run: python -m tests.docs.reference"
+
+
+@requirement("A.budget")
+def test_the_guide_shows_what_agents_are_sent() -> None:
+    assert written() == requests(), "run: python -m tests.docs.requests"
 
 
 def test_every_event_is_in_the_reference() -> None:

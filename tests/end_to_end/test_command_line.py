@@ -56,7 +56,7 @@ def test_a_receipt_is_shown_and_two_are_compared(server: RunningServer, gateway:
     assert shown.code == OK
     assert "Step 1" in shown.out
     assert "write the report" in shown.out
-    assert "session_status" in shown.out
+    assert "sessions_send" in shown.out
     steps = read(server.carrel("runs", "receipt", one, "--json"))["steps"]
     assert steps[0]["instructionsSha256"] in json.dumps(read(server.carrel("runs", "show", one, "--json")))
     compared = server.carrel("runs", "compare", one, two)

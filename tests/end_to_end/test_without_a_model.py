@@ -94,7 +94,8 @@ def sorted_out(client: httpx.Client) -> list[Any]:
     until(lambda: get(client, "/api/health")["index"]["pending"] == 0, "the index never caught up")
     names = {topic["id"]: topic["name"] for topic in get(client, "/api/topics")["topics"]}
     found = get(client, "/api/search", q="Which harbour lamps?", sessionKey="discord-1")
-    context = get(client, "/api/context", q="Which harbour lamps?", sessionKey="discord-1", mode="full")
+    asked = {"q": "Which harbour lamps?", "sessionKey": "discord-1"}
+    context = get(client, "/api/context", **asked, mode="full", timelineLimit=0)
     return [
         [(log["content"], log["classificationStatus"], names.get(log["topicId"]), log["summary"]) for log in logs()],
         sorted((topic["name"], topic["digest"]) for topic in get(client, "/api/topics")["topics"]),

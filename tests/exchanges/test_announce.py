@@ -262,6 +262,21 @@ async def test_a_child_is_deleted_after_its_announce_only_if_asked_for(spawner: 
     assert await spawner.lane(kept["childSessionKey"]) is not None
     announced = [run for run in await spawner.runs_in(MAIN) if run.provenance_kind == "announce"]
     assert [run.source().source_session_key for run in announced] == [kept["childSessionKey"], gone["childSessionKey"]]
+    assert ["transcript deleted" in run.text for run in announced] == [False, True]
+    assert ["/history" in run.text for run in announced] == [True, False], "no address that leads nowhere"
+
+
+@requirement("S2.subannounce.posts")
+async def test_a_requester_is_told_whether_its_result_is_posted_or_left_to_it(spawner: Spawner) -> None:
+    for rest, wanted, unwanted in (
+        ("telegram:group:42", "It is posted on this session's channel (telegram) as it stands", "in your own words"),
+        ("main", "tell the result in your own words", "It is posted"),
+    ):
+        await spawner.announced((await spawner.spawn(rest=rest))["runId"])
+        _, woken = await spawner.runs_in(SessionKey.of("main", rest))
+        (step,) = (await spawner.server.receipt(woken)).steps
+        assert wanted in str(step.instructions)
+        assert unwanted not in str(step.instructions)
 
 
 @requirement("S2.spawn.attachments.redacted")

@@ -155,7 +155,8 @@ async def test_a_mention_and_a_request_for_a_response_are_answered() -> None:
 
 
 async def test_a_heartbeat_is_answered_with_its_sign_and_a_person_s_line_about_it_is_not() -> None:
-    beat = "Heartbeat. Tasks with something new: task_7. If there is nothing to do, answer HEARTBEAT_OK."
+    tasks = 'Look at these tasks:\n- task_7 "Paint": something new'
+    beat = f"Heartbeat. {tasks}"
     assert (await hear(beat, is_request=False)).text == "HEARTBEAT_OK"
     assert (await hear(beat, is_request=True)).text != "HEARTBEAT_OK"
 

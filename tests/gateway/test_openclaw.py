@@ -153,19 +153,30 @@ async def test_every_lane_has_a_key_that_is_taken_and_known_as_ours(
 
 @given(st.from_regex(r"agent:[a-z]{1,5}:task:[A-Za-z0-9_.@-]{1,20}:v[1-9]", fullmatch=True))
 def test_keys_differ_where_addresses_do_even_in_small_letters(address: str) -> None:
-    key = key_at_gateway(address)
-    assert (key, address_of(f"agent:main:{key}")) == (key.lower(), address)
+    key = key_at_gateway(address, "main")
+    assert (key, address_of(key)) == (key.lower(), address)
 
 
-async def test_the_agent_is_the_mapped_one_else_the_one_with_the_same_id_else_the_default(wire: Wire) -> None:
-    with ScriptedOpenClaw(agents=("main", "ops", "writer")) as server:
-        for agents in (("writer=ops",), ()):
-            server.script(text("ok"))
-            await answered(server, wire, step([user("hello")]), agents=agents)
+@pytest.mark.parametrize(
+    ("agents", "mapped", "asked_by", "model", "answers"),
+    [
+        (("main", "ops", "writer"), ("writer=ops",), "writer", "m", "ops"),
+        (("main", "ops", "writer"), (), "writer", "openclaw/ops", "writer"),
+        (("main", "ops", "writer"), (), "reader", "openclaw/ops", "ops"),
+        (("ops", "main"), (), "reader", "m", "main"),
+        (("ops", "clerk"), (), "", "openclaw/default", "ops"),
+    ],
+    ids=["mapped", "the same id", "named by the model", "the main one", "any"],
+)
+async def test_one_agent_of_openclaw_is_named_in_the_request_and_in_its_key(
+    wire: Wire, agents: tuple[str, ...], mapped: tuple[str, ...], asked_by: str, model: str, answers: str
+) -> None:
+    with ScriptedOpenClaw(agents=agents) as server:
         server.script(text("ok"))
-        await answered(server, wire, structs.replace(step([user("hello")]), agent_id="reader"))
-        named = [request.headers.get("x-openclaw-agent-id") for request in server.requests]
-    assert named == ["ops", "writer", None]
+        await answered(server, wire, structs.replace(step(model=model), agent_id=asked_by), agents=mapped)
+        (request,) = server.requests
+        named = request.headers["x-openclaw-agent-id"], request.headers["x-openclaw-session-key"].split(":")[:2]
+    assert named == (answers, ["agent", answers])
 
 
 async def test_a_mapped_agent_that_openclaw_does_not_have_names_the_setting(

@@ -94,9 +94,20 @@ class Planner(Desk):
             found[(await self.task(held.task_id)).title] = held
         return found
 
+    async def say_done(self, *working: Claim) -> None:
+        """Let the agents of runs say that their tasks are done, as they do with task_status."""
+        for held in working:
+            assert held.task_id is not None
+            await self.move(await self.task(held.task_id), "done", access=self.agent(held.agent_id, held))
+
     async def finish(self, held: Claim, outcome: Outcome | None = None) -> None:
-        """End a run a second later, let that be handled and the plans be followed."""
+        """End a run a second later, let that be handled and the plans be followed.
+
+        Without an outcome its agent says first that the task is done.
+        """
         self.advance(1)
+        if outcome is None:
+            await self.say_done(held)
         await self.end(held, outcome or Completed(reply="done"))
         await self.handle_ends()
         await self.follow()

@@ -37,36 +37,42 @@ def run(state: str, *, created_at: int = 10, ended_at: int | None = 20) -> Run:
     )  # fmt: skip
 
 
-def step(status: Any, of_run: Run | None = None, *, ready: bool = False, **more: Any) -> Progress:
-    return Progress(task=task(status, **more), is_ready=ready, run=of_run)
+def step(
+    status: Any, of_run: Run | None = None, *, ready: bool = False, says_done: bool = False, **more: Any
+) -> Progress:
+    return Progress(task=task(status, **more), is_ready=ready, run=of_run, says_done=says_done)
 
 
 @requirement("S1.opt.run")
 @pytest.mark.parametrize(
     ("given", "outcome"),
     [
-        (step("in_progress", run("completed")), [None]),
-        (step("review", run("completed")), [None]),
-        (step("in_progress", run("failed")), ["Its run failed: no disk"]),
-        (step("in_progress", run("cancelled")), ["Its run was cancelled."]),
+        # A turn that ends says nothing about its task, unless its agent has no other way to.
+        (step("in_progress", run("completed")), []),
+        (step("review", run("completed")), []),
+        (step("in_progress", run("completed"), says_done=True), [("done", None)]),
+        (step("in_progress", run("failed")), [("blocked", "Its run failed: no disk")]),
+        (step("in_progress", run("cancelled")), [("blocked", "Its run was cancelled.")]),
         (step("in_progress", run("running", ended_at=None)), []),
         (step("in_progress", run("waiting", ended_at=None)), []),
         (step("in_progress"), []),
         (step("done", run("completed")), []),
         (step("archived", run("completed")), []),
         # Somebody has moved it since the run ended.
-        (step("review", run("completed"), status_at=21), []),
+        (step("review", run("completed"), status_at=21, says_done=True), []),
         # It was said in the course of the run that it is blocked; only a run that began since settles that.
-        (step("blocked", run("completed"), status_at=15), []),
-        (step("blocked", run("completed", created_at=16), status_at=15), [None]),
+        (step("blocked", run("completed"), status_at=15, says_done=True), []),
+        (step("blocked", run("completed", created_at=16), status_at=15, says_done=True), [("done", None)]),
+        (step("blocked", run("completed", created_at=16), status_at=15), []),
         (step("blocked", run("failed"), failed=True, status_at=20), []),
-        (step("blocked", run("completed", ended_at=30), failed=True, status_at=20), [None]),
+        (step("blocked", run("completed", ended_at=30), failed=True, status_at=20), [("in_progress", None)]),
     ],
 )
-def test_the_end_of_a_run_ends_its_task_unless_somebody_has_moved_it_since(
-    given: Progress, outcome: list[str | None]
+def test_the_end_of_a_run_moves_its_task_only_where_it_says_something_and_nobody_has_moved_it_since(
+    given: Progress, outcome: list[tuple[str, str | None]]
 ) -> None:
-    assert [one.failure for one in ended_tasks([given])] == outcome
+    assert [(one.to, one.failure) for one in ended_tasks([given])] == outcome
+    assert ended_tasks([given], is_begun=False) == []
 
 
 WAITING = run("waiting", ended_at=None)

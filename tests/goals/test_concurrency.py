@@ -26,8 +26,10 @@ async def test_a_crash_between_the_end_of_a_run_and_the_next_task_loses_nothing(
         held = (await planner.claimed())["paint"]
         await planner.follow()
         planner.advance(1)
+        await planner.say_done(held)
+        await planner.follow()
         await planner.end(held)
-        assert await planner.statuses(plan) == {"paint": "in_progress", "build": "inbox"}
+        assert await planner.statuses(plan) == {"paint": "done", "build": "inbox"}
     async with open_planner(store_url) as again:
         again.advance(2)
         await again.follow()
@@ -42,6 +44,7 @@ async def test_two_runs_end_while_their_plan_is_held_and_neither_waits(postgres_
         plan = await planner.plan("paint", "nails", goal=goal)
         await planner.approve(plan)
         working = await planner.claimed()
+        await planner.say_done(*working.values())
         await planner.follow()
         inside, go_on = threading.Event(), threading.Event()
 
@@ -70,6 +73,7 @@ async def test_two_runs_that_end_at_once_begin_the_task_that_waits_for_both_once
         plan = await planner.plan("paint", "nails", "build<paint,nails")
         await planner.approve(plan)
         working = await planner.claimed()
+        await planner.say_done(*working.values())
         await planner.follow()
         planner.advance(1)
         await within(asyncio.gather(*(planner.end(held, Completed(reply="done")) for held in working.values())))
@@ -84,16 +88,17 @@ async def test_two_runs_that_end_at_once_begin_the_task_that_waits_for_both_once
 async def test_an_end_that_is_noted_while_the_plan_is_followed_is_followed_too(postgres_url: str) -> None:
     """The second run ends after the duty has read the plan and before it deletes what was noted."""
     async with open_planner(postgres_url) as planner:
-        plan = await planner.plan("paint", "nails", "build<paint,nails")
+        plan = await planner.plan("paint", "nails", "build<paint,nails", "sell<paint")
         await planner.approve(plan)
         working = await planner.claimed()
+        await planner.say_done(*working.values())
         await planner.follow()
         planner.advance(1)
         await planner.end(working["paint"])
         inside, go_on = threading.Event(), threading.Event()
 
         def pause(tx: Tx, changed: TaskChanged) -> None:
-            if changed.task.status == "done" and not inside.is_set():
+            if changed.task.title == "sell" and not inside.is_set():
                 inside.set()
                 assert go_on.wait(SECONDS_MAX)
 
@@ -119,6 +124,7 @@ async def test_ends_cancellations_and_moves_of_one_plan_come_to_an_end(store_url
         working = await planner.claimed()
         tasks = await planner.tasks(plan)
         planner.advance(1)
+        await planner.say_done(working["a"], working["b"])
         jobs = [planner.end(held) for held in working.values()]
         jobs += [planner.follow(), planner.follow(), planner.move(tasks["c"], "blocked", reason="paint")]  # type: ignore[list-item]
         jobs.append(planner.db.write(lambda tx: end_plan(tx, planner.access, plan.id, "cancelled", planner.rules)))  # type: ignore[arg-type]

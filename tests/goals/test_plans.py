@@ -18,7 +18,7 @@ from carrel.goals import (
 )
 from carrel.kernel import Code
 from carrel.kernel.limits import PLAN_TASKS_MAX, PLANS_PER_GOAL_MAX
-from carrel.runs import Cancelled, Failed, NeedsInput, retire_agent
+from carrel.runs import Cancelled, Completed, Failed, NeedsInput, retire_agent
 from carrel.sessions import generations_of
 from carrel.work import assign_task, reopen_task, stop_task
 from tests.goals.planner import CHAT, OTHER_CHAT, Planner
@@ -54,13 +54,63 @@ async def test_an_approved_plan_runs_independent_tasks_side_by_side_and_dependen
 
 
 @requirement("S1.opt.run")
-async def test_the_server_moves_a_task_to_done_though_the_agent_may_not(planner: Planner) -> None:
-    plan = await planner.plan("paint")
+@requirement("A.done")
+async def test_a_turn_that_ends_without_saying_so_leaves_its_task_in_progress(planner: Planner) -> None:
+    goal = await planner.goal()
+    plan = await planner.plan("paint", "sell<paint", goal=goal)
     await planner.approve(plan)
-    await planner.finish((await planner.claimed())["paint"])
-    moves = [event.body for event in await planner.events("task.moved")]
-    assert [('"kind":"system"' in body) for body in moves] == [True, True]
-    assert (await planner.statuses(plan)) == {"paint": "done"}
+    await planner.finish((await planner.claimed())["paint"], Completed(reply="Got it, I will start on this now."))
+    assert await planner.statuses(plan) == {"paint": "in_progress", "sell": "inbox"}
+    assert (await planner.state(plan), await planner.goal_state(goal)) == ("working", "working")
+
+
+@requirement("A.done")
+async def test_the_agent_of_a_plan_says_in_its_run_that_the_task_is_done_though_it_may_finish_no_others(
+    planner: Planner,
+) -> None:
+    other = await planner.create("writer")
+    plan = await planner.plan("paint")
+    paint = (await planner.tasks(plan))["paint"]
+    await planner.assign(paint, "writer")
+    (early,) = [held for held in await planner.take(100) if held.task_id == paint.id]
+    told = planner.agent("writer", early)
+    assert await planner.refused(planner.move(paint, "done", access=told)) == Code.FORBIDDEN, "it was not approved"
+    await planner.end(early)
+    await planner.approve(plan)
+    held = next(held for held in await planner.take(100) if held.task_id == paint.id)
+    as_run = planner.agent("writer", held)
+    assert await planner.refused(planner.move(other, "done", access=as_run)) == Code.FORBIDDEN
+    assert await planner.refused(planner.move(paint, "done", access=planner.agent("writer"))) == Code.FORBIDDEN
+    await planner.finish(held)
+    assert await planner.statuses(plan) == {"paint": "done"}
+
+
+@requirement("A.done")
+async def test_a_question_about_a_task_of_a_plan_that_was_not_approved_neither_finishes_nor_fails_it(
+    planner: Planner,
+) -> None:
+    plan = await planner.plan("paint")
+    paint = (await planner.tasks(plan))["paint"]
+    await planner.assign(paint, "writer")
+    for outcome in (Completed(reply="It will be red."), BROKEN):
+        await planner.post(paint, "@writer which colour?")
+        for held in await planner.take(100):
+            await planner.finish(held, outcome)
+    assert await planner.statuses(plan) == {"paint": "assigned"}
+    assert await planner.state(plan) == "ready"
+
+
+@requirement("A.depend")
+async def test_a_task_begins_when_the_turn_it_depends_on_has_given_its_answer(planner: Planner) -> None:
+    plan = await planner.plan("paint", "sell<paint")
+    await planner.approve(plan)
+    held = (await planner.claimed())["paint"]
+    await planner.say_done(held)
+    await planner.follow()
+    assert await planner.statuses(plan) == {"paint": "done", "sell": "inbox"}
+    await planner.end(held, Completed(reply="It is red."))
+    await planner.follow()
+    assert await planner.statuses(plan) == {"paint": "done", "sell": "in_progress"}
 
 
 @requirement("S1.opt.cascade", "S3.x.plan.steps")
@@ -133,7 +183,9 @@ async def test_what_a_person_says_of_a_task_holds_against_its_run(planner: Plann
     await planner.move(paint, "blocked", reason="no brush")
     await planner.follow()
     assert await planner.state(plan) == "blocked"
-    await planner.finish(held)
+    told = planner.agent("writer", held)
+    assert await planner.refused(planner.move(paint, "done", access=told)) == Code.ILLEGAL_TRANSITION
+    await planner.finish(held, Completed(reply="done"))
     assert await planner.statuses(plan) == {"paint": "blocked", "build": "inbox"}, "the agent may have said so itself"
     await planner.move(paint, "in_progress", "review", "done")
     await planner.follow()
@@ -158,7 +210,7 @@ async def test_what_another_agent_says_about_a_task_does_not_end_it(planner: Pla
     held = (await planner.claimed())["paint"]
     paint = (await planner.tasks(plan))["paint"]
     await planner.db.write(lambda tx: assign_task(tx, planner.access, paint.id, planner.rules, agent_ids=("critic",)))
-    await planner.finish((await planner.claimed())["paint"])
+    await planner.finish((await planner.claimed())["paint"], Completed(reply="It looks good."))
     assert await planner.statuses(plan) == {"paint": "in_progress"}
     await planner.finish(held)
     assert await planner.statuses(plan) == {"paint": "done"}

@@ -18,6 +18,9 @@ class ScriptedAgent:
     - `fail` fails for good, `flaky` so that it is tried again, and `trip <name>` the same once it is released.
     - `do <list>` calls tools one after the other, each a pair of name and arguments; ["hold", <name>] waits.
     - `silence` gets an empty reply, `say <words>` just these words; everything else is echoed.
+
+    Where its instructions ask for it, as in runs of a plan, it says with task_status that its task is done before it
+    answers.
     """
 
     name = "scripted"
@@ -55,6 +58,8 @@ class ScriptedAgent:
             raise GatewayFault("scripted", f"Told to {said}.", retryable=word != "fail")
         if word == "ask" and body["input"][-1].get("role") == "user":
             return _calling("request_input", {"question": rest or "What now?"}, len(self.bodies))
+        if word != "do" and _is_to_say_done(body):
+            return _calling("task_status", {"taskId": body["metadata"]["taskId"], "status": "done"}, len(self.bodies))
         if word in ("silence", "say"):
             return _saying(rest, on_text)
         if word == "do" and (call := await self._next_call(json.loads(rest), body["input"])) is not None:
@@ -96,6 +101,11 @@ def newest_line(sent: Any) -> str:
     content = next(item for item in reversed(sent) if item.get("role") == "user")["content"]
     parts = [content] if isinstance(content, str) else [part.get("text", "") for part in content]
     return "\n".join(parts).strip().rpartition("\n")[2]
+
+
+def _is_to_say_done(body: dict[str, Any]) -> bool:
+    is_asked = "set it to done with task_status" in body.get("instructions", "")
+    return is_asked and body["input"][-1].get("type") != "function_call_output"
 
 
 def _saying(text: str, on_text: OnText) -> StepAnswer:

@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -28,7 +29,12 @@ class Terminal:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, columns, 0, 0))
         # A session's first process that opens a terminal is controlled by it: Ctrl-C interrupts the command.
         opened = ["sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(theirs), *command]
-        self._process = subprocess.Popen(opened, cwd=folder, env=environment, start_new_session=True)
+        # What a shell runs in the background ignores interrupts, and so would all that it starts.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            self._process = subprocess.Popen(opened, cwd=folder, env=environment, start_new_session=True)
+        finally:
+            signal.signal(signal.SIGINT, before)
         # Kept open until something was read: before the command has opened it, reading would fail.
         self._theirs = [theirs]
 

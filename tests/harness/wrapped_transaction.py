@@ -1,7 +1,7 @@
 """A transaction that passes everything on to another; a test overrides what is to go differently."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 from carrel.storage import LongTx, Row, Tx
@@ -37,6 +37,12 @@ class WrappedTransaction:
 
     def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         self.tx.later(sql, access, **values)
+
+    def once(self, name: Hashable, read: Callable[[], T]) -> T:
+        return self.tx.once(name, read)
+
+    def forget(self) -> None:
+        self.tx.forget()
 
     def attempt(self, work: Callable[[], T]) -> T:
         return self.tx.attempt(work)

@@ -8,7 +8,7 @@ from tests.house import exceptions, suite_rules
 from tests.house.source import Source, suite_sources
 
 Rule = Callable[[Source], Iterator[str]]
-OURS = "from carrel.runs import queue\nfrom carrel.work import RunEnds\nfrom carrel.storage import Duty, Tx\n"
+OURS = "from carrel.runs import queue\nfrom carrel.work.run_ends import RunEnds\nfrom carrel.storage import Duty, Tx\n"
 FAKE = OURS + "class Fake:\n    pass\n"
 
 WAITS, READS, STANDS_IN = suite_rules.SUITE_RULES

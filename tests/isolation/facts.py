@@ -64,6 +64,8 @@ class Facts:
     topics: dict[str, str] = field(default_factory=dict)
     # The goal that a task belongs to.
     goal_of: dict[str, str] = field(default_factory=dict)
+    # The lane in which the plan of a task was written.
+    planned_in: dict[str, str] = field(default_factory=dict)
     # `context.recall` of the account and of single agents.
     recall: str = "own"
     recall_of: dict[str, str] = field(default_factory=dict)

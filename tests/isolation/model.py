@@ -51,6 +51,9 @@ def why_hidden_from_turn(facts: Facts, turn: Turn, mark: str, origin: Origin, *,
     # A topic is named after what was said, so that a word of the board may reach every lane.
     if origin.kept or _is_on_board(facts, mark, origin, now=now):
         return None
+    # A run of a plan is told what the plan says, in the lanes of its tasks.
+    if origin.kind == "plan" and lane.task is not None and facts.planned_in.get(lane.task) == origin.lane:
+        return None
     if origin.goal is not None or origin.kind in ("session fact", "task fact"):
         return _why_out_of_chain(facts, turn, lane, origin)
     if turn.lane in origin.lanes or lane.task in _tasks(facts, origin):
@@ -187,8 +190,10 @@ def _was_heard_here(facts: Facts, turn: Turn, mark: str) -> bool:
 
 
 def _lanes_of_goal(facts: Facts, origin: Origin) -> list[str]:
-    """The lanes of the tasks of the goal that something is kept for, or of the goals of the session."""
-    if not origin.kind.endswith("fact"):
+    """The lanes of the tasks of the goal that something is kept for, or of the goals of the session, or of a plan."""
+    if origin.kind == "plan":
+        return [key for key, lane in facts.lanes.items() if facts.planned_in.get(lane.task or "") == origin.lane]
+    if origin.kind != "goal name" and not origin.kind.endswith("fact"):
         return []
     goals = (
         {origin.goal} if origin.goal is not None else {goal for goal, key in facts.goals.items() if key == origin.lane}

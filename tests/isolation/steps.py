@@ -239,6 +239,7 @@ async def plan(side: Side) -> None:
         side.facts.goals.setdefault(goal, key)
     for task in told["plan"]["tasks"]:
         side.facts.tasks[task["id"]] = task["spaceId"]
+        side.facts.planned_in[task["id"]] = key
         side.know_task(task["id"], goal)
     if side.chance.random() < 0.6:
         await side.do(who, f"/api/plans/{plan_id}/approve", {"sessionId": key})

@@ -80,7 +80,9 @@ async def test_chats_of_one_person_recall_themselves_alone(world: World) -> None
     assert "pelicans a year" not in await read(
         side, "ann", "/api/context", sessionKey=other, q=QUESTION, mode="patient"
     )
-    explained = json.loads(await read(side, "ann", "/api/context", sessionKey=ANNS, q=QUESTION, mode="patient"))
+    # What the timeline shows is not recalled as well.
+    recalled = {"q": QUESTION, "mode": "patient", "timelineLimit": 0}
+    explained = json.loads(await read(side, "ann", "/api/context", sessionKey=ANNS, **recalled))
     (line,) = [item for item in explained["data"]["items"] if item["section"] == "Semantic recall logs:"][:1]
     assert line["reason"].startswith("said here: ")
     assert explained["data"]["scope"]["recall"] == "own"

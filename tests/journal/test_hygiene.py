@@ -10,6 +10,7 @@ from tests.harness.engine import open_engine
 from tests.requirements.mark import requirement
 
 BEGIN, END = ContextMarks.BEGIN, ContextMarks.END
+OWN_BLOCK = f"{ContextMarks.OWN_BEGIN}\n{ContextMarks.PREAMBLE}\n- Fence\n{ContextMarks.OWN_END}"
 BLOCK = f"{BEGIN}\n{ContextMarks.PREAMBLE}\n{ContextMarks.HEADING}\nWorking set topics:\n- Fence\n{END}"
 
 
@@ -21,6 +22,8 @@ BLOCK = f"{BEGIN}\n{ContextMarks.PREAMBLE}\n{ContextMarks.HEADING}\nWorking set 
         ("  spaces [stay] as they are ", "  spaces [stay] as they are "),
         (f"{BLOCK}\n\nPaint the fence", "Paint the fence"),
         (f"Before\n\n{BLOCK}\n\nAfter", "Before\n\nAfter"),
+        (f"Before\n\n{OWN_BLOCK}\n\nAfter", "Before\n\nAfter"),
+        (f"{OWN_BLOCK}\n{BLOCK}\nBoth", "Both"),
         (f"{BLOCK}\n{BLOCK}\nTwice", "Twice"),
         (f"one {BEGIN}hidden{END} two", "one\n\n two"),
         (BLOCK, ""),
@@ -29,6 +32,10 @@ BLOCK = f"{BEGIN}\n{ContextMarks.PREAMBLE}\n{ContextMarks.HEADING}\nWorking set 
         ("\n".join(f"> {line}" for line in BLOCK.split("\n")) + "\n\nhello", "hello"),
         (f"the end of a block\n{END}\nthe message", "the end of a block\n\nthe message"),
         (f"{ContextMarks.PREAMBLE}\nhello", "hello"),
+        (f"> {BLOCK}".replace("\n", " ") + " hello", "hello"),
+        ("Clawboard continuity hook is active for this turn.\nhello", "hello"),
+        ("> Use this Clawboard retrieval context merged with memory.\nhello", "hello"),
+        ("Use Clawboard for this", "Use Clawboard for this"),
         ("[Discord Guild #general channel id:123] hello", "hello"),
         ("[Telegram Ada (@ada) id:7 2026-02-08 09:01] hello", "hello"),
         ("[Sun 2026-02-08 09:01 EST] hello", "hello"),
@@ -81,6 +88,14 @@ def test_lines_of_a_block_are_removed_also_where_they_are_quoted() -> None:
     assert quoted_lines_removed("yes\nAda drinks tea", block) == "yes\nAda drinks tea"
     assert quoted_lines_removed(block, block) == ""
     assert quoted_lines_removed(said, "") == said
+
+
+@requirement("S4.clean.loop")
+def test_lines_of_a_block_are_removed_also_where_they_are_joined_in_one() -> None:
+    block = "Kept facts:\n- [global] Ada drinks tea\n- [global] Bob drinks coffee\n- yes"
+    said = "I was told: Kept facts: - [global] Ada drinks tea - [global] Bob drinks coffee So I made both."
+    assert quoted_lines_removed(said, block).split("\n") == ["I was told: ", " So I made both."]
+    assert quoted_lines_removed("[global] Ada drinks tea, she says", block) == "[global] Ada drinks tea, she says"
 
 
 @pytest.mark.anyio

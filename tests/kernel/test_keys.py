@@ -9,9 +9,7 @@ from carrel.kernel import (
     caller_hash,
     is_agent_id,
     is_conversation_key,
-    is_new_conversation_key,
     key_text,
-    kind_of,
 )
 from tests.requirements.mark import requirement
 
@@ -128,7 +126,7 @@ def test_a_key_knows_its_task_topic_channel_and_chat_type() -> None:
     ],
 )
 def test_a_new_conversation_key_must_be_longer_than_old_ones(text: str, new: bool, old: bool) -> None:
-    assert (is_new_conversation_key(text), is_conversation_key(text)) == (new, old)
+    assert (is_conversation_key(text, is_new=True), is_conversation_key(text)) == (new, old)
 
 
 def test_an_agent_id_is_lower_case_and_never_corrected() -> None:
@@ -142,7 +140,7 @@ def test_external_text_enters_a_key_unchanged_or_as_its_hash() -> None:
         hashed = key_text(strange)
         assert len(hashed) == 32
         assert set(hashed) <= set("0123456789abcdef")
-        assert kind_of(f"a2a:{caller_hash('someone')}:{hashed}") == "a2a"
+        assert SessionKey.kind_of(f"a2a:{caller_hash('someone')}:{hashed}") == "a2a"
     assert key_text("a b") != key_text("a  b")
 
 

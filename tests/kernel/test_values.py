@@ -99,11 +99,14 @@ def test_a_text_buffer_returns_the_whole_text_at_any_time(pieces: list[tuple[str
     assert buffer.text == whole
 
 
-@given(st.text(alphabet="ab=-<>`# \n\r\u2028\x00[]/CLAWBOARD_CONTEXT_BEGIN", max_size=80))
+@given(st.text(alphabet="ab=-<>`# \n\r\u2028\x00[]/CLAWBOARD_CARREL_CONTEXT_BEGIN", max_size=80))
 def test_a_title_stays_on_one_line_and_opens_no_section(text: str) -> None:
     line = one_line(text)
     assert len(line.splitlines()) <= 1
-    assert not any(sign in line for sign in ("===", "---", "<<", ">>", "```", "##", "[CLAWBOARD_CONTEXT_BEGIN]"))
+    assert not any(
+        sign in line
+        for sign in ("===", "---", "<<", ">>", "```", "##", "[CLAWBOARD_CONTEXT_BEGIN]", "[CARREL_CONTEXT_BEGIN]")
+    )
     assert one_line(line) == line
 
 

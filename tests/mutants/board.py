@@ -76,8 +76,8 @@ BOARD = (
     Mutant(
         "injected context is stored",
         "journal/hygiene.py",
-        '    left = _without_context(text).replace(ContextMarks.PREAMBLE, " ")',
-        '    left = text.replace(ContextMarks.PREAMBLE, " ")',
+        "_without_context(text).replace(ContextMarks.PREAMBLE",
+        "text.replace(ContextMarks.PREAMBLE",
         "tests/journal/test_hygiene.py",
     ),
     Mutant(
@@ -421,8 +421,8 @@ BOARD = (
     Mutant(
         "an old match is lost behind newer ones out of scope",
         "search/ranking.py",
-        "        if len(found) >= limit or len(numbers) < enough:",
-        "        if True:",
+        "            if len(positions) >= limit or len(numbers) < enough:",
+        "            if True:",
         "tests/search/test_scope.py",
     ),
     Mutant(

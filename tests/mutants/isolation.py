@@ -58,7 +58,7 @@ ISOLATION = (
     Mutant(
         "lanes of their own are shown digests of the board",
         "context/layers/semantic.py",
-        '    digests = recall == "space"',
+        '    digests = recalling.recall == "space"',
         "    digests = True",
         _CROSSING,
     ),
@@ -93,8 +93,8 @@ ISOLATION = (
     Mutant(
         "a run sees spaces that whoever caused it may not see",
         "delivery/snapshot.py",
-        "run_id=run.id, space_ids=run.spaces,",
-        "run_id=run.id,",
+        "run_id=run_id, space_ids=spaces, behalf=behalf,",
+        "run_id=run_id, behalf=behalf,",
         _CROSSING,
     ),
     Mutant(

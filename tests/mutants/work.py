@@ -5,6 +5,34 @@ from tests.mutants.model import Mutant
 _FOLDER = "tests/work"
 WORK = (
     Mutant(
+        "a stalled task is taken up without end",
+        "work/stalls.py",
+        "taken_up=stall.taken_up + 1, due_at=None",
+        "due_at=None",
+        f"{_FOLDER}/test_stalls.py",
+    ),
+    Mutant(
+        "a stalled task is taken up with the rights of the server",
+        "work/stalls.py",
+        "structs.replace(access, space_ids=last.spaces, behalf=last.behalf)",
+        "access",
+        f"{_FOLDER}/test_stalls.py",
+    ),
+    Mutant(
+        "a task is taken up while somebody works on it",
+        "work/stalls.py",
+        " or notice_store.live_runs_of_task(tx, access, task.id):",
+        ":",
+        f"{_FOLDER}/test_stalls.py",
+    ),
+    Mutant(
+        "a turn that failed is taken up as if it had ended well",
+        "work/stalls.py",
+        'last if last is not None and last.state == "completed" else None',
+        "last",
+        f"{_FOLDER}/test_stalls.py",
+    ),
+    Mutant(
         "holding a task stops messages about it",
         "work/store.py",
         "AND id = :id FOR NO KEY UPDATE",
@@ -77,8 +105,8 @@ WORK = (
     Mutant(
         "an agent marks a task as done from any status",
         "work/permissions.py",
-        '            if before != "review":',
-        "            if False:",
+        '            if before != "review" and not ',
+        "            if False and not ",
         f"{_FOLDER}/test_moves.py",
     ),
     Mutant(
@@ -168,8 +196,8 @@ WORK = (
     Mutant(
         "a reopened task tells its agents what was said before",
         "work/briefings.py",
-        "before=first, after=task.reopened_seq",
-        "before=first, after=0",
+        "limit=SNIPPET_MESSAGES_MAX, before=first, after=task.reopened_seq",
+        "limit=SNIPPET_MESSAGES_MAX, before=first, after=0",
         f"{_FOLDER}/test_moves.py",
     ),
     Mutant(

@@ -179,7 +179,10 @@ async def test_a_full_space_beside_it_does_not_push_anything_out_of_a_scope(boar
     assert await board.logs("alpha", spaces=("s1",), logs_max=1) == ["e1"]
 
 
-async def test_how_often_a_word_is_used_elsewhere_does_not_change_a_score(board: Board) -> None:
+@pytest.mark.parametrize("others_here", [0, 300], ids=["in a small scope", "in a scope of most documents"])
+async def test_how_often_a_word_is_used_elsewhere_does_not_change_a_score(board: Board, others_here: int) -> None:
+    for n in range(others_here):
+        await board.put(f"o{n}", "pump", spaces=("s1",), session_key=f"o{n}")
     for n in range(10):
         await board.put(f"e{n}", f"gamma {WORDS[n % 2]}", spaces=("s1",), session_key=f"a{n}")
     before = await board.find("gamma alpha", spaces=("s1",))

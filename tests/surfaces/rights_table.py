@@ -216,6 +216,8 @@ TOOLS: dict[str, Rights] = {
     "sessions_list": CALLERS_OF_TOOLS,
     "sessions_send": CALLERS_OF_TOOLS,
     "sessions_spawn": CALLERS_OF_TOOLS,
+    "file_list": CALLERS_OF_TOOLS,
+    "file_read": CALLERS_OF_TOOLS,
     "goal_complete": CALLERS_OF_TOOLS,
     "goal_create": CALLERS_OF_TOOLS,
     "goal_list": CALLERS_OF_TOOLS,

@@ -177,6 +177,8 @@ LISTED = (
     Listed(REFUSED, r"POST /agent/memory_promote", "invalid_params", "reason", "needs some text"),
     Listed(REFUSED, r"POST /agent/memory_add", "invalid_scope", "scope", "not every session has every scope"),
     Listed(REFUSED, r"POST /agent/session(_status|s_history|s_send)", "invalid_params", "sessionKey", "a reference"),
+    # Tools take what models write: null for what is left out, and numbers and booleans as strings.
+    Listed("AcceptedNegativeData", r"POST /agent/\w+", "", "", "what is plainly meant is accepted"),
     # Any JSON may be in these.
     Listed(REFUSED, r"POST /agent/artifact_add", "invalid_params", f"data.*: {NUL}", "a database cannot store it"),
     Listed(

@@ -52,16 +52,15 @@ async def test_the_same_tools_are_offered_at_every_door(
     key = f"agent:main:task:{task['id']}"
     await send_and_wait(client, "hello", sessionKey=key)
     model = {tool["name"]: tool for tool in server.agent.bodies[-1]["tools"]}
-    told = server.agent.bodies[-1]["instructions"]
     async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
         http = {one["name"]: one for one in (await agent.get("/agent", headers={HEADER: key})).json()["tools"]}
         mcp = {one["name"]: one for one in (await result_of(agent, "tools/list", headers={HEADER: key}))["tools"]}
     expected = TASK_TOOLS if orchestrates else TASK_TOOLS - ORCHESTRATORS - {"task_create"}
-    assert set(model) & TASK_TOOLS == set(http) & TASK_TOOLS == set(mcp) & TASK_TOOLS == expected
-    assert {name for name in TASK_TOOLS if f"- {name} (" in told} == expected, "what is hidden is not advertised"
+    assert set(http) & TASK_TOOLS == set(mcp) & TASK_TOOLS == expected
+    assert set(model) & TASK_TOOLS == expected - {"task_load", "task_get", "task_thread"}, "task_history does the same"
     for name in expected:
         schema = json.loads(json.dumps(CATALOG.find(name).schema()))
-        assert model[name]["parameters"] == http[name]["parameters"] == mcp[name]["inputSchema"] == schema
+        assert http[name]["parameters"] == mcp[name]["inputSchema"] == schema
         assert http[name]["aliases"] == [name.replace("_", "-")]
 
 
@@ -109,8 +108,8 @@ async def test_a_call_for_a_task_is_granted_or_refused_at_every_door_alike(
         ("task_status", {"taskID": "x", "status": "done"}, "There is no field taskID; did you mean taskId?"),
         ("task_update", {"taskId": "TASK", "status": "won"}, "status must be one of inbox, assigned, in_progress, "),
         ("task_update", {"taskId": "TASK", "priority": 9}, "priority must be 1 to 5 or one of: critical, high, "),
-        ("task_assign", {"taskId": "TASK", "assigneeSlugs": ["mian"]}, "agent or user 'mian' in this account; did you"),
-        ("task_update", {"taskId": "TASK", "assignedAgentIds": ["mian"]}, "'mian' in this account; did you mean main?"),
+        ("task_assign", {"taskId": "TASK", "assigneeSlugs": ["mian"]}, "agent or user 'mian'; did you mean 'main'?"),
+        ("task_update", {"taskId": "TASK", "assignedAgentIds": ["mian"]}, "agent 'mian'; did you mean 'main'?"),
         ("memory_add", {"content": "x", "type": "idea"}, "type must be one of decision, constraint, failure, fix, "),
     ],
 )

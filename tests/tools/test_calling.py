@@ -74,7 +74,7 @@ async def test_a_refusal_is_a_recorded_result_that_the_model_can_read(turn: Turn
     answer, result = await turn.call("fly", {})
     assert answer["ok"] is False
     assert answer["error"]["code"] == "tool_not_allowed"
-    assert "session_status" in answer["error"]["message"]
+    assert "memory_search" in answer["error"]["message"]
     assert result.ends is None
     access, run_id = turn.server.access, turn.run.id
     assert await turn.server.read(lambda tx: tools_called(tx, access, run_id)) == ["fly"]

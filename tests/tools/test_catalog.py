@@ -23,9 +23,7 @@ def test_every_tool_has_one_name_one_strict_schema_and_one_effect() -> None:
         assert schema["additionalProperties"] is False
         assert tool.effect in ("read", "write")
         assert tool.description
-        assert tool.function()["parameters"] == schema
         assert CATALOG.find(tool.name) is tool
-        assert msgspec.json.encode(tool.function()) == msgspec.json.encode(tool.function())
 
 
 def test_the_schemas_have_required_fields_and_defaults() -> None:

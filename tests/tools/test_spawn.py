@@ -198,6 +198,20 @@ async def test_a_sandbox_can_be_required_and_is_never_left(requester: Requester)
             assert (await caller.lane(answer["childSessionKey"])).sandboxed == expected
 
 
+@requirement("S2.spawn.discovery")
+async def test_a_sandboxed_agent_is_shown_only_agents_that_stay_in_a_sandbox(requester: Requester) -> None:
+    server, anybody = requester.server, SubagentRules(allow_agents=("*",))
+    for name, sandbox in (("boxed", "on"), ("crate", "on"), ("free", "off")):
+        await server.make_agent(name, sandbox=sandbox, subagents=anybody)
+    for name, listed in (("boxed", ["boxed", "crate"]), ("free", ["free", "boxed", "crate", "main"])):
+        caller = await requester_at(server, name)
+        shown = [agent["id"] for agent in (await caller.call("agents_list", {}))["agents"]]
+        assert shown == listed
+        for agent_id in ("boxed", "crate", "free", "main"):
+            answer = await caller.spawn(agentId=agent_id)
+            assert (answer["status"] == "accepted") is (agent_id in listed), (name, agent_id)
+
+
 @requirement("S2.x.children.limit")
 async def test_a_lane_has_a_limited_number_of_live_children(store_url: str, tmp_path: Path) -> None:
     async with open_requester(store_url, subagents(tmp_path, max_children=2)) as requester:

@@ -8,12 +8,13 @@ import pytest
 from msgspec import structs
 
 from carrel.access import make_space
+from carrel.agents import change_account
 from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import Access, Refusal, SessionKey, ToolVisibility
 from carrel.sessions import LaneFilter, NewChild, insert_child, insert_lane, lane_of, lane_rows
 from carrel.storage import Tx
 from carrel.topics import NewTopic, put_topic
-from carrel.visibility import Recalls, may_see, seen_tasks
+from carrel.visibility import Recalls, may_see, seen_entries, seen_tasks
 from carrel.work import NewTask, TaskFilter, create_task, list_tasks, readable_task
 from tests.harness.engine import Engine, open_engine
 from tests.requirements.mark import requirement
@@ -154,3 +155,20 @@ async def test_what_a_lane_recalls_is_chosen_for_itself_then_its_agent_then_the_
     await run("UPDATE lanes SET recall = 'space' WHERE account_id = :account AND key = :key", key=chat)
     await run("UPDATE lanes SET recall = 'own' WHERE account_id = :account AND key = :key", key=main)
     assert await engine.db.read(recalled) == [("space", "session", True), ("own", "session", False), on_board]
+
+
+@requirement("I.rule.one")
+async def test_an_orchestrator_that_is_limited_to_spaces_sees_what_is_said_on_every_task(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        owner = structs.replace(engine.access, kind="owner")
+        limited = structs.replace(engine.access, kind="agent", agent_id="main", space_ids=("space-a",))
+
+        def said(tx: Tx) -> list[Any]:
+            change_account(tx, owner, None, {"orchestratorAgentId": "main"})
+            task = create_task(tx, owner, NewTask(title="Elsewhere"), engine.rules)
+            seen, values = seen_entries(tx, limited)
+            sql = f"SELECT DISTINCT task_id FROM entries WHERE account_id = :account AND {seen} AND task_id = :task"
+            return [task.id, *(row[0] for row in tx.all(sql, limited, task=task.id, **values))]
+
+        made, *found = await engine.db.write(said)
+        assert found == [made]

@@ -19,7 +19,6 @@ from carrel.storage import Tx
 from carrel.work import (
     NewTask,
     ResponseRequests,
-    RunEnds,
     Task,
     assign_task,
     create_task,
@@ -33,6 +32,7 @@ from carrel.work import (
 from carrel.work.moves import Moved
 from carrel.work.notice_store import live_runs_of_task
 from carrel.work.notices import Notified
+from carrel.work.run_ends import RunEnds
 from carrel.work.store import parties_of
 from tests.harness.engine import Engine, open_engine
 

@@ -10,11 +10,12 @@ from carrel.kernel import Code
 from carrel.runs import Failed, deliver
 from carrel.sessions import Session
 from carrel.storage import Tx
-from carrel.work import RunEnds, read_thread
+from carrel.work import read_thread
+from carrel.work.run_ends import RunEnds
 from tests.harness.engine import envelope, until_found
 from tests.harness.wrapped_database import WrappedDatabase
 from tests.requirements.mark import requirement
-from tests.work.desk import Desk, lane, open_desk
+from tests.work.desk import ORCHESTRATOR, Desk, lane, open_desk
 
 pytestmark = pytest.mark.anyio
 T = TypeVar("T")
@@ -158,3 +159,16 @@ async def test_the_duty_wakes_by_itself(store_url: str) -> None:
         await desk.reply(held)
         await until_found(lambda: desk.task(task), lambda now: now.status == "in_progress")
         serving.cancel()
+
+
+async def test_agents_hear_of_a_move_together_with_the_answer_of_the_run_that_made_it(desk: Desk) -> None:
+    await desk.coordinate()
+    task = await desk.create("writer")
+    (held,) = await desk.take(10)
+    await desk.hear(held)
+    await desk.move(task, "review", access=desk.agent("writer", held))
+    assert await desk.take(10) == [], "what is to be reviewed was not said yet"
+    await desk.reply(held, "Here it is.")
+    await desk.handle_ends()
+    (review,) = await desk.take(10)
+    assert (review.agent_id, (await desk.run(review.id)).source().type) == (ORCHESTRATOR, "status_change")

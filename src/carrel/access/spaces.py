@@ -1,6 +1,6 @@
 """Spaces: the parts of an account's board, which of them are visible from which, and which a read covers."""
 
-import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Literal
 
@@ -14,8 +14,6 @@ from carrel.kernel import Access, Code, Refusal, Shape, invalid, not_found
 from carrel.kernel.limits import NAME_CHARS_MAX, SPACE_ID_CHARS_MAX, SPACES_PER_ACCOUNT_MAX
 from carrel.storage import Tx
 
-_ID = re.compile(r"space-[a-z0-9]+(-[a-z0-9]+)*")
-_OTHER = re.compile(r"[^a-z0-9]+")
 _PREFIX = "space:"
 # Who may make spaces.
 _MAKERS = ("owner", "system")
@@ -73,7 +71,7 @@ def make_space(
 ) -> tuple[Space, bool]:  # fmt: skip
     """Make a space and connect it with the others; return it, and False where it was there and is only changed."""
     _check_name(name)
-    if space_id is not None and (len(space_id) > SPACE_ID_CHARS_MAX or not _ID.fullmatch(space_id)):
+    if space_id is not None and not _is_id(space_id):
         raise invalid("id", "The id of a space is `space-` and lower-case letters and digits, joined by hyphens.")
     wanted = space_id or _id_of(name) or f"space-{tx.new_id('space').removeprefix('space_')}"
     # Two spaces that are made at once must both find each other.
@@ -212,10 +210,20 @@ def _shape(space: Space, edges: dict[str, bool], access: Access) -> SpaceShape:
 
 
 def _id_of(label: str) -> str | None:
-    slug = _OTHER.sub("-", label.lower()).strip("-")
+    slug = _slug(label)
     if slug in _DEFAULT_LABELS:
         return DEFAULT_SPACE
     return f"space-{slug}"[:SPACE_ID_CHARS_MAX].rstrip("-") if slug else None
+
+
+def _is_id(text: str) -> bool:
+    return len(text) <= SPACE_ID_CHARS_MAX and text.startswith("space-") and text == _slug(text)
+
+
+def _slug(text: str) -> str:
+    """Return the letters and digits of a text, of any script, in lower case and joined by hyphens."""
+    plain = unicodedata.normalize("NFKC", text).lower()
+    return "-".join("".join(char if unicodedata.category(char)[0] in "LMN" else " " for char in plain).split())
 
 
 def _check_name(name: str) -> None:

@@ -4,23 +4,34 @@ from msgspec import structs
 
 from carrel.agents.model import Agent, Profile
 from carrel.kernel import Access
-from carrel.storage import FLAG, Table, Tx, json_column
+from carrel.storage import FLAG, Row, Table, Tx, json_column
 
 _TABLE = Table("agents", Agent, without=("aliases",), codecs={"enabled": FLAG, "profile": json_column(Profile)})
-_SELECT = f"SELECT {_TABLE.columns} FROM agents WHERE account_id = :account"
+# With all slugs that an agent has or had in the last column: none contains a space.
+_SLUGS = (
+    "SELECT string_agg(s.slug, ' ' ORDER BY s.slug) FROM agent_slugs s "
+    "WHERE s.account_id = agents.account_id AND s.agent_id = agents.id"
+)
+_SELECT = f"SELECT {_TABLE.columns}, ({_SLUGS}) FROM agents WHERE account_id = :account"
 
 
 def every_agent(tx: Tx, access: Access) -> list[Agent]:
     """Return the account's agents, oldest first."""
-    aliases = _aliases(tx, access)
-    agents = _TABLE.rows(tx.all(f"{_SELECT} ORDER BY created_at, id", access))
-    return [_with_aliases(agent, aliases.get(agent.id, [])) for agent in agents]
+
+    def read() -> list[Agent]:
+        return list(map(_agent, tx.all(f"{_SELECT} ORDER BY created_at, id", access)))
+
+    return list(tx.once(("agents", access.account_id), read))
 
 
 def agent_by_id(tx: Tx, access: Access, agent_id: str) -> Agent | None:
     """Return one agent by its id."""
-    agent = _TABLE.row(tx.one(f"{_SELECT} AND id = :id", access, id=agent_id))
-    return None if agent is None else _with_aliases(agent, _aliases(tx, access, agent_id).get(agent_id, []))
+
+    def read() -> Agent | None:
+        row = tx.one(f"{_SELECT} AND id = :id", access, id=agent_id)
+        return None if row is None else _agent(row)
+
+    return tx.once(("agent", access.account_id, agent_id), read)
 
 
 def agent_enabled(tx: Tx, access: Access, agent_id: str) -> bool | None:
@@ -31,8 +42,9 @@ def agent_enabled(tx: Tx, access: Access, agent_id: str) -> bool | None:
 
 def agent_by_slug(tx: Tx, access: Access, slug: str) -> Agent | None:
     """Return one agent by a slug it has or had; its id counts as one."""
-    row = tx.one("SELECT agent_id FROM agent_slugs WHERE account_id = :account AND slug = :slug", access, slug=slug)
-    return None if row is None else agent_by_id(tx, access, row[0])
+    named = "SELECT s.agent_id FROM agent_slugs s WHERE s.account_id = :account AND s.slug = :slug"
+    row = tx.one(f"{_SELECT} AND id = ({named})", access, slug=slug)
+    return None if row is None else _agent(row)
 
 
 def insert_agent(tx: Tx, access: Access, agent: Agent) -> None:
@@ -54,16 +66,10 @@ def keep_slug(tx: Tx, access: Access, slug: str, agent_id: str) -> None:
         "ON CONFLICT DO NOTHING"
     )
     tx.run(sql, access, slug=slug, agent_id=agent_id)
+    tx.forget()
 
 
-def _aliases(tx: Tx, access: Access, agent_id: str | None = None) -> dict[str, list[str]]:
-    only, values = ("AND agent_id = :agent_id ", {"agent_id": agent_id}) if agent_id else ("", {})
-    sql = f"SELECT agent_id, slug FROM agent_slugs WHERE account_id = :account {only}ORDER BY slug"
-    found: dict[str, list[str]] = {}
-    for owner, slug in tx.all(sql, access, **values):
-        found.setdefault(owner, []).append(slug)
-    return found
-
-
-def _with_aliases(agent: Agent, slugs: list[str]) -> Agent:
+def _agent(row: Row) -> Agent:
+    """The agent of a row of `_SELECT`."""
+    agent, slugs = _TABLE.row(row[:-1]), (row[-1] or "").split()
     return structs.replace(agent, aliases=tuple(slug for slug in slugs if slug != agent.slug))

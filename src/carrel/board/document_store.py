@@ -80,3 +80,13 @@ def ids_after(tx: Tx, access: Access, kind: str, after: str, *, limit: int) -> l
     """Return the next ids of a kind, topics, tasks or entries, in order."""
     sql = f"SELECT id FROM {_TABLES[kind]} WHERE account_id = :account AND id > :after ORDER BY id LIMIT :limit"
     return [row[0] for row in tx.all(sql, access, after=after, limit=limit)]
+
+
+def ids_in_session(tx: Tx, access: Access, session_key: str, *, tool_calls: bool, limit: int) -> list[str]:
+    """Return the ids of entries of a session that may be found, in no order: all of them, or as many as the limit."""
+    spoken = "" if tool_calls else "AND (role IS NULL OR role NOT IN ('toolCall', 'toolResult')) "
+    sql = (
+        "SELECT id FROM entries WHERE account_id = :account AND (key = :session_key OR bucket = :session_key) "
+        f"{spoken}LIMIT :limit"
+    )
+    return [row[0] for row in tx.all(sql, access, session_key=session_key, limit=limit)]

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from carrel.journal import ContextMarks, Entry, NewEntry, clean
+from carrel.kernel import is_control_text
 
 Verdict = tuple[Literal["classified", "failed"], str]
 
@@ -20,8 +21,6 @@ PRIVATE = "private"
 CRON_CHANNEL = "cron-event"
 _TOOL_TRACES = ("Tool call:", "Tool result:", "Tool error:")
 _TOOL_ROLES = ("toolCall", "toolResult")
-_HEARTBEAT = "HEARTBEAT_OK"
-_CRON = "[cron:"
 _SCAFFOLD = "[Subagent Context]"
 
 
@@ -36,9 +35,9 @@ def verdict(entry: Entry | NewEntry) -> Verdict | None:
         return None
     text = clean(entry.content).strip()
     # Nothing is left once injected context is removed.
-    if (not text or text.startswith(ContextMarks.HEADING)) and not entry.attachment_ids:
+    if (not text or text.startswith((ContextMarks.HEADING, ContextMarks.RUN_HEADING))) and not entry.attachment_ids:
         return "failed", CONTEXT_NOISE
-    if is_control(text) or entry.provenance.kind == "heartbeat":
+    if is_control_text(text) or entry.provenance.kind == "heartbeat":
         return "failed", CONTROL_PLANE
     if text.startswith(_SCAFFOLD) and is_subagent_key(entry.key or entry.bucket):
         return "failed", SUBAGENT_SCAFFOLD
@@ -48,11 +47,6 @@ def verdict(entry: Entry | NewEntry) -> Verdict | None:
 def is_tool_trace(entry: Entry | NewEntry) -> bool:
     """Return whether an entry is a tool call, its result or its error."""
     return entry.type == "action" and (entry.role in _TOOL_ROLES or entry.content.startswith(_TOOL_TRACES))
-
-
-def is_control(text: str) -> bool:
-    """Return whether a text is a heartbeat or comes from a timer."""
-    return text == _HEARTBEAT or text.startswith(_CRON)
 
 
 def is_subagent_key(session_key: str | None) -> bool:

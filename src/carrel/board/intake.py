@@ -7,13 +7,13 @@ from msgspec import Struct, structs, to_builtins
 
 from carrel.board import store
 from carrel.board.entries import check_length, log_shapes
-from carrel.board.filters import CRON_CHANNEL, is_control, is_subagent_key, verdict
+from carrel.board.filters import CRON_CHANNEL, is_subagent_key, verdict
 from carrel.board.keys import board_key
 from carrel.board.model import PERSON, NewLog, Place
 from carrel.board.own_request_store import own_verdict
 from carrel.board.places import link_spawned, place_of, session_of
 from carrel.journal import DEFAULT_SPACE, Entry, NewEntry, append_once, clean, entries_by_id
-from carrel.kernel import MS_PER_MINUTE, Access, Code, Provenance, Refusal, SessionKey, invalid
+from carrel.kernel import MS_PER_MINUTE, Access, Code, Provenance, Refusal, SessionKey, invalid, is_control_text
 from carrel.kernel.limits import (
     ATTACHMENTS_MAX,
     ECHO_ENTRIES_MAX,
@@ -168,7 +168,7 @@ def _said(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> _Said
     author = log.agent_id or access.agent_id or PERSON
     reported = Provenance(kind="reported", by=access.actor_id)
     if log.type == "conversation" and author == PERSON:
-        if is_control(clean(log.content).strip()) or log.source.channel == CRON_CHANNEL:
+        if is_control_text(clean(log.content)) or log.source.channel == CRON_CHANNEL:
             return _Said(author="system", role="system", author_kind="system", provenance=reported)
         if is_subagent_key(session_key):
             # What a sub-agent is told comes from the agent that has spawned it.

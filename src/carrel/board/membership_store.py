@@ -101,3 +101,4 @@ def is_empty(tx: Tx, access: Access, topic_id: str) -> bool:
 def stamp_default(tx: Tx, access: Access, recall: Recall) -> None:
     """Write what holds for lanes of an account for which nobody has chosen."""
     tx.run("UPDATE accounts SET recall_default = :recall WHERE id = :account", access, recall=recall)
+    tx.forget()

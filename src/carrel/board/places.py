@@ -97,13 +97,13 @@ def required_place(tx: Tx, access: Access, task_id: str | None, topic_id: str | 
 
 
 def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
-    if log.space_id is not None:
-        return required_space(tx, access, log.space_id)
+    named = None if log.space_id is None else required_space(tx, access, log.space_id)
+    # The place from which something is said is nearer than the space that a program sends with everything.
+    scope = log.source.board_scope_space_id
     try:
-        given = log.source.board_scope_space_id
-        return readable_space(tx, access, given).id if given else None
+        return readable_space(tx, access, scope).id if scope else named
     except Refusal:
-        return None
+        return named
 
 
 def required_space(tx: Tx, access: Access, space_id: str) -> str:

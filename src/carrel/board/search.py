@@ -10,15 +10,15 @@ from msgspec import Struct, structs
 
 from carrel.access import SpaceScope, effective_spaces
 from carrel.agents import every_agent
-from carrel.board.document_store import FoundTask, FoundTopic, found_tasks, found_topics
+from carrel.board.document_store import FoundTask, FoundTopic, found_tasks, found_topics, ids_in_session
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import readable_entry
 from carrel.board.places import lane_meant
 from carrel.board.routing import infer_space, named_by
 from carrel.journal import Entry, clean, entries_by_id
 from carrel.kernel import Access, SessionKey, elapsed_seconds, not_found
-from carrel.kernel.limits import SEARCH_FOUND_MAX, SEARCH_OWN_TASKS_MAX
-from carrel.search import Found, Hit, Query, Search, SearchQuery, Subject
+from carrel.kernel.limits import SEARCH_FOUND_MAX, SEARCH_OWN_TASKS_MAX, SEARCH_SHOWN_COMPARED_MAX
+from carrel.search import Found, Hit, Query, Search, SearchQuery, Subject, has_kept_documents
 from carrel.storage import Database, Tx
 from carrel.visibility import Recalls, Viewer, may_see, tasks_worked_on
 
@@ -84,7 +84,10 @@ async def board_search(db: Database, search: Search, access: Access, query: Boar
     text = clean(query.text).strip()
     if not text:
         return BoardFound(dense=search.mode == "hybrid")
-    asked = await db.read(lambda tx: _asked(tx, access, structs.replace(query, text=text)))
+    wanted, tool_calls = structs.replace(query, text=text), search.finds_tool_calls
+    asked = await db.read(lambda tx: _asked_unless_vain(tx, access, wanted, tool_calls=tool_calls))
+    if asked is None:
+        return BoardFound(dense=search.mode == "hybrid")
     found = await search.find(access, asked)
     seen = await db.long_read(lambda tx: _seen(tx, access, query, asked, found), urgent=query.quick)
     return structs.replace(seen, duration_ms=round((elapsed_seconds() - begun) * _MS))
@@ -104,10 +107,28 @@ def found_entry(tx: Tx, access: Access, entry_id: str) -> Entry:
     return entry
 
 
-def _asked(tx: Tx, access: Access, query: BoardQuery) -> SearchQuery:
+def _asked_unless_vain(tx: Tx, access: Access, query: BoardQuery, *, tool_calls: bool) -> SearchQuery | None:
+    """What is asked of the index; None where it can find nothing, as on a board on which nothing is but this chat."""
+    viewer = _viewer(tx, access, query)
+    is_vain = _is_vain(tx, access, query, viewer, tool_calls=tool_calls)
+    return None if is_vain else _asked(tx, access, query, viewer)
+
+
+def _is_vain(tx: Tx, access: Access, query: BoardQuery, viewer: Viewer, *, tool_calls: bool) -> bool:
+    """Whether all there is to find is in front of a lane: it looks at itself alone, and nothing is kept."""
+    if viewer.kind != "lane" or viewer.recalls_board or viewer.task_id or viewer.own_tasks or not viewer.session_key:
+        return False
+    if len(query.without) > SEARCH_SHOWN_COMPARED_MAX:
+        return False
+    most = len(query.without) + 1
+    said = ids_in_session(tx, access, viewer.session_key, tool_calls=tool_calls, limit=most)
+    return query.without.issuperset(said) and not has_kept_documents(tx, access)
+
+
+def _asked(tx: Tx, access: Access, query: BoardQuery, viewer: Viewer | None = None) -> SearchQuery:
     """What is asked of the index: with who looks, and the names of agents."""
     names = tuple(agent.id for agent in every_agent(tx, access))
-    return structs.replace(_search_query(access, query, _viewer(tx, access, query)), names=names)
+    return structs.replace(_search_query(access, query, viewer or _viewer(tx, access, query)), names=names)
 
 
 def _viewer(tx: Tx, access: Access, query: BoardQuery) -> Viewer:

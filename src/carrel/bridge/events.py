@@ -1,10 +1,9 @@
 """What a host reports, as entries of the board; control text is left out. Pure."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from carrel.kernel import OwnTraffic, clip, redact, secret_digest
+from carrel.kernel import OwnTraffic, clip, is_control_text, redact, secret_digest
 from carrel.kernel.limits import MESSAGE_CHARS_MAX, NAME_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
 
 Event = Mapping[str, Any]
@@ -34,10 +33,8 @@ ENTRY_FIELDS = frozenset(
 _WHERE_FIELDS = frozenset(("sessionKey", "conversationId", "threadId", "channelId", "channel"))
 _RAW_CHARS_MAX = 5_000
 _TOOLS = {"tool_call": "Tool call", "tool_result": "Tool result", "tool_error": "Tool error"}
-# Texts by which a host and its agents control each other; nobody said them.
-_CONTROL = re.compile(
-    r"(?:HEARTBEAT_OK|NO_REPLY)?\Z|\[cron:|\[System Message\]|\[Subagent Context\]|Read HEARTBEAT\.md"
-)
+# The task of a sub-agent, as its host words it.
+_SCAFFOLD = "[Subagent Context]"
 
 
 class Reported(NamedTuple):
@@ -62,7 +59,7 @@ def read_event(event: Event) -> Reported | None:
             raise ValueError(f"An event needs a kind, one of {', '.join(KINDS)}; or a type, as POST /api/log takes it.")
         reported = _tool(event, session, kind) if kind in _TOOLS else _words(event, session, kind)
     text = reported.body["content"]
-    if OwnTraffic.is_request(text) or (reported.body["type"] == "conversation" and is_control_text(text)):
+    if OwnTraffic.is_request(text) or (reported.body["type"] == "conversation" and not is_said(text)):
         return None
     # The board's own endpoint has recorded what people say in a chat of the board.
     is_double = reported.kind == "inbound" and session.startswith("clawboard:")
@@ -88,9 +85,10 @@ def session_of(event: Event) -> str:
     return fitted_key(f"channel:{event['channelId']}") if event.get("channelId") else ""
 
 
-def is_control_text(text: str) -> bool:
-    """Return whether a host and its agents control each other with a text; nobody said it."""
-    return _CONTROL.match(text.strip()) is not None
+def is_said(text: str) -> bool:
+    """Return whether somebody said a text, and a host does not control its agents with it."""
+    said = text.strip()
+    return bool(said) and not is_control_text(said) and not said.startswith(_SCAFFOLD)
 
 
 def fitted_key(key: str, chars_max: int = SESSION_REFERENCE_CHARS_MAX) -> str:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from carrel.agents import default_agent, named_agent
 from carrel.chats import store
 from carrel.journal import about_lane, append_event, json_text
-from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, is_conversation_key, is_new_conversation_key
+from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, is_conversation_key
 from carrel.notifications import OWNERS, mailbox_of
 from carrel.sessions import Lane, lane_of
 from carrel.storage import Tx
@@ -78,7 +78,7 @@ def chosen_key(tx: Tx, access: Access, channel: str, conversation: str, agent: s
 
 def require_valid_new_key(key: SessionKey) -> None:
     """Refuse a conversation key that new chats may not use; existing chats keep theirs."""
-    if key.kind == "chat" and not is_new_conversation_key(key.conversation):
+    if key.kind == "chat" and not is_conversation_key(key.conversation, is_new=True):
         raise _malformed()
 
 

@@ -1,13 +1,13 @@
 """The context block: what a session is about, laid out in sections within a limit, each line explained."""
 
-from carrel.context.budget import AROUND_CHARS, injected
+from carrel.context.budget import AROUND_CHARS, injected, shown_to_run
 from carrel.context.builder import ContextRequest, Contexts, build_now
 from carrel.context.depth import mode_named
 from carrel.context.here import key_named
-from carrel.context.model import MEMORY, Context, ContextLimits, Line, Mode
+from carrel.context.model import MEMORY, Context, ContextLimits, Form, Line, Mode
 from carrel.context.shapes import ContextShape, context_shape
 
 __all__ = [
-    "AROUND_CHARS", "MEMORY", "Context", "ContextLimits", "ContextRequest", "ContextShape", "Contexts", "Line",
-    "Mode", "build_now", "context_shape", "injected", "key_named", "mode_named",
+    "AROUND_CHARS", "MEMORY", "Context", "ContextLimits", "ContextRequest", "ContextShape", "Contexts", "Form", "Line",
+    "Mode", "build_now", "context_shape", "injected", "key_named", "mode_named", "shown_to_run",
 ]  # fmt: skip

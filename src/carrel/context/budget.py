@@ -1,27 +1,24 @@
-"""The block within its limit: every section has a reserved share, what it leaves flows on, lines are dropped whole.
+"""The block within its limit: sections share it by their worth, what one leaves flows on, lines are dropped whole.
 
 Lengths are counted in UTF-16 units, of which a text never has fewer than code points. Pure.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, structs
 
-from carrel.context.model import KEPT_FACTS, NOTES, PLACE, RECALLED_LOGS, SECTIONS, Line, Mode
+from carrel.context.model import SECTIONS, Form, Line, Mode
 from carrel.journal import ContextMarks
 from carrel.kernel import one_line
 
-_CUT = "…"
-TITLE = ContextMarks.HEADING
+CUT = "…"
+TITLES: dict[Form, str] = {"clawboard": ContextMarks.HEADING, "run": ContextMarks.RUN_HEADING}
 _INTENT = "Current user intent: "
 _INTENT_CHARS_MAX = 180
 # The intent takes no more than this part of a small block.
 _INTENT_PART = 4
 # A line that is cut to less tells nothing. A block of 200 characters has room for it in every section.
 _CUT_LINE_CHARS_MIN = 20
-# Who is served first, where not all find room; the others follow in the order of the block.
-_FIRST = (PLACE, NOTES, KEPT_FACTS)
-_SERVED = (*_FIRST, *(name for name in SECTIONS if name not in (*_FIRST, RECALLED_LOGS)), RECALLED_LOGS)
 
 
 class Laid(Struct, frozen=True):
@@ -47,7 +44,7 @@ def cut(text: str, width_max: int) -> str:
         if left < 0:
             break
         kept += 1
-    return text[:kept] + _CUT if width_max > 0 else ""
+    return text[:kept] + CUT if width_max > 0 else ""
 
 
 def as_line(text: str, width_max: int) -> str:
@@ -56,38 +53,72 @@ def as_line(text: str, width_max: int) -> str:
 
 
 def injected(block: str) -> str:
-    """Return a block as a run is shown it: between its markers, with a sentence on what it is."""
+    """Return a block for a program that knows Clawboard's: between its markers, with a sentence on what it is."""
     return f"{ContextMarks.BEGIN}\n{ContextMarks.PREAMBLE}\n{block}\n{ContextMarks.END}"
 
 
-# What injection adds around a block.
+def shown_to_run(block: str) -> str:
+    """Return a block as a run of ours is shown it."""
+    return f"{ContextMarks.OWN_BEGIN}\n{ContextMarks.PREAMBLE}\n{block}\n{ContextMarks.OWN_END}"
+
+
+# The most that is put around a block.
 AROUND_CHARS = len(injected(""))
 
 
-def lay_out(lines: Iterable[Line], *, question: str, mode: Mode, max_chars: int) -> Laid:
-    """Return the block of those lines, each section's best first, and what had to be left out."""
-    sections: dict[str, list[Line]] = {name: [] for name in SECTIONS}
+def worth(section: str, lines: Sequence[Line]) -> float:
+    """Return what a section is worth for its question: by what it tells, and by how well its best line matches."""
+    scores = [line.score for line in lines if line.score is not None]
+    return SECTIONS[section].parts * (max(scores) if scores else 1.0)
+
+
+def lay_out(
+    lines: Iterable[Line], *, question: str, mode: Mode, max_chars: int, form: Form = "clawboard"
+) -> Laid:  # fmt: skip
+    """Return the block of those lines, and what had to be left out.
+
+    In a run, the sections come in the order of their worth, and its message is not repeated.
+    """
+    sections = {name: list[Line]() for name in SECTIONS}
     for line in lines:
         sections[line.section].append(line)
-    head = _head(question, mode, max_chars)
+    served = {name: _best_first(name, own) for name, own in sections.items() if own}
+    head = _head(TITLES[form], "" if form == "run" else question, "auto" if form == "run" else mode, max_chars)
     room = max_chars - width("\n".join(head))
-    taken = _taken(sections, room)
-    if not any(taken.values()):
-        taken |= _cut_first(sections, room)
+    taken = _taken(served, room) or _cut_first(served, room)
+    if form == "run":
+        taken = {name: taken[name] for name in _by_worth(served) if name in taken}
     printed, shown = list(head), list[Line]()
-    for name, place in SECTIONS.items():
-        own = sections[name][: taken[name]]
-        own = own[::-1] if place.newest_last else own
-        printed += [name, *(line.line for line in own)] if own else []
-        shown += own
-    omitted = {name: len(own) - taken[name] for name, own in sections.items() if len(own) > taken[name]}
-    return Laid("\n".join(printed), tuple(shown), omitted)
+    for name, own in taken.items():
+        kept = _as_printed(name, sections[name], own)
+        printed += [name, *(line.line for line in kept)]
+        shown += kept
+    omitted = {name: len(own) - len(taken.get(name, ())) for name, own in sections.items()}
+    return Laid("\n".join(printed), tuple(shown), {name: count for name, count in omitted.items() if count})
 
 
-def _head(question: str, mode: Mode, max_chars: int) -> list[str]:
-    if max_chars < width(TITLE):
-        return [TITLE[:max_chars]]
-    head, left = [TITLE], max_chars - width(TITLE)
+def _best_first(section: str, lines: list[Line]) -> list[Line]:
+    """The lines of a section as they are served; what is in passages comes as it is read."""
+    return sorted(lines, key=lambda line: -(line.score or 0)) if SECTIONS[section].in_passages else lines
+
+
+def _as_printed(section: str, lines: list[Line], taken: list[Line]) -> list[Line]:
+    """Those lines of a section that were taken, in the order they are printed."""
+    if SECTIONS[section].in_passages:
+        places = {line.id: at for at, line in enumerate(lines)}
+        return sorted(taken, key=lambda line: places[line.id])
+    return taken[::-1] if SECTIONS[section].newest_last else taken
+
+
+def _by_worth(served: dict[str, list[Line]]) -> list[str]:
+    """The sections that have lines, that first which is worth most."""
+    return sorted(served, key=lambda name: -worth(name, served[name]))
+
+
+def _head(title: str, question: str, mode: Mode, max_chars: int) -> list[str]:
+    if max_chars < width(title):
+        return [title[:max_chars]]
+    head, left = [title], max_chars - width(title)
     intent = as_line(question, min(_INTENT_CHARS_MAX, max_chars // _INTENT_PART))
     for line in ([_INTENT + intent] if intent else []) + ([f"Mode: {mode}"] if mode != "auto" else []):
         if width(line) < left:
@@ -96,38 +127,36 @@ def _head(question: str, mode: Mode, max_chars: int) -> list[str]:
     return head
 
 
-def _taken(sections: dict[str, list[Line]], room: int) -> dict[str, int]:
-    """How many lines of each section are shown, its best first, together within the room."""
-    taken = dict.fromkeys(sections, 0)
-    parts = sum(SECTIONS[name].parts for name, lines in sections.items() if lines)
-    shares = {name: room * SECTIONS[name].parts // parts for name, lines in sections.items() if lines}
-    left = room
-    # First everyone takes of its own share, then of what is left of all.
+def _taken(served: dict[str, list[Line]], room: int) -> dict[str, list[Line]]:
+    """Which lines of each section are shown, its best first, together within the room; sections as in the block."""
+    worths = {name: worth(name, lines) for name, lines in served.items()}
+    taken: dict[str, list[Line]] = {name: [] for name in served}
+    left, total = room, sum(worths.values())
+    # First everyone takes of its own share, then of what is left of all; those first that are worth most.
     for own_share in (True, False):
-        for name in (name for name in _SERVED if name in shares):
-            limit = shares[name] if own_share else left
-            used, more = _fitting(name, sections[name][taken[name] :], limit, begun=taken[name] > 0)
+        for name in _by_worth(served):
+            limit = int(room * worths[name] / total) if own_share else left
+            used, more = _fitting(name, served[name][len(taken[name]) :], limit, begun=bool(taken[name]))
             taken[name] += more
             left -= used
-    return taken
+    return {name: lines for name, lines in taken.items() if lines}
 
 
-def _cut_first(sections: dict[str, list[Line]], room: int) -> dict[str, int]:
-    """Cut the line that is served first to the room there is, if that leaves any of it, so that the block has one."""
-    name = next((name for name in _SERVED if sections[name]), None)
+def _cut_first(served: dict[str, list[Line]], room: int) -> dict[str, list[Line]]:
+    """The line that is worth most, cut to the room there is, if that leaves any of it, so that the block has one."""
+    name = next(iter(_by_worth(served)), None)
     if name is None or room - width(name) - 2 < _CUT_LINE_CHARS_MIN:
         return {}
-    first = sections[name][0]
-    sections[name][0] = structs.replace(first, line=cut(first.line, room - width(name) - 2))
-    return {name: 1}
+    first = served[name][0]
+    return {name: [structs.replace(first, line=cut(first.line, room - width(name) - 2))]}
 
 
-def _fitting(name: str, lines: list[Line], limit: int, *, begun: bool) -> tuple[int, int]:
-    """How much room the first lines take that fit into the limit, and how many they are; a section has a heading."""
+def _fitting(name: str, lines: list[Line], limit: int, *, begun: bool) -> tuple[int, list[Line]]:
+    """How much room the first lines take that fit into the limit, and these lines; a section has a heading."""
     used, count, cost = 0, 0, 0 if begun else 1 + width(name)
     for line in lines:
         cost += 1 + width(line.line)
         if used + cost > limit:
             break
         used, count, cost = used + cost, count + 1, 0
-    return used, count
+    return used, lines[:count]

@@ -21,14 +21,14 @@ from carrel.context.here import Here, read_here
 from carrel.context.layers.kept_facts import fact_section
 from carrel.context.layers.place import place_lines
 from carrel.context.layers.routing import routing_lines
-from carrel.context.layers.semantic import recalled_lines
+from carrel.context.layers.semantic import FLOOR, Recalling, is_said_in, recalled_lines
 from carrel.context.layers.timeline import timeline_lines
-from carrel.context.layers.working_set import newest_lines, task_lines, topic_lines
-from carrel.context.model import SECTIONS, Context, ContextLimits, Line, Mode
+from carrel.context.layers.working_set import Pressing, newest_lines, pressing_tasks, task_lines, topic_lines
+from carrel.context.model import SECTIONS, Context, ContextLimits, Form, Line, Mode, each_once
 from carrel.context.store import Said, Spoken
-from carrel.journal import Entry
+from carrel.journal import Entry, entries_of_task
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, elapsed_seconds
-from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN
+from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN, SNIPPET_MESSAGES_MAX
 from carrel.kernel.settings import Recall, Settings
 from carrel.memory import Reader, recall
 from carrel.search import Search
@@ -39,8 +39,8 @@ _log = getLogger("carrel.context")
 T = TypeVar("T")
 # A part of a context: told how many seconds it has.
 Work = Callable[[float], Awaitable[T]]
-# So many times as many entries are searched for as are shown.
-_SPARE = 4
+# So many times as many entries are searched for as passages are shown, or as many as the block has room for.
+_SPARE, _LINE_CHARS = 4, 100
 # Refusals that pass, and what a context says of them.
 _PASSING = {Code.SEARCH_BUSY: "search_busy", Code.STORAGE_UNAVAILABLE: "timeout"}
 
@@ -52,6 +52,7 @@ class ContextRequest(Struct, frozen=True, kw_only=True):
     key: SessionKey | None = None
     question: str = ""
     mode: Mode = "auto"
+    form: Form = "clawboard"
     limits: ContextLimits = ContextLimits()
     space_id: str | None = None
     allowed_space_ids: tuple[str, ...] | None = None
@@ -60,9 +61,11 @@ class ContextRequest(Struct, frozen=True, kw_only=True):
     reader: Reader | None = None
     # The generation that hears the run; by default the open one.
     session_id: str | None = None
+    # The task that the message is headed by, which needs no line of its own.
+    told_task_id: str | None = None
     # The auto run whose tick asks.
     auto_run_id: str | None = None
-    # Entries that whoever asks is shown anyway, and which are not recalled.
+    # Entries that whoever asks is shown anyway, and which are neither recalled nor in the timeline.
     shown: frozenset[str] = frozenset()
     # The idempotency keys of entries that hold the question itself; these are neither recalled nor in the timeline.
     without_keys: tuple[str, ...] = ()
@@ -84,8 +87,10 @@ class Board(Struct, frozen=True, kw_only=True):
     reader: Access
     seen: Access
     lines: tuple[Line, ...]
-    # The entries that hold the question itself.
-    asked_in: frozenset[str]
+    # The tasks that are worked on; which of them are shown depends on what is recalled.
+    pressing: tuple[Pressing, ...]
+    # The entries that are neither recalled nor in the timeline: they hold the question itself, or are shown anyway.
+    left_out: frozenset[str]
 
 
 def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Board:
@@ -104,7 +109,8 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
     looking = str(access.current) if name is None and access.current is not None else name
     lane, spaces = Recalls(tx, access).of(looking), scope.narrowed_for(access)
     asked_in = store.entries_marked(tx, access, map(NewLog.marked, request.without_keys))
-    lines = _lines(tx, seen, spaces, here, request, settings, lane, asked_in)
+    left_out = asked_in | request.shown | _told_of_task(tx, seen, here, request)
+    lines = _lines(tx, seen, here, request, settings, lane, asked_in, left_out)
     return Board(
         here=here,
         scope=scope,
@@ -112,8 +118,20 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
         reader=access,
         seen=seen,
         lines=tuple(lines),
-        asked_in=asked_in,
+        pressing=tuple(_pressing(tx, seen, spaces, here, request, settings)),
+        left_out=left_out,
     )
+
+
+def _told_of_task(tx: Tx, seen: Access, here: Here | None, request: ContextRequest) -> frozenset[str]:
+    """The newest messages in the thread of a task, which the message of a run in a lane of the task is headed by."""
+    if request.form != "run" or here is None or here.task is None:
+        return frozenset()
+    # Those that the run is told of by its message come on top.
+    limit, after = 2 * SNIPPET_MESSAGES_MAX, here.task.reopened_seq
+    thread = entries_of_task(tx, seen, here.task.id, "thread", limit=limit, after=after)
+    earlier = [entry for entry in thread if not is_said_in(entry, request.question)]
+    return frozenset(entry.id for entry in earlier[-SNIPPET_MESSAGES_MAX:])
 
 
 def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:
@@ -122,37 +140,50 @@ def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:
     return access if agent is None else structs.replace(access, space_ids=access.narrowed(agent.profile.space_ids))
 
 
+def _pressing(
+    tx: Tx, seen: Access, spaces: tuple[str, ...] | None, here: Here | None, request: ContextRequest, settings: Settings
+) -> list[Pressing]:
+    """The tasks that are worked on; in the lane of a task none but itself, unless the settings widen it."""
+    reach, limit = settings.context.task_lane, request.limits.working_set
+    if here is None or not here.is_of_task or reach == "space":
+        return pressing_tasks(tx, seen, spaces, None, limit=limit)
+    own = here.task.topic_id if here.task is not None else None
+    return pressing_tasks(tx, seen, spaces, own, limit=limit) if reach == "topic" and own else []
+
+
 def _lines(
-    tx: Tx, seen: Access, spaces: tuple[str, ...] | None, here: Here | None, request: ContextRequest,
-    settings: Settings, lane: LaneRecall, asked_in: frozenset[str],
+    tx: Tx, seen: Access, here: Here | None, request: ContextRequest, settings: Settings, lane: LaneRecall,
+    asked_in: frozenset[str], left_out: frozenset[str],
 ) -> list[Line]:  # fmt: skip
     """The lines of layer A. In the lane of a task nothing of another task is read, unless the settings widen it."""
-    limits, reach = request.limits, settings.context.task_lane
     # What is said in a lane that is not on the board is not shown in another, whatever an agent may ask for.
     is_own = seen.view is None or here is None or here.key == seen.current or lane.on_board
     said = [] if here is None or here.is_fresh or not is_own else _said(tx, seen, here, request, lane, asked_in)
     routes = [] if here is None else routes_of(tx, seen, here.name, CONTEXT_ROUTES_SHOWN)
     in_view = {topic.id for topic in store.topics_named(tx, seen, [route.topic_id for route in routes])}
     routes = [route for route in routes if route.topic_id in in_view]
-    lines = [] if here is None else [*place_lines(here, digests=is_own), *timeline_lines(said, here.name)]
-    if here is not None and here.is_of_task and reach != "space":
-        own = here.task.topic_id if here.task is not None else None
+    told = [] if here is None else place_lines(here, digests=is_own, in_run=request.form == "run")
+    talk = [one for one in said if one.id not in left_out]
+    lines = [] if here is None else [*told, *timeline_lines(talk, here.name)]
+    if here is not None and here.is_of_task and settings.context.task_lane != "space":
         routes = [route for route in routes if here.task is not None and route.task_id == here.task.id]
-        tasks = task_lines(tx, seen, spaces, own, limit=limits.working_set) if reach == "topic" and own else []
-        return [*lines, *routing_lines(routes), *tasks]
+        return [*lines, *routing_lines(routes)]
     routed = [route.topic_id for route in reversed(routes)]
     named = [one.topic_id for one in said if one.topic_id is not None]
     return [
         *lines,
         *routing_lines(routes),
-        *topic_lines(tx, seen, routed, named, limit=limits.working_set, digests=lane.recall == "space"),
-        *task_lines(tx, seen, spaces, None, limit=limits.working_set),
+        *topic_lines(tx, seen, routed, named, limit=request.limits.working_set, digests=lane.recall == "space"),
     ]
 
 
 def read_newest(tx: Tx, access: Access, request: ContextRequest, board: Board, settings: Settings) -> list[Line]:
-    """Read what is new on the board, for a context that has nothing else to show; in the lane of a task nothing."""
-    if board.here is not None and board.here.is_of_task and settings.context.task_lane != "space":
+    """Read what is new on the board, for a context that has nothing else to show; in the lane of a task nothing.
+
+    A run is shown nothing rather than what has nothing to do with it.
+    """
+    is_of_task = board.here is not None and board.here.is_of_task and settings.context.task_lane != "space"
+    if is_of_task or request.form == "run":
         return []
     return newest_lines(tx, board.seen, board.scope.narrowed_for(board.reader), limit=request.limits.working_set)
 
@@ -182,6 +213,11 @@ def read_facts(tx: Tx, access: Access, request: ContextRequest, settings: Settin
     return fact_section(found, settings.memory.recall_chars_max)
 
 
+def about_board(request: ContextRequest, here: Here | None) -> bool:
+    """Return whether a message says no more than to go on with the topic or the task of its session."""
+    return here is not None and here.is_of_board and is_low_signal(request.asked)
+
+
 def recall_query(request: ContextRequest, board: Board, settings: Settings) -> BoardQuery:
     """Return what is searched for. In the lane of a task that is the task alone, unless the settings widen it."""
     here, shown = board.here, shown_by(request.mode, settings.context, request.limits)
@@ -191,24 +227,24 @@ def recall_query(request: ContextRequest, board: Board, settings: Settings) -> B
         session_key=None if here is None else here.name,
         as_run=True,
         with_pending=request.with_pending,
-        without=request.shown | board.asked_in,
+        without=board.left_out,
         quick=True,
         topics_max=shown.topics,
         tasks_max=shown.tasks,
-        # Some of them may not be shown.
-        logs_max=shown.logs * _SPARE,
+        # Some of them may not be shown, and those that are near each other are one passage.
+        logs_max=max(shown.logs * _SPARE, request.limits.max_chars // _LINE_CHARS) if shown.logs else 0,
         notes_max=shown.notes,
     )
     if here is None or not here.is_of_board:
         return query
-    if is_low_signal(request.asked):
+    if about_board(request, here):
         # A word of agreement says nothing; what it is said about is the topic or the task of the session.
         query = structs.replace(query, text=f"{request.asked} {here.about}"[:CONTEXT_QUERY_CHARS_MAX])
     if here.is_of_task and settings.context.task_lane != "space":
         if settings.context.task_lane == "topic" and here.topic is not None:
             return structs.replace(query, topic_id=here.topic.id)
         return structs.replace(query, task_id=here.task_id, topics_max=0, tasks_max=0)
-    about = here.topic.id if here.topic is not None and is_low_signal(request.asked) else None
+    about = here.topic.id if here.topic is not None and about_board(request, here) else None
     return structs.replace(query, topic_id=about)
 
 
@@ -216,9 +252,9 @@ def laid_out(
     access: Access, request: ContextRequest, board: Board | None, lines: list[Line], degraded: str | None
 ) -> Context:
     """Return the context of lines."""
-    # What a tick is told was said by nobody, so it is nobody's intent.
-    intent = request.asked if request.auto_run_id is None else ""
-    laid = lay_out(lines, question=intent, mode=request.mode, max_chars=request.limits.max_chars)
+    laid = lay_out(
+        lines, question=request.asked, mode=request.mode, max_chars=request.limits.max_chars, form=request.form
+    )
     present = {line.section for line in laid.lines}
     METRICS.count("context.built.count", access.account_id, mode=request.mode)
     METRICS.observe("context.chars", access.account_id, len(laid.block))
@@ -239,8 +275,18 @@ def laid_out(
 def build_now(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Context:
     """Build a context without a search, in a transaction that is open already."""
     board = read_board(tx, access, request, settings)
-    lines = [*board.lines, *read_facts(tx, access, request, settings)]
+    lines = _put_together(request, board, read_facts(tx, access, request, settings), None)
     return laid_out(access, request, board, lines or read_newest(tx, access, request, board, settings), None)
+
+
+def _put_together(
+    request: ContextRequest, board: Board, facts: list[Line], recalled: list[Line] | None
+) -> list[Line]:  # fmt: skip
+    """All lines of a context; None for what is recalled where nothing was looked for."""
+    topic = None if board.here is None else board.here.topic
+    tasks = task_lines(board.pressing, None if topic is None else topic.id, recalled)
+    found = [line for line in (*tasks, *(recalled or ())) if line.id != request.told_task_id]
+    return each_once([*board.lines, *facts, *found])
 
 
 def _heard_here(
@@ -275,11 +321,12 @@ class Contexts:
         if board is None:
             return laid_out(access, request, None, [], missing[0])
         async with asyncio.TaskGroup() as group:
-            parts = [
-                group.create_task(self._part(name, work, until, missing))
+            parts = {
+                name: group.create_task(self._part(name, work, until, missing))
                 for name, work in self._parts(access, request, board).items()
-            ]
-        lines = [*board.lines, *(line for part in parts for line in part.result() or ())]
+            }
+        facts, recalled = (parts[name].result() if name in parts else None for name in ("memory", "semantic"))
+        lines = _put_together(request, board, facts or [], recalled)
         if not lines:
             lines = await self._part("board", partial(self._newest, access, request, board), until, missing) or []
         return laid_out(access, request, board, lines, missing[0] if missing else None)
@@ -332,6 +379,13 @@ class Contexts:
             notes = (await board_search(self._db, self._search, board.reader, of_topic)).notes
             found = structs.replace(found, notes=(*found.notes, *(one for one in notes if one.item.task_id is None)))
         found = structs.replace(found, logs=_heard_here(request, board.here, found.logs))
-        shown = shown_by(request.mode, self._settings.context, request.limits)
-        recalled = partial(recalled_lines, seen=board.seen, here=board.here, recall=board.recall, found=found)
-        return await self._db.read(lambda tx: recalled(tx, shown=shown))
+        recalling = Recalling(
+            question=request.asked,
+            here=board.here,
+            recall=board.recall,
+            shown=shown_by(request.mode, self._settings.context, request.limits),
+            max_chars=request.limits.max_chars,
+            # Whatever the topic or the task of a session holds is a match for "go on".
+            floor=0 if about_board(request, board.here) else FLOOR,
+        )
+        return await self._db.read(lambda tx: recalled_lines(tx, board.seen, recalling, found))

@@ -14,7 +14,8 @@ _AFFIRMATIONS = frozenset(
         "ok, okay, k, yes, y, yep, yeah, yup, sure, fine, good, great, perfect, nice, cool, right, correct, exactly",
         "agreed, done, thanks, thank you, continue, proceed, go, go on, go ahead, go for it, do it, do that, do so",
         "please, please do, sounds good, looks good, all good, that works, makes sense, carry on, keep going",
-        "of course, ship it, no, nope, no thanks",
+        "of course, ship it, no, nope, no thanks, resume, next, next one, what now, now what, and now, what next",
+        "what s next, where were we",
     )
     for text in line.split(", ")
 )
@@ -41,7 +42,7 @@ def mode_named(text: str | None) -> Mode:
 
 
 def is_low_signal(question: str) -> bool:
-    """Return whether a question says nothing to search for: it is empty, a command, or a short agreement."""
+    """Return whether a question says nothing to search for: it is empty, a command, a short agreement, or a "go on"."""
     text = question.strip()
     if not text or text.startswith("/"):
         return True

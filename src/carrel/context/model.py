@@ -1,5 +1,6 @@
 """The context of a session: what is asked for, the lines it is made of, and the block they become. Pure."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
@@ -10,6 +11,8 @@ from carrel.kernel.settings import Recall
 
 Mode = Literal["auto", "cheap", "full", "patient"]
 MODES: tuple[Mode, ...] = ("auto", "cheap", "full", "patient")
+# How a block is laid out: as programs expect that know Clawboard's, or as a run of ours is shown it.
+Form = Literal["clawboard", "run"]
 Layer = Literal[
     "A:board_session", "A:working_set", "A:routing_memory", "A:timeline", "A:memory", "B:semantic"
 ]  # fmt: skip
@@ -29,26 +32,28 @@ MEMORY = "memory"
 
 
 class Place(Struct, frozen=True):
-    """Where a section stands: its layer, and how much of the block is reserved for it, in parts of the whole."""
+    """Where a section stands: its layer, and what its lines are worth beside those of others."""
 
     layer: Layer
     parts: int
     # Printed the other way round than it is served, which is best first.
     newest_last: bool = False
+    # Printed as it is read, whichever of it is best.
+    in_passages: bool = False
 
 
-# In the order of the block.
+# In the order of the block. What was said and kept answers questions; names of topics and tasks tell where to look.
 SECTIONS: dict[str, Place] = {
-    PLACE: Place("A:board_session", 6),
-    WORKING_TOPICS: Place("A:working_set", 4),
-    WORKING_TASKS: Place("A:working_set", 6),
-    ROUTING: Place("A:routing_memory", 3, newest_last=True),
-    TIMELINE: Place("A:timeline", 8, newest_last=True),
-    KEPT_FACTS: Place("A:memory", 8),
-    RECALLED_TOPICS: Place("B:semantic", 3),
+    PLACE: Place("A:board_session", 24),
+    WORKING_TOPICS: Place("A:working_set", 1),
+    WORKING_TASKS: Place("A:working_set", 2),
+    ROUTING: Place("A:routing_memory", 1, newest_last=True),
+    TIMELINE: Place("A:timeline", 4, newest_last=True),
+    KEPT_FACTS: Place("A:memory", 12),
+    RECALLED_TOPICS: Place("B:semantic", 2),
     RECALLED_TASKS: Place("B:semantic", 3),
-    NOTES: Place("B:semantic", 6),
-    RECALLED_LOGS: Place("B:semantic", 6),
+    NOTES: Place("B:semantic", 12),
+    RECALLED_LOGS: Place("B:semantic", 24, in_passages=True),
 }
 
 
@@ -63,6 +68,21 @@ class Line(Struct, frozen=True, kw_only=True):
     reason: str
     line: str
     score: float | None = None
+
+
+def each_once(lines: Iterable[Line]) -> list[Line]:
+    """Return lines without those of things that a line before shows already.
+
+    Routing memory tells where messages went, so it may name a topic again.
+    """
+    shown: set[tuple[str, str]] = set()
+    kept: list[Line] = []
+    for line in lines:
+        if line.section == ROUTING or (line.kind, line.id) not in shown:
+            kept.append(line)
+        if line.section != ROUTING:
+            shown.add((line.kind, line.id))
+    return kept
 
 
 class ContextLimits(Struct, frozen=True, kw_only=True):

@@ -200,17 +200,18 @@ def topics_named(tx: Tx, access: Access, topic_ids: Iterable[str], *, also_aslee
 def working_tasks(
     tx: Tx, access: Access, *, spaces: tuple[str, ...] | None, topic_id: str | None, soon: int, limit: int
 ) -> list[TaskRow]:  # fmt: skip
-    """Return the tasks that are worked on, urgent or due soon and that the caller may see, the most pressing first.
+    """Return the tasks that are worked on, urgent or due soon and that the caller may see.
 
-    With spaces or a topic, only those of them.
+    Pinned ones come first, the others by due date and priority. With spaces or a topic, only those of them.
     """
     seen, values = seen_tasks(tx, access, spaces)
     sql = (
         f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account AND {_OPEN} AND {seen} "
         f"AND (pinned = 1 OR status IN {_ACTIVE} OR priority <= {_URGENT} OR due_date <= :soon) "
         f"{'' if topic_id is None else 'AND topic_id = :topic_id '}"
-        f"ORDER BY pinned DESC, CASE WHEN status IN {_ACTIVE} THEN 0 ELSE 1 END, "
-        "CASE WHEN due_date <= :soon THEN 0 ELSE 1 END, priority, updated_at DESC, id DESC LIMIT :limit"
+        "ORDER BY pinned DESC, CASE WHEN due_date <= :soon THEN 0 ELSE 1 END, "
+        "CASE WHEN due_date <= :soon THEN due_date END, priority, "
+        f"CASE WHEN status IN {_ACTIVE} THEN 0 ELSE 1 END, updated_at DESC, id DESC LIMIT :limit"
     )
     if topic_id is not None:
         values["topic_id"] = topic_id

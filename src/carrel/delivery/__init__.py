@@ -18,7 +18,7 @@ from carrel.delivery.extraction import Extractions
 from carrel.delivery.live import Live, Spoken, Words
 from carrel.delivery.prompt import PROFILE_VERSION, standing_instructions
 from carrel.delivery.receipts import Comparison, Receipt, compare_receipts, receipt_of
-from carrel.delivery.recollection import Recollection
+from carrel.delivery.recollection import Recollection, as_shown, foreseen
 from carrel.delivery.snapshot import BUILTIN, Connection, Snapshot
 from carrel.delivery.step import LEFT_OUT_NOTE
 from carrel.delivery.turn import Turns
@@ -26,6 +26,6 @@ from carrel.delivery.turn import Turns
 __all__ = [
     "BUILTIN", "LEFT_OUT_NOTE", "PROFILE_VERSION", "Comparison", "Connection", "Extractions", "InjectedContext",
     "Injection", "Live", "MemoryRead", "Receipt", "Recollection", "ShownContext", "Snapshot", "Spoken", "Turns",
-    "Words", "compare_receipts", "contexts_of_runs", "default_model", "injections_of", "is_about_approval",
-    "reads_of_memory", "receipt_of", "standing_instructions",
+    "Words", "as_shown", "compare_receipts", "contexts_of_runs", "default_model", "foreseen", "injections_of",
+    "is_about_approval", "reads_of_memory", "receipt_of", "standing_instructions",
 ]  # fmt: skip

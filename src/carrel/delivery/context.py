@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from carrel.context import Context, injected
+from carrel.context import Context, shown_to_run
 
 NO_CONTEXT = Context()
 
@@ -32,7 +32,7 @@ class ShownContext(Struct, frozen=True, kw_only=True):
 
 def text_of(context: Context) -> str:
     """Return what is put before the message of a run; empty when there is nothing to show."""
-    return injected(context.block) if context.block else ""
+    return shown_to_run(context.block) if context.block else ""
 
 
 def shown_context(context: Context) -> ShownContext:

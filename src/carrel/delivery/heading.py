@@ -4,13 +4,15 @@ It is written down with the message when the run is heard, so that every step of
 becomes of the task meanwhile.
 """
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
+from carrel.delivery.files import file_names
 from carrel.journal import Entry
-from carrel.kernel import clip, iso, limits, one_line
+from carrel.kernel import clip, iso, limits, minute_of, one_line
 from carrel.runs import Run
 from carrel.work import Task, TaskBriefing
 
@@ -42,10 +44,28 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
     # The message of the thread that it brings.
     message_id: str | None = None
     is_chat: bool = False
+    # The status of the task, and what the agent is to it.
+    status: str = ""
+    is_assigned: bool = False
+    is_reviewer: bool = False
     has_co_assignees: bool = False
     may_finish: bool = False
+    # Whether it works on its task of a plan that was approved, and can only say by its answer that the task is done.
+    is_planned: bool = False
+    answer_says_done: bool = False
+    # Whether it is told of its plan, which belongs to the session that the plan was made in.
+    tells_plan: bool = False
+    # Whether the answer is posted in the thread.
+    is_posted: bool = False
+    # The files of the thread that it is given.
+    file_ids: tuple[str, ...] = ()
     # The task's last reopening when this was read; nothing older is in the heading.
     reopened_seq: int = 0
+
+    @property
+    def is_tick(self) -> bool:
+        """Whether nobody wrote the message: it is a tick of an auto run."""
+        return self.notice is None and self.author_kind == "system"
 
     @property
     def anchors(self) -> str:
@@ -58,21 +78,54 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
         return found
 
 
-def tell(briefing: TaskBriefing, run: Run, chars_max: int, *, may_finish: bool) -> Told:
-    """Return what a run is told; heading and message together have at most `chars_max` characters."""
+def tell(
+    briefing: TaskBriefing, run: Run, chars_max: int, *, may_finish: bool, is_planned: bool = False,
+    answer_says_done: bool = False, is_posted: bool = True, is_first: bool = False, plan: str = "",
+    tools: Collection[str] = (),
+) -> Told:  # fmt: skip
+    """Return what a run is told; heading and message together have at most `chars_max` characters.
+
+    `plan` is what it is told of its plan; `tools` are the names of its tools. The first run of a session is also given
+    the files of the messages before: no other was given them yet.
+    """
     return Told(
-        heading=_heading(briefing, run, chars_max),
-        title=_line(briefing.task.title, limits.HEADING_TITLE_CHARS_MAX),
+        heading=_heading(briefing, run, chars_max, plan, tools),
+        title=as_line(briefing.task.title, limits.HEADING_TITLE_CHARS_MAX),
         notice=briefing.notice,
         author_kind=briefing.author_kind,  # type: ignore[arg-type]
         by_people=briefing.by_people,
         by_a_person=briefing.by_a_person,
         message_id=None if briefing.message_id == run.message_id else briefing.message_id,
         is_chat=briefing.task.is_chat,
+        status=briefing.task.status,
+        is_assigned=briefing.is_assigned,
+        is_reviewer=briefing.is_reviewer,
         has_co_assignees=len(briefing.assignees) > 1,
         may_finish=may_finish,
+        is_planned=is_planned,
+        answer_says_done=answer_says_done,
+        tells_plan=bool(plan),
+        is_posted=is_posted,
+        file_ids=_newest_files(briefing, with_earlier=is_first),
         reopened_seq=briefing.task.reopened_seq,
     )
+
+
+def files_of(entry: Entry) -> tuple[str, ...]:
+    """Return the ids of the files that came with an entry, and of those that a run was given of its thread."""
+    return (*entry.attachment_ids, *(entry.details or {}).get("fileIds", ()))
+
+
+def _newest_files(briefing: TaskBriefing, *, with_earlier: bool) -> tuple[str, ...]:
+    """The newest files that fit, oldest first."""
+    earlier = [file for said in briefing.earlier for file in said.files] if with_earlier else []
+    kept, left = list[str](), limits.THREAD_FILES_BYTES_MAX
+    for file in reversed([*earlier, *briefing.files]):
+        left -= file.size_bytes
+        if left < 0 or len(kept) == limits.THREAD_FILES_MAX:
+            break
+        kept.append(file.id)
+    return tuple(reversed(kept))
 
 
 def told_before(run: Run, own: list[Entry]) -> Told | None:
@@ -86,22 +139,25 @@ def told_before(run: Run, own: list[Entry]) -> Told | None:
     return Told(heading=_anchors(run, run.message_id), title="")
 
 
-def _heading(briefing: TaskBriefing, run: Run, chars_max: int) -> str:
+def _heading(briefing: TaskBriefing, run: Run, chars_max: int, plan: str, tools: Collection[str]) -> str:
     """The anchors always; then, in this order and as far as there is space beside the message, everything else."""
-    lines = [_anchors(run, briefing.message_id), _origin(briefing)]
-    left = chars_max - len("\n".join(lines)) - len(GAP) - len(run.text)
+    lines, last = [_anchors(run, briefing.message_id), _origin(briefing)], _before_message(briefing)
+    left = chars_max - len("\n".join([*lines, *last])) - len(GAP) - len(run.text)
     if left < 0:
         return lines[0]
     blocks = (
         _snapshot(briefing.task, briefing.assignees),
+        plan,
+        _reopening(briefing, tools),
+        _team(briefing) if briefing.overview or "response_request" in tools else "",
         _overview(briefing),
-        _block("What the account's owner tells you", briefing.account_briefing, limits.HEADING_BRIEFING_CHARS_MAX),
+        as_block("What the account's owner tells you", briefing.account_briefing, limits.HEADING_BRIEFING_CHARS_MAX),
     )
     for block in blocks:
         if block and (len(block) < left or left > limits.HEADING_BLOCK_CHARS_MIN):
             lines.append(clip(block, left - 1))
             left -= len(lines[-1]) + 1
-    return "\n".join([*lines, *_snippet(briefing, left)])
+    return "\n".join([*lines, *_snippet(briefing, left), *last])
 
 
 def _anchors(run: Run, message_id: str) -> str:
@@ -113,21 +169,34 @@ def _anchors(run: Run, message_id: str) -> str:
 def _origin(briefing: TaskBriefing) -> str:
     if briefing.joined > 1:
         return f"{briefing.joined} messages come last, each with its author's name above its indented lines."
-    author, kind = _line(briefing.author, limits.NAME_CHARS_MAX), _KINDS[briefing.author_kind]
+    author, kind = as_line(briefing.author, limits.NAME_CHARS_MAX), _KINDS[briefing.author_kind]
     named = kind if author == kind else f"{author} ({kind})"
     return f"{named} {_REASONS[briefing.notice]}; the message comes last."
 
 
+def _before_message(briefing: TaskBriefing) -> list[str]:
+    """The line right before the message: who wrote it and when, and what time it is now.
+
+    It is the last one, since it is another in every run: what stands before it is the same and can be cached.
+    """
+    if not briefing.read_at:
+        return []
+    now, sent = minute_of(briefing.read_at), minute_of(briefing.sent_at)
+    author = as_line(briefing.author, limits.NAME_CHARS_MAX)
+    said = "Messages, the first of them" if briefing.joined > 1 else f"Message from {author},"
+    return [f"{said} at {sent}, just now:" if sent == now else f"It is now {now}. {said} at {sent}:"]
+
+
 def _snapshot(task: Task, assignees: tuple[str, ...]) -> str:
-    named = _line(", ".join(assignees), limits.HEADING_NAMES_CHARS_MAX) or "nobody"
+    named = as_line(", ".join(assignees), limits.HEADING_NAMES_CHARS_MAX) or "nobody"
     due = f"; due: {iso(task.due_date)}" if task.due_date is not None else ""
     lines = [
-        f"Task {one_line(task.id)}: {_line(task.title, limits.HEADING_TITLE_CHARS_MAX)}",
+        f"Task {one_line(task.id)}: {as_line(task.title, limits.HEADING_TITLE_CHARS_MAX)}",
         f"Status: {task.status}; priority: {task.priority} (1 is the highest of 5); assigned to: {named}{due}",
     ]
     if task.blocked_reason:
-        lines.append(f"Blocked because: {_line(task.blocked_reason, limits.BLOCKED_REASON_CHARS_MAX)}")
-    described = _block("Description", task.description, limits.HEADING_DESCRIPTION_CHARS_MAX)
+        lines.append(f"Blocked because: {as_line(task.blocked_reason, limits.BLOCKED_REASON_CHARS_MAX)}")
+    described = as_block("Description", task.description, limits.HEADING_DESCRIPTION_CHARS_MAX)
     return "\n".join([*lines, *([described] if described else [])])
 
 
@@ -135,20 +204,50 @@ def _overview(briefing: TaskBriefing) -> str:
     lines = []
     for one in briefing.overview:
         count = f"{one.count} or more" if one.count == limits.OVERVIEW_TASKS_MAX else str(one.count)
-        top = "; ".join(
-            f"{one_line(task.id)} {_line(task.title, limits.HEADING_TITLE_CHARS_MAX)} (priority {task.priority})"
-            for task in one.top
-        )
+        top = "; ".join(map(_entry, one.top, one.assignees or ((),) * len(one.top)))
         lines.append(f"- {one.status}: {count}{', first ' + top if top else ''}")
     return "\n".join(["taskOverview:", *lines]) if lines else ""
+
+
+def _entry(task: Task, assignees: tuple[str, ...]) -> str:
+    by = f", {as_line(', '.join(assignees), limits.HEADING_NAMES_CHARS_MAX)}" if assignees else ""
+    return f"{one_line(task.id)} {as_line(task.title, limits.HEADING_TITLE_CHARS_MAX)} (priority {task.priority}{by})"
+
+
+def _reopening(briefing: TaskBriefing, tools: Collection[str]) -> str:
+    if briefing.reopened_at is None:
+        return ""
+    by = as_line(briefing.reopened_by, limits.NAME_CHARS_MAX) or "somebody"
+    where = ", but in task_history" if "task_history" in tools else ""
+    return f"Reopened by {by} at {iso(briefing.reopened_at)}: what was said before is not shown here{where}."
+
+
+def _team(briefing: TaskBriefing) -> str:
+    """The other agents: to the orchestrator with what they do and have to do, to others by name."""
+    if not briefing.team:
+        return ""
+    if not briefing.overview:
+        names = ", ".join(f"{one.slug} ({as_line(one.name, limits.NAME_CHARS_MAX)})" for one in briefing.team)
+        return f"Agents that response_request can ask: {names}"
+    lines = [
+        f"- {one.slug}: {as_line(one.name, limits.NAME_CHARS_MAX)}; {one.load} open tasks; "
+        f"{as_line(one.description, limits.TEAM_DESCRIPTION_CHARS_MAX) or 'no description'}"
+        for one in briefing.team
+    ]
+    return "\n".join(["Your team, by slug:", *lines])
 
 
 def _snippet(briefing: TaskBriefing, chars_max: int) -> list[str]:
     """The newest messages that fit, oldest first."""
     head, kept = "Earlier in the thread, oldest first:", list[str]()
+    if briefing.earlier_left_out:
+        head = f"Earlier in the thread, oldest first ({briefing.earlier_left_out} more before these are not shown):"
     left = chars_max - len(head) - 1
     for said in reversed(briefing.earlier):
-        line = f"- {_line(said.author, limits.NAME_CHARS_MAX)}: {_line(said.text, limits.SNIPPET_MESSAGE_CHARS_MAX)}"
+        author = as_line(said.author, limits.NAME_CHARS_MAX) + (f", {minute_of(said.at)}" if said.at else "")
+        line = f"- {author}: {as_line(said.text, limits.SNIPPET_MESSAGE_CHARS_MAX)}"
+        if said.files:
+            line += f" {file_names(said.files)}"
         left -= len(line) + 1
         if left < 0:
             break
@@ -156,12 +255,12 @@ def _snippet(briefing: TaskBriefing, chars_max: int) -> list[str]:
     return [head, *reversed(kept)] if kept else []
 
 
-def _line(text: str, chars_max: int) -> str:
+def as_line(text: str, chars_max: int) -> str:
     """Somebody's text as one line that opens no section."""
     return clip(one_line(_beginning(text, chars_max)), chars_max)
 
 
-def _block(name: str, text: str, chars_max: int) -> str:
+def as_block(name: str, text: str, chars_max: int) -> str:
     """Somebody's text in lines of its own, each indented, so that none can be taken for a line of ours."""
     lines = [f"  {shown}" for line in _beginning(text, chars_max).splitlines() if (shown := one_line(line))]
     return f"{name}:\n{clip(chr(10).join(lines), chars_max)}" if lines else ""

@@ -11,10 +11,12 @@ from carrel.agents import agent_by_id
 from carrel.context import MEMORY
 from carrel.delivery.context import ShownContext, shown_context
 from carrel.delivery.context_store import context_of
+from carrel.delivery.heading import told_before
 from carrel.delivery.store import StepRow, steps_of
 from carrel.gateway import comparable, read_sent
-from carrel.goals import goal_of_task
-from carrel.kernel import Access, Code, Refusal, iso, not_found
+from carrel.goals import goal_of_task, plan_of_task
+from carrel.journal import entries_of_run
+from carrel.kernel import Access, Code, Refusal, SessionKey, iso, not_found
 from carrel.kernel.limits import DIFF_COMPARISONS_MAX
 from carrel.runs import Run
 from carrel.storage import LongTx, Tx
@@ -108,10 +110,11 @@ def _readable_context(tx: Tx, access: Access, run: Run) -> ShownContext:
     """What a run was shown, for a reader who may see all of it: its spaces, and the session of its goal."""
     context, agent = context_of(tx, access, run.id), agent_by_id(tx, access, run.agent_id)
     seen = structs.replace(access, space_ids=run.spaces).narrowed(None if agent is None else agent.profile.space_ids)
-    goal = None if run.task_id is None else goal_of_task(tx, access, run.task_id)
-    owner = None if goal is None else private_to(tx, access, str(goal.session_key))
+    made_in = _session_of_goal(tx, access, run)
+    owner = None if made_in is None else private_to(tx, access, str(made_in))
     # What a person said where nobody else reads may be remembered for the tasks of a goal that was set there.
     remembers = any(line.kind == MEMORY and line.scope.startswith(("goal:", "session:")) for line in context.lines)
+    remembers = remembers or _is_told_of_plan(tx, access, run)
     reader = access.speaks_for
     is_private = reader is not None and owner not in (None, reader) and remembers
     # An agent is also told of what it works on beyond its spaces.
@@ -120,6 +123,19 @@ def _readable_context(tx: Tx, access: Access, run: Run) -> ShownContext:
     if is_private or ("*" not in access.space_ids and is_beyond):
         raise Refusal(Code.FORBIDDEN, "This run was shown things that you may not see, so its receipt is not shown.")
     return shown_context(context)
+
+
+def _session_of_goal(tx: Tx, access: Access, run: Run) -> SessionKey | None:
+    """The session in which the goal, or else the plan, of a run's task was made."""
+    if run.task_id is None:
+        return None
+    made = goal_of_task(tx, access, run.task_id) or plan_of_task(tx, access, run.task_id)
+    return None if made is None else made.session_key
+
+
+def _is_told_of_plan(tx: Tx, access: Access, run: Run) -> bool:
+    told = told_before(run, entries_of_run(tx, access, run.id))
+    return told is not None and told.tells_plan
 
 
 def _lines_compared(before: ShownContext, after: ShownContext) -> dict[str, list[str]]:

@@ -1,18 +1,27 @@
-"""What a run is shown before its message: the context of its session, from the builder that everybody uses."""
+"""What a run is shown before its message: the context of its session, from the builder that everybody uses.
+
+Whoever asks what the next run of a session would be shown is answered by the same request.
+"""
 
 from collections import Counter
 from logging import getLogger
 
 from msgspec import structs
 
+from carrel.agents import agent_by_id
 from carrel.context import AROUND_CHARS, MEMORY, Context, ContextLimits, ContextRequest, Contexts
 from carrel.delivery.context import NO_CONTEXT
-from carrel.delivery.snapshot import Snapshot
-from carrel.kernel import Access, Refusal
+from carrel.delivery.snapshot import Snapshot, as_agent
+from carrel.goals import goal_of_task
+from carrel.journal import Entry, talk_around_run
+from carrel.kernel import Access, Refusal, SessionKey
+from carrel.kernel.limits import HISTORY_ROWS_MAX
 from carrel.kernel.settings import ContextSettings
 from carrel.memory import Reader, has_memories
+from carrel.sessions import Lane, lane_of, open_session_of
 from carrel.storage import Database, Tx
-from carrel.tools import memory_reader
+from carrel.tools import Caller, ToolServices, caller_at, context_reader, memory_reader
+from carrel.work import readable_task
 
 _log = getLogger("carrel.delivery")
 
@@ -27,47 +36,101 @@ class Recollection:
 
     async def gather(self, snapshot: Snapshot) -> Context:
         """Build the context of a run; nothing where that is switched off or its gateway could not be told of it."""
-        if not self._settings.augment or not snapshot.connection.gateway.takes_context or _is_heartbeat(snapshot):
+        if not self._settings.augment or not snapshot.connection.gateway.takes_context or _needs_none(snapshot):
             return NO_CONTEXT
-        reader = await self._db.read(lambda tx: _reader_with_memories(tx, snapshot))
         try:
-            found = await self._contexts.build(_seen_by(snapshot), self._request(snapshot, reader))
+            question, reader = await self._db.read(lambda tx: (_asked(tx, snapshot), _reader(tx, snapshot)))
+            request = _request(self._settings, snapshot.run.session_key, question, snapshot.earlier)
+            request = structs.replace(
+                request,
+                reader=reader,
+                session_id=snapshot.session.id,
+                told_task_id=snapshot.run.task_id,
+                auto_run_id=snapshot.run.auto_run_id,
+            )
+            found = await self._contexts.build(_seen_by(snapshot), request)
         except Refusal as refusal:
             # Whatever the session is to be refused, its message is answered.
             _log.warning("context_refused", extra={"run_id": snapshot.run.id, "error": refusal.message})
             return Context(degraded="board")
         if reader is not None:
             _log.info("memory_recalled", extra=_log_fields(snapshot, reader, found))
-        # A heading with nothing below it tells nothing.
-        return found if found.layers else structs.replace(found, block="", omitted={})
-
-    def _request(self, snapshot: Snapshot, reader: Reader | None) -> ContextRequest:
-        run, settings = snapshot.run, self._settings
-        return ContextRequest(
-            reference=run.key,
-            key=run.session_key,
-            question=run.text,
-            mode=settings.mode,
-            limits=ContextLimits(max_chars=settings.max_chars - AROUND_CHARS),
-            reader=reader,
-            session_id=snapshot.session.id,
-            auto_run_id=run.auto_run_id,
-            shown=frozenset(entry.id for entry in snapshot.earlier),
-        )
+        return as_shown(found)
 
 
-def _is_heartbeat(snapshot: Snapshot) -> bool:
-    """Whether nobody has said anything: a heartbeat asks whether there is something to do, not what is known."""
-    return snapshot.run.provenance_kind == "heartbeat"
+def as_shown(found: Context) -> Context:
+    """Return a context as a run is shown it: a heading with nothing below it tells nothing."""
+    return found if found.layers else structs.replace(found, block="", omitted={})
+
+
+def foreseen(
+    tx: Tx, services: ToolServices, access: Access, key: SessionKey, question: str
+) -> tuple[Access, ContextRequest] | None:  # fmt: skip
+    """Return what would be asked for before the caller's message to a session is answered, and who would look.
+
+    None where a run is shown no context. An agent looks from where it is: what is said in other lanes is not for it.
+    """
+    lane, agent, settings = lane_of(tx, access, key), agent_by_id(tx, access, key.agent), services.settings.context
+    if agent is None or not settings.augment or _is_told_enough(key, lane):
+        return None
+    opened = open_session_of(tx, access, str(key))
+    earlier = [] if opened is None else talk_around_run(tx, access, opened.id, "", limit=HISTORY_ROWS_MAX)[0]
+    reader = context_reader(tx, access, key)
+    if reader is not None and not has_memories(tx, access, reader.places()):
+        reader = None
+    request = structs.replace(_request(settings, key, question, earlier), reader=reader)
+    if not access.is_person:
+        return access, request
+    looking = as_agent(access, agent, spaces=access.space_ids, behalf=access.speaks_for)
+    sandboxed = lane is not None and bool(lane.sandboxed)
+    return _seen_from(looking, caller_at(tx, services, looking, agent, key, sandboxed=sandboxed)), request
+
+
+def _request(settings: ContextSettings, key: SessionKey, question: str, earlier: list[Entry]) -> ContextRequest:
+    """The context for a message to a session, of which those entries are in the request already."""
+    return ContextRequest(
+        reference=str(key),
+        key=key,
+        question=question,
+        mode=settings.mode,
+        form="run",
+        limits=ContextLimits(max_chars=settings.max_chars - AROUND_CHARS),
+        shown=frozenset(entry.id for entry in earlier),
+    )
+
+
+def _needs_none(snapshot: Snapshot) -> bool:
+    """Whether a run is shown no context: a heartbeat asks whether there is something to do, not what is known."""
+    is_heartbeat = snapshot.run.provenance_kind == "heartbeat"
+    return is_heartbeat or _is_told_enough(snapshot.run.session_key, snapshot.lane)
+
+
+def _is_told_enough(key: SessionKey, lane: Lane | None) -> bool:
+    """Whether it is a sub-agent, told what it needs by whoever spawned it; unless what it recalls was set."""
+    return key.kind == "subagent" and (lane is None or lane.recall is None)
+
+
+def _asked(tx: Tx, snapshot: Snapshot) -> str:
+    """What a run is about: its message, and of a tick, whose message is ours, its task and the goal of that."""
+    run = snapshot.run
+    if run.auto_run_id is None or run.task_id is None:
+        return run.text
+    task, _ = readable_task(tx, snapshot.access, run.task_id)
+    goal = goal_of_task(tx, snapshot.access, run.task_id)
+    of_goal = () if goal is None else (goal.name, goal.description)
+    return "\n".join(filter(None, (task.title, task.description, *of_goal)))
 
 
 def _seen_by(snapshot: Snapshot) -> Access:
     """The run's access with what its agent sees: the sessions that are visible from its lane, and its spaces."""
-    caller = snapshot.caller
-    return structs.replace(snapshot.access, view=caller.visibility, space_ids=caller.actor.spaces)
+    return _seen_from(snapshot.access, snapshot.caller)
 
 
-def _reader_with_memories(tx: Tx, snapshot: Snapshot) -> Reader | None:
+def _seen_from(access: Access, caller: Caller) -> Access:
+    return structs.replace(access, view=caller.visibility, space_ids=caller.actor.spaces)
+
+
+def _reader(tx: Tx, snapshot: Snapshot) -> Reader | None:
     """The reader that a run is; None where there is nothing to read."""
     reader = memory_reader(tx, snapshot.caller)
     return reader if has_memories(tx, snapshot.access, reader.places()) else None

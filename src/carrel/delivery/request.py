@@ -1,6 +1,5 @@
 """The request of one step: transcript and message as items, and the exact body around them. Pure."""
 
-import base64
 import math
 from operator import itemgetter
 from typing import Any
@@ -11,24 +10,27 @@ from msgspec import Struct
 from carrel.context import Context
 from carrel.delivery.approvals import is_about_approval
 from carrel.delivery.context import NO_CONTEXT, text_of
-from carrel.delivery.heading import GAP
-from carrel.delivery.prompt import Instructions, Scope, standing_instructions, with_request
+from carrel.delivery.files import file_names, file_part, shown_files
+from carrel.delivery.heading import GAP, files_of
+from carrel.delivery.history import chars_of, newest_within, remembered
+from carrel.delivery.prompt import Instructions, Scope, standing_instructions, with_more, with_request
+from carrel.delivery.prompt_tasks import asked_again
 from carrel.delivery.snapshot import BUILTIN, Snapshot
 from carrel.delivery.thoughts import thoughts_before
 from carrel.delivery.transcript import since_heard
 from carrel.journal import Entry
 from carrel.kernel import TurnExtras, clip
+from carrel.kernel.limits import EARLIER_RESULTS_PART
 from carrel.kernel.settings import DeliverySettings
 from carrel.records import Attachment
 from carrel.runs import is_sender_call
-from carrel.tools import Tool
+from carrel.tools import Tool, shown_tools
 
 Item = dict[str, Any]
 _NO_EXTRAS = TurnExtras()
 # What a person or a program says on its own account, also through another agent that it lets call tools. The result of
 # a sub-agent and the steps of an exchange are not among them: whoever wrote them may be anybody.
 _REQUESTS = frozenset({"external_user", "a2a", "cron", "hook", "inter_session", "spawn"})
-_IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 # The model asked for where nobody named one: the field is required, and servers with one model ignore it.
 ANY_MODEL = "default"
 
@@ -63,13 +65,19 @@ def model_of(snapshot: Snapshot) -> str:
 
 
 def build_request(
-    snapshot: Snapshot, settings: DeliverySettings, *, history_chars_max: int, context: Context = NO_CONTEXT
+    snapshot: Snapshot, settings: DeliverySettings, *, history_chars_max: int, context: Context = NO_CONTEXT,
+    silences: int = 0,
 ) -> Request:  # fmt: skip
-    """Build the request of one step, with the context that was gathered for its run."""
+    """Build the request of one step, with the context that was gathered for its run.
+
+    After `silences`, answers that said nothing, the agent is told so: the same question would get the same answer.
+    """
     block = text_of(context)
     extras, gateway = snapshot.extras, snapshot.connection.settings
-    tools, model = snapshot.toolset.offered(), model_of(snapshot)
+    tools, model = shown_tools(snapshot.toolset, snapshot.caller), model_of(snapshot)
     instructions = _instructions(snapshot, tools)
+    if silences:
+        instructions = with_more(instructions, asked_again(snapshot.told, silences))
     own, kept, omitted = _within(snapshot, history_chars_max)
     items, message_at = _items(snapshot, settings, own, kept, block)
     inline = settings.instructions == "inline" and gateway.kind != "openclaw"
@@ -82,7 +90,7 @@ def build_request(
     as_text = gateway.history == "gateway" and len(items) == 1 and snapshot.connection.gateway.takes_context
     body["input"] = _as_text(items) if as_text else items
     body |= {
-        "tools": [*(tool.function() for tool in tools), *extras.functions],
+        "tools": [*(tool.function(snapshot.caller.actor) for tool in tools), *extras.functions],
         "tool_choice": "auto",
         "stream": gateway.stream,
     }
@@ -99,7 +107,7 @@ def build_request(
         model=model,
         instructions=instructions,
         history_chars_max=history_chars_max,
-        shown_chars=_heading_chars(snapshot) + sum(len(entry.content) for entry in (*own, *kept)),
+        shown_chars=_heading_chars(snapshot) + sum(len(entry.content) for entry in own) + sum(map(chars_of, kept)),
         history_shown=len(kept),
         history_omitted=omitted,
         only_talk=not any(added),
@@ -160,7 +168,9 @@ def _within(snapshot: Snapshot, chars_max: int) -> tuple[list[Entry], list[Entry
     The oldest are left out first, and whole.
     """
     own = [entry for entry in snapshot.own if not is_about_approval(entry)]
-    earlier = [entry for entry in snapshot.earlier if not is_about_approval(entry)]
+    # Some servers refuse the calls of tools where none is offered.
+    has_tools = bool(snapshot.toolset.offered() or snapshot.extras.functions)
+    earlier = remembered(snapshot.earlier, with_calls=has_tools)
     unread = snapshot.earlier_unread
     known = snapshot.at_gateway.session_seq
     if known >= 0:
@@ -171,13 +181,7 @@ def _within(snapshot: Snapshot, chars_max: int) -> tuple[list[Entry], list[Entry
     left = chars_max - _heading_chars(snapshot) - sum(len(entry.content) for entry in own)
     if extras.before or extras.after:
         left -= len(msgspec.json.encode((extras.before, extras.after)))
-    kept: list[Entry] = []
-    for entry in reversed(earlier):
-        # An empty entry counts too: once nothing is left, nothing more is shown.
-        left -= max(1, len(entry.content))
-        if left < 0:
-            break
-        kept.append(entry)
+    kept = newest_within(earlier, left, results_max=chars_max // EARLIER_RESULTS_PART)
     return own, kept, unread + len(earlier) - len(kept)
 
 
@@ -203,7 +207,8 @@ def _items(
         around = snapshot.extras if is_message else _NO_EXTRAS
         items += around.before
         message_at = len(items) if entry is newest else message_at
-        items += [*thoughts_before(snapshot.thoughts, entry), _item(snapshot, settings, entry), *around.after]
+        thoughts = thoughts_before(snapshot.thoughts, entry) if entry.run_id == snapshot.run.id else []
+        items += [*thoughts, _item(snapshot, settings, entry), *around.after]
     return items, message_at
 
 
@@ -240,23 +245,47 @@ def _item(snapshot: Snapshot, settings: DeliverySettings, entry: Entry) -> Item:
             }
         case "toolResult":
             output = details.get("output", entry.content)
+            shown = [file_part(file) for file in _files(snapshot, entry)]
+            output = [_text(entry.content), *shown] if shown else output
             return {"type": "function_call_output", "call_id": details["callId"], "output": output}
         case "assistant":
             part: Item = {"type": "output_text", "text": entry.content, "annotations": []}
             return {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
         case role:
-            run = snapshot.run
-            if entry.run_id != run.id:
-                return {"type": "message", "role": role, "content": [_text(entry.content)]}
-            kept = snapshot.attachments
-            files = [_file(kept[name]) for name in entry.attachment_ids if name in kept]
-            is_message = entry.id == run.message_id
-            if is_message:
-                files += snapshot.extras.parts
-            head = _head(snapshot, whole=is_message)
-            text = _text(clip(entry.content, settings.input_chars_max - (len(head + GAP) if head else 0)))
-            # The message is a part of its own and the last, so that nothing beside it can be mistaken for it.
-            return {"type": "message", "role": role, "content": [*files, *([_text(head)] if head else []), text]}
+            is_own = entry.run_id == snapshot.run.id
+            content = _message(snapshot, settings, entry) if is_own else _earlier_message(snapshot, entry)
+            return {"type": "message", "role": role, "content": content}
+
+
+def _message(snapshot: Snapshot, settings: DeliverySettings, entry: Entry) -> list[Item]:
+    """The parts of a message of the run: files, what is said about it, and last the message.
+
+    It is a part of its own, so that nothing beside it can be mistaken for it.
+    """
+    is_message = entry.id == snapshot.run.message_id
+    files, about_files = _given_files(snapshot, entry)
+    files += snapshot.extras.parts if is_message else []
+    head = _head(snapshot, whole=is_message)
+    text = clip(entry.content, settings.input_chars_max - (len(head + GAP) if head else 0))
+    return [*files, *(_text(beside) for beside in (about_files, head) if beside), _text(text)]
+
+
+def _earlier_message(snapshot: Snapshot, entry: Entry) -> list[Item]:
+    known = snapshot.earlier_files
+    files = [known[name] for name in files_of(entry) if name in known]
+    return [_text(entry.content), *([_text(file_names(files))] if files else [])]
+
+
+def _given_files(snapshot: Snapshot, entry: Entry) -> tuple[list[Item], str]:
+    files = _files(snapshot, entry)
+    if not snapshot.connection.gateway.takes_context:
+        # A remote agent is sent files as they are, and takes every text beside them for the message.
+        return [file_part(file) for file in files], ""
+    return shown_files(files, may_read=any(tool.name == "file_read" for tool in snapshot.toolset.offered()))
+
+
+def _files(snapshot: Snapshot, entry: Entry) -> list[Attachment]:
+    return [snapshot.attachments[name] for name in files_of(entry) if name in snapshot.attachments]
 
 
 def _context(block: str) -> Item:
@@ -272,13 +301,6 @@ def _head(snapshot: Snapshot, *, whole: bool) -> str:
     if snapshot.told is None:
         return ""
     return snapshot.told.heading if whole else snapshot.told.anchors
-
-
-def _file(attachment: Attachment) -> Item:
-    address = f"data:{attachment.mime_type};base64,{base64.b64encode(attachment.content).decode()}"
-    if attachment.mime_type in _IMAGES:
-        return {"type": "input_image", "image_url": address, "detail": "auto"}
-    return {"type": "input_file", "filename": attachment.name, "file_data": address}
 
 
 def _prepend(items: list[Item], text: str) -> None:

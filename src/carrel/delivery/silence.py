@@ -3,7 +3,7 @@
 from carrel.delivery.snapshot import Snapshot
 from carrel.delivery.transcript import since_heard, view_of_reply
 from carrel.exchanges import visible_reply
-from carrel.runs import Completed, Outcome, Run
+from carrel.runs import Completed, Run
 
 NO_REPLY_NOTE = "no_reply"
 _ADDRESSED = ("assignment", "mention", "response_request")
@@ -18,7 +18,7 @@ def is_silent(run: Run, text: str) -> bool:
     return visible_reply(text) is None if is_posted else not text.strip()
 
 
-def is_unanswered(snapshot: Snapshot, outcome: Outcome | None) -> bool:
+def is_unanswered(snapshot: Snapshot, outcome: object) -> bool:
     """Return whether an agent owes somebody an answer and has done nothing: it called no tool and said nothing."""
     if not isinstance(outcome, Completed) or outcome.note != NO_REPLY_NOTE:
         return False

@@ -10,21 +10,23 @@ from carrel.context import Context
 from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.context_store import context_of
 from carrel.delivery.gateway_history import NOTHING_KNOWN, GatewayHistory, read_gateway_history
-from carrel.delivery.heading import Told, tell, told_before
+from carrel.delivery.heading import Told, files_of, tell, told_before
+from carrel.delivery.plan_heading import plan_heading
 from carrel.delivery.thoughts import Thoughts, thoughts_of
-from carrel.delivery.transcript import message_entry
+from carrel.delivery.transcript import message_entry, view_of_reply
 from carrel.exchanges import briefing_of
 from carrel.gateway import Gateway, MissingGateway
 from carrel.journal import Entry, as_report, entries_of_run, session_has_entries, talk_around_run
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, TurnExtras
-from carrel.kernel.limits import HISTORY_ROWS_MAX, SHORT_SESSION_ENTRIES_MAX
+from carrel.kernel.limits import EARLIER_RESULT_CHARS_MAX, HISTORY_ROWS_MAX, SHORT_SESSION_ENTRIES_MAX
 from carrel.kernel.settings import GatewaySettings
-from carrel.records import Attachment, attachments_by_id
+from carrel.records import Attachment, AttachmentHead, attachment_heads, attachments_by_id
 from carrel.runs import Claim, ClaimLost, Run, extras_of, run_by_id
 from carrel.sessions import Lane, Session, lane_of, next_session, open_session_of, session_by_id
 from carrel.storage import LongTx, Tx
-from carrel.tools import CATALOG, Caller, ToolServices, Toolset, run_caller, toolset_for
-from carrel.work import actor_of, task_briefing
+from carrel.tools import CATALOG, Caller, ToolServices, Toolset, caller_again, run_caller, toolset_for
+from carrel.visibility import seen_tool_entries
+from carrel.work import task_briefing
 
 BUILTIN = "builtin"
 
@@ -34,6 +36,12 @@ class Connection(Struct, frozen=True):
 
     gateway: Gateway
     settings: GatewaySettings
+
+    @property
+    def is_shown_calls(self) -> bool:
+        """Whether the model is shown the tool calls of earlier runs: not where its server keeps the history itself."""
+        keeps_history = self.settings.history == "gateway" or self.settings.kind == "openclaw"
+        return self.gateway.takes_context and not keeps_history
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
@@ -56,6 +64,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     earlier: list[Entry]
     earlier_unread: int
     attachments: dict[str, Attachment]
+    # The files of earlier messages, of which only the names are shown.
+    earlier_files: dict[str, AttachmentHead]
     extras: TurnExtras
     # What the run is told when another session caused it.
     briefing: str
@@ -69,56 +79,80 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     # What the gateway knows of all this, where it keeps the history of sessions.
     at_gateway: GatewayHistory
 
+    def heard(self, context: Context) -> "Snapshot":
+        """The same once the message was written to the session, with what it is shown."""
+        if not self.unheard:
+            return self
+        run = structs.replace(self.run, session_id=self.session.id, generation=self.session.generation)
+        caller = structs.replace(self.caller, run=run)
+        return structs.replace(self, run=run, caller=caller, unheard=False, context=context)
+
 
 def read_short_snapshot(
-    tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection]
+    tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection], before: Snapshot | None = None
 ) -> Snapshot | None:
-    """Read a snapshot of a short session without files, which takes no longer than a short read; else None."""
-    access, run = claim.access, run_by_id(tx, claim.access, claim.id)
+    """Read a snapshot of a short session without files, which takes no longer than a short read; else None.
+
+    `before` is an earlier one of this claim, if there is one.
+    """
+    run = run_by_id(tx, claim.access, claim.id)
     if run is None or run.attached():
         return None
-    present = None if run.session_id is not None else open_session_of(tx, access, run.key)
-    session_id = run.session_id if present is None else present.id
-    if session_id is not None and session_has_entries(tx, access, session_id, SHORT_SESSION_ENTRIES_MAX):
+    if (before is None or before.unheard) and not _is_short(tx, run):
         return None
-    return _read(tx, claim, services, connections)
+    return _read(tx, claim, run, services, connections, before, is_short=True)
+
+
+def _is_short(tx: Tx, run: Run) -> bool:
+    """Whether few entries are in the session that hears the run."""
+    session_id = run.session_id
+    if session_id is None:
+        present = tx.once(_open_session(run), lambda: open_session_of(tx, run.access, run.key))
+        session_id = None if present is None else present.id
+    return session_id is None or not session_has_entries(tx, run.access, session_id, SHORT_SESSION_ENTRIES_MAX)
 
 
 def read_snapshot(
-    tx: LongTx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection]
+    tx: LongTx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection],
+    before: Snapshot | None = None,
 ) -> Snapshot:  # fmt: skip
     """Read everything a step of this claim needs; ClaimLost when the claim is over."""
-    return _read(tx, claim, services, connections)
+    run = run_by_id(tx, claim.access, claim.id)
+    snapshot = _read(tx, claim, run, services, connections, before)
+    assert snapshot is not None, "only a short read ends before it has everything"
+    return snapshot
 
 
-def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection]) -> Snapshot:
+def _read(
+    tx: Tx, claim: Claim, run: Run | None, services: ToolServices, connections: Mapping[str, Connection],
+    before: Snapshot | None, *, is_short: bool = False,
+) -> Snapshot | None:  # fmt: skip
+    """Read a snapshot; None where it has files and `is_short`."""
     access = claim.access
-    run, agent = run_by_id(tx, access, claim.id), agent_by_id(tx, access, claim.agent_id)
     if run is None or run.state != "running" or run.claim_no != claim.claim_no or run.stopping is not None:
         raise ClaimLost(claim.id)
-    lane = lane_of(tx, access, run.session_key)
+    if before is not None and not before.unheard:
+        return _read_again(tx, run, before, is_short=is_short)
+    agent, lane = agent_by_id(tx, access, claim.agent_id), lane_of(tx, access, run.session_key)
     assert agent is not None, "a lane always has an agent"
     assert lane is not None, "a run always has a lane"
     session = _session(tx, access, run, lane, agent)
     unheard = run.session_id is None
-    # A run sees at most what its agent may see, and whoever caused it.
-    as_agent = structs.replace(
-        access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id, space_ids=run.spaces,
-        behalf=run.behalf, cause_spaces=run.spaces,
-    )  # fmt: skip
-    as_agent = structs.replace(as_agent, space_ids=as_agent.narrowed(agent.profile.space_ids))
+    seen = as_agent(access, agent, spaces=run.spaces, behalf=run.behalf, run_id=run.id)
+    caller = run_caller(tx, services, seen, agent, lane, run, session)
+    connection, toolset = connection_of(connections, agent), toolset_for(CATALOG, caller)
+    earlier, unread = _earlier(tx, run, session, seen, connection)
     if unheard:
-        told = _tell(tx, run, as_agent, services.settings.delivery.input_chars_max)
+        # A remote agent is not even told of tools.
+        tools = {tool.name for tool in toolset.offered()} if connection.gateway.takes_context else set[str]()
+        told = _tell(tx, caller, run, tools, is_first=not earlier)
         own = [message_entry(run, session, told)]
     else:
         own = entries_of_run(tx, access, run.id)
         told = told_before(run, own)
-    earlier, unread = talk_around_run(
-        tx, access, session.id, run.id, auto_run_id=run.auto_run_id, limit=HISTORY_ROWS_MAX
-    )
-    caller = run_caller(tx, services, as_agent, agent, lane, run, session)
-    attached = tuple(name for entry in own for name in entry.attachment_ids)
-    connection = connection_of(connections, agent)
+    attached = _attached(own)
+    if attached and is_short:
+        return None
     slug = account_of(tx, access).slug
     address = session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}")
     return Snapshot(
@@ -127,14 +161,15 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
         lane=lane,
         session=session,
         agent=agent,
-        access=as_agent,
+        access=seen,
         caller=caller,
         connection=connection,
-        toolset=toolset_for(CATALOG, caller),
+        toolset=toolset,
         own=own,
         earlier=[as_report(entry) for entry in earlier],
         earlier_unread=unread,
-        attachments={kept.id: kept for kept in attachments_by_id(tx, access, attached)},
+        attachments=_attachments(tx, access, attached),
+        earlier_files=_earlier_files(tx, access, earlier),
         extras=extras_of(tx, access, run.id) if run.extras else TurnExtras(),
         briefing=briefing_of(tx, run),
         told=told,
@@ -143,6 +178,75 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
         address=address,
         at_gateway=_at_gateway(tx, access, connection, address, run.id, own, earlier),
     )
+
+
+def as_agent(
+    access: Access, agent: Agent, *, spaces: tuple[str, ...], behalf: str | None, run_id: str | None = None
+) -> Access:  # fmt: skip
+    """Return the access of a run: it sees at most what its agent may see, and whoever caused it."""
+    run = structs.replace(
+        access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run_id, space_ids=spaces, behalf=behalf,
+        cause_spaces=spaces,
+    )  # fmt: skip
+    return structs.replace(run, space_ids=run.narrowed(agent.profile.space_ids))
+
+
+def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapshot | None:
+    """Read what may have changed since an earlier snapshot of the same claim.
+
+    Agent, account, lane, session and connection stay what they were when the claim was made: a change of their settings
+    holds from the next claim on. Plan mode may be entered or left during a turn, and with it the toolset.
+    """
+    access, connection, kind = run.access, before.connection, before.connection.settings.kind
+    own = entries_of_run(tx, access, run.id)
+    attached = _attached(own)
+    if attached and is_short:
+        return None
+    earlier, unread = _earlier(tx, run, before.session, before.access, connection)
+    caller = caller_again(tx, before.caller, run)
+    return structs.replace(
+        before,
+        run=run,
+        caller=caller,
+        toolset=toolset_for(CATALOG, caller),
+        own=own,
+        earlier=[as_report(entry) for entry in earlier],
+        earlier_unread=unread,
+        attachments=_attachments(tx, access, attached),
+        earlier_files=_earlier_files(tx, access, earlier),
+        told=told_before(run, own),
+        thoughts=thoughts_of(tx, access, own, connection.gateway, kind),
+        at_gateway=_at_gateway(tx, access, connection, before.address, run.id, own, earlier),
+    )
+
+
+def _earlier(
+    tx: Tx, run: Run, session: Session, seen: Access, connection: Connection
+) -> tuple[list[Entry], int]:  # fmt: skip
+    """What was said and done in the session besides the run, and how much of it was not read."""
+    return talk_around_run(
+        tx, run.access, session.id, run.id, auto_run_id=run.auto_run_id, limit=HISTORY_ROWS_MAX,
+        tools=seen_tool_entries(tx, seen) if connection.is_shown_calls else ("FALSE", {}),
+        result_chars_max=EARLIER_RESULT_CHARS_MAX,
+    )  # fmt: skip
+
+
+def _attached(own: list[Entry]) -> tuple[str, ...]:
+    return tuple(name for entry in own for name in files_of(entry))
+
+
+def _attachments(tx: Tx, access: Access, attached: tuple[str, ...]) -> dict[str, Attachment]:
+    return {kept.id: kept for kept in attachments_by_id(tx, access, attached)}
+
+
+def _earlier_files(tx: Tx, access: Access, earlier: list[Entry]) -> dict[str, AttachmentHead]:
+    named = tuple(name for entry in earlier if entry.role == "user" for name in files_of(entry))
+    return {head.id: head for head in attachment_heads(tx, access, named)}
+
+
+def _open_session(run: Run) -> tuple[str, str, str]:
+    """Under which name the open session of a run's lane is read once in a unit of work."""
+    return "open session", run.account_id, run.key
 
 
 def _at_gateway(
@@ -154,13 +258,24 @@ def _at_gateway(
     return read_gateway_history(tx, access, run_id, own, earlier, kind, address)
 
 
-def _tell(tx: Tx, run: Run, as_agent: Access, chars_max: int) -> Told | None:
+def _tell(tx: Tx, caller: Caller, run: Run, tools: set[str], *, is_first: bool) -> Told | None:
     """What the run is told about its task; None where it has none, or where that is not in its account."""
     briefing = task_briefing(tx, run)
     if briefing is None:
         return None
-    actor = actor_of(tx, as_agent)
-    return tell(briefing, run, chars_max, may_finish=actor.may_finish(briefing.task.id))
+    actor, is_planned = caller.actor, caller.actor.is_planned
+    return tell(
+        briefing,
+        run,
+        caller.services.settings.delivery.input_chars_max,
+        may_finish=actor.may_finish(briefing.task.id),
+        is_planned=is_planned,
+        answer_says_done=is_planned and "task_status" not in tools and not caller.is_planning,
+        is_posted=view_of_reply(run) is not None,
+        is_first=is_first,
+        tools=tools,
+        plan=plan_heading(tx, caller, run, can_read_more="task_history" in tools),
+    )
 
 
 def _session(tx: Tx, access: Access, run: Run, lane: Lane, agent: Agent) -> Session:
@@ -170,7 +285,9 @@ def _session(tx: Tx, access: Access, run: Run, lane: Lane, agent: Agent) -> Sess
         bound = session_by_id(tx, access, run.session_id)
         assert bound is not None, "a generation with a run is never pruned"
         return bound
-    present = None if run.starts_new_generation else open_session_of(tx, access, lane.key)
+    if run.starts_new_generation:
+        return next_session(tx, lane, agent)
+    present = tx.once(_open_session(run), lambda: open_session_of(tx, access, lane.key))
     return present or next_session(tx, lane, agent)
 
 

@@ -17,12 +17,13 @@ from carrel.delivery.extraction import keep_facts
 from carrel.delivery.request import Request
 from carrel.delivery.silence import NO_REPLY_NOTE, is_silent
 from carrel.delivery.snapshot import Snapshot
-from carrel.delivery.store import StepRow, answer_step, insert_step, next_step, step_of, update_step
+from carrel.delivery.store import StepRow, answer_step, insert_step, step_of, update_step
 from carrel.delivery.transcript import call_key, new_message, rounds_of, view_of_reply, write
 from carrel.gateway import Step, StepAnswer
 from carrel.journal import Entry, append_entry, append_event, json_text
 from carrel.kernel import clip
 from carrel.kernel.limits import ERROR_CHARS_MAX, TOOL_CALLS_PER_ROUND_MAX
+from carrel.records import insert_attachment
 from carrel.runs import (
     Claim,
     Completed,
@@ -67,12 +68,13 @@ def prepare(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: s
     if end is not None:
         return end.outcome
     access, agent = snapshot.access, snapshot.agent
-    n = next_step(tx, access, claim.id)
-    insert_step(tx, access, claim, _row(snapshot, request, n, tx.now))
+    n = insert_step(tx, access, claim, _row(snapshot, request, tx.now))
     if snapshot.unheard:
         insert_context(tx, access, claim, request.context)
         _publish_context(tx, claim, request.context)
-    note_instructions(tx, claim, request.instructions.version, request.instructions.sha256)
+    sent = (request.instructions.version, request.instructions.sha256)
+    if sent != (snapshot.run.instructions_version, snapshot.run.instructions_sha256):
+        note_instructions(tx, claim, *sent)
     if snapshot.connection.settings.run_tokens and not token:
         token = mint_run_token(tx, access, agent.id, claim.id)
     step = Step(
@@ -84,8 +86,16 @@ def prepare(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: s
         message_at=request.message_at,
         is_request=request.is_request,
         lost_at=snapshot.at_gateway.lost_at,
+        callable_tools=_callable_tools(snapshot),
     )
     return step, n
+
+
+def _callable_tools(snapshot: Snapshot) -> frozenset[str]:
+    """The names of all tools that the built-in agent may call; a model calls what it is shown."""
+    if snapshot.connection.settings.kind != "builtin":
+        return frozenset()
+    return frozenset(name for tool in snapshot.toolset.offered() for name in tool.names)
 
 
 def _publish_context(tx: Tx, claim: Claim, context: Context) -> None:
@@ -131,15 +141,14 @@ def keep_sent(tx: Tx, claim: Claim, n: int, body: bytes) -> int:
     if not row.body:
         update_step(tx, claim.access, claim, sent)
         return n
-    again = structs.replace(sent, n=next_step(tx, claim.access, claim.id))
-    insert_step(tx, claim.access, claim, again)
-    return again.n
+    return insert_step(tx, claim.access, claim, sent)
 
 
-def _row(snapshot: Snapshot, request: Request, n: int, now: int) -> StepRow:
+def _row(snapshot: Snapshot, request: Request, now: int) -> StepRow:
     body = b"" if snapshot.connection.gateway.translates else request.body
     return StepRow(
-        n=n,
+        # Numbered when it is inserted.
+        n=0,
         attempt=snapshot.run.attempt,
         gateway=snapshot.connection.settings.kind,
         address=snapshot.address,
@@ -155,7 +164,7 @@ def _row(snapshot: Snapshot, request: Request, n: int, now: int) -> StepRow:
 
 def keep_answer(
     tx: Tx, claim: Claim, snapshot: Snapshot, n: int, answer: StepAnswer, rounds_max: int
-) -> Outcome | None:  # fmt: skip
+) -> Outcome | list[Entry]:  # fmt: skip
     """Keep what the gateway answered: a reply ends the turn, tool calls are written down before any is made."""
     end = fence(tx, claim)
     answer_step(tx, claim.access, claim.id, n, kept_output(answer.output))
@@ -175,15 +184,22 @@ def keep_answer(
     if rounds_of(snapshot.own) >= rounds_max:
         message = f"The agent used all {rounds_max} rounds of tool calls without coming to an answer."
         return Failed(code=_TOO_MANY_ROUNDS, message=message)
-    _write_calls(tx, snapshot, n, answer, text)
-    return None
+    return _write_calls(tx, snapshot, n, answer, text)
+
+
+def keep_reply(tx: Tx, claim: Claim, snapshot: Snapshot, n: int, answer: StepAnswer) -> Outcome:
+    """Keep an answer that calls no tool."""
+    kept = keep_answer(tx, claim, snapshot, n, answer, 0)
+    assert not isinstance(kept, list), "no call was written"
+    return kept
 
 
 def _left_out(answer: StepAnswer) -> str | None:
     return clip(LEFT_OUT_NOTE + ", ".join(answer.left_out), ERROR_CHARS_MAX) if answer.left_out else None
 
 
-def _write_calls(tx: Tx, snapshot: Snapshot, n: int, answer: StepAnswer, text: str) -> None:
+def _write_calls(tx: Tx, snapshot: Snapshot, n: int, answer: StepAnswer, text: str) -> list[Entry]:
+    calls = []
     # Text beside tool calls is not a reply; it is kept with the first call.
     beside = {"said": text} if text.strip() else {}
     for call in answer.calls[:TOOL_CALLS_PER_ROUND_MAX]:
@@ -192,8 +208,9 @@ def _write_calls(tx: Tx, snapshot: Snapshot, n: int, answer: StepAnswer, text: s
         if call.name in snapshot.extras.function_names:
             details["sender"] = True
         content = f"Tool call: {call.name}"
-        write(tx, snapshot.access, snapshot.run, snapshot.session, "toolCall", content, details, files)
+        calls.append(write(tx, snapshot.access, snapshot.run, snapshot.session, "toolCall", content, details, files))
         beside = {}
+    return calls
 
 
 def may_be_made(snapshot: Snapshot, call: Entry) -> bool:
@@ -251,7 +268,8 @@ def finish_call(tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry) -> Result
 
 def _write_result(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Result) -> None:
     details = {name: (call.details or {})[name] for name in ("callId", "name", "step")}
-    write(tx, snapshot.access, snapshot.run, snapshot.session, "toolResult", text, details)
+    files = tuple(insert_attachment(tx, snapshot.access, file) for file in result.files)
+    write(tx, snapshot.access, snapshot.run, snapshot.session, "toolResult", text, details, files)
     if isinstance(result.ends, NeedsInput):
         _write_question(tx, snapshot, result.ends.question, {"question": True})
 

@@ -29,9 +29,14 @@ _TABLE = Table("steps", StepRow, key=("account_id", "run_id", "n"))
 _OF_RUN = "account_id = :account AND run_id = :run_id"
 
 
-def insert_step(tx: Tx, access: Access, run: Claim, row: StepRow) -> None:
-    """Record what is about to be sent."""
-    tx.run(_TABLE.insert, access, run_id=run.id, **_TABLE.values(row))
+_INSERT_NEXT = _TABLE.insert.replace(" :n,", " (SELECT COALESCE(max(n), 0) + 1 FROM steps WHERE " + _OF_RUN + "),", 1)
+
+
+def insert_step(tx: Tx, access: Access, run: Claim, row: StepRow) -> int:
+    """Record what is about to be sent as a run's next step; return its number, which counts across all attempts."""
+    inserted = tx.one(f"{_INSERT_NEXT} RETURNING n", access, run_id=run.id, **_TABLE.values(row))
+    assert inserted is not None, "a step that is inserted has a number"
+    return int(inserted[0])
 
 
 def update_step(tx: Tx, access: Access, run: Claim, row: StepRow) -> None:
@@ -44,12 +49,6 @@ def step_of(tx: Tx, access: Access, run_id: str, n: int) -> StepRow:
     row = tx.one(f"SELECT {_TABLE.columns} FROM steps WHERE {_OF_RUN} AND n = :n", access, run_id=run_id, n=n)
     assert row is not None, "a step is recorded before it is taken"
     return _TABLE.row(row)
-
-
-def next_step(tx: Tx, access: Access, run_id: str) -> int:
-    """Return the number of a run's next step; steps count from 1 across all attempts."""
-    row = tx.one(f"SELECT max(n) FROM steps WHERE {_OF_RUN}", access, run_id=run_id)
-    return ((row[0] if row else None) or 0) + 1
 
 
 def answer_step(tx: Tx, access: Access, run_id: str, n: int, output: str) -> None:

@@ -44,10 +44,10 @@ def message_entry(run: Run, session: Session, told: Told | None) -> Entry:
 def write(
     tx: Tx, access: Access, run: Run, session: Session, role: str, content: str,
     details: dict[str, Any] | None = None, files: tuple[str, ...] = (), task_view: TaskView | None = None,
-) -> None:  # fmt: skip
+) -> Entry:  # fmt: skip
     """Write an entry of the run's agent."""
     more = {"session_id": session.id, "attachment_ids": files, "task_view": task_view}
-    append_entry(tx, access, agent_entry(run, role, content, details, **more))
+    return append_entry(tx, access, agent_entry(run, role, content, details, **more))
 
 
 def view_of_reply(run: Run) -> TaskView | None:

@@ -18,20 +18,31 @@ from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.delivery.request import Request, build_request, model_of
-from carrel.delivery.silence import is_unanswered
+from carrel.delivery.silence import is_silent, is_unanswered
 from carrel.delivery.snapshot import Connection, Snapshot, read_short_snapshot, read_snapshot
-from carrel.delivery.step import Stale, finish_call, keep_answer, keep_sent, make_call, may_be_made, prepare
+from carrel.delivery.step import Stale, finish_call, keep_answer, keep_reply, keep_sent, make_call, may_be_made, prepare
 from carrel.delivery.transcript import given_reply, senders_turn
 from carrel.delivery.usage import spent_before, summed, with_usage
 from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, StepAnswer, Usage
 from carrel.journal import Entry, clean, quoted_lines_removed
 from carrel.kernel import MS_PER_SECOND, Refusal
 from carrel.records import wrote_from_outside
-from carrel.runs import Claim, Completed, Failed, Outages, Outcome, Watch, is_sender_call, open_calls
-from carrel.storage import Database
+from carrel.runs import (
+    Claim,
+    Completed,
+    Failed,
+    Outages,
+    Outcome,
+    Watch,
+    is_sender_call,
+    open_calls,
+)
+from carrel.storage import Database, Tx
 from carrel.tools import Result, ToolServices, Wait, prepare_call
 
 _log = getLogger("carrel.delivery")
+# How a turn ended; or what writes its answer, in the transaction that ends the run, and then says it.
+Ending = Outcome | Callable[[Tx], Outcome]
 # Held by a turn while it only waits for another run.
 Aside = Callable[[], AbstractContextManager[None]]
 # Gathers the context of a run that is about to be heard; it may search and wait, since no transaction is open.
@@ -60,6 +71,12 @@ class _Attempt:
         self.history_chars_max: int | None = None
         self.empty_replies = 0
         self.is_first_step = True
+        # Whether the session takes a long read.
+        self.is_long = False
+        # What was read last, of which not all is read again; None before the message is heard.
+        self.snapshot: Snapshot | None = None
+        # What the calls that were just written make of it: nobody else writes entries of the run under this claim.
+        self.with_calls: Snapshot | None = None
 
 
 async def no_context(_snapshot: Snapshot) -> Context:
@@ -88,10 +105,16 @@ class Turns:
         self._history_taken: dict[tuple[str, str], int] = {}
 
     async def take(self, claim: Claim) -> Outcome:
+        """Take one turn, and write its answer before its outcome."""
+        ending = await self.handle(claim)
+        return await self._db.write(ending) if callable(ending) else ending
+
+    async def handle(self, claim: Claim) -> Ending:
         """Take one turn: whatever is next by what is stored, until there is an outcome."""
         attempt = _Attempt()
         while True:
-            snapshot = await self._read(claim)
+            snapshot = await self._read(claim, attempt)
+            outcome: Ending | None
             match _next_move(snapshot):
                 case None:
                     outcome = await self._take_step(claim, snapshot, attempt)
@@ -102,15 +125,22 @@ class Turns:
                     outcome = ended
             if outcome is not None:
                 _log_end(claim, outcome, attempt.called)
-                return with_usage(outcome, attempt.usage)
+                return outcome if callable(outcome) else with_usage(outcome, attempt.usage)
 
-    async def _read(self, claim: Claim) -> Snapshot:
-        """Read what is stored of the run and its session."""
-        known = (claim, self._services, self._connections)
-        short = await self._db.read(lambda tx: read_short_snapshot(tx, *known))
-        return await self._db.long_read(lambda tx: read_snapshot(tx, *known)) if short is None else short
+    async def _read(self, claim: Claim, attempt: _Attempt) -> Snapshot:
+        """Read what is stored of the run and its session, unless the turn itself has just written it."""
+        if (written := attempt.with_calls) is not None:
+            attempt.with_calls = None
+            return written
+        known = (claim, self._services, self._connections, attempt.snapshot)
+        snapshot = None if attempt.is_long else await self._db.read(lambda tx: read_short_snapshot(tx, *known))
+        if snapshot is None:
+            attempt.is_long = True
+            snapshot = await self._db.long_read(lambda tx: read_snapshot(tx, *known))
+        attempt.snapshot = snapshot
+        return snapshot
 
-    async def _take_step(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> Outcome | None:
+    async def _take_step(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> Ending | None:
         """Build, keep and send one step, and keep its answer; None when the turn goes on."""
         if attempt.is_first_step and (fault := await self._still_unreachable(snapshot)) is not None:
             return self._failed(snapshot, fault)
@@ -119,9 +149,10 @@ class Turns:
         if not isinstance(sent, _Sent):
             return sent
         attempt.token = sent.step.run_token
+        attempt.snapshot = snapshot.heard(sent.request.context)
         # What earlier attempts spent, and the turn before a question, was spent on this run too.
         usage = attempt.usage or spent_before(snapshot.run)
-        outcome, attempt.usage = await self._send(claim, sent, usage)
+        outcome, attempt.usage = await self._send(claim, sent, attempt, usage)
         if _is_too_long(outcome) and sent.request.history_shown:
             # Show half as much until it fits or no history is left to leave out.
             attempt.history_chars_max = sent.request.shown_chars // 2
@@ -141,14 +172,18 @@ class Turns:
         limit = attempt.history_chars_max
         if limit is None:
             limit = self._history_limit(snapshot.connection.gateway.name, model_of(snapshot))
-        request = build_request(snapshot, self._settings, history_chars_max=limit, context=context)
+        request = build_request(
+            snapshot, self._settings, history_chars_max=limit, context=context, silences=attempt.empty_replies
+        )
         try:
             kept, now = await self._db.write(lambda tx: (prepare(tx, claim, snapshot, request, attempt.token), tx.now))
         except Stale:
             return None
         return _Sent(*kept, snapshot, request, now) if isinstance(kept, tuple) else kept
 
-    async def _send(self, claim: Claim, sent: _Sent, usage: Usage) -> tuple[Outcome | None, Usage]:
+    async def _send(
+        self, claim: Claim, sent: _Sent, attempt: _Attempt, usage: Usage
+    ) -> tuple[Ending | None, Usage]:  # fmt: skip
         gateway, n = sent.snapshot.connection.gateway, sent.n
 
         async def keep(body: bytes) -> None:
@@ -163,12 +198,18 @@ class Turns:
             return await self._faulted(claim, sent, fault), usage
         self._learn_limit(sent)
         answer = self._without_context(claim, sent, answer)
-        rounds_max = self._settings.tool_rounds_max
-        outcome = await self._db.write(lambda tx: keep_answer(tx, claim, sent.snapshot, n, answer, rounds_max))
+        spent = summed(usage, answer.usage)
         await self.outages.answered(gateway.name)
-        if outcome is None:
+        if not answer.calls and not is_silent(sent.snapshot.run, answer.text.replace("\x00", "")):
+            # Written in the transaction that ends the run, which saves a commit.
+            return lambda tx: with_usage(keep_reply(tx, claim, sent.snapshot, n, answer), spent), spent
+        rounds_max = self._settings.tool_rounds_max
+        kept = await self._db.write(lambda tx: keep_answer(tx, claim, sent.snapshot, n, answer, rounds_max))
+        if isinstance(kept, list):
+            heard = sent.snapshot.heard(sent.request.context)
+            attempt.with_calls = structs.replace(heard, own=[*heard.own, *kept])
             self._live.end_step(claim.account_id, claim.id)
-        return outcome, summed(usage, answer.usage)
+        return None if isinstance(kept, list) else kept, spent
 
     def _without_context(self, claim: Claim, sent: _Sent, answer: StepAnswer) -> StepAnswer:
         """The answer without what it repeats of the context; those who hear it live get it anew."""
@@ -270,14 +311,14 @@ def _next_move(snapshot: Snapshot) -> Outcome | list[Entry] | None:
     return senders_turn(calls) if calls else None
 
 
-def _log_end(claim: Claim, outcome: Outcome, called: set[str]) -> None:
+def _log_end(claim: Claim, outcome: Ending, called: set[str]) -> None:
     named = {"run_id": claim.id, "session_key": claim.key, "agent_id": claim.agent_id}
     more = {"instruction_profile_version": PROFILE_VERSION, "task_history_called": "task_history" in called}
     failed = {"error_code": outcome.code} if isinstance(outcome, Failed) else {}
     _log.info("turn_finished", extra=named | more | failed)
 
 
-def _is_too_long(outcome: Outcome | None) -> bool:
+def _is_too_long(outcome: Ending | None) -> bool:
     return isinstance(outcome, Failed) and outcome.code == PROMPT_TOO_LONG
 
 

@@ -129,4 +129,4 @@ def _outcome(tx: Tx, exchange: Exchange) -> Outcome:
     if result is None:
         results = (entry for entry in entries_of_run(tx, exchange.access, run.id) if entry.role == "toolResult")
         result = next((entry.content for entry in reversed(list(results))), "")
-    return Outcome(run=run, result=result, notes=exchange.last_reply or "")
+    return Outcome(run=run, result=result, notes=exchange.last_reply or "", is_kept=exchange.cleanup != "delete")

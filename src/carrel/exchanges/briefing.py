@@ -5,7 +5,7 @@ from carrel.exchanges.steps import TOOLS
 from carrel.exchanges.store import exchange_of_run
 from carrel.exchanges.subagent_prompts import notes_briefing, result_briefing, spawned_briefing
 from carrel.kernel import INTERNAL_CHANNEL
-from carrel.outbox import channel_of
+from carrel.outbox import POSTED_CHANNELS, channel_of
 from carrel.runs import Run
 from carrel.sessions import lane_of
 from carrel.storage import Tx
@@ -22,10 +22,19 @@ def briefing_of(tx: Tx, run: Run) -> str:
             lane = lane_of(tx, run.access, run.session_key)
             return spawned_briefing(run, lane.files if lane else None)
         case "announce" if run.source().source_tool == TOOLS["spawn"]:
-            return notes_briefing(run) if run.session_key.kind == "subagent" else result_briefing(run)
+            return (
+                notes_briefing(run) if run.session_key.kind == "subagent" else result_briefing(run, _posted_on(tx, run))
+            )
         case "announce":
             exchange = exchange_of_run(tx, run.access, run.id)
             lane = lane_of(tx, run.access, run.session_key)
             if exchange is not None and exchange.kind == "send":
                 return announce_briefing(run, channel_of(lane) if lane else INTERNAL_CHANNEL)
     return ""
+
+
+def _posted_on(tx: Tx, run: Run) -> str | None:
+    """The channel that results are posted on for this lane; None where the requester tells them itself."""
+    lane = lane_of(tx, run.access, run.session_key)
+    channel = None if lane is None else channel_of(lane)
+    return channel if channel in POSTED_CHANNELS else None

@@ -17,7 +17,8 @@ class Step(Struct, frozen=True, kw_only=True):
     gateway call tools as this run; it is shown to nobody else. `message_at` is the position in the input of the newest
     message of the run; messages of others may follow it. It `is_request` if a person or a program wrote it: what comes
     back from another agent is material and asks for nothing. `lost_at` is when the same was sent before, without an
-    answer that we know; it may have been heard.
+    answer that we know; it may have been heard. `callable_tools` are names that may be called although the body does
+    not offer them: the built-in agent reads no schemas, so none need to be left out for it.
     """
 
     body: bytes
@@ -28,6 +29,7 @@ class Step(Struct, frozen=True, kw_only=True):
     message_at: int | None = None
     is_request: bool = False
     lost_at: int | None = None
+    callable_tools: frozenset[str] = frozenset()
 
 
 class Call(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from carrel.gateway.openclaw.dialect import OpenClawDialect
 from carrel.gateway.openclaw.keys import key_at_gateway
 from carrel.gateway.openclaw.lost import HISTORY_MESSAGES_MAX, answer_among, asked_to_go_on, since_heard
 from carrel.gateway.openclaw.names import with_own_names
-from carrel.gateway.openclaw.request import AGENT_MODEL
+from carrel.gateway.openclaw.request import MAIN_AGENT, agents_listed, model_of
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire, WireFault
 
@@ -35,7 +35,7 @@ class OpenClawGateway(ModelGateway):
     async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> StepAnswer:
         """Return the answer to `step`; one that was given before and was lost is not asked for again."""
         agent = await self._agent_for(step)
-        step = structs.replace(step, address=key_at_gateway(step.address), agent_id=agent)
+        step = structs.replace(step, address=key_at_gateway(step.address, agent), agent_id=agent)
         followed = [] if step.lost_at is None else since_heard(step, await self._history(step))
         if followed:
             output = answer_among(followed)
@@ -57,25 +57,26 @@ class OpenClawGateway(ModelGateway):
             raise GatewayFault("gateway_not_found", message, retryable=False)
 
     async def _agent_for(self, step: Step) -> str:
-        """Return the agent of OpenClaw that answers: as mapped, else the one with the same id; empty for its default.
+        """Return the agent of OpenClaw that answers; empty where it lists none.
 
-        It is asked each time, since agents are added there while we run.
+        That is the mapped one, the one with the same id, the one that the model names, its main one, or any. It is
+        asked each time, since agents are added there while we run, and with several it answers only if one is named.
         """
         names = [name for name in (step.agent_slug, step.agent_id) if name]
         mapped = next((self._mapped[name] for name in names if name in self._mapped), "")
-        if mapped or not names:
+        if mapped:
             return mapped
         try:
             status, body = await self._list()
         except WireFault as fault:
             raise self._faults.of_wire(fault) from None
-        listed = listed_models(body) if status == HTTPStatus.OK else ()
-        return next((name for name in names if f"{AGENT_MODEL}/{name}" in listed), "")
+        listed = agents_listed(listed_models(body)) if status == HTTPStatus.OK else []
+        wanted = (*names, *agents_listed([model_of(step)]), MAIN_AGENT, *listed)
+        return next((name for name in wanted if name in listed), "")
 
     async def _history(self, step: Step) -> Any:
         """Return the newest messages of a session at the gateway; None where it does not tell."""
-        key = f"agent:{step.agent_id}:{step.address}" if step.agent_id else step.address
-        url = f"{self._root}/sessions/{quote(key, safe='')}/history?limit={HISTORY_MESSAGES_MAX}"
+        url = f"{self._root}/sessions/{quote(step.address, safe='')}/history?limit={HISTORY_MESSAGES_MAX}"
         try:
             reply = await self._wire.request("GET", url, headers=self._authorization, timeout_seconds=CHECK_SECONDS)
             return json.loads(reply.body) if reply.status == HTTPStatus.OK else None

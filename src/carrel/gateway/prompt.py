@@ -1,6 +1,5 @@
 """A step's body as turns of user and model: what dialects other than Open Responses have in common. Pure."""
 
-import json
 from typing import Any
 
 import msgspec
@@ -67,7 +66,7 @@ def read_items(step: Step) -> tuple[Item, list[Item], int]:
 
     Raise ValueError if its body is not a request.
     """
-    request = json.loads(step.body)
+    request = msgspec.json.decode(step.body)
     if not isinstance(request, dict):
         raise ValueError("a request must be a JSON object")
     given = request.get("input", "")

@@ -1,6 +1,7 @@
 """What the runs of a plan's tasks mean for the tasks, these for the plan, and plans for their goal. Pure."""
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
@@ -15,15 +16,31 @@ _CANCELLED = "Its run was cancelled."
 
 
 class Ended(Struct, frozen=True):
-    """A task whose run has ended; `failure` says why it did not succeed, None if it did."""
+    """A task that the end of its run moves; `failure` says why the run did not succeed."""
 
     task: Task
-    failure: str | None
+    to: Literal["done", "in_progress", "blocked"]
+    failure: str | None = None
 
 
-def ended_tasks(steps: Iterable[Progress]) -> list[Ended]:
-    """Return the tasks that their run has brought to an end, and that nobody has moved since."""
-    return [Ended(one.task, _failure(run)) for one in steps if (run := one.run) is not None and _counts(one.task, run)]
+def ended_tasks(steps: Iterable[Progress], *, is_begun: bool = True) -> list[Ended]:
+    """Return the tasks that the end of their run moves, and that nobody has moved since.
+
+    A turn that ends completes nothing by itself: its task stays in progress until somebody says that it is done. Before
+    a plan is begun, only runs count that its caller has made runs of its tasks.
+    """
+    counting = [one for one in steps if one.run is not None and _counts(one.task, one.run)]
+    found = (_ended(one, one.run) for one in counting if one.run and (is_begun or one.run.provenance_kind == "a2a"))
+    return [ended for ended in found if ended is not None]
+
+
+def _ended(step: Progress, run: Run) -> Ended | None:
+    if run.state != "completed":
+        return Ended(step.task, "blocked", _failure(run))
+    if step.says_done:
+        return Ended(step.task, "done")
+    # What had failed goes on, since a run of it has not.
+    return Ended(step.task, "in_progress") if has_failed(step.task) else None
 
 
 def _counts(task: Task, run: Run) -> bool:
@@ -37,9 +54,7 @@ def _counts(task: Task, run: Run) -> bool:
     return since > task.status_at
 
 
-def _failure(run: Run) -> str | None:
-    if run.state == "completed":
-        return None
+def _failure(run: Run) -> str:
     told = _CANCELLED if run.state == "cancelled" else f"Its run failed: {run.error_message or run.reason}"
     return clip(one_line(told), BLOCKED_REASON_CHARS_MAX)
 

@@ -1,6 +1,6 @@
 """Goals of sessions: creating, finding, changing and deleting them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from msgspec import UNSET, structs
@@ -213,9 +213,12 @@ def add_goal_task(tx: Tx, access: Access, goal: Goal, new: PlannedTask) -> Task:
     return plan_tasks(tx, access, [wanted], goal_id=goal.id)[0]
 
 
-def next_open_task(tx: Tx, access: Access, goal: Goal) -> Task | None:
-    """Return the task of a goal to work on next: one that is begun, else the first whose dependencies are done."""
-    tasks = tasks_planned(tx, access, goal_id=goal.id)
+def next_open_task(tx: Tx, access: Access, goal: Goal, besides: Collection[str] = ()) -> Task | None:
+    """Return the task of a goal to work on next: one that is begun, else the first whose dependencies are done.
+
+    `besides` are tasks that somebody else works on.
+    """
+    tasks = [task for task in tasks_planned(tx, access, goal_id=goal.id) if task.id not in besides]
     waiting = [one for one in progress_of(tx, access, tasks, goal.agent_id) if one.task.status in _OPEN_TASKS]
     begun = [one.task for one in waiting if one.task.status == "in_progress"]
     return next(iter([*begun, *(one.task for one in waiting if one.is_ready)]), None)

@@ -63,10 +63,9 @@ def follow_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:
 def _settled(tx: Tx, access: Access, plan: Plan, rules: Rules) -> list[Progress]:
     """The tasks of a plan, locked, after the ends of their runs."""
     steps = progress_of(tx, access, hold_planned(tx, access, plan.id), plan.agent_id)
-    ended = ended_tasks(steps)
+    ended = ended_tasks(steps, is_begun=plan.status not in ("drafting", "ready"))
     for one in ended:
-        to, failed = ("done", False) if one.failure is None else ("blocked", True)
-        move_planned(tx, access, one.task, to, rules, reason=one.failure, failed=failed)  # type: ignore[arg-type]
+        move_planned(tx, access, one.task, one.to, rules, reason=one.failure, failed=one.failure is not None)
     return progress_of(tx, access, hold_planned(tx, access, plan.id), plan.agent_id) if ended else steps
 
 

@@ -28,10 +28,14 @@ class Position(Struct, frozen=True):
         return system_access(self.account_id)
 
 
-def accounts_behind(tx: Tx, name: str, limit: int) -> list[str]:
-    """Return accounts with settled events that a follower has not handled and no worker holds."""
-    sql = f"SELECT a.id {_BEHIND} ORDER BY a.id LIMIT :limit"
-    return [row[0] for row in tx.all(sql, name=name, now=tx.now, horizon=tx.horizon(), limit=limit)]
+def positions_behind(tx: Tx, name: str, worker: str, limit: int) -> list[Position]:
+    """Return a follower's positions in accounts with settled events that it has not handled, if no worker holds them.
+
+    They are made out to a worker that may take them.
+    """
+    sql = f"SELECT a.id, COALESCE(f.cursor, 0) {_BEHIND} ORDER BY a.id LIMIT :limit"
+    rows = tx.all(sql, name=name, now=tx.now, horizon=tx.horizon(), limit=limit)
+    return [Position(account_id, name, cursor, worker) for account_id, cursor in rows]
 
 
 def take_position(tx: Tx, access: Access, name: str, worker: str, lease_until: int) -> Position | None:
@@ -54,6 +58,17 @@ def advance_position(tx: Tx, access: Access, position: Position, cursor: int, le
     )
     held = {"name": position.name, "worker": position.worker, "before": position.cursor}
     return tx.run(sql, access, cursor=cursor, lease_until=lease_until, now=tx.now, **held) > 0
+
+
+def move_position(tx: Tx, access: Access, position: Position, cursor: int) -> bool:
+    """Advance a position that nobody leases, without a lease; False, with nothing written, when it was moved since."""
+    sql = (
+        "INSERT INTO followers (account_id, name, cursor, worker, updated_at) "
+        "VALUES (:account, :name, :cursor, :worker, :now) ON CONFLICT (account_id, name) DO UPDATE "
+        "SET cursor = :cursor, worker = :worker, lease_until = NULL, updated_at = :now WHERE followers.cursor = :before"
+    )
+    made = {"name": position.name, "worker": position.worker, "before": position.cursor}
+    return tx.run(sql, access, cursor=cursor, now=tx.now, **made) > 0
 
 
 def release_positions(tx: Tx, name: str) -> int:

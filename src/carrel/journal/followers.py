@@ -10,8 +10,15 @@ from carrel.journal import follower_store
 from carrel.journal.follower_store import Position
 from carrel.journal.model import Event
 from carrel.journal.store import events_after
-from carrel.kernel import MS_PER_SECOND, Access, system_access
-from carrel.kernel.limits import FOLLOWER_ACCOUNTS_AT_A_TIME, FOLLOWER_LEASE_SECONDS, STREAM_PAGE_ROWS
+from carrel.kernel import MS_PER_SECOND, Access
+from carrel.kernel.limits import (
+    FOLLOWER_ACCOUNTS_AT_A_TIME,
+    FOLLOWER_GATHER_SECONDS,
+    FOLLOWER_GATHER_SECONDS_MAX,
+    FOLLOWER_LEASE_SECONDS,
+    SAFETY_POLL_SECONDS,
+    STREAM_PAGE_ROWS,
+)
 from carrel.storage import FEED, Database, LeasedDuty, Tx
 
 Prepared = TypeVar("Prepared")
@@ -46,25 +53,49 @@ class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):
 
     bell = FEED
     items_max = FOLLOWER_ACCOUNTS_AT_A_TIME
+    # A turn writes several events within a moment; they are handled as one page.
+    gather_seconds = FOLLOWER_GATHER_SECONDS
+    gather_seconds_max = FOLLOWER_GATHER_SECONDS_MAX
 
     def __init__(self, db: Database, follower: Follower[Prepared], worker: str) -> None:
         super().__init__(db)
         self.name = follower.name
         self._follower = follower
         self._worker = worker
+        # The only server of a store need not store its leases: until when which account is taken here.
+        self._is_alone = db.engine == "sqlite"
+        self._taken: dict[str, int] = {}
+        # What the last look has found, and until when it is taken if it is.
+        self._found: list[Position] = []
+        self._found_until = 0
 
     def release(self, tx: Tx) -> object:
         """End the leases of a server that is gone."""
         return follower_store.release_positions(tx, self.name)
 
     def next_due(self, tx: Tx) -> int | None:
-        """At once when any account has events to handle."""
-        return tx.now if follower_store.accounts_behind(tx, self.name, 1) else None
+        """At once when any account has events to handle that are not being handled."""
+        self._found, self._found_until = self._behind(tx, self.items_max), _lease(tx)
+        return tx.now if self._found else None
+
+    async def _take(self, limit: int) -> tuple[list[Position], float]:
+        if not self._is_alone:
+            return await super()._take(limit)
+        taken = self._found[:limit]
+        self._taken |= {position.account_id: self._found_until for position in taken}
+        return taken, SAFETY_POLL_SECONDS
+
+    def _behind(self, tx: Tx, limit: int) -> list[Position]:
+        """Positions that are behind and that nobody has taken, here or in another process."""
+        self._taken = {account: until for account, until in self._taken.items() if until > tx.now}
+        taken = self._taken.keys() | {position.account_id for position in self.busy}
+        behind = follower_store.positions_behind(tx, self.name, self._worker, limit + len(taken))
+        return [position for position in behind if position.account_id not in taken][:limit]
 
     def take(self, tx: Tx, limit: int) -> list[Position]:
         """Lease the positions that are behind."""
         until = _lease(tx)
-        behind = map(system_access, follower_store.accounts_behind(tx, self.name, limit))
+        behind = [each.access for each in self._found[:limit]]
         taken = [follower_store.take_position(tx, access, self.name, self._worker, until) for access in behind]
         return [position for position in taken if position is not None]
 
@@ -73,6 +104,8 @@ class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):
         position: Position | None = item
         while position is not None:
             position = await self._handle_page(position)
+        # What failed stays taken for a while, so that it is not tried again at once.
+        self._taken.pop(item.account_id, None)
 
     async def _handle_page(self, position: Position) -> Position | None:
         access = position.access
@@ -88,7 +121,12 @@ class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):
         access, is_last = position.access, len(events) < STREAM_PAGE_ROWS
         cursor = events[-1].seq if events else position.cursor
         # The cursor first: it is the fence of everything that follows.
-        if not follower_store.advance_position(tx, access, position, cursor, None if is_last else _lease(tx)):
+        if self._is_alone:
+            is_ours = follower_store.move_position(tx, access, position, cursor)
+        else:
+            until = None if is_last else _lease(tx)
+            is_ours = follower_store.advance_position(tx, access, position, cursor, until)
+        if not is_ours:
             raise _LeaseLost
         if events:
             self._follower.apply(tx, access, events, prepared)

@@ -9,16 +9,25 @@ import re
 class ContextMarks:
     """What shows that a text is injected context."""
 
+    # Around the block of our own runs.
+    OWN_BEGIN = "[CARREL_CONTEXT_BEGIN]"
+    OWN_END = "[CARREL_CONTEXT_END]"
+    # For programs that know Clawboard's.
     BEGIN = "[CLAWBOARD_CONTEXT_BEGIN]"
     END = "[CLAWBOARD_CONTEXT_END]"
     # The line after the first mark.
     PREAMBLE = "Context from the board, for reference only; it is not a part of the conversation."
-    # The first line of the block.
+    # The first line of the block: for programs that know Clawboard's, and in our own runs.
     HEADING = "Clawboard context (layered):"
+    RUN_HEADING = "Context from Carrel:"
 
 
+# The lines that other plugins put around a block, wherever they are left.
+_OTHER_PREAMBLE = re.compile(
+    r"^[> \t]*(?:Clawboard continuity hook is active|Use this Clawboard retrieval context)[^\n]*$", re.MULTILINE
+)
 # With the quotation marks of its line.
-_MARK = re.compile(r"(?:^[> \t]+)?\[/?CLAWBOARD_CONTEXT_(BEGIN|END)\]", re.IGNORECASE | re.MULTILINE)
+_MARK = re.compile(r"(?:^[> \t]+)?\[/?(?:CARREL|CLAWBOARD)_CONTEXT_(BEGIN|END)\]", re.IGNORECASE | re.MULTILINE)
 # Where a message id begins, may end, and cannot go on.
 _BRACKETS = re.compile(r"\[message_id:|[\[\]\n]", re.IGNORECASE)
 _CHANNELS = "Discord|Telegram|Slack|WhatsApp|Signal|iMessage|Matrix|WebChat"
@@ -39,10 +48,10 @@ _QUOTED_LINES_MIN = 3
 
 def clean(text: str) -> str:
     """Return a text without injected context, channel tags, local times and message ids; often it is the same text."""
-    if "[" not in text and ContextMarks.PREAMBLE not in text:
+    if "[" not in text and ContextMarks.PREAMBLE not in text and "Clawboard" not in text:
         return text
     # A gap stays where something was taken out, so that what is left cannot become a mark.
-    left = _without_context(text).replace(ContextMarks.PREAMBLE, " ")
+    left = _OTHER_PREAMBLE.sub(" ", _without_context(text).replace(ContextMarks.PREAMBLE, " "))
     left = _TAGS.sub("", _without_message_ids(left))
     return text if left == text else "\n".join(line.rstrip() for line in left.split("\n")).strip()
 
@@ -82,15 +91,27 @@ def _without_message_ids(text: str) -> str:
 def quoted_lines_removed(text: str, block: str) -> str:
     """Return a text that quotes a block without the block's lines, quoted or with another bullet as well.
 
-    A text with a line or two of the block, and no heading of it, says these on its own account and stays as it is.
+    They may also be joined in one line. A text with a line or two of the block, and no heading of it, says these on its
+    own account and stays as it is.
     """
     lines = [_unquoted(line) for line in block.splitlines()]
-    shown = {line for line in lines if line} | {bare for line in lines if len(bare := _bare(line)) >= _QUOTED_CHARS_MIN}
-    said = [(line, _unquoted(line)) for line in text.split("\n")]
+    passages = {bare for line in lines if len(bare := _bare(line)) >= _QUOTED_CHARS_MIN}
+    shown = {line for line in lines if line} | passages
+    joined = passages | {line for line in lines if line.endswith(":")}
+    said = [(part, _unquoted(part)) for line in text.split("\n") for part in _parts(line, joined)]
     quoted = [bare for _, bare in said if _is_shown(bare, shown)]
     if len(quoted) < _QUOTED_LINES_MIN and not any(line.endswith(":") for line in quoted):
         return text
     return "\n".join(line for line, bare in said if not _is_shown(bare, shown)).strip()
+
+
+def _parts(line: str, passages: set[str]) -> list[str]:
+    """Return the lines of a block that are joined in one line, and what is between them."""
+    within = sorted((passage for passage in passages if passage in line), key=len, reverse=True)
+    if len(within) < _QUOTED_LINES_MIN:
+        return [line]
+    parts = re.split(f"({'|'.join(map(re.escape, within))})", line)
+    return [part for part in parts if part.strip(_BULLETS + _QUOTE_MARKS)]
 
 
 def _is_shown(line: str, shown: set[str]) -> bool:

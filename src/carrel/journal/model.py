@@ -273,6 +273,16 @@ class Event(Struct, frozen=True):
         )
 
 
+class RunsTold(Struct, frozen=True, kw_only=True):
+    """Which runs a page of events tells of, and up to where nothing can appear any more: the next page begins there."""
+
+    run_ids: list[str]
+    cursor: int
+    has_more: bool
+    # Whether there are events above that.
+    is_held_back: bool
+
+
 class EventFilter(Struct, frozen=True, kw_only=True):
     """Which events a follower wants, of those it may see; None matches everything."""
 

@@ -13,6 +13,7 @@ from carrel.journal.model import (
     Entry,
     Event,
     NewEntry,
+    RunsTold,
     TaskView,
     about_lane,
     json_text,
@@ -35,6 +36,9 @@ _SELECT_ENTRY = f"SELECT {_ENTRIES.columns} FROM entries"
 _EVENTS = Table("events", Event, key=("account_id", "seq"))
 _SELECT_EVENT = f"SELECT {_EVENTS.columns} FROM events"
 _SPOKEN = "role IN ('user', 'assistant', 'system')"
+_BY_TOOLS = "role IN ('toolCall', 'toolResult')"
+_CUT_RESULT = "CASE role WHEN 'toolResult' THEN substr(content, 1, :result_chars_max) ELSE content END"
+_CUT_COLUMNS = ", ".join(_CUT_RESULT if column == "content" else column for column in _ENTRIES.fields)
 _DELETED = DeletedEntry.__struct_fields__
 _ids = msgspec.json.Decoder(list[str]).decode
 
@@ -144,13 +148,19 @@ def changes_of_run(tx: Tx, access: Access, run_id: str, after: int, *, limit: in
     return [(row[0], _EVENTS.row(row[1:])) for row in rows]
 
 
-def runs_told_of(tx: Tx, access: Access, after: int, *, limit: int) -> list[tuple[int, str | None]]:
-    """Return (seq, run id) of the settled events after a number."""
-    sql = (
-        "SELECT seq, run_id FROM events WHERE account_id = :account AND seq > :after AND seq <= :horizon "
-        "ORDER BY seq LIMIT :limit"
+def runs_told_of(tx: Tx, access: Access, after: int, *, limit: int) -> RunsTold:
+    """Return which runs the events after a number tell of."""
+    # The horizon first: whatever is below it is visible by then.
+    horizon = tx.horizon()
+    sql = "SELECT seq, run_id FROM events WHERE account_id = :account AND seq > :after ORDER BY seq LIMIT :limit"
+    rows = tx.all(sql, access, after=after, limit=limit)
+    settled = [seq for seq, _ in rows if seq <= horizon]
+    return RunsTold(
+        run_ids=[run_id for _, run_id in rows if run_id is not None],
+        cursor=settled[-1] if settled else after,
+        has_more=len(settled) == limit,
+        is_held_back=len(settled) < len(rows),
     )
-    return [(row[0], row[1]) for row in tx.all(sql, access, after=after, horizon=tx.horizon(), limit=limit)]
 
 
 def entries_of_session(
@@ -167,21 +177,23 @@ def entries_of_session(
 
 
 def talk_around_run(
-    tx: Tx, access: Access, session_id: str, run_id: str, *, auto_run_id: str | None, limit: int
+    tx: Tx, access: Access, session_id: str, run_id: str, *, auto_run_id: str | None = None, limit: int,
+    tools: tuple[str, dict[str, object]] = ("FALSE", {}), result_chars_max: int = 0,
 ) -> tuple[list[Entry], int]:  # fmt: skip
     """Return the newest `limit` messages of a generation without the run's own, oldest first, and how many more.
 
-    With an auto run, those of other auto runs are left out.
+    With an auto run, those of other auto runs are left out. `tools` is a condition for the tool calls and results that
+    are among them; of results only the beginning is read.
     """
-    where = (
-        f"WHERE account_id = :account AND session_id = :session_id AND {_SPOKEN} "
-        "AND (run_id IS NULL OR run_id <> :run_id)"
-    )
-    values: dict[str, object] = {"session_id": session_id, "run_id": run_id}
+    of_tools, of_them = tools
+    where = "WHERE account_id = :account AND session_id = :session_id AND (run_id IS NULL OR run_id <> :run_id) "
+    where += f"AND ({_SPOKEN} OR ({_BY_TOOLS} AND {of_tools}))"
+    values: dict[str, object] = {"session_id": session_id, "run_id": run_id} | of_them
     if auto_run_id is not None:
         where += " AND (auto_run_id IS NULL OR auto_run_id = :auto_run_id)"
         values["auto_run_id"] = auto_run_id
-    rows = tx.all(f"{_SELECT_ENTRY} {where} ORDER BY seq DESC LIMIT :limit", access, limit=limit, **values)
+    sql = f"SELECT {_CUT_COLUMNS} FROM entries {where} ORDER BY seq DESC LIMIT :limit"
+    rows = tx.all(sql, access, limit=limit, result_chars_max=result_chars_max, **values)
     counted = tx.one(f"SELECT count(*) FROM entries {where}", access, **values) if len(rows) == limit else None
     return _ENTRIES.rows(reversed(rows)), (counted[0] - limit if counted else 0)
 
@@ -217,6 +229,19 @@ def entries_of_task(
     upto = 1 << 62 if before is None else before
     rows = tx.all(sql, access, task_id=task_id, view=view, before=upto, after=after, limit=limit)
     return _ENTRIES.rows(reversed(rows))
+
+
+def count_entries_of_task(
+    tx: Tx, access: Access, task_id: str, view: TaskView, *, before: int | None = None, after: int = 0
+) -> int:  # fmt: skip
+    """Return how many entries there are in a view of a task, between two numbers."""
+    sql = (
+        "SELECT count(*) FROM entries WHERE account_id = :account AND task_id = :task_id AND task_view = :view "
+        "AND seq < :before AND seq > :after"
+    )
+    upto = 1 << 62 if before is None else before
+    row = tx.one(sql, access, task_id=task_id, view=view, before=upto, after=after)
+    return int(row[0]) if row else 0
 
 
 def entries_since(tx: Tx, access: Access, after: int, *, limit: int) -> list[Entry]:
@@ -303,10 +328,15 @@ def any_event_after(tx: Tx, access: Access, after: int) -> bool:
 
 
 def newest_event(tx: Tx, access: Access) -> int:
-    """Return the number of the newest settled event, 0 when there is none."""
+    """Return the number of the newest settled event, kept or pruned, 0 when there is none."""
+    return max(newest_settled(tx, access), pruned_event(tx, access))
+
+
+def newest_settled(tx: Tx, access: Access) -> int:
+    """Return the number of the newest settled event that is kept, 0 when there is none."""
     sql = "SELECT max(seq) FROM events WHERE account_id = :account AND seq <= :horizon"
     row = tx.one(sql, access, horizon=tx.horizon())
-    return max((row[0] if row else None) or 0, pruned_event(tx, access))
+    return (row[0] if row else None) or 0
 
 
 def pruned_event(tx: Tx, access: Access) -> int:

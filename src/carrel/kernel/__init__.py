@@ -9,8 +9,10 @@ from carrel.kernel.clock import (
     SystemClock,
     elapsed_seconds,
     iso,
+    minute_of,
     parse_iso,
 )
+from carrel.kernel.control_text import is_control_text
 from carrel.kernel.errors import Code, Refusal, invalid, log_trouble, not_found
 from carrel.kernel.hosts import is_loopback
 from carrel.kernel.ids import (
@@ -29,9 +31,7 @@ from carrel.kernel.keys import (
     SessionKey,
     is_agent_id,
     is_conversation_key,
-    is_new_conversation_key,
     key_text,
-    kind_of,
 )
 from carrel.kernel.messages import (
     INTERNAL_CHANNEL,
@@ -55,7 +55,7 @@ __all__ = [
     "REDACTED", "SCOPE_END", "Access", "Chance", "Clock", "Code", "Envelope", "Grammar", "Ids", "Kind", "Message",
     "NewAttachment", "OwnTraffic", "Provenance", "Refusal", "Sample", "SessionKey", "Shape", "SystemClock",
     "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "decode_json",
-    "elapsed_seconds", "first_id", "invalid", "is_agent_id", "is_conversation_key", "is_loopback",
-    "is_new_conversation_key", "is_uuid_of", "iso", "key_text", "kind_of", "log_trouble", "new_secret", "not_found",
-    "one_line", "parse_iso", "redact", "secret_digest", "system_access", "system_chance", "uuid_for", "wrong_value",
+    "elapsed_seconds", "first_id", "invalid", "is_agent_id", "is_control_text", "is_conversation_key", "is_loopback",
+    "is_uuid_of", "iso", "key_text", "log_trouble", "minute_of", "new_secret", "not_found", "one_line", "parse_iso",
+    "redact", "secret_digest", "system_access", "system_chance", "uuid_for", "wrong_value",
 ]  # fmt: skip

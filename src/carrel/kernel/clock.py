@@ -43,6 +43,11 @@ def _to_the_second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat().partition("+")[0] + "."
 
 
+def minute_of(ms: int) -> str:
+    """Format a moment for readers, to the minute and with its zone: 2026-01-31 12:00 UTC."""
+    return f"{_to_the_second(ms // 1000)[:16].replace('T', ' ')} UTC"
+
+
 def parse_iso(text: str) -> int:
     """Parse an ISO 8601 moment into milliseconds; raise ValueError if it is malformed or has no offset.
 

@@ -99,7 +99,7 @@ class SessionKey(Struct, frozen=True, order=True):
                 f"'{agent[:80]}' is not an agent id; use lower-case letters, digits, _ and -.",
                 field="sessionKey",
             )
-        if kind_of(rest) is None:
+        if cls.kind_of(rest) is None:
             raise Refusal(Code.INVALID_PARAMS, f"'{rest[:80]}' does not name a kind of session.", field="sessionKey")
         return cls(agent, rest)
 
@@ -109,13 +109,18 @@ class SessionKey(Struct, frozen=True, order=True):
         _, agent, rest = text.split(":", 2)
         return cls(agent, rest)
 
+    @staticmethod
+    def kind_of(rest: str) -> str | None:
+        """Return the kind of session that `rest` names, or None."""
+        return next((kind for kind, form in _FORMS if form.fullmatch(rest)), None)
+
     def __str__(self) -> str:
         return f"agent:{self.agent}:{self.rest}"
 
     @property
     def kind(self) -> str:
         """main, task, topic, a2a, chat, group, channel, direct, cron, hook, node, subagent, openresponses(-user)."""
-        kind = kind_of(self.rest)
+        kind = self.kind_of(self.rest)
         assert kind is not None
         return kind
 
@@ -165,24 +170,14 @@ class SessionKey(Struct, frozen=True, order=True):
 
 
 @lru_cache(maxsize=16_384)
-def kind_of(rest: str) -> str | None:
-    """Return the kind of session that `rest` names, or None."""
-    return next((kind for kind, form in _FORMS if form.fullmatch(rest)), None)
-
-
 def is_agent_id(text: str) -> bool:
     """Return whether an agent id is well formed; malformed ones are refused, never corrected."""
     return _AGENT.fullmatch(text) is not None
 
 
-def is_new_conversation_key(text: str) -> bool:
-    """Return whether a new chat may be created under this conversation key."""
-    return _NEW_CONVERSATION.fullmatch(text) is not None
-
-
-def is_conversation_key(text: str) -> bool:
-    """Return whether a conversation key may exist, including short ones from older versions."""
-    return _CONVERSATION.fullmatch(text) is not None
+def is_conversation_key(text: str, *, is_new: bool = False) -> bool:
+    """Return whether a conversation key may exist; short ones do so from older versions, and are not made anew."""
+    return (_NEW_CONVERSATION if is_new else _CONVERSATION).fullmatch(text) is not None
 
 
 def key_text(text: str) -> str:

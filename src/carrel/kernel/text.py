@@ -4,7 +4,7 @@ import re
 
 _BREAKS = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]+")
 # Section delimiters of instructions and input; a title must not be able to open or close one.
-_DELIMITERS = re.compile(r"={3,}|-{3,}|\[/?CLAWBOARD_CONTEXT_(?:BEGIN|END)\]|<{2,}|>{2,}|`{3,}|#{2,}")
+_DELIMITERS = re.compile(r"={3,}|-{3,}|\[/?(?:CARREL|CLAWBOARD)_CONTEXT_(?:BEGIN|END)\]|<{2,}|>{2,}|`{3,}|#{2,}")
 CUT = "…"
 
 

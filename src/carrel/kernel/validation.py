@@ -32,13 +32,18 @@ _WRONG_PATTERN = re.compile(r"Expected `str` matching regex '(.+)'")
 _NAMES_SHOWN_MAX = 24
 
 
-def decode_json(raw: bytes, kind: type[Value], *, code: Code = Code.INVALID_JSON, of: str = "") -> Value:
-    """Decode JSON as its type. `code` is for what is not JSON at all; `of` begins every message."""
+def decode_json(
+    raw: bytes, kind: type[Value], *, code: Code = Code.INVALID_JSON, of: str = "", strict: bool = True
+) -> Value:
+    """Decode JSON as its type. `code` is for what is not JSON at all; `of` begins every message.
+
+    If not `strict`, numbers and booleans may be written as strings.
+    """
     # Searching for the six characters is fast; the pattern then tells whether they are an escape.
     if rb"\u0000" in raw and _NUL.search(raw):
         raise Refusal(Code.INVALID_PARAMS, f"{of}Text must not contain NUL characters.", field=_path_of_nul(raw))
     try:
-        return msgspec.json.decode(raw, type=kind)
+        return msgspec.json.decode(raw, type=kind, strict=strict)
     except _UNDECODABLE as error:
         # A wrong type is noticed before the end is reached, so look whether this is JSON at all.
         malformed = _malformed(raw)

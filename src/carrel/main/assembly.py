@@ -41,7 +41,6 @@ from carrel.surfaces.telegram import Telegram, channel_threads
 from carrel.surfaces.telegram import routes as telegram_routes
 from carrel.tools import Cleanup
 from carrel.wire import Wire
-from carrel.work import Heartbeats, RunEnds
 
 # Who is called inside the transaction of a run's change, in this order.
 OBSERVERS: tuple[Callable[[Database], None], ...] = (
@@ -136,7 +135,7 @@ class Assembly:
             lambda: self.dispatcher.lend_slot(),
             Recollection(db, house.contexts, settings.context).gather,
         )
-        self.dispatcher = Dispatcher(db, self._turns.take, settings, worker)
+        self.dispatcher = Dispatcher(db, self._turns.handle, settings, worker)
         self.app = build_app(
             house,
             recorder=self._recorder,
@@ -176,9 +175,8 @@ class Assembly:
             self._telegram.serve,
             Cleanup(db, settings).serve,
             Schedules(db, house.rules).serve,
-            RunEnds(db, house.rules).serve,
+            *(duty.serve for duty in work.duties(db, house.rules)),
             goals.PlanRunner(db, house.rules).serve,
-            Heartbeats(db, house.rules).serve,
             Followups(db, settings.followups).serve,
             Extractions(db, self._connections).serve,
             board.Ingests(db).serve,

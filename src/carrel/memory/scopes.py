@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 from msgspec import Struct
 
-from carrel.kernel import Code, Grammar, Refusal, SessionKey, kind_of
+from carrel.kernel import Code, Grammar, Refusal, SessionKey
 
 ScopeKind = Literal["task", "goal", "session", "global"]
 _CHANNEL = r"[a-z0-9][a-z0-9_-]{0,31}"
@@ -75,7 +75,7 @@ class Scope(Struct, frozen=True, kw_only=True):
         """Return the key of an agent's lane that the scope of a session or a goal belongs to; None if there is none."""
         for rest in (f"{self.channel}:{self.conversation}", "main", f"node-{self.conversation}"):
             key = SessionKey(agent_id, rest)
-            if kind_of(rest) is not None and key.identity == self.identity:
+            if SessionKey.kind_of(rest) is not None and key.identity == self.identity:
                 return key
         return None
 

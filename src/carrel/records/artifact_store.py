@@ -1,5 +1,7 @@
 """The SQL of artifacts: results that an agent adds to its run, in parts."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from carrel.kernel import Access
@@ -23,6 +25,19 @@ class Artifact(Struct, frozen=True):
     change: int
 
 
+class ArtifactHead(Struct, frozen=True):
+    """One part of an artifact without its content; `stored_bytes` is the size of what is stored, files in base64."""
+
+    run_id: str
+    artifact_id: str
+    seq: int
+    name: str | None
+    media_type: str | None
+    filename: str | None
+    kind: str
+    stored_bytes: int
+
+
 _TABLE = Table("artifacts", Artifact, key=("account_id", "run_id", "seq"))
 _SELECT = f"SELECT {_TABLE.columns} FROM artifacts WHERE account_id = :account AND run_id = :run_id"
 
@@ -41,6 +56,19 @@ def artifact_sizes(tx: Tx, access: Access, run_id: str) -> list[tuple[str, int]]
     """Return (artifact id, size in bytes) of every part of a run."""
     sql = "SELECT artifact_id, octet_length(content) FROM artifacts WHERE account_id = :account AND run_id = :run_id"
     return [(row[0], row[1]) for row in tx.all(sql, access, run_id=run_id)]
+
+
+def artifact_heads(tx: Tx, access: Access, run_ids: Iterable[str], *, limit: int) -> list[ArtifactHead]:
+    """Return the newest parts that the agents of those runs added, in order."""
+    names: dict[str, object] = {f"run_{at}": run_id for at, run_id in enumerate(run_ids)}
+    if not names:
+        return []
+    sql = (
+        "SELECT run_id, artifact_id, seq, name, media_type, filename, kind, octet_length(content) FROM artifacts "
+        f"WHERE account_id = :account AND run_id IN ({', '.join(f':{name}' for name in names)}) "
+        "ORDER BY seq DESC LIMIT :limit"
+    )
+    return [ArtifactHead(*row) for row in reversed(tx.all(sql, access, limit=limit, **names))]
 
 
 def artifact_part(tx: Tx, access: Access, run_id: str, seq: int) -> Artifact | None:

@@ -60,8 +60,8 @@ def attachments_by_id(tx: Tx, access: Access, ids: tuple[str, ...]) -> list[Atta
 
 def attachment_heads(tx: Tx, access: Access, ids: tuple[str, ...]) -> list[AttachmentHead]:
     """Return the files with those ids, in that order, without their content."""
-    rows = (tx.one(f"SELECT {_HEADS.columns} FROM attachments WHERE {_ONE}", access, id=file_id) for file_id in ids)
-    return _HEADS.rows(filter(None, rows))
+    found = {head.id: head for head in _HEADS.among(tx, access, "id", ids)}
+    return [found[file_id] for file_id in ids if file_id in found]
 
 
 def delete_attachments(tx: Tx, access: Access, ids: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from carrel.journal import About, append_event
 from carrel.kernel import METRICS, Access, Envelope
-from carrel.runs.model import Claim, Run
+from carrel.runs.model import SETTLED, SETTLED_STATES, Claim, Run
 from carrel.runs.store import change_of
 from carrel.storage import Tx
 
@@ -73,6 +73,8 @@ def publish_change(tx: Tx, run: Claim, name: str, *, state: str, reason: str | N
     change = change_of(tx, run) if is_followed else None
     append_event(tx, run.access, name, about_run(run), _encode(body).decode(), change=change)
     tx.publish(RunChanged(run, state, change))
+    if state in SETTLED_STATES:
+        tx.wake(SETTLED)
 
 
 def count_end(run: Claim, state: str, reason: str | None, now: int) -> None:

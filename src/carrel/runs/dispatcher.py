@@ -18,10 +18,11 @@ from carrel.runs.claims import claim
 from carrel.runs.leases import rescue_lost
 from carrel.runs.model import RUNS, STOPS, Cancelled, Claim, ClaimLost, Failed, Outcome
 from carrel.runs.outcome_writer import OutcomeWriter
+from carrel.runs.outcomes import Ending
 from carrel.runs.slots import Slots
 from carrel.storage import Database, Landing, Tx, repeat
 
-Handler = Callable[[Claim], Awaitable[Outcome]]
+Handler = Callable[[Claim], Awaitable[Ending]]
 _log = getLogger("carrel.runs")
 _DRAIN_POLL_SECONDS = 0.01
 _RECLAIMED = Cancelled(reason="interrupted")
@@ -169,7 +170,7 @@ class Dispatcher:
             self._slots.release(1)
             self._freed.set()
 
-    async def _run_turn(self, run: Claim) -> Outcome | None:
+    async def _run_turn(self, run: Claim) -> Ending | None:
         earlier = self._turns.get(run.id)
         if earlier is not None:
             # Its lease ran out while its turn was running here. That claim can write nothing more.
@@ -191,7 +192,7 @@ class Dispatcher:
             if self._turns.get(run.id) is turn:
                 del self._turns[run.id]
 
-    async def _outcome(self, run: Claim) -> Outcome:
+    async def _outcome(self, run: Claim) -> Ending:
         """The handler's outcome; a stop may end the claim before the watch of stops has come to end the turn."""
         try:
             return await self._handler(run)
@@ -239,7 +240,7 @@ class _Turn:
         self._task: asyncio.Task[object] | None = None
         self._end_with: Outcome | None = None
 
-    async def result(self, turn: Awaitable[Outcome]) -> Outcome:
+    async def result(self, turn: Awaitable[Ending]) -> Ending:
         """Return the turn's outcome, or the one it was ended with."""
         self._task = asyncio.current_task()
         try:

@@ -27,9 +27,12 @@ from carrel.visibility import PERSONAL_KINDS
 # On whose behalf a run works that several people have caused: it sees the chats of none of them.
 SEVERAL = "several"
 
-# Bells: a run became due; a running run is asked to stop.
+# Bells: a run became due; a running run is asked to stop; one has ended or waits for an answer.
 RUNS = "runs"
 STOPS = "stops"
+SETTLED = "runs_settled"
+# Ended, or waiting for an answer: the states that callers wait for.
+SETTLED_STATES = ("completed", "failed", "cancelled", "waiting")
 
 # The reason of a run whose sender took the conversation on without giving it the outputs of its functions.
 CONTINUED = "continued"

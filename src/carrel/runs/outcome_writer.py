@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from carrel.kernel import Refusal
 from carrel.kernel.limits import STORE_AWAY_SECONDS
-from carrel.runs.model import RUNS, Claim, ClaimLost, Failed, Outcome
-from carrel.runs.outcomes import settle, settle_and_claim
+from carrel.runs.model import RUNS, Claim, ClaimLost, Failed
+from carrel.runs.outcomes import Ending, settle, settle_and_claim
 from carrel.storage import Database, Tx
 
 _log = getLogger("carrel.runs")
@@ -22,7 +22,7 @@ class _Pending(NamedTuple):
     """An outcome that is not written yet; `written` resolves to the slot's next run."""
 
     run: Claim
-    outcome: Outcome
+    outcome: Ending
     written: "asyncio.Future[Claim | None]"
 
 
@@ -38,7 +38,7 @@ class OutcomeWriter:
         self._any = asyncio.Event()
         self._writing = False
 
-    async def write(self, run: Claim, outcome: Outcome) -> Claim | None:
+    async def write(self, run: Claim, outcome: Ending) -> Claim | None:
         """Write the outcome of a turn; return the next run for its slot, if one is due."""
         pending = _Pending(run, outcome, asyncio.get_running_loop().create_future())
         self._waiting.append(pending)

@@ -1,5 +1,7 @@
 """Outcomes: how a turn ended is written under its claim, and the lane goes on. A lost claim writes nothing."""
 
+from collections.abc import Callable
+
 from carrel.journal import json_text
 from carrel.kernel import iso
 from carrel.runs import queue_store, store, unreachable_store
@@ -22,8 +24,15 @@ from carrel.runs.retries import retry_delay_ms, unreachable_delay_ms
 from carrel.sessions import note_tokens
 from carrel.storage import Tx
 
+# Stands for whatever the store says of a run that may not be answered any more.
+_STOPPED = Cancelled(reason="interrupted")
 
-def settle(tx: Tx, run: Claim, outcome: Outcome) -> None:
+
+# How a turn ended; or what writes its last words, in the transaction that ends the run, and then says it.
+Ending = Outcome | Callable[[Tx], Outcome]
+
+
+def settle(tx: Tx, run: Claim, outcome: Ending) -> None:
     """Write the outcome of a turn and let its lane go on. Raise ClaimLost, writing nothing, if the claim is lost."""
     left = _write(tx, run, outcome)
     if left is None:
@@ -32,7 +41,7 @@ def settle(tx: Tx, run: Claim, outcome: Outcome) -> None:
         promote(tx, run)
 
 
-def settle_and_claim(tx: Tx, ended: list[tuple[Claim, Outcome]], worker: str, lease_ms: int) -> list[Claim]:
+def settle_and_claim(tx: Tx, ended: list[tuple[Claim, Ending]], worker: str, lease_ms: int) -> list[Claim]:
     """Write the outcomes of several turns and claim up to as many runs; a lost claim writes nothing.
 
     Runs that were due before come first. Then the next run of each freed lane starts directly: making it due only to
@@ -62,14 +71,24 @@ def promote(tx: Tx, run: Claim) -> None:
         tx.wake(RUNS)
 
 
-def _write(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
+def _write(tx: Tx, run: Claim, outcome: Ending) -> bool | None:
     """Write an outcome: True when the run left its lane, False when it stays the head, None when the claim is lost."""
     # The lane is locked before the run everywhere, so that two transactions cannot wait for each other.
     queue_store.leave_lane(tx, run.access, run.key)
-    left = _write_run(tx, run, outcome)
+    left = _write_run(tx, run, _written(tx, outcome))
     if not left:
         queue_store.stay_in_lane(tx, run.access, run.key)
     return left
+
+
+def _written(tx: Tx, outcome: Ending) -> Outcome:
+    """The outcome, with its last words written; they are dropped where the claim is lost or the run was stopped."""
+    if not callable(outcome):
+        return outcome
+    try:
+        return outcome(tx)
+    except ClaimLost:
+        return _STOPPED
 
 
 def _write_run(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:

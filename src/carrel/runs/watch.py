@@ -5,27 +5,62 @@ If each of a thousand waiting callers looked at every commit, the server would d
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from logging import getLogger
 
-from carrel.journal import any_event_after, newest_event, runs_told_of
+from carrel.journal import newest_settled, runs_told_of
 from carrel.kernel import Access, Refusal, elapsed_seconds, not_found, system_access
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, STREAM_PAGE_ROWS, UNSETTLED_POLL_SECONDS
 from carrel.runs import store
-from carrel.runs.model import Run
-from carrel.storage import FEED, Bell, Database, Tx
+from carrel.runs.model import SETTLED, SETTLED_STATES, Run
+from carrel.storage import FEED, Bell, Database
 
-# Ended, or waiting for an answer: the states that callers wait for.
-SETTLED_STATES = ("completed", "failed", "cancelled", "waiting")
 _log = getLogger("carrel.runs")
 
 
 class Watch:
-    """A bell for each watched run, rung when the feed has an event of that run."""
+    """Bells for the runs that callers watch: rung at every event of a run, or only once it has settled."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
+        self._events = _Bells(db, FEED)
+        # Most callers wait for the end alone, and need not look at what comes before.
+        self._ends = _Bells(db, SETTLED)
+
+    async def serve(self) -> None:
+        """Follow the feed and ring the bells, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._events.serve())
+            group.create_task(self._ends.serve())
+
+    def bell(self, account_id: str, run_id: str) -> AbstractContextManager[Bell]:
+        """A bell that rings at every event of a run: take its version, read the run, then wait."""
+        return self._events.bell(account_id, run_id)
+
+    async def until_settled(
+        self, access: Access, run_id: str, seconds_max: float, closing: asyncio.Event | None = None
+    ) -> Run:  # fmt: skip
+        """Wait until a run has ended or waits for an answer, the time is up, or `closing` is set; return the run."""
+        deadline = elapsed_seconds() + seconds_max
+        with self._ends.bell(access.account_id, run_id) as bell:
+            while True:
+                version = bell.version
+                run = await self._db.read(lambda tx: store.run_by_id(tx, access, run_id))
+                if run is None:
+                    raise not_found("run")
+                left = deadline - elapsed_seconds()
+                if run.state in SETTLED_STATES or left <= 0 or (closing is not None and closing.is_set()):
+                    return run
+                await bell.wait(version, min(left, SAFETY_POLL_SECONDS))
+
+
+class _Bells:
+    """A bell for each watched run, rung when the feed has an event of that run, as often as one of the store rings."""
+
+    def __init__(self, db: Database, woken_by: str) -> None:
+        self._db = db
+        self._woken_by = db.bell(woken_by)
         # Account -> run -> (bell, number of watchers).
         self._watched: dict[str, dict[str, tuple[Bell, int]]] = {}
         self._cursors: dict[str, int] = {}
@@ -33,9 +68,8 @@ class Watch:
 
     async def serve(self) -> None:
         """Follow the feed and ring the bells, until cancelled."""
-        feed = self._db.bell(FEED)
         while True:
-            arrived, version = self._arrived.version, feed.version
+            arrived, version = self._arrived.version, self._woken_by.version
             if not self._watched:
                 await self._arrived.wait(arrived, SAFETY_POLL_SECONDS)
                 continue
@@ -48,7 +82,7 @@ class Watch:
                 # The store is unavailable; watchers also poll on their own.
                 _log.warning("watch_failed", extra={"error": refusal.message})
             if arrived == self._arrived.version:
-                await feed.wait(version, wait_seconds)
+                await self._woken_by.wait(version, wait_seconds)
 
     @contextmanager
     def bell(self, account_id: str, run_id: str) -> Iterator[Bell]:
@@ -62,22 +96,6 @@ class Watch:
             yield bell
         finally:
             self._leave(account_id, run_id)
-
-    async def until_settled(
-        self, access: Access, run_id: str, seconds_max: float, closing: asyncio.Event | None = None
-    ) -> Run:  # fmt: skip
-        """Wait until a run has ended or waits for an answer, the time is up, or `closing` is set; return the run."""
-        deadline = elapsed_seconds() + seconds_max
-        with self.bell(access.account_id, run_id) as bell:
-            while True:
-                version = bell.version
-                run = await self._db.read(lambda tx: store.run_by_id(tx, access, run_id))
-                if run is None:
-                    raise not_found("run")
-                left = deadline - elapsed_seconds()
-                if run.state in SETTLED_STATES or left <= 0 or (closing is not None and closing.is_set()):
-                    return run
-                await bell.wait(version, min(left, SAFETY_POLL_SECONDS))
 
     def _leave(self, account_id: str, run_id: str) -> None:
         runs = self._watched[account_id]
@@ -95,25 +113,22 @@ class Watch:
         access = system_access(account_id)
         cursor = self._cursors.get(account_id)
         if cursor is None:
-            newest = await self._db.read(lambda tx: newest_event(tx, access))
+            newest = await self._db.read(lambda tx: newest_settled(tx, access))
             if account_id in self._watched:
                 self._cursors[account_id] = newest
                 self._ring(account_id, list(self._watched[account_id]))
             return False
         while True:
-            events, unsettled = await self._db.read(partial(_events_after, access=access, after=cursor))
-            if not events or account_id not in self._cursors:
-                return unsettled
-            cursor = self._cursors[account_id] = events[-1][0]
-            self._ring(account_id, [run_id for _, run_id in events if run_id is not None])
+            page = await self._db.read(partial(runs_told_of, access=access, after=cursor, limit=STREAM_PAGE_ROWS))
+            if account_id not in self._cursors:
+                return False
+            cursor = self._cursors[account_id] = page.cursor
+            self._ring(account_id, page.run_ids)
+            if not page.has_more:
+                return page.is_held_back
 
     def _ring(self, account_id: str, run_ids: list[str]) -> None:
         watched = self._watched.get(account_id, {})
         for run_id in dict.fromkeys(run_ids):
             if run_id in watched:
                 watched[run_id][0].ring()
-
-
-def _events_after(tx: Tx, access: Access, after: int) -> tuple[list[tuple[int, str | None]], bool]:
-    events = runs_told_of(tx, access, after, limit=STREAM_PAGE_ROWS)
-    return events, not events and any_event_after(tx, access, after)

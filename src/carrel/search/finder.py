@@ -54,6 +54,11 @@ class Search:
         return "hybrid" if self._has_meanings else "lexical"
 
     @property
+    def finds_tool_calls(self) -> bool:
+        """Whether tool calls are indexed."""
+        return self._settings.include_tool_call_logs
+
+    @property
     def is_degraded(self) -> bool:
         """Whether meanings should be compared and cannot be."""
         return self._settings.embedding != "none" and not self._has_meanings

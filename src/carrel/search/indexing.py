@@ -38,6 +38,8 @@ _DOCUMENTS: dict[SubjectKind, tuple[DocumentKind, ...]] = {
 _SUBJECTS: dict[str, SubjectKind] = {
     "topic": "topic", "task": "task", "entry": "entry", "log": "entry", "note": "entry",
 }  # fmt: skip
+# What decides where other documents are visible.
+_SPREADING = ("topic", "task")
 # Parts of the index that are no document: what is visible in a space, what was said in a session, and everything.
 _SPACE, _SESSION = "space", "session"
 _PARTS: dict[str, Callable[[str, str], str]] = {
@@ -134,7 +136,8 @@ class Indexing(Follower[Prepared]):
         found |= {(one.kind, one.id): one for one in self.documents(tx, access, prepared.subjects)}
         names: list[Name] = [(kind, name) for subject, name in prepared.subjects for kind in _DOCUMENTS[subject]]
         before = store.marks_named(tx, access, names)
-        is_rebuilding = rebuild_store.is_rebuilding(tx, access)
+        spreads = spread and any(kind in _SPREADING for kind, _ in names)
+        is_rebuilding = spreads and rebuild_store.is_rebuilding(tx, access)
         for name, document in ((name, found.get(name)) for name in names):
             if document is not None:
                 put_document(tx, access, document, prepared.vectors.get(name, NO_VECTORS))
@@ -143,7 +146,7 @@ class Indexing(Follower[Prepared]):
             # What is not indexed yet has nothing that belongs to it, unless the index is incomplete.
             known = before.get(name, "" if is_rebuilding else None)
             has_moved = known is not None and known != marks_text(access, document)
-            if spread and has_moved and name[0] in ("topic", "task"):
+            if spreads and has_moved and name[0] in _SPREADING:
                 request_rebuild(tx, access, _SUBJECTS[name[0]], name[1])
 
 

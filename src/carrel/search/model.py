@@ -136,6 +136,8 @@ class Hit(Struct, frozen=True, kw_only=True):
     id: str
     score: float
     reason: Reason
+    # The how manieth of its session it is; near ones belong together.
+    position: int = 0
 
 
 class Found(Struct, frozen=True, kw_only=True):

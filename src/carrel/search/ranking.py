@@ -78,7 +78,7 @@ def match_words(
     """
     in_all = SEARCH_QUICK_MATCHES_MAX if quick else SEARCH_MATCHES_MAX
     limit = min(SEARCH_MATCHES_PER_WORD_MAX, max(SEARCH_MATCHES_PER_WORD_MIN, in_all // max(1, len(words))))
-    found = {word: _positions(tx, access, view, scope, word, limit) for word in words}
+    found = _positions(tx, access, view, scope, words, limit)
     common = tuple(word for word, positions in found.items() if len(positions) >= limit)
     kept = {word: _in_scope(view, store.matching(tx, access, scope, KEPT, word, limit=limit)) for word in common}
     if words and len(common) == len(words):
@@ -102,16 +102,22 @@ def match_words(
     )
 
 
-def _positions(tx: Tx, access: Access, view: View, scope: Scope, word: str, limit: int) -> Positions:
-    """The positions of the newest documents in scope that have a word."""
+def _positions(
+    tx: Tx, access: Access, view: View, scope: Scope, words: tuple[str, ...], limit: int
+) -> dict[str, Positions]:  # fmt: skip
+    """The positions of the newest documents in scope that have a word, for each of the words."""
+    found: dict[str, Positions] = {}
     if 2 * view.count >= len(view.numbers):
         # Most documents are in scope: to look among all of them is faster than to intersect two long lists.
         enough = limit * len(view.numbers) // view.count + limit // 4
-        numbers = store.matching(tx, access, None, word, limit=enough)
-        found = _in_scope(view, numbers)
-        if len(found) >= limit or len(numbers) < enough:
-            return found[:limit]
-    return _in_scope(view, store.matching(tx, access, scope, word, limit=limit))
+        for word, numbers in store.matching_each(tx, access, None, words, limit=enough).items():
+            positions = _in_scope(view, numbers)
+            if len(positions) >= limit or len(numbers) < enough:
+                found[word] = positions[:limit]
+    rest = [word for word in words if word not in found]
+    in_scope = store.matching_each(tx, access, scope, rest, limit=limit)
+    found |= {word: _in_scope(view, numbers) for word, numbers in in_scope.items()}
+    return {word: found[word] for word in words}
 
 
 def _union(*positions: Positions) -> Positions:
@@ -283,13 +289,19 @@ def hits(
     order = [n for n in np.lexsort((-ages, -np.round(scores, 4))).tolist() if speaks_for_it[n]]
     kinds = view.kinds[at]
     chosen = [n for kind, limit in limits.items() for n in [n for n in order if kinds[n] == kind][:limit]]
-    return [_hit(candidates[n].document, scores[n], parts[:, n]) for n in chosen]
+    positions = view.positions[at]
+    return [_hit(candidates[n].document, scores[n], parts[:, n], positions[n]) for n in chosen]
 
 
-def _hit(document: Stored, score: float, parts: NDArray[Any]) -> Hit:
+def _hit(document: Stored, score: float, parts: NDArray[Any], position: int) -> Hit:
     words, meaning, note, session, label = (round(float(part), 4) for part in parts)
-    reason = Reason(words=words, meaning=meaning, note=note, session=session, label=label)
-    return Hit(kind=cast(DocumentKind, document.kind), id=document.id, score=round(float(score), 4), reason=reason)
+    return Hit(
+        kind=cast(DocumentKind, document.kind),
+        id=document.id,
+        score=round(float(score), 4),
+        reason=Reason(words=words, meaning=meaning, note=note, session=session, label=label),
+        position=int(position),
+    )
 
 
 def _shares(matches: Matches, texts: list[str], asked: Iterable[str]) -> Floats:

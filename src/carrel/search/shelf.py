@@ -68,6 +68,8 @@ class View(Members, frozen=True, kw_only=True):
     previous: Positions
     following: Positions
     stretches: Positions
+    # The how manieth of its session it is.
+    positions: Positions
     # The signs of vectors.
     codes: NDArray[np.uint64]
 
@@ -126,10 +128,8 @@ class Shelf:
         removed = store.removals_after(tx, access, self._version)
         if len(removed) == SEARCH_REMOVALS_MAX:
             return False
-        version, changed = self._version, list[Figures]()
-        while page := store.figures_after(tx, access, version):
-            changed += page
-            version = page[-1].version
+        changed = store.figures_after(tx, access, self._version)
+        version = changed[-1].version if changed else self._version
         if not self._apply(changed, [number for _, number in removed]):
             return False
         version = max([version, *(at for at, _ in removed)])
@@ -239,7 +239,7 @@ class Shelf:
     def _link_all(self) -> None:
         """Put every session in order; what is known of scopes goes by stretches, which begin elsewhere then."""
         self._members.clear()
-        self._rows.reclaim("previous", "following", "stretch")
+        self._rows.reclaim("previous", "following", "stretch", "position")
         rows, count = self._rows, self._rows.size
         session = rows["session"]
         order = np.lexsort((rows["number"], rows["sequence"], session))
@@ -276,6 +276,7 @@ class Shelf:
             previous=rows.lend("previous"),
             following=rows.lend("following"),
             stretches=rows.lend("stretch"),
+            positions=rows.lend("position"),
             codes=self._codes["code"],
         )
 

@@ -123,9 +123,16 @@ def figures_numbered_after(tx: Tx, access: Access, after: int) -> list[Row]:
 
 
 def figures_after(tx: Tx, access: Access, after: int) -> list[Figures]:
-    """Return the next documents that changed after a version, oldest change first."""
+    """Return the documents that changed after a version, oldest change first."""
     sql = f"{_SELECT_FIGURES} AND version > :after ORDER BY version LIMIT :limit"
-    return list(map(Figures._make, tx.all(sql, access, after=after, limit=SEARCH_LOAD_ROWS)))
+    changed: list[Figures] = []
+    is_full = True
+    while is_full:
+        page = list(map(Figures._make, tx.all(sql, access, after=after, limit=SEARCH_LOAD_ROWS)))
+        changed += page
+        is_full = len(page) == SEARCH_LOAD_ROWS
+        after = page[-1].version if page else after
+    return changed
 
 
 def removals_after(tx: Tx, access: Access, after: int) -> list[tuple[int, int]]:
@@ -139,11 +146,26 @@ def removals_after(tx: Tx, access: Access, after: int) -> list[tuple[int, int]]:
 
 def matching(tx: Tx, access: Access, scope: Scope | None, *terms: str, limit: int) -> NDArray[np.int64]:
     """Return the numbers of the newest documents that have all terms, in a scope or in the whole account."""
-    newest = "SELECT rowid FROM search_words(:match) ORDER BY rowid DESC LIMIT :limit"
+    return _matching_each(tx, [_match(access, scope, *terms)], limit)[0]
+
+
+def matching_each(
+    tx: Tx, access: Access, scope: Scope | None, terms: Iterable[str], *, limit: int
+) -> dict[str, NDArray[np.int64]]:
+    """Return the same for each of several terms, in one look."""
+    named = list(terms)
+    return dict(zip(named, _matching_each(tx, [_match(access, scope, term) for term in named], limit), strict=True))
+
+
+def _matching_each(tx: Tx, matches: list[str], limit: int) -> list[NDArray[np.int64]]:
+    if not matches:
+        return []
+    newest = "SELECT rowid FROM search_words(:match_{0}) ORDER BY rowid DESC LIMIT :limit"
     # In one row: between any two rows the interpreter's lock would be taken, which everything else waits for.
-    sql = f"SELECT string_agg(CAST(rowid AS TEXT), ',') FROM ({newest}) AS found"
-    row = tx.one(sql, match=_match(access, scope, *terms), limit=limit)
-    return np.fromstring((row and row[0]) or "", dtype=np.int64, sep=",")
+    found = f"(SELECT string_agg(CAST(rowid AS TEXT), ',') FROM ({newest}) AS found_{{0}})"
+    sql = f"SELECT {', '.join(found.format(at) for at in range(len(matches)))}"
+    row = tx.one(sql, limit=limit, **{f"match_{at}": match for at, match in enumerate(matches)})
+    return [np.fromstring(numbers or "", dtype=np.int64, sep=",") for numbers in row or ()]
 
 
 def _match(access: Access, scope: Scope | None, *terms: str) -> str:
@@ -164,18 +186,44 @@ def documents_at(tx: Tx, access: Access, place: str, after: int, *, limit: int) 
     return sorted((row[0], row[1], row[2]) for row in rows)
 
 
+def has_kept_documents(tx: Tx, access: Access) -> bool:
+    """Return whether anything is indexed that is not just said: a topic, a task or a note."""
+    sql = "SELECT 1 FROM search_documents WHERE account_id = :account AND kind IN ('topic', 'task', 'note') LIMIT 1"
+    return tx.one(sql, access) is not None
+
+
 def documents_named(tx: Tx, access: Access, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Stored]:
     """Return those of the documents, by kind and id, that exist."""
-    sql = f"{_DOCUMENTS.select} WHERE account_id = :account AND kind = :kind AND id = :id"
-    found = {name: tx.one(sql, access, kind=name[0], id=name[1]) for name in names}
-    return {name: _DOCUMENTS.row(row) for name, row in found.items() if row is not None}
+    found = _DOCUMENTS.rows(_named(tx, access, _DOCUMENTS.columns, names))
+    return {(one.kind, one.id): one for one in found}
 
 
 def marks_named(tx: Tx, access: Access, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """Return the marks of those of the documents, by kind and id, that exist."""
-    sql = "SELECT reach, places FROM search_documents WHERE account_id = :account AND kind = :kind AND id = :id"
-    found = {name: tx.one(sql, access, kind=name[0], id=name[1]) for name in names}
-    return {name: " ".join(row) for name, row in found.items() if row is not None}
+    found = _named(tx, access, "kind, id, reach, places", names)
+    return {(kind, name): f"{reach} {places}" for kind, name, reach, places in found}
+
+
+def _named(tx: Tx, access: Access, columns: str, names: Iterable[tuple[str, str]]) -> list[Row]:
+    """Those columns of the documents of these kinds and ids, as many at a time as a statement takes."""
+    wanted = list(names)
+    kinds, ids = (list(dict.fromkeys(each)) for each in zip(*wanted, strict=True)) if wanted else ([], [])
+    of_kinds = ", ".join(f"'{kind}'" for kind in kinds)
+    found: list[Row] = []
+    for first in range(0, len(ids), _NUMBERED):
+        some = ids[first : first + _NUMBERED]
+        listed = {f"id_{at}": some[min(at, len(some) - 1)] for at in range(_padded(len(some)))}
+        sql = (
+            f"SELECT {columns} FROM search_documents WHERE account_id = :account AND kind IN ({of_kinds}) "
+            f"AND id IN ({', '.join(f':{each}' for each in listed)})"
+        )
+        found += tx.all(sql, access, **listed)
+    return found
+
+
+def _padded(length: int) -> int:
+    """The next power of two: few statements of different lengths are prepared."""
+    return 1 << (length - 1).bit_length()
 
 
 def documents_numbered(tx: Tx, access: Access, numbers: list[int]) -> list[Stored]:

@@ -4,7 +4,7 @@ Both databases get the same words from here, so that they find the same document
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import UTC, datetime
 
 from carrel.kernel import MS_PER_SECOND
@@ -36,6 +36,13 @@ def words_of(text: str) -> Iterator[str]:
     """Yield the words of a text in order, in lower case and without their endings."""
     for match in _WORD.finditer(text.lower()):
         yield from _forms(match[0])
+
+
+def places_of(text: str, words: Container[str]) -> Iterator[tuple[int, str]]:
+    """Yield where in a text some words are, in any of their forms, and which they are."""
+    # Each match on its own: in lower case a text may have another length.
+    for match in _WORD.finditer(text):
+        yield from ((match.start(), form) for form in _forms(match[0].lower()) if form in words)
 
 
 def _forms(word: str) -> Iterator[str]:

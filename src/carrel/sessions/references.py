@@ -7,7 +7,7 @@ import re
 
 from msgspec import Struct
 
-from carrel.kernel import Code, Grammar, Refusal, invalid, is_conversation_key, kind_of
+from carrel.kernel import Code, Grammar, Refusal, SessionKey, invalid, is_conversation_key
 from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
 
 _SUFFIX = r":v([1-9][0-9]{0,8})(?:@([a-z0-9-]{1,64}))?"
@@ -80,9 +80,9 @@ def _canonical(text: str) -> SessionReference | None:
         rest = _rest(rest)
         if rest in _RESERVED:
             raise _reserved(rest)
-        return SessionReference(slug=slug.lower(), rest=rest) if kind_of(rest) else None
+        return SessionReference(slug=slug.lower(), rest=rest) if SessionKey.kind_of(rest) else None
     rest = _rest(text)
-    return SessionReference(rest=rest) if kind_of(rest) else None
+    return SessionReference(rest=rest) if SessionKey.kind_of(rest) else None
 
 
 def _rest(rest: str) -> str:

@@ -6,7 +6,7 @@ happen while a transaction is open.
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -60,6 +60,17 @@ class Tx(Protocol):
 
     def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         """Execute at the end of this unit of work, in one batch with everything else deferred under the same SQL."""
+        ...
+
+    def once(self, name: Hashable, read: Callable[[], T]) -> T:
+        """Return what `read` gives, read once in this unit of work: for what many look at and few change.
+
+        Whoever writes or locks such a thing calls `forget`.
+        """
+        ...
+
+    def forget(self) -> None:
+        """Read again whatever was read `once`."""
         ...
 
     def attempt(self, work: Callable[[], T]) -> T:
@@ -172,6 +183,16 @@ class CommonTx(Tx):
         self._chance = chance
         self._observers = observers
         self.woken = Counter()
+        self._known: dict[Hashable, Any] = {}
+
+    def once(self, name: Hashable, read: Callable[[], T]) -> T:
+        if name not in self._known:
+            self._known[name] = read()
+        known: T = self._known[name]
+        return known
+
+    def forget(self) -> None:
+        self._known.clear()
 
     def new_id(self, prefix: str) -> str:
         return self._ids.new(prefix)

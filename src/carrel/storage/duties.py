@@ -10,8 +10,9 @@ from contextlib import suppress
 from logging import getLogger
 from typing import Generic, TypeVar
 
-from carrel.kernel import MS_PER_SECOND, Refusal, log_trouble
+from carrel.kernel import MS_PER_SECOND, Refusal, elapsed_seconds, log_trouble
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, UNSETTLED_POLL_SECONDS
+from carrel.storage.bells import Bell
 from carrel.storage.database import Database, Tx
 
 Item = TypeVar("Item")
@@ -32,6 +33,9 @@ class Duty(Generic[Item]):
     items_max: int
     # How long to wait for the bell at the most: a ring may be lost with a connection.
     wait_seconds_max: float = SAFETY_POLL_SECONDS
+    # Once it has rung, wait until it was silent for so long: what comes in one go is done in one go.
+    gather_seconds: float = 0
+    gather_seconds_max: float = 0
 
     def __init__(self, db: Database) -> None:
         self.db = db
@@ -140,6 +144,13 @@ class LeasedDuty(Duty[Item]):
                     group.create_task(self._work(item))
                 if not taken:
                     await bell.wait(version, wait_seconds)
+                    await self._gather(bell)
+
+    async def _gather(self, bell: Bell) -> None:
+        ends_at, version = elapsed_seconds() + self.gather_seconds_max, -1
+        while version != bell.version and (left := ends_at - elapsed_seconds()) > 0:
+            version = bell.version
+            await bell.wait(version, min(left, self.gather_seconds))
 
     async def _take(self, limit: int) -> tuple[list[Item], float]:
         # Where another server takes the same items at this moment, the next look comes soon.

@@ -89,6 +89,7 @@ class PostgresTx(CommonTx):
                 return work()
         except BaseException:
             self.woken, self._later = woken, later
+            self.forget()
             raise
 
     def tick(self) -> int:

@@ -7,7 +7,8 @@ fsync per group instead of one per change.
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from logging import getLogger
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -23,7 +24,6 @@ from carrel.storage.long_reads import Deadline, LongReads
 from carrel.storage.sqlite_file import copy_file, migrate_file, open_file
 
 T = TypeVar("T")
-AnySqliteTx = TypeVar("AnySqliteTx", bound="SqliteTx")
 _log = getLogger("carrel.storage")
 _GROUP_MAX = 256
 _STEPS_BETWEEN_CHECKS = 10_000
@@ -48,6 +48,7 @@ class SqliteTx(CommonTx):
     def begin(self) -> None:
         """Begin a new unit of work at the present time."""
         self._later.clear()
+        self._known.clear()
         self.now = self._clock.now_ms()
 
     def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
@@ -97,6 +98,7 @@ class SqliteTx(CommonTx):
             if self._connection.in_transaction:
                 self._cursor.execute("ROLLBACK TO part")
             self.woken, self._later = woken, later
+            self.forget()
             raise
         finally:
             if self._connection.in_transaction:
@@ -109,6 +111,27 @@ class SqliteTx(CommonTx):
     def horizon(self) -> int:
         # One writer numbers and commits, so nothing can still appear below what is visible.
         return _NO_HORIZON
+
+
+class ShortSqliteTx(SqliteTx):
+    """A transaction of a short read. It begins with the second statement: most make one, which needs none."""
+
+    def begin(self) -> None:
+        super().begin()
+        self._statements = 0
+
+    def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
+        self._hold_moment()
+        return super().all(sql, access, **values)
+
+    def one(self, sql: str, access: InAccount | None = None, /, **values: object) -> Row | None:
+        self._hold_moment()
+        return super().one(sql, access, **values)
+
+    def _hold_moment(self) -> None:
+        self._statements += 1
+        if self._statements == 2:
+            self._cursor.execute("BEGIN")
 
 
 class LongSqliteTx(SqliteTx):
@@ -147,7 +170,7 @@ class SqliteDatabase(CommonDatabase):
         self._write_tx.ticks = next(iter(self._writing.execute("SELECT value FROM ticks")))[0]
         self._writing.create_scalar_function("tick", lambda *_: self._write_tx.tick(), 0)
         self._reading = open_file(path, durability)
-        self._read_tx = SqliteTx(self._reading, clock, ids, chance, self._observers)
+        self._read_tx = ShortSqliteTx(self._reading, clock, ids, chance, self._observers)
         self._sources = (clock, ids, chance)
         # By whether they are urgent.
         self._long_reads = {
@@ -169,7 +192,8 @@ class SqliteDatabase(CommonDatabase):
     async def read(self, work: Callable[[Tx], T]) -> T:
         """Do `work` on the loop's own connection: a read takes microseconds, switching threads takes longer."""
         self._require_open()
-        return _look(self._reading, self._read_tx, work)
+        with _looking(self._reading, self._read_tx):
+            return work(self._read_tx)
 
     async def long_read(
         self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True
@@ -185,7 +209,9 @@ class SqliteDatabase(CommonDatabase):
         connection.set_progress_handler(lambda: deadline.passed, _STEPS_BETWEEN_CHECKS)
         connection.exec_trace = lambda *_: not deadline.passed
         try:
-            return _look(connection, tx, work)
+            with _looking(connection, tx):
+                connection.execute("BEGIN")
+                return work(tx)
         except (apsw.InterruptError, apsw.ExecTraceAbort):
             raise deadline.refusal() from None
 
@@ -296,13 +322,13 @@ class SqliteDatabase(CommonDatabase):
 _TROUBLE = (apsw.FullError, apsw.IOError, apsw.CorruptError, apsw.NotADBError, apsw.ReadOnlyError, apsw.CantOpenError)
 
 
-def _look(connection: apsw.Connection, tx: AnySqliteTx, work: Callable[[AnySqliteTx], T]) -> T:
-    """Do `work` on one moment of what is committed."""
+@contextmanager
+def _looking(connection: apsw.Connection, tx: SqliteTx) -> Iterator[None]:
+    """A unit of work that changes nothing; the transaction that it has begun is ended."""
     tx.begin()
     try:
-        connection.execute("BEGIN")
         try:
-            return work(tx)
+            yield
         finally:
             # SQLite may have ended the transaction itself, and its error must not be hidden by another.
             if connection.in_transaction:

@@ -1,12 +1,13 @@
 """What agents can do: one definition per tool, toolsets narrowed by wrapping, calls that are made once."""
 
-from carrel.tools.caller import run_caller
+from carrel.tools.caller import caller_again, caller_at, run_caller
 from carrel.tools.catalog import CATALOG
 from carrel.tools.cleanup import Cleanup
 from carrel.tools.invocation import call_tool, finish_waiting, lock_caller, prepare_call, refuse_call
 from carrel.tools.memory.readers import (
     context_reader,
     memory_reader,
+    plan_worked_on,
     reader_named,
     reader_of,
     reader_within,
@@ -31,6 +32,7 @@ from carrel.tools.outside_callers import (
     with_view,
 )
 from carrel.tools.outside_calls import NewCall, OutsideCalls
+from carrel.tools.profiles import shown_tools
 from carrel.tools.refusals import account_wide
 from carrel.tools.session_access import SessionAccess, session_access
 from carrel.tools.sessions.rows import session_row, shown_key
@@ -44,8 +46,9 @@ __all__ = [
     "CATALOG", "Caller", "Catalog", "Cleanup", "NewCall", "NoChannelThread", "OpenChannelThread", "OutsideCaller",
     "OutsideCalls", "Params", "Permitted", "PlanMode", "Preparation", "Result", "SessionAccess", "SessionHistory",
     "SessionRow", "Tool", "ToolServices", "Toolset", "Wait", "access_by_session_key", "account_wide", "call_tool",
-    "context_reader", "finish_waiting", "lock_caller", "memory_reader", "message_shape", "note_refused_read",
-    "outside_caller", "prepare_call", "reader_named", "reader_of", "reader_within", "refuse_call", "require_part",
-    "run_caller", "session_access", "session_row", "shown_key", "toolset_for", "visible_memory", "with_view",
-    "workspace_of",
+    "caller_again", "caller_at", "context_reader", "finish_waiting", "lock_caller", "memory_reader", "message_shape",
+    "note_refused_read", "outside_caller", "plan_worked_on", "prepare_call", "reader_named", "reader_of",
+    "reader_within", "refuse_call", "require_part", "run_caller", "session_access", "session_row", "shown_key",
+    "shown_tools", "toolset_for", "visible_memory",
+    "with_view", "workspace_of",
 ]  # fmt: skip

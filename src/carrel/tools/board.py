@@ -25,8 +25,8 @@ from carrel.kernel import Refusal, SessionKey, invalid, limits
 from carrel.memory import Reader
 from carrel.storage import Database, Tx
 from carrel.tools.memory.readers import context_reader
-from carrel.tools.model import Caller, Params, Preparation, Result, Tool
-from carrel.tools.tasks.changes import MomentOrNone, Priority, Tags, moment
+from carrel.tools.model import Caller, Params, Preparation, Result, Shown, Tool
+from carrel.tools.tasks.changes import MomentOrNone, Priority, Tags, level, moment
 from carrel.tools.tasks.shapes import TaskResult, first_that_fit, result_of
 from carrel.tools.tool_rules import require_part
 from carrel.topics import TopicShape, readable_topic, topic_shape
@@ -35,60 +35,62 @@ from carrel.work import TaskChange, change_task, readable_task, task_shape
 Id = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX)]
 Session = Annotated[str, Meta(min_length=1, max_length=limits.SESSION_REFERENCE_CHARS_MAX)]
 _KINDS = ("topics", "tasks", "logs", "notes")
+# For programs that show what is found; its defaults are what a model wants.
+_SEARCH_TUNING = ("sessionKey", "includePending", "limitTopics", "limitTasks", "limitLogs", "limitNotes")
 
 
 class SearchBoard(Params, frozen=True, kw_only=True):
     """What to look for, and how much of each kind to return; numbers out of range are clamped."""
 
-    q: Annotated[str, Meta(min_length=1, max_length=limits.SEARCH_QUERY_CHARS_MAX)]
+    q: Annotated[str, Meta(min_length=1, max_length=limits.SEARCH_QUERY_CHARS_MAX, description="what to look for")]
     session_key: Annotated[Session, Meta(description="look from this session; your own by default")] | None = None
-    topic_id: Id | None = None
-    include_pending: bool = True
-    limit_topics: int = 8
-    limit_tasks: int = 8
-    limit_logs: int = 12
-    limit_notes: int = 8
+    topic_id: Annotated[Id, Meta(description="only within this topic")] | None = None
+    include_pending: Annotated[bool, Meta(description="also what is not sorted yet")] = True
+    limit_topics: Annotated[int, Meta(description="how many topics")] = 8
+    limit_tasks: Annotated[int, Meta(description="how many tasks")] = 8
+    limit_logs: Annotated[int, Meta(description="how many entries")] = 12
+    limit_notes: Annotated[int, Meta(description="how many notes")] = 8
 
 
 class ContextOf(Params, frozen=True, kw_only=True):
     """The context of which session, for which question, and how much; numbers out of range are clamped."""
 
-    q: str = ""
+    q: Annotated[str, Meta(description="the question it should fit")] = ""
     session_key: Annotated[Session, Meta(description="your own by default")] | None = None
     mode: Annotated[str, Meta(description="auto, cheap, full or patient")] = "auto"
-    max_chars: int = 6_000
-    working_set_limit: int = 8
-    timeline_limit: int = 8
+    max_chars: Annotated[int, Meta(description="how many characters")] = 6_000
+    working_set_limit: Annotated[int, Meta(description="how many topics and tasks")] = 8
+    timeline_limit: Annotated[int, Meta(description="how many messages")] = 8
 
 
 class OneOf(Params, frozen=True, kw_only=True):
     """Which one."""
 
-    id: Id
+    id: Annotated[Id, Meta(description="its id")]
 
 
 class OneLog(OneOf, frozen=True, kw_only=True):
     """Which entry, and whether with the text that it was made from."""
 
-    include_raw: bool = False
+    include_raw: Annotated[bool, Meta(description="also the original text")] = False
 
 
 class CreateNote(Params, frozen=True, kw_only=True):
     """The entry that the note is about, and what it says; it belongs where the entry does, unless you say where."""
 
-    related_log_id: Id
-    text: Annotated[str, Meta(min_length=1, max_length=limits.NOTE_CHARS_MAX)]
-    topic_id: Id | None = None
-    task_id: Id | None = None
+    related_log_id: Annotated[Id, Meta(description="id of the entry it is about")]
+    text: Annotated[str, Meta(min_length=1, max_length=limits.NOTE_CHARS_MAX, description="what it says")]
+    topic_id: Annotated[Id, Meta(description="put it in this topic")] | None = None
+    task_id: Annotated[Id, Meta(description="put it on this task")] | None = None
 
 
 class UpdateBoardTask(OneOf, frozen=True, kw_only=True):
     """Which task, and what to change; what is left out stays, and an empty time is none."""
 
-    status: Annotated[str, Meta(min_length=1, max_length=40)] | UnsetType = UNSET
+    status: Annotated[str, Meta(min_length=1, max_length=40, description="its new status")] | UnsetType = UNSET
     priority: Priority | UnsetType = UNSET
     due_date: MomentOrNone | UnsetType = UNSET
-    pinned: bool | UnsetType = UNSET
+    pinned: Annotated[bool, Meta(description="keep it at the top")] | UnsetType = UNSET
     snoozed_until: MomentOrNone | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
 
@@ -227,6 +229,8 @@ def _update_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> Result:
         raise invalid("id", "Say what to change: status, priority, dueDate, pinned, snoozedUntil or tags.")
     if "status" in given:
         require_part(tx, caller.access, "task_status", "clawboard_update_task")
+    if "priority" in given:
+        given["priority"] = level(given["priority"])
     for name, field in (("due_date", "dueDate"), ("snoozed_until", "snoozedUntil")):
         if name in given:
             given[name] = moment(field, given[name])
@@ -243,7 +247,8 @@ def _lock_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> None:
 BOARD_TOOLS = (
     Tool("clawboard_search", "search the board",
          "Search topics, tasks, entries and notes of the board by words and by meaning, best first.",
-         "read", SearchBoard, _search, SearchShape, prepare=_prepare_search),
+         "read", SearchBoard, _search, SearchShape, prepare=_prepare_search,
+         shown=Shown(without=_SEARCH_TUNING)),
     Tool("clawboard_context", "read the context of a session",
          "Get the context of a session: its place on the board, the work there, and what fits a question.",
          "read", ContextOf, _search, ContextShape, prepare=_prepare_context),
@@ -255,10 +260,10 @@ BOARD_TOOLS = (
          "read", OneOf, _get_task, TaskResult),
     Tool("clawboard_get_log", "read an entry of the board",
          "Get one entry of the board: something that was said or done.",
-         "read", OneLog, _get_log, LogResult),
+         "read", OneLog, _get_log, LogResult, shown=Shown(without=("includeRaw",))),
     Tool("clawboard_create_note", "write a note on the board",
          "Write a note about an entry of the board. Notes are found before ordinary entries.",
-         "write", CreateNote, _create_note, LogResult),
+         "write", CreateNote, _create_note, LogResult, shown=Shown(without=("topicId", "taskId"))),
     Tool("clawboard_update_task", "change a task of the board",
          "Change a task of the board: status, priority, due date, pinned, snoozed until, tags.",
          "write", UpdateBoardTask, _update_task, TaskResult, lock=_lock_task, right="change"),

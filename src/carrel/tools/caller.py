@@ -21,6 +21,11 @@ def run_caller(
     return caller_at(tx, services, access, agent, lane.session_key, sandboxed=sandboxed, run=run, session=session)
 
 
+def caller_again(tx: Tx, caller: Caller, run: Run) -> Caller:
+    """Return the caller of a run as it is now: what may have changed during its turn is the run and plan mode."""
+    return structs.replace(caller, run=run, is_planning=is_planning(tx, caller.access, caller.key))
+
+
 def caller_at(
     tx: Tx, services: ToolServices, access: Access, agent: Agent, key: SessionKey, *, sandboxed: bool,
     run: Run | None = None, session: Session | None = None,
@@ -36,6 +41,6 @@ def caller_at(
     if not access.is_person:
         access = structs.replace(access, space_ids=access.narrowed(agent.profile.space_ids))
     return Caller(
-        access=access, actor=actor_of(tx, access), agent=agent, key=key, visibility=visibility, services=services,
+        access=access, actor=actor_of(tx, access, run), agent=agent, key=key, visibility=visibility, services=services,
         sandboxed=sandboxed, is_planning=is_planning(tx, access, key), run=run, session=session,
     )  # fmt: skip

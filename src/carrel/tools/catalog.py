@@ -1,6 +1,7 @@
 """CATALOG: every tool there is."""
 
 from carrel.tools.board import BOARD_TOOLS
+from carrel.tools.files.calls import FILE_TOOLS
 from carrel.tools.goals import GOAL_TOOLS
 from carrel.tools.memory.calls import MEMORY_TOOLS
 from carrel.tools.plans import PLAN_TOOLS
@@ -13,6 +14,6 @@ from carrel.tools.toolset import Catalog
 from carrel.tools.turns import TURN_TOOLS
 
 CATALOG = Catalog((
-    *BOARD_TOOLS, *GOAL_TOOLS, *MEMORY_TOOLS, *PLAN_TOOLS, *SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *READING_TOOLS,
-    *WRITING_TOOLS, *TURN_TOOLS,
+    *BOARD_TOOLS, *FILE_TOOLS, *GOAL_TOOLS, *MEMORY_TOOLS, *PLAN_TOOLS, *SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS,
+    *READING_TOOLS, *WRITING_TOOLS, *TURN_TOOLS,
 ))  # fmt: skip

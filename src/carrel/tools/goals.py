@@ -20,16 +20,15 @@ from carrel.kernel import Access, SessionKey, Shape, clip, limits
 from carrel.storage import Tx
 from carrel.tools.memory.readers import goal_worked_for
 from carrel.tools.model import Caller, Params, Result, Tool
+from carrel.tools.plans import NewPlanTask
 from carrel.tools.tasks.shapes import first_that_fit
 from carrel.work import task_shapes
 
 GoalId = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX, description="id of a goal")]
-GoalName = Annotated[str, Meta(min_length=1, max_length=limits.GOAL_NAME_CHARS_MAX)]
-GoalText = Annotated[str, Meta(max_length=limits.GOAL_DESCRIPTION_CHARS_MAX)]
-Dependency = Annotated[
-    str,
-    Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX, description="id of a task, or task-<n>, the n-th from 0"),
+GoalName = Annotated[
+    str, Meta(min_length=1, max_length=limits.GOAL_NAME_CHARS_MAX, description="what is to be achieved")
 ]
+GoalText = Annotated[str, Meta(max_length=limits.GOAL_DESCRIPTION_CHARS_MAX, description="more about it")]
 GoalStatus = Literal["submitted", "planning", "working", "blocked", "completed", "failed", "cancelled"]
 
 
@@ -55,22 +54,16 @@ class UpdateGoal(OneGoal, frozen=True, kw_only=True):
 
     name: GoalName | None = None
     description: GoalText | None = None
-    status: GoalStatus | None = None
-
-
-class NewPlanTask(Params, frozen=True, kw_only=True):
-    """One task of a plan, and the tasks that must be done before it."""
-
-    title: Annotated[str, Meta(min_length=1, max_length=limits.TASK_TITLE_CHARS_MAX)]
-    description: Annotated[str, Meta(max_length=limits.TASK_DESCRIPTION_CHARS_MAX)] = ""
-    dependencies: Annotated[tuple[Dependency, ...], Meta(max_length=limits.TASK_DEPENDENCIES_MAX)] = ()
+    status: Annotated[GoalStatus, Meta(description="its new status")] | None = None
 
 
 class PlanTasks(Params, frozen=True, kw_only=True):
     """Which goal, and the tasks that lead to it; they are added all or none."""
 
     goal_id: GoalId
-    tasks: Annotated[tuple[NewPlanTask, ...], Meta(min_length=1, max_length=limits.PLAN_TASKS_MAX)]
+    tasks: Annotated[
+        tuple[NewPlanTask, ...], Meta(min_length=1, max_length=limits.PLAN_TASKS_MAX, description="in order")
+    ]
 
 
 class BriefPlan(Shape, frozen=True, kw_only=True):

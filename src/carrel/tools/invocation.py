@@ -6,6 +6,7 @@ transaction and finishes it. A call may also need preparation before its transac
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from difflib import SequenceMatcher
 from typing import Any
 
 import msgspec
@@ -18,8 +19,10 @@ from carrel.runs import run_by_id
 from carrel.sessions import lock_lane
 from carrel.storage import Database, Tx
 from carrel.tools.model import Caller, Effect, Preparation, Result, Tool, Wait
+from carrel.tools.profiles import shown_tools
 from carrel.tools.refusals import note_forbidden, note_refused_call
-from carrel.tools.toolset import Toolset, require_offered_now
+from carrel.tools.toolset import Toolset, UnknownTool, require_offered_now
+from carrel.work import readable_task
 
 
 @asynccontextmanager
@@ -50,7 +53,9 @@ async def _prepare(db: Database, toolset: Toolset, caller: Caller, name: str, ar
         return None
     prepared = Preparation(params=params) if tool.prepare is None else await tool.prepare(db, caller, params)
     lock = tool.lock
-    return prepared if lock is None else structs.replace(prepared, lock=lambda tx: lock(tx, caller, params))
+    if lock is None:
+        return prepared
+    return structs.replace(prepared, lock=lambda tx: lock(tx, caller, named(tx, caller, params)))
 
 
 async def _clean_up(prepared: Preparation | None) -> None:
@@ -80,8 +85,8 @@ def call_tool(
     effect: Effect = "read"
     read: tuple[Tool, Any] | None = None
     try:
-        tool = toolset.find(name)
-        params = prepared.params if prepared is not None else tool.read_params(arguments)
+        tool = _offered(toolset, caller, name)
+        params = named(tx, caller, prepared.params if prepared is not None else tool.read_params(arguments))
         read = (tool, params)
         require_offered_now(tx, caller, tool)
         # The refusal is recorded; what the tool wrote before it is undone.
@@ -100,6 +105,29 @@ def call_tool(
         "tools.called.count", caller.access.account_id, tool=name[:80] if status == "ok" else "other", status=status
     )
     return text, result
+
+
+def _offered(toolset: Toolset, caller: Caller, name: str) -> Tool:
+    """Return the tool of that name; where there is none, the refusal names those that the model was shown."""
+    try:
+        return toolset.find(name)
+    except UnknownTool as unknown:
+        shown = [tool.model_name for tool in shown_tools(toolset, caller)]
+        nearest = sorted(shown, key=lambda known: -SequenceMatcher(a=name[:80], b=known).ratio())
+        use = f"use one of: {', '.join(nearest)}." if nearest else "there are no tools here."
+        raise Refusal(Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}'; {use}") from unknown
+
+
+def named(tx: Tx, caller: Caller, params: Any) -> Any:
+    """Return parameters with the id of their task, where they name the only task of a title instead."""
+    task_id = getattr(params, "task_id", None)
+    if not isinstance(task_id, str) or task_id.startswith("task_"):
+        return params
+    try:
+        return structs.replace(params, task_id=readable_task(tx, caller.access, task_id, by_title=True)[0].id)
+    except Refusal:
+        # The call itself is refused, where that is recorded.
+        return params
 
 
 def effect_of(tool: Tool, result: Result) -> Effect:

@@ -13,12 +13,14 @@ from msgspec import Struct, structs
 from carrel.agents import Agent
 from carrel.context import Contexts
 from carrel.gateway import Gateway
-from carrel.kernel import Access, Code, Refusal, SessionKey, ToolVisibility, decode_json
+from carrel.kernel import Access, Code, NewAttachment, Refusal, SessionKey, ToolVisibility, decode_json
 from carrel.kernel.settings import Settings
 from carrel.runs import Failed, NeedsInput, Rules, Run
 from carrel.search import Search
 from carrel.sessions import Session
 from carrel.storage import Database, Tx
+from carrel.tools.compact_schema import compact_schema
+from carrel.tools.plain_arguments import without_nulls
 from carrel.work import Action, Actor
 
 Effect = Literal["read", "write"]
@@ -105,9 +107,13 @@ class Wait(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """The result of a call; `ends` is set by tools that end the turn, `wait` by those that wait for another run."""
+    """The result of a call; `ends` is set by tools that end the turn, `wait` by those that wait for another run.
+
+    `files` are shown beside the value to models that take files.
+    """
 
     value: dict[str, Any]
+    files: tuple[NewAttachment, ...] = ()
     ends: NeedsInput | Failed | None = None
     wait: Wait | None = None
 
@@ -135,6 +141,21 @@ def _schema(shape: type[Struct]) -> dict[str, Any]:
     return own | ({"$defs": definitions} if definitions else {})
 
 
+class Shown(Struct, frozen=True):
+    """What a model is shown of a tool's parameters; those that are left out may be given all the same.
+
+    `words` are the values that an agent may give where the schema alone would allow more.
+    """
+
+    without: tuple[str, ...] = ()
+    words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@cache
+def _compact(shape: type[Struct], shown: Shown) -> dict[str, Any]:
+    return compact_schema(_schema(shape), without=shown.without, words=dict(shown.words))
+
+
 class Tool(Struct, frozen=True):
     """One thing an agent may do. `only_in_run` marks tools that end or feed a turn and so make no sense outside one."""
 
@@ -158,12 +179,19 @@ class Tool(Struct, frozen=True):
     right: Action | None = None
     # Returns the arguments as they may be stored; None stores them unchanged.
     storable: Callable[[str], str] | None = None
+    # What a model is shown of its parameters, which may depend on who acts.
+    shown: Shown | Callable[[Actor], Shown] = Shown()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names that it answers to, its own first: the tools of the board have two."""
         short = self.name.removeprefix(_BOARD)
         return (self.name,) if short == self.name else (self.name, f"board_{short}")
+
+    @property
+    def model_name(self) -> str:
+        """The name by which a model is offered it: our own."""
+        return self.names[-1]
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of its parameters."""
@@ -173,16 +201,18 @@ class Tool(Struct, frozen=True):
         """Return the JSON schema of its result, if it has one."""
         return None if self.result_type is None else _schema(self.result_type)
 
-    def function(self) -> dict[str, Any]:
-        """Return the tool as it is offered to a model."""
+    def function(self, actor: Actor) -> dict[str, Any]:
+        """Return the tool as it is offered to the model of an agent."""
+        shown = self.shown if isinstance(self.shown, Shown) else self.shown(actor)
         return {
             "type": "function",
-            "name": self.name,
+            "name": self.model_name,
             "description": self.description,
-            "parameters": self.schema(),
+            "parameters": _compact(self.params, shown),
             "strict": False,
         }
 
     def read_params(self, arguments: str) -> Params:
-        """Decode and check the arguments that the model wrote."""
-        return decode_json(arguments.encode() or b"{}", self.params, code=Code.INVALID_PARAMS, of=f"{self.name}: ")
+        """Decode and check the arguments that the model wrote; what is plainly meant is accepted."""
+        raw = without_nulls(arguments.encode(), self.params) or b"{}"
+        return decode_json(raw, self.params, code=Code.INVALID_PARAMS, of=f"{self.name}: ", strict=False)

@@ -12,7 +12,7 @@ from carrel.records import call_of, finish_call, outside_call, record_call
 from carrel.runs import OutsideCall, RequestedEnd, Watch, request_end, run_by_id
 from carrel.sessions import lock_lane, make_lane
 from carrel.storage import Database, Tx
-from carrel.tools.invocation import bounded, effect_of, finished, lock_caller, prepare_call
+from carrel.tools.invocation import bounded, effect_of, finished, lock_caller, named, prepare_call
 from carrel.tools.model import Caller, Preparation, Result, Tool, Wait
 from carrel.tools.outside_callers import OutsideCaller
 from carrel.tools.refusals import note_forbidden, note_refused_call
@@ -59,7 +59,7 @@ class OutsideCalls:
             await self._db.write(lambda tx: make_lane(tx, caller.access, caller.key))
         if tool.effect == "read" and caller.run is None:
             ready = params if tool.prepare is None else (await tool.prepare(self._db, caller, params)).params
-            return bounded((await self._db.read(lambda tx: tool.act(tx, caller, ready))).value)
+            return bounded((await self._db.read(lambda tx: tool.act(tx, caller, named(tx, caller, ready)))).value)
         if caller.run is None:
             # A run's call belongs to a turn, and a stopping server waits for the turns under way.
             caller.services.refuse_when_draining()
@@ -96,7 +96,8 @@ def _act_once(tx: Tx, call: NewCall, tool: Tool, prepared: Preparation | None) -
     if known is not None:
         return Result(value=msgspec.json.decode(known.result))
     require_offered_now(tx, caller, tool)
-    result = tool.act(tx, caller, prepared.params if prepared is not None else tool.read_params(call.arguments))
+    params = prepared.params if prepared is not None else tool.read_params(call.arguments)
+    result = tool.act(tx, caller, named(tx, caller, params))
     note_forbidden(tx, caller, tool.name, result.value)
     wait = (result.wait.run_id, result.wait.until) if result.wait else None
     # Of an answer that is still to come, what is known now is kept for a caller who repeats the call after a crash.

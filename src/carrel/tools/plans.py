@@ -18,20 +18,36 @@ class GetPlan(Params, frozen=True, kw_only=True):
     """No parameters."""
 
 
-class NewTask(Params, frozen=True, kw_only=True):
+class NewPlanTask(Params, frozen=True, kw_only=True):
     """A task of the plan; a dependency is the id of a task, or `task-<n>` for one of this list, from task-0 on."""
 
-    title: Annotated[str, Meta(min_length=1, max_length=limits.TASK_TITLE_CHARS_MAX)]
-    description: Annotated[str, Meta(max_length=limits.TASK_DESCRIPTION_CHARS_MAX)] = ""
-    dependencies: Annotated[tuple[Dependency, ...], Meta(max_length=limits.TASK_DEPENDENCIES_MAX)] = ()
+    title: Annotated[str, Meta(min_length=1, max_length=limits.TASK_TITLE_CHARS_MAX, description="what is to be done")]
+    description: Annotated[str, Meta(max_length=limits.TASK_DESCRIPTION_CHARS_MAX, description="more about it")] = ""
+    dependencies: Annotated[
+        tuple[Dependency, ...],
+        Meta(
+            max_length=limits.TASK_DEPENDENCIES_MAX,
+            description="what comes before: ids of tasks, or task-<n>, the n-th from 0",
+        ),
+    ] = ()
+
+
+PlanTasks = Annotated[
+    tuple[NewPlanTask, ...], Meta(max_length=limits.PLAN_TASKS_MAX, description="every piece of work")
+]
 
 
 class SetPlan(Params, frozen=True, kw_only=True):
     """The whole plan as text, and its tasks in their order; tasks that were set before are replaced."""
 
-    markdown: Annotated[str, Meta(min_length=1, max_length=limits.PLAN_MARKDOWN_CHARS_MAX)]
-    title: Annotated[str, Meta(max_length=limits.GOAL_NAME_CHARS_MAX)] | None = None
-    tasks: Annotated[tuple[NewTask, ...], Meta(max_length=limits.PLAN_TASKS_MAX)] | None = None
+    markdown: Annotated[
+        str, Meta(min_length=1, max_length=limits.PLAN_MARKDOWN_CHARS_MAX, description="the text: why and how")
+    ]
+    title: Annotated[str, Meta(max_length=limits.GOAL_NAME_CHARS_MAX, description="its title")] | None = None
+    tasks: (
+        Annotated[tuple[NewPlanTask, ...], Meta(max_length=limits.PLAN_TASKS_MAX, description="every piece of work")]
+        | None
+    ) = None
 
 
 class PlanFound(Shape, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ Every door asks here, by the tool itself and never by the name that a caller hap
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from carrel.agents import ToolRules, agent_by_id
 from carrel.kernel import Access, Code, Refusal
@@ -20,6 +21,12 @@ _SAME = (
 
 def matches(names: Iterable[str], patterns: tuple[str, ...]) -> bool:
     """Return whether any of the names is among the patterns."""
+    return _matches(tuple(names), patterns)
+
+
+# Every step asks this of every tool, and there are few rules.
+@lru_cache(maxsize=4096)
+def _matches(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 

@@ -15,6 +15,10 @@ from carrel.tools.tool_rules import is_permitted, matches, needs_approval
 from carrel.work import Actor
 
 
+class UnknownTool(Refusal):
+    """There is no tool of that name."""
+
+
 class Toolset(Protocol):
     """The tools that a caller may use."""
 
@@ -42,7 +46,7 @@ class Catalog:
         if tool is None:
             close = get_close_matches(name, self._named, n=1)
             known = f"did you mean {close[0]}?" if close else f"use one of: {', '.join(self._tools)}."
-            raise Refusal(Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}'; {known}")
+            raise UnknownTool(Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}'; {known}")
         return tool
 
     def needs_approval(self, name: str, rules: ToolRules) -> bool:

@@ -12,7 +12,7 @@ from carrel.kernel import Code, Refusal, invalid, limits
 from carrel.records import REPLY_ARTIFACT, Artifact, artifact_sizes, insert_artifact
 from carrel.runs import Failed, NeedsInput, count_change, publish_change
 from carrel.storage import Tx
-from carrel.tools.model import Caller, Params, Result, Tool
+from carrel.tools.model import Caller, Params, Result, Shown, Tool
 from carrel.tools.sessions.shapes import Added
 
 Short = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX)]
@@ -22,14 +22,14 @@ Text = Annotated[str, Meta(min_length=1, max_length=limits.QUESTION_CHARS_MAX)]
 class RequestInput(Params, frozen=True, kw_only=True):
     """The question for a person."""
 
-    question: Text
-    kind: Literal["input", "auth"] = "input"
+    question: Annotated[Text, Meta(description="what you need to know")]
+    kind: Annotated[Literal["input", "auth"], Meta(description="auth if you need a login")] = "input"
 
 
 class Decline(Params, frozen=True, kw_only=True):
     """Why the agent declines."""
 
-    reason: Text
+    reason: Annotated[Text, Meta(description="why")]
 
 
 # Other schemes, such as javascript: or file:, act where the link is opened.
@@ -39,15 +39,15 @@ _LINK = re.compile(r"https?://[^/?#\s\\]", re.IGNORECASE)
 class ArtifactAdd(Params, frozen=True, kw_only=True):
     """One part of a result: exactly one of text, dataBase64, url and data."""
 
-    text: str | None = None
-    base64_text: str | None = msgspec.field(name="dataBase64", default=None)
+    text: Annotated[str, Meta(description="a text")] | None = None
+    base64_text: Annotated[str, Meta(description="a file")] | None = msgspec.field(name="dataBase64", default=None)
     url: Annotated[str, Meta(max_length=4000, description="an http or https address")] | None = None
-    structured: Any = msgspec.field(name="data", default=msgspec.UNSET)
-    filename: Short | None = None
-    name: Short | None = None
-    media_type: Short | None = None
-    append: bool = False
-    artifact_id: Short | None = None
+    structured: Annotated[Any, Meta(description="any JSON")] = msgspec.field(name="data", default=msgspec.UNSET)
+    filename: Annotated[Short, Meta(description="name of the file")] | None = None
+    name: Annotated[Short, Meta(description="name of the result")] | None = None
+    media_type: Annotated[Short, Meta(description="for example text/csv")] | None = None
+    append: Annotated[bool, Meta(description="add to artifactId")] = False
+    artifact_id: Annotated[Short, Meta(description="id of the result")] | None = None
 
 
 def _request_input(_tx: Tx, _caller: Caller, params: RequestInput) -> Result:
@@ -132,12 +132,13 @@ def _decoded(content: str) -> bytes:
 
 TURN_TOOLS = (
     Tool("request_input", "ask you a question",
-         "Ask the person for what you need to continue. Ends this turn; the answer continues the same run.",
+         "Ask the person for what you need. Ends this turn; the answer continues it.",
          "write", RequestInput, _request_input, only_in_run=True),
     Tool("decline", "refuse the request for good",
-         "Refuse this request for good, with a reason the sender can understand. Ends this turn.",
+         "Refuse this request for good, with a reason. Ends this turn.",
          "write", Decline, _decline, only_in_run=True),
     Tool("artifact_add", "add a result to its run",
-         "Add a result to this run: a text, a file (base64), a link or data; append adds to one you began.",
-         "write", ArtifactAdd, _artifact_add, Added, only_in_run=True),
+         "Add a result to this run: exactly one of text, dataBase64, url and data.",
+         "write", ArtifactAdd, _artifact_add, Added, only_in_run=True,
+         shown=Shown(without=("append", "artifactId", "mediaType"))),
 )  # fmt: skip

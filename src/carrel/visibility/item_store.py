@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from carrel.access import account_of
 from carrel.agents import account_settings
-from carrel.journal import DEFAULT_SPACE
+from carrel.journal import DEFAULT_SPACE, json_text
 from carrel.kernel import Access
 from carrel.storage import Tx
 from carrel.visibility.lane_store import seen_lanes
@@ -115,8 +115,8 @@ def _seen_by_place(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> tu
         rules.append(f"({_NOWHERE})")
     if spaces is None:
         rules += [f"(entries.key IS NOT NULL AND {_NOWHERE})", _OWN]
-        of_tasks["reader"] = access.speaks_for or access.actor_id
-    return f"({' OR '.join(rules)})", of_tasks
+        values["reader"] = access.speaks_for or access.actor_id
+    return f"({' OR '.join(rules)})", values | of_tasks
 
 
 def seen_log(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
@@ -152,6 +152,25 @@ def seen_runs(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
         return of_lane, values
     one = f"SELECT 1 FROM tasks t WHERE t.account_id = runs.account_id AND t.id = runs.task_id AND {task}"
     return f"({of_lane} AND (runs.task_id IS NULL OR EXISTS ({one})))", values | of_task
+
+
+def seen_tool_entries(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+    """Return the condition for `entries` of tools that a run may be shown of earlier runs in its lane.
+
+    What a tool has read for one is for another only if the other may see as much: a run that is caused by somebody who
+    does not see everything is shown what tools did for the same person, in the same spaces.
+    """
+    rules, values = list[str](), dict[str, object]()
+    if access.speaks_for is not None:
+        rules.append("b.behalf = :its_person")
+        values["its_person"] = access.speaks_for
+    if "*" not in access.cause_spaces:
+        rules.append("b.space_ids = :its_spaces")
+        values["its_spaces"] = json_text(access.cause_spaces)
+    if not rules:
+        return "TRUE", {}
+    run = "SELECT 1 FROM runs b WHERE b.account_id = entries.account_id AND b.id = entries.run_id"
+    return f"EXISTS ({' AND '.join((run, *rules))})", values
 
 
 def seen_notifications(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:

@@ -10,13 +10,13 @@ from typing import Literal
 from msgspec import Struct
 
 from carrel.access import account_of
-from carrel.agents import account_settings, agent_by_id, every_agent
+from carrel.agents import account_settings, agent_by_id
 from carrel.journal import Entry
 from carrel.kernel import Access, Refusal, SessionKey
 from carrel.kernel.settings import Recall
 from carrel.storage import Tx
-from carrel.visibility.recall_store import choice_of_lane, is_bucket
-from carrel.visibility.tree_store import private_to
+from carrel.visibility.recall_store import LaneChoice, choice_of_lane, is_bucket
+from carrel.visibility.tree_store import PERSONAL_KINDS, private_to
 
 ChosenBy = Literal["session", "agent", "account", "settings", "board"]
 
@@ -44,7 +44,8 @@ class Recalls:
         self._tx = tx
         self._access = access
         self._known: dict[str, LaneRecall] = {}
-        self._chosen: dict[str, tuple[Recall, ChosenBy]] | None = None
+        # By agent: what holds for its lanes for which nothing was chosen.
+        self._of_agents: dict[str, tuple[Recall, ChosenBy]] = {}
 
     def of(self, key: str | None) -> LaneRecall:
         """Return what a lane recalls, existing or not; None stands for no lane."""
@@ -58,17 +59,24 @@ class Recalls:
         lane = choice_of_lane(self._tx, self._access, key)
         if lane is None:
             return self._unopened(key)
-        owner = private_to(self._tx, self._access, key)
+        self._of_agents[lane.agent_id] = _inherited(lane.of_agent, lane.of_account, lane.by_default)
+        owner = self._owner(lane, key)
         recall, by = self.chosen(lane.kind, lane.agent_id, lane.recall)
         # A person's chat is shared by that person alone.
         on_board = recall == "space" and (owner is None or by in ("session", "board"))
         return LaneRecall(recall, by, on_board=on_board, private_to=owner)
 
+    def _owner(self, lane: LaneChoice, key: str) -> str | None:
+        """Whose chat a lane is or was spawned from; None for one that people share."""
+        if lane.spawned_by is not None:
+            return private_to(self._tx, self._access, key)
+        return lane.made_by if lane.kind in PERSONAL_KINDS else None
+
     def chosen(self, kind: str, agent_id: str, own: Recall | None) -> tuple[Recall, ChosenBy]:
         """Return what a lane recalls, of that kind and agent, with what was chosen for itself; and who has chosen."""
         if kind == "topic":
             return "space", "board"
-        return (own, "session") if own is not None else self._inherited(agent_id)
+        return (own, "session") if own is not None else self._of_agent(agent_id)
 
     def _unopened(self, name: str) -> LaneRecall:
         """A name that no lane has: a lane in which nothing was said yet, unless a program sends under that name."""
@@ -85,15 +93,12 @@ class Recalls:
         """Return whether a name is the key of a lane."""
         return name is not None and self.of(name) is not NO_LANE
 
-    def _inherited(self, agent_id: str) -> tuple[Recall, ChosenBy]:
-        if self._chosen is None:
-            account = account_of(self._tx, self._access)
-            own = account_settings(account)["recall"]
-            self._chosen = {"": (own, "account") if own else (account.recall_default, "settings")}
-            for agent in every_agent(self._tx, self._access):
-                if agent.profile.recall is not None:
-                    self._chosen[agent.id] = (agent.profile.recall, "agent")
-        return self._chosen.get(agent_id) or self._chosen[""]
+    def _of_agent(self, agent_id: str) -> tuple[Recall, ChosenBy]:
+        if agent_id not in self._of_agents:
+            account, agent = account_of(self._tx, self._access), agent_by_id(self._tx, self._access, agent_id)
+            own, of_account = None if agent is None else agent.profile.recall, account_settings(account)["recall"]
+            self._of_agents[agent_id] = _inherited(own, of_account, account.recall_default)
+        return self._of_agents[agent_id]
 
     def is_on_board(self, entry: Entry) -> bool:
         """Return whether an entry is on the board, and not only its lane's or its task's.
@@ -107,3 +112,10 @@ class Recalls:
         is_logged = entry.run_id is None and entry.source is not None and lane.private_to is None
         is_placed = entry.topic_id is not None and entry.task_id is None
         return lane.on_board or is_logged or is_placed
+
+
+def _inherited(of_agent: Recall | None, of_account: Recall | None, by_default: Recall) -> tuple[Recall, ChosenBy]:
+    """What holds for a lane for which nothing was chosen, and what decided that."""
+    if of_agent is not None:
+        return of_agent, "agent"
+    return (of_account, "account") if of_account else (by_default, "settings")

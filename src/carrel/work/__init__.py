@@ -10,7 +10,7 @@ from carrel.work.assignments import assign_task
 from carrel.work.briefings import TaskBriefing, task_briefing
 from carrel.work.changes import visible_changes
 from carrel.work.directory import Directory
-from carrel.work.heartbeats import Heartbeats
+from carrel.work.duties import duties
 from carrel.work.model import NewTask, Task, TaskChange, TaskFilter, Words
 from carrel.work.moves import move_task, reopen_task, stop_task
 from carrel.work.notice_store import notices_of
@@ -21,6 +21,7 @@ from carrel.work.planned import (
     Progress,
     hold_planned,
     move_planned,
+    needed_tasks,
     plan_tasks,
     progress_of,
     release_planned,
@@ -28,7 +29,6 @@ from carrel.work.planned import (
     tasks_planned,
 )
 from carrel.work.requests import ResponseRequests, request_responses
-from carrel.work.run_ends import RunEnds
 from carrel.work.search import FoundTask, search_tasks
 from carrel.work.shapes import TaskShape, ThreadMessage, task_shape, task_shapes
 from carrel.work.tasks import change_task, create_task, list_tasks, reorder_tasks
@@ -36,12 +36,12 @@ from carrel.work.thread import Posted, TaskHistory, Thread, mark_read, post_mess
 from carrel.work.why import explain_task
 
 __all__ = [
-    "Action", "Actor", "Directory", "FoundTask", "Heartbeats", "NewTask", "Posted", "Progress",
-    "ResponseRequests", "RunEnds", "Task", "TaskBriefing", "TaskChange", "TaskChanged", "TaskFilter", "TaskHistory",
-    "TaskShape", "Thread", "ThreadMessage", "Words", "actor_of", "assign_task", "change_task", "create_task",
-    "explain_task", "hear", "hold_planned", "is_reopened_since", "list_tasks", "mark_read", "move_planned",
-    "move_task", "notices_of", "observe_runs", "open_chat", "plan_tasks", "post_message", "progress_of",
-    "read_file", "read_history", "read_thread", "readable_task", "release_planned", "reopen_task", "reorder_tasks",
-    "request_responses", "search_tasks", "start_planned", "stop_task", "task_briefing", "task_shape", "task_shapes",
-    "tasks_planned", "visible_changes",
+    "Action", "Actor", "Directory", "FoundTask", "NewTask", "Posted", "Progress", "ResponseRequests", "Task",
+    "TaskBriefing", "TaskChange", "TaskChanged", "TaskFilter", "TaskHistory", "TaskShape", "Thread", "ThreadMessage",
+    "Words", "actor_of", "assign_task", "change_task", "create_task", "duties", "explain_task", "hear", "hold_planned",
+    "is_reopened_since", "list_tasks", "mark_read", "move_planned", "move_task", "needed_tasks", "notices_of",
+    "observe_runs", "open_chat", "plan_tasks", "post_message", "progress_of", "read_file", "read_history",
+    "read_thread", "readable_task", "release_planned", "reopen_task", "reorder_tasks", "request_responses",
+    "search_tasks", "start_planned", "stop_task", "task_briefing", "task_shape", "task_shapes", "tasks_planned",
+    "visible_changes",
 ]  # fmt: skip

@@ -1,17 +1,20 @@
 """What a run is told about its task."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from carrel.access import account_of
 from carrel.agents import account_settings
-from carrel.journal import entries_of_task
+from carrel.journal import Entry, count_entries_of_task, entries_by_id, entries_of_task
 from carrel.kernel import Access
-from carrel.kernel.limits import SNIPPET_MESSAGES_MAX
+from carrel.kernel.limits import SNIPPET_MESSAGES_MAX, TEAM_SHOWN_MAX
+from carrel.records import AttachmentHead, attachment_heads
 from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.work import notice_store, store
 from carrel.work.directory import Directory
-from carrel.work.model import NoticeType, Task
+from carrel.work.model import NoticeType, PartyKind, Task
 from carrel.work.notice_store import Notice
 from carrel.work.orchestrator import StatusOverview, task_overview
 from carrel.work.shapes import author_name
@@ -23,6 +26,19 @@ class TaskLine(Struct, frozen=True, kw_only=True):
 
     author: str
     text: str
+    # When it was said; 0 where that is not known.
+    at: int = 0
+    # The files that came with it.
+    files: tuple[AttachmentHead, ...] = ()
+
+
+class Teammate(Struct, frozen=True, kw_only=True):
+    """Another agent that can be asked and assigned; `load` is how many open tasks it has."""
+
+    slug: str
+    name: str
+    description: str
+    load: int
 
 
 class TaskBriefing(Struct, frozen=True, kw_only=True):
@@ -45,8 +61,22 @@ class TaskBriefing(Struct, frozen=True, kw_only=True):
     by_a_person: bool
     # The newest messages of the thread before this one, oldest first, none from before a reopening.
     earlier: tuple[TaskLine, ...]
-    # How many messages it brings.
+    # What the agent is to the task: it works on it, or reviews what others did.
+    is_assigned: bool = False
+    is_reviewer: bool = False
+    # The files of the messages that it brings; those of a message that was sent to the run itself are with the run.
+    files: tuple[AttachmentHead, ...] = ()
+    # The other agents, whom it may ask for a response.
+    team: tuple[Teammate, ...] = ()
+    # When the task was reopened the last time, and by whom; messages from before are not shown.
+    reopened_at: int | None = None
+    reopened_by: str = ""
+    # How many messages of the thread there are before the earliest that is shown.
+    earlier_left_out: int = 0
+    # How many messages it brings, when the newest was sent, and when this was read; 0 where that is not known.
     joined: int = 1
+    sent_at: int = 0
+    read_at: int = 0
     overview: tuple[StatusOverview, ...] = ()
     account_briefing: str = ""
 
@@ -66,10 +96,14 @@ def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:
         author, author_kind = "Carrel", "system"
     authors = {notice.author_kind for notice in notices} or {author_kind}
     assignees = store.assignees_of(tx, access, [task.id]).get(task.id, [])
+    parties = {(one.kind, one.party_id) for one in assignees}
     for_orchestrator = task.is_chat and directory.orchestrator == run.agent_id
+    # The thread is for the lanes of the task: elsewhere a run is told of the task alone.
+    earlier, left_out = _earlier(tx, access, task, notices, directory) if notices or is_of_task else ((), 0)
+    reopened_at, reopened_by = _reopening(tx, access, task)
     return TaskBriefing(
         task=task,
-        assignees=tuple(directory.name_of(one.kind, one.party_id) or one.party_id for one in assignees),
+        assignees=tuple(map(directory.named, assignees)),
         notice=None if newest is None else newest.type,
         notification_id=source.notification_id or None,
         message_id=(None if newest is None else newest.entry_id) or run.message_id,
@@ -77,20 +111,81 @@ def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:
         author_kind=author_kind if newest is None else newest.author_kind,
         by_people=authors == {"user"},
         by_a_person="user" in authors,
+        is_assigned=_party(run) in parties,
+        is_reviewer=_is_reviewer(run, task, parties, newest, directory),
+        files=_files(tx, access, notices),
         joined=max(1, len(notices)),
-        # The thread is for the lanes of the task: elsewhere a run is told of the task alone.
-        earlier=_earlier(tx, access, task, notices, directory) if notices or is_of_task else (),
-        overview=task_overview(tx, access) if for_orchestrator else (),
+        sent_at=run.created_at,
+        read_at=tx.now,
+        earlier=earlier,
+        earlier_left_out=left_out,
+        reopened_at=reopened_at,
+        reopened_by=reopened_by,
+        team=_team(tx, access, run.agent_id, directory),
+        overview=task_overview(tx, access, directory.named) if for_orchestrator else (),
         account_briefing=account_settings(account_of(tx, access))["briefing"] or "" if for_orchestrator else "",
     )
 
 
+def _party(run: Run) -> tuple[PartyKind, str]:
+    return "agent", run.agent_id
+
+
+def _is_reviewer(
+    run: Run, task: Task, assignees: set[tuple[PartyKind, str]], newest: Notice | None, directory: Directory
+) -> bool:  # fmt: skip
+    """Whether a run is to review what others did: it is told of a task in review, and its agent may review tasks."""
+    if newest is None or task.status != "review" or assignees == {_party(run)}:
+        return False
+    may_review = run.agent_id in directory.reviewers or run.agent_id == directory.orchestrator
+    return may_review and (newest.type != "thread_update" or newest.author_kind != "user")
+
+
 def _earlier(
     tx: Tx, access: Access, task: Task, notices: list[Notice], directory: Directory
-) -> tuple[TaskLine, ...]:  # fmt: skip
+) -> tuple[tuple[TaskLine, ...], int]:  # fmt: skip
+    """The newest messages before those that the run brings, and how many there are besides."""
     first = next((notice.seq for notice in notices if notice.entry_id is not None), None)
     entries = entries_of_task(
         tx, access, task.id, "thread", limit=SNIPPET_MESSAGES_MAX, before=first, after=task.reopened_seq
     )
     shown = [entry for entry in entries if not is_from_before(tx, access, task, entry)]
-    return tuple(TaskLine(author=author_name(entry, directory), text=entry.content) for entry in shown)
+    count = len(entries)
+    if count == SNIPPET_MESSAGES_MAX:
+        count = count_entries_of_task(tx, access, task.id, "thread", before=first, after=task.reopened_seq)
+    heads = {head.id: head for head in attachment_heads(tx, access, _attached(shown))}
+    lines = tuple(
+        TaskLine(
+            author=author_name(entry, directory),
+            text=entry.content,
+            at=entry.created_at,
+            files=tuple(heads[name] for name in entry.attachment_ids if name in heads),
+        )
+        for entry in shown
+    )
+    return lines, count - len(lines)
+
+
+def _files(tx: Tx, access: Access, notices: list[Notice]) -> tuple[AttachmentHead, ...]:
+    brought = entries_by_id(tx, access, [notice.entry_id for notice in notices if notice.entry_id is not None])
+    return tuple(attachment_heads(tx, access, _attached(brought)))
+
+
+def _attached(entries: Iterable[Entry]) -> tuple[str, ...]:
+    return tuple(name for entry in entries for name in entry.attachment_ids)
+
+
+def _reopening(tx: Tx, access: Access, task: Task) -> tuple[int | None, str]:
+    """When a task was reopened the last time, and by whom."""
+    at = task.reopened_seq
+    found = entries_of_task(tx, access, task.id, "activities", limit=1, before=at + 1, after=at - 1) if at else []
+    return (found[0].created_at, str((found[0].details or {}).get("authorName", ""))) if found else (None, "")
+
+
+def _team(tx: Tx, access: Access, agent_id: str, directory: Directory) -> tuple[Teammate, ...]:
+    load = store.open_tasks_by_agent(tx, access)
+    others = [agent for agent in directory.agents.values() if agent.enabled and agent.id != agent_id]
+    return tuple(
+        Teammate(slug=agent.slug, name=agent.name, description=agent.profile.description, load=load.get(agent.id, 0))
+        for agent in sorted(others, key=lambda agent: agent.slug)[:TEAM_SHOWN_MAX]
+    )

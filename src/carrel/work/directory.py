@@ -6,10 +6,11 @@ from functools import cached_property
 from carrel.access import User, account_of, every_user
 from carrel.agents import Agent, account_settings, every_agent
 from carrel.kernel import Access, Refusal, invalid
+from carrel.kernel.limits import NAMES_LISTED_MAX
 from carrel.notifications import OWNERS
 from carrel.storage import Tx
 from carrel.work.mentions import Mentionable
-from carrel.work.model import PartyKind
+from carrel.work.model import Party, PartyKind
 from carrel.work.permissions import resolve_flags
 
 
@@ -51,6 +52,10 @@ class Directory:
             return "the owner"
         user = self.users.get(party_id)
         return None if user is None else user.name
+
+    def named(self, party: Party) -> str:
+        """Return the name of one of a task's parties, or else its id."""
+        return self.name_of(party.kind, party.party_id) or party.party_id
 
     def agent_id(self, name: str, field: str) -> str:
         """Return the id of the agent with an id, slug or former slug."""
@@ -106,5 +111,6 @@ def first_name(kind: PartyKind) -> str:
 
 def _unknown(field: str, what: str, name: str, known: list[str]) -> Refusal:
     close = get_close_matches(name, known, n=1)
-    end = f"; did you mean {close[0]}?" if close else "."
-    return invalid(field, f"There is no {what} '{name[:80]}' in this account{end}")
+    listed = ", ".join(sorted(known)[:NAMES_LISTED_MAX])
+    end = f"did you mean '{close[0]}'?" if close else f"use one of: {listed}." if listed else "there is none yet."
+    return invalid(field, f"There is no {what} '{name[:80]}'; {end}")

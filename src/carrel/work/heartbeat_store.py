@@ -3,7 +3,11 @@
 from msgspec import Struct
 
 from carrel.kernel import Access
+from carrel.kernel.limits import STALL_PAUSES_MINUTES
 from carrel.storage import Table, Tx
+
+# Later than every date.
+_NEVER = 2**62
 
 
 class Heartbeat(Struct, frozen=True, kw_only=True):
@@ -25,6 +29,16 @@ class Trace(Struct, frozen=True):
     author: str
     author_kind: str
     provenance: str
+
+
+class Due(Struct, frozen=True, kw_only=True):
+    """A task that an agent has to look at, whether or not something has changed there."""
+
+    id: str
+    due_date: int | None
+    # Whether it was taken up as often as is allowed, and whether somebody still waits for the agent's response.
+    is_stalled: int
+    is_asked: int
 
 
 _TABLE = Table("heartbeats", Heartbeat, key=("account_id", "agent_id"))
@@ -83,3 +97,26 @@ def traces_since(tx: Tx, access: Access, after: int, upto: int, *, limit: int) -
         "AND seq <= :upto ORDER BY seq LIMIT :limit"
     )
     return [Trace(*row) for row in tx.all(sql, access, after=after, upto=upto, limit=limit)]
+
+
+def tasks_to_look_at(tx: Tx, access: Access, agent_id: str, *, soon: int, limit: int) -> list[Due]:
+    """Return an agent's tasks that are due before a time, have stalled, or on which it owes a response."""
+    of_agent = (
+        "SELECT task_id FROM task_parties WHERE account_id = :account AND kind = 'agent' AND party_id = :agent_id "
+        "AND assigned_at IS NOT NULL UNION SELECT task_id FROM response_requests WHERE account_id = :account "
+        "AND agent_id = :agent_id AND answered_at IS NULL"
+    )
+    sql = (
+        "SELECT t.id, t.due_date, CASE WHEN s.task_id IS NULL THEN 0 ELSE 1 END, "
+        "CASE WHEN r.task_id IS NULL THEN 0 ELSE 1 END FROM tasks t "
+        "LEFT JOIN stalls s ON s.account_id = :account AND s.task_id = t.id AND s.taken_up >= :times "
+        "AND s.due_at IS NULL AND t.status = 'in_progress' "
+        "LEFT JOIN response_requests r ON r.account_id = :account AND r.task_id = t.id AND r.agent_id = :agent_id "
+        "AND r.answered_at IS NULL "
+        f"WHERE t.account_id = :account AND t.id IN ({of_agent}) AND t.status NOT IN ('done', 'blocked', 'archived') "
+        "AND (t.snoozed_until IS NULL OR t.snoozed_until <= :now) AND (r.task_id IS NOT NULL OR s.task_id IS NOT NULL "
+        "OR (t.due_date <= :soon AND t.status <> 'review')) ORDER BY COALESCE(t.due_date, :last), t.id LIMIT :limit"
+    )
+    values = {"agent_id": agent_id, "soon": soon, "times": len(STALL_PAUSES_MINUTES), "now": tx.now, "limit": limit}
+    rows = tx.all(sql, access, last=_NEVER, **values)
+    return [Due(id=row[0], due_date=row[1], is_stalled=row[2], is_asked=row[3]) for row in rows]

@@ -1,4 +1,6 @@
-"""Heartbeats: an agent is woken in its main lane every few minutes, if something that it may see has changed.
+"""Heartbeats: an agent is woken in its main lane every few minutes, if it has something to look at.
+
+That is what has changed where it may look, and its own tasks that are due, have stalled, or wait for its response.
 
 When one is due and how far its agent was told are stored and move in the transaction that queues it, so several servers
 may do this side by side.
@@ -10,7 +12,6 @@ import msgspec
 from msgspec import structs
 
 from carrel.agents import Agent, AgentChanged, agent_by_id
-from carrel.exchanges import HEARTBEAT_OK
 from carrel.kernel import (
     MS_PER_DAY,
     MS_PER_MINUTE,
@@ -20,14 +21,16 @@ from carrel.kernel import (
     Provenance,
     Refusal,
     SessionKey,
+    iso,
     limits,
+    one_line,
     system_access,
 )
 from carrel.runs import Rules, deliver
 from carrel.storage import Database, StepDuty, Tx
 from carrel.visibility import tasks_seen
-from carrel.work import heartbeat_store
-from carrel.work.heartbeat_store import Heartbeat, Trace
+from carrel.work import heartbeat_store, store
+from carrel.work.heartbeat_store import Due, Heartbeat, Trace
 
 # The bell that is rung when the heartbeats of an agent have changed.
 HEARTBEATS = "heartbeats"
@@ -99,10 +102,12 @@ def _beat(tx: Tx, access: Access, agent: Agent, held: Heartbeat, interval: int, 
     traces = heartbeat_store.traces_since(tx, access, held.seq, upto, limit=limits.HEARTBEAT_ENTRIES_MAX)
     more = len(traces) == limits.HEARTBEAT_ENTRIES_MAX
     changed, tasks = _changes(tx, access, agent, traces)
-    if not changed and more:
+    soon = tx.now + limits.HEARTBEAT_DUE_DAYS * MS_PER_DAY
+    due = heartbeat_store.tasks_to_look_at(tx, access, agent.id, soon=soon, limit=limits.HEARTBEAT_TASKS_MAX)
+    if not changed and not due and more:
         # The next look goes on from there, at once.
         return structs.replace(held, due_at=tx.now, seq=traces[-1].seq)
-    if changed and not _queue(tx, access, agent, _text(tasks, more=more), rules):
+    if (changed or due) and not _queue(tx, access, agent, _text(tx, access, tasks, due, more=more), rules):
         return following
     return structs.replace(following, seq=max(held.seq, upto))
 
@@ -135,8 +140,23 @@ def _queue(tx: Tx, access: Access, agent: Agent, text: str, rules: Rules) -> boo
     return True
 
 
-def _text(task_ids: list[str], *, more: bool) -> str:
-    """The message of a heartbeat: ids without titles, since what is said on a task stays in its own lane."""
-    named = ", ".join(task_ids[: limits.HEARTBEAT_TASKS_MAX]) or "none"
-    others = " and others" if more or len(task_ids) > limits.HEARTBEAT_TASKS_MAX else ""
-    return f"Heartbeat. Tasks with something new: {named}{others}. If there is nothing to do, answer {HEARTBEAT_OK}."
+def _text(tx: Tx, access: Access, changed: list[str], due: list[Due], *, more: bool) -> str:
+    """The message of a heartbeat: every task with its title and why it is named."""
+    reasons = {task.id: _why(tx, task) for task in due}
+    for task_id in changed:
+        reasons.setdefault(task_id, []).append("something new")
+    named = dict(list(reasons.items())[: limits.HEARTBEAT_TASKS_MAX])
+    titles = {task.id: one_line(task.title) for task in store.tasks_by_id(tx, access, named)}
+    lines = [f'- {task_id} "{titles[task_id]}": {", ".join(why)}' for task_id, why in named.items()]
+    if more or len(reasons) > len(named):
+        lines.append("- and others, with something new")
+    what = "\n".join(["Look at these tasks:", *lines]) if lines else "Something new was said in your sessions."
+    return f"Heartbeat. {what}"
+
+
+def _why(tx: Tx, task: Due) -> list[str]:
+    due = []
+    if task.due_date is not None:
+        due = [f"{'overdue since' if task.due_date < tx.now else 'due'} {iso(task.due_date)}"]
+    stalled = ["it has stalled: no turn has said that it is done"] if task.is_stalled else []
+    return due + stalled + (["you were asked for a response"] if task.is_asked else [])

@@ -15,7 +15,7 @@ from carrel.topics import DEFAULT_PRIORITY, PRIORITIES, check_tags
 Status = Literal["inbox", "assigned", "in_progress", "review", "done", "blocked", "archived"]
 BoardStatus = Literal["todo", "doing", "blocked", "done", "archived"]
 PartyKind = Literal["user", "agent"]
-NoticeType = Literal["mention", "assignment", "thread_update", "status_change", "response_request"]
+NoticeType = Literal["mention", "assignment", "thread_update", "status_change", "response_request", "stalled"]
 CreatedBy = Literal["user", "agent", "classifier", "import"]
 
 # The state machine. A status without onward moves is an end; only reopening leads from `done` back to `review`.
@@ -53,6 +53,10 @@ class Words:
     """The words that are understood, for those who describe what is accepted."""
 
     STATUSES = (*MOVES, "todo", "doing")
+    # Without the second names that boards have for some.
+    TASK_STATUSES = tuple(MOVES)
+    FIRST_STATUSES = FIRST_STATUSES
+    AGENT_STATUSES = AGENT_STATUSES
     PRIORITIES = PRIORITIES
 
 

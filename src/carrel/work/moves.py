@@ -11,6 +11,7 @@ from carrel.storage import Tx
 from carrel.work import notice_store, store
 from carrel.work.activities import publish, record
 from carrel.work.directory import Directory
+from carrel.work.fanout import Recipient
 from carrel.work.model import (
     CLOSING,
     MOVES,
@@ -129,8 +130,19 @@ def enter_status(
     publish(tx, access, "task.moved", changed, **data, by={"kind": actor.kind, "id": actor.id})
     if not quiet:
         recipients = audience_of(tx, access, changed, Directory(tx, access)).of_move(actor.party, after)
+        if actor.is_answering and actor.task_id == task.id:
+            # Its answer is what others wait for: agents hear of the move when it is there, see `run_ends`.
+            recipients = [each for each in recipients if each.kind == "user"]
         tell(tx, access, News(task=changed, actor=actor, text=summary), recipients, rules)
     return Moved(task=changed, changed=True, closed_sessions=closed, cancelled_runs=cancelled)
+
+
+def agents_told_of_move(
+    tx: Tx, access: Access, task: Task, actor: Actor, directory: Directory
+) -> list[Recipient]:  # fmt: skip
+    """Return the agents that are told of the status that an actor has moved a task to."""
+    told = audience_of(tx, access, task, directory).of_move(actor.party, task.status)
+    return [each for each in told if each.kind == "agent"]
 
 
 def _take_assignees_off(tx: Tx, access: Access, actor: Actor, task: Task) -> None:

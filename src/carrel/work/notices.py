@@ -12,7 +12,7 @@ from carrel.journal import Entry
 from carrel.kernel import Access, Envelope, Provenance, Refusal, SessionKey, clip, one_line, system_access
 from carrel.kernel.limits import JOINED_MESSAGES_MAX, MESSAGE_CHARS_MAX, NOTIFICATION_SUBJECT_CHARS_MAX
 from carrel.monitoring import notifies
-from carrel.notifications import NewNotification, notify
+from carrel.notifications import NewNotification, NotificationType, notify
 from carrel.runs import Rules, Run, deliver, extend_queued
 from carrel.storage import Tx
 from carrel.work import notice_store, store
@@ -29,6 +29,7 @@ _TITLES: dict[str, str] = {
     "thread_update": "{name} wrote in: {title}",
     "status_change": "{title}",
     "response_request": "{name} asks you about: {title}",
+    "stalled": "Stalled: {title}",
 }
 
 
@@ -79,11 +80,13 @@ def _tell_one(tx: Tx, access: Access, news: News, to: Recipient, rules: Rules) -
 
 
 def _tell_person(tx: Tx, access: Access, news: News, to: Recipient) -> Notified | None:
-    if not notifies(tx, access, to.type):
+    # To a person a task that has stalled is a change of its state.
+    kind: NotificationType = "status_change" if to.type == "stalled" else to.type
+    if not notifies(tx, access, kind):
         return None
     title = clip(one_line(news.task.title), NOTIFICATION_SUBJECT_CHARS_MAX)
     new = NewNotification(
-        type=to.type,
+        type=kind,
         title=_TITLES[to.type].format(name=news.actor.name, title=title),
         body=news.text,
         task_id=news.task.id,

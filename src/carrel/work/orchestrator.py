@@ -1,5 +1,7 @@
 """The orchestrator chat: the one task of an account in which people talk with the agent that coordinates the others."""
 
+from collections.abc import Callable
+
 from msgspec import Struct, structs
 
 from carrel.access import account_of, hold_account, update_account
@@ -10,7 +12,7 @@ from carrel.kernel.limits import OVERVIEW_TASKS_MAX, OVERVIEW_TOP_TASKS
 from carrel.storage import Tx
 from carrel.topics import DEFAULT_PRIORITY
 from carrel.work import store
-from carrel.work.model import CHAT_NAME, CHAT_TAG, Status, Task, TaskFilter
+from carrel.work.model import CHAT_NAME, CHAT_TAG, Party, Status, Task, TaskFilter
 
 _OPEN: tuple[Status, ...] = ("inbox", "assigned", "in_progress", "review", "blocked")
 
@@ -21,6 +23,8 @@ class StatusOverview(Struct, frozen=True, kw_only=True):
     status: str
     count: int
     top: tuple[Task, ...]
+    # The names of who is assigned to each of them.
+    assignees: tuple[tuple[str, ...], ...] = ()
 
 
 def follow_account(tx: Tx, changed: AccountChanged) -> None:
@@ -76,16 +80,20 @@ def _make_chat(tx: Tx, access: Access) -> Task:
     return made
 
 
-def task_overview(tx: Tx, access: Access) -> tuple[StatusOverview, ...]:
-    """Return a count and the most urgent tasks of every open status."""
-    return tuple(_of_status(tx, access, status) for status in _OPEN)
+def task_overview(
+    tx: Tx, access: Access, name_of: Callable[[Party], str] = lambda party: party.party_id
+) -> tuple[StatusOverview, ...]:  # fmt: skip
+    """Return a count and the most urgent tasks of every open status, with who is assigned to them."""
+    return tuple(_of_status(tx, access, status, name_of) for status in _OPEN)
 
 
-def _of_status(tx: Tx, access: Access, status: Status) -> StatusOverview:
+def _of_status(tx: Tx, access: Access, status: Status, name_of: Callable[[Party], str]) -> StatusOverview:
     wanted = TaskFilter(status=status)
     # The orchestrator oversees the whole account.
     everywhere = structs.replace(access, space_ids=("*",))
     newest = store.tasks_newest_first(tx, everywhere, wanted, before=None, limit=OVERVIEW_TASKS_MAX)
     # The sort is stable, so that among equals the newest come first.
     top = sorted(newest, key=lambda task: task.priority)[:OVERVIEW_TOP_TASKS]
-    return StatusOverview(status=status, count=len(newest), top=tuple(top))
+    parties = store.assignees_of(tx, access, [task.id for task in top])
+    assignees = tuple(tuple(map(name_of, parties.get(task.id, []))) for task in top)
+    return StatusOverview(status=status, count=len(newest), top=tuple(top), assignees=assignees)

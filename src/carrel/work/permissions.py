@@ -7,8 +7,10 @@ from msgspec import Struct
 from carrel.access import account_of
 from carrel.agents import Agent, BehaviorFlags, account_settings, agent_by_id
 from carrel.kernel import Access, Code, Refusal, not_found
+from carrel.kernel.limits import LIST_ROWS_MAX
 from carrel.notifications import OWNERS
 from carrel.records import Attachment, attachments_by_id, upload_of
+from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.visibility import tasks_seen
 from carrel.work import store
@@ -57,6 +59,12 @@ class Actor(Struct, frozen=True, kw_only=True):
     task_id: str | None = None
     # Whether that run is a tick, which may finish its task: whoever started the auto run has consented to that.
     is_tick: bool = False
+    # Whether it is of a plan that was approved: then its agent says itself when the task is done.
+    is_planned: bool = False
+    # Whether that run ends with an answer in the task's thread.
+    is_answering: bool = False
+    # Whether its run is a heartbeat, which may write to threads: its answer is posted nowhere.
+    is_heartbeat: bool = False
     spaces: tuple[str, ...] = ("*",)
     # Whether whoever caused its run may not see all spaces: then it sees nothing beyond them, whatever it works on.
     is_limited: bool = False
@@ -71,6 +79,8 @@ class Actor(Struct, frozen=True, kw_only=True):
         if self.kind != "agent":
             return True
         if self.is_orchestrator and action != "promote" and (action in _FLAGS or action in _ORCHESTRATOR_ONLY):
+            return True
+        if action == "message" and self.is_heartbeat:
             return True
         assert self.flags is not None, "an agent has flags"
         return action in _FLAGS and bool(getattr(self.flags, _FLAGS[action]))
@@ -91,10 +101,14 @@ class Actor(Struct, frozen=True, kw_only=True):
         """Return whether the actor may mark a task as done."""
         if self.flags is None or self.flags.can_mark_done or self.is_orchestrator:
             return True
-        return self.is_tick and self.task_id == task_id
+        return (self.is_tick or self.is_planned) and self.task_id == task_id
+
+    def _ends_without_review(self, task: Task) -> bool:
+        """Whether its own run of a plan is enough to say that a task is done; what is blocked was stopped."""
+        return self.is_planned and self.task_id == task.id and task.status != "blocked"
 
     def require_status(self, task: Task, after: str) -> None:
-        """Refuse a status that the actor may not set: an agent sets `done` only from review, with permission."""
+        """Refuse a status that the actor may not set: an agent sets `done` with permission, and from review."""
         before = task.status
         if self.kind != "agent":
             return
@@ -106,7 +120,7 @@ class Actor(Struct, frozen=True, kw_only=True):
                 raise Refusal(
                     Code.FORBIDDEN, "This agent may not mark tasks as done: move the task to review and say so."
                 )
-            if before != "review":
+            if before != "review" and not self._ends_without_review(task):
                 raise Refusal(
                     Code.ILLEGAL_TRANSITION,
                     f"An agent marks a task as done only from review; this one is {before}. Move it to review first.",
@@ -115,8 +129,12 @@ class Actor(Struct, frozen=True, kw_only=True):
                 )
 
 
-def actor_of(tx: Tx, access: Access) -> Actor:
-    """Return who acts: resolved from the access, with the flags of an agent."""
+# What Carrel does on its own.
+SERVER = Actor(kind="system", id="system", party_id="", name="Carrel")
+
+
+def actor_of(tx: Tx, access: Access, run: Run | None = None) -> Actor:
+    """Return who acts: resolved from the access, with the flags of an agent; `run` is that of the access, if known."""
     if access.kind in ("owner", "user"):
         mailbox = OWNERS if access.kind == "owner" else access.actor_id
         return Actor(
@@ -126,18 +144,16 @@ def actor_of(tx: Tx, access: Access) -> Actor:
         agent = agent_by_id(tx, access, access.agent_id)
         if agent is None:
             raise not_found("agent")
-        return agent_actor(tx, access, agent)
+        return agent_actor(tx, access, agent, run)
     if access.kind == "system":
         return Actor(kind="system", id="system", party_id="", name="Carrel")
     raise Refusal(Code.FORBIDDEN, f"A token of kind {access.kind} may not use tasks; use one of a person or an agent.")
 
 
-def agent_actor(tx: Tx, access: Access, agent: Agent) -> Actor:
+def agent_actor(tx: Tx, access: Access, agent: Agent, run: Run | None = None) -> Actor:
     """Return an agent as an actor."""
     settings = account_settings(account_of(tx, access))
-    task_id, is_tick, is_limited = None, False, False
-    if access.run_id is not None:
-        task_id, is_tick, is_limited = store.task_of_run(tx, access, access.run_id)
+    place = store.RunPlace() if access.run_id is None else store.place_of_run(tx, access, access.run_id)
     return Actor(
         kind="agent",
         id=agent.id,
@@ -146,9 +162,12 @@ def agent_actor(tx: Tx, access: Access, agent: Agent) -> Actor:
         run_id=access.run_id,
         flags=resolve_flags(agent, settings["agentDefaults"].get("behaviorFlags") or {}),
         is_orchestrator=settings["orchestratorAgentId"] == agent.id,
-        task_id=task_id,
-        is_tick=is_tick,
-        is_limited=is_limited,
+        task_id=place.task_id,
+        is_tick=place.is_tick,
+        is_planned=place.is_planned,
+        is_limited=place.is_limited,
+        is_answering=place.is_answering,
+        is_heartbeat=place.is_heartbeat,
         spaces=access.narrowed(agent.profile.space_ids),
     )
 
@@ -168,13 +187,26 @@ def _camel(name: str) -> str:
     return fields[name]
 
 
-def readable_task(tx: Tx, access: Access, task_id: str, *, hold: bool = False) -> tuple[Task, Actor]:
-    """Return a task that the caller may read, locked with `hold`, and the caller; one it may not read is not found."""
+def readable_task(
+    tx: Tx, access: Access, task_id: str, *, hold: bool = False, by_title: bool = False
+) -> tuple[Task, Actor]:  # fmt: skip
+    """Return a task that the caller may read, locked with `hold`, and the caller; one it may not read is not found.
+
+    With `by_title`, the title of the only such task may stand for its id.
+    """
     actor = actor_of(tx, access)
     task = (store.hold_task if hold else store.task_by_id)(tx, access, named_task(tx, access, task_id))
+    if task is None and by_title:
+        task = _titled(tx, access, task_id)
     if task is None or not tasks_seen(tx, access, [task.id]):
         raise not_found("task")
     return task, actor
+
+
+def _titled(tx: Tx, access: Access, title: str) -> Task | None:
+    """Return the task with this title, if the caller may read exactly one."""
+    seen = tasks_seen(tx, access, store.tasks_titled(tx, access, title, limit=LIST_ROWS_MAX))
+    return store.task_by_id(tx, access, *seen) if len(seen) == 1 else None
 
 
 def read_file(tx: Tx, access: Access, file_id: str) -> Attachment:

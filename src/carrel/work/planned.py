@@ -5,10 +5,10 @@ Whoever calls this has locked the goal and the plan; the tasks are locked here, 
 
 import re
 from collections.abc import Sequence
-from typing import Final
 
 from msgspec import Struct, structs
 
+from carrel.journal import entries_of_run
 from carrel.kernel import Access, invalid
 from carrel.runs import Rules, Run, cancel
 from carrel.storage import Tx
@@ -18,20 +18,25 @@ from carrel.work.fanout import Recipient
 from carrel.work.model import NEEDS_ASSIGNEE, NewTask, Status, Task, check_texts, path
 from carrel.work.moves import enter_status
 from carrel.work.notices import News, tell
-from carrel.work.permissions import Actor, actor_of
+from carrel.work.permissions import SERVER, Actor, actor_of
 from carrel.work.tasks import insert_new, set_dependencies
 
-_SERVER: Final = Actor(kind="system", id="system", party_id="", name="Carrel")
+# In the details of a message: its run was told that its answer says that the task is done.
+SAYS_DONE = "answerSaysDone"
 _INDEX = re.compile(r"task-(\d{1,4})")
 _NOT_TOLD = "The agent could not be told: it is disabled, or its session takes no messages."
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """A task of a plan with how far it is: whether it may be begun, and the newest run of the plan's agent on it."""
+    """A task of a plan with how far it is: whether it may be begun, and the newest run of the plan's agent on it.
+
+    `says_done`: the run has ended, and its end alone says that the task is done.
+    """
 
     task: Task
     is_ready: bool
     run: Run | None
+    says_done: bool = False
 
 
 def tasks_planned(tx: Tx, access: Access, *, plan_id: str | None = None, goal_id: str | None = None) -> list[Task]:
@@ -42,6 +47,12 @@ def tasks_planned(tx: Tx, access: Access, *, plan_id: str | None = None, goal_id
     return store.tasks_of_goal(tx, access, goal_id)
 
 
+def needed_tasks(tx: Tx, access: Access, task_id: str) -> list[Task]:
+    """Return the tasks that a task depends on, oldest first."""
+    needs = store.dependencies_of(tx, access, [task_id]).get(task_id, [])
+    return sorted(store.tasks_by_id(tx, access, set(needs)), key=lambda task: task.seq)
+
+
 def plan_tasks(
     tx: Tx, access: Access, new: Sequence[NewTask], *, plan_id: str | None = None, goal_id: str | None = None
 ) -> list[Task]:  # fmt: skip
@@ -49,7 +60,7 @@ def plan_tasks(
 
     A dependency is another task of the same goal, or of the same plan without one; `task-<n>` is the n-th of `new`.
     """
-    author = _SERVER if access.kind == "client" else actor_of(tx, access)
+    author = SERVER if access.kind == "client" else actor_of(tx, access)
     present = [] if plan_id is None else store.tasks_of_plan(tx, access, plan_id)
     first = max((task.task_index or 0 for task in present), default=-1) + 1
     made = [_add(tx, access, author, one, plan_id, goal_id, first + at) for at, one in enumerate(new)]
@@ -98,16 +109,36 @@ def progress_of(tx: Tx, access: Access, tasks: Sequence[Task], agent_id: str) ->
     """Return how far some tasks are that an agent works on."""
     needs = store.dependencies_of(tx, access, [task.id for task in tasks])
     others = store.tasks_by_id(tx, access, {other for each in needs.values() for other in each})
-    done = {task.id for task in others if task.status == "done"}
+    done = {task.id for task in others if task.status == "done" and not _is_worked_on(tx, access, task)}
     runs = notice_store.newest_runs_of_tasks(tx, access, [task.id for task in tasks], agent_id)
     return [
         Progress(
             task=task,
             is_ready=task.status in ("inbox", "assigned") and done.issuperset(needs.get(task.id, ())),
             run=runs.get(task.id),
+            says_done=task.id in runs and task.status != "done" and _says_done(tx, runs[task.id]),
         )
         for task in tasks
     ]
+
+
+def _is_worked_on(tx: Tx, access: Access, task: Task) -> bool:
+    """Whether a turn on a task is still under way: what it answers is the result that others wait for."""
+    return any(run.state == "running" for run in notice_store.live_runs_of_task(tx, access, task.id))
+
+
+def _says_done(tx: Tx, run: Run) -> bool:
+    """Whether the end of a run says that its task is done, as it does only where the agent has no other way.
+
+    A caller over A2A is told that its own run is completed; whoever has no tool to say so was asked to say it by the
+    answer to its assignment.
+    """
+    if run.state != "completed" or run.provenance_kind == "a2a":
+        return run.state == "completed"
+    if run.source().type not in ("assignment", "status_change") or not run.reply:
+        return False
+    heard = next((entry for entry in entries_of_run(tx, run.access, run.id) if entry.id == run.message_id), None)
+    return heard is not None and bool((heard.details or {}).get(SAYS_DONE))
 
 
 def start_planned(tx: Tx, access: Access, task: Task, agent_id: str, made_by: str, rules: Rules) -> Task:
@@ -116,9 +147,9 @@ def start_planned(tx: Tx, access: Access, task: Task, agent_id: str, made_by: st
         _assign(tx, access, task, agent_id)
     begun = _set_failed(task, failed=False)
     if begun.status != "in_progress":
-        begun = enter_status(tx, access, _SERVER, begun, "in_progress", rules, quiet=True).task
-    text = f"{_SERVER.name} assigned you to this task: {begun.title}"
-    news = News(task=begun, actor=structs.replace(_SERVER, id=made_by), text=text)
+        begun = enter_status(tx, access, SERVER, begun, "in_progress", rules, quiet=True).task
+    text = f"{SERVER.name} assigned you to this task: {begun.title}"
+    news = News(task=begun, actor=structs.replace(SERVER, id=made_by), text=text)
     if tell(tx, access, news, [Recipient("agent", agent_id, "assignment")], rules):
         return begun
     return move_planned(tx, access, begun, "blocked", rules, reason=_NOT_TOLD, failed=True)
@@ -127,7 +158,7 @@ def start_planned(tx: Tx, access: Access, task: Task, agent_id: str, made_by: st
 def _assign(tx: Tx, access: Access, task: Task, agent_id: str) -> None:
     store.set_assigned(tx, access, task.id, "agent", agent_id, tx.now)
     parties = [{"kind": "agent", "id": agent_id}]
-    record(tx, access, _SERVER, task, "assigned", f"{_SERVER.name} assigned {agent_id}.", parties=parties)
+    record(tx, access, SERVER, task, "assigned", f"{SERVER.name} assigned {agent_id}.", parties=parties)
 
 
 def move_planned(
@@ -151,7 +182,7 @@ def move_planned(
                 cancel(tx, access, run.id, "stopped")
     # An agent that is told of a task that somebody else takes up would work on it as well.
     quiet = to in (*NEEDS_ASSIGNEE, "inbox", "review")
-    moved = enter_status(tx, access, _SERVER, _set_failed(task, failed=failed), to, rules, reason=reason, quiet=quiet)
+    moved = enter_status(tx, access, SERVER, _set_failed(task, failed=failed), to, rules, reason=reason, quiet=quiet)
     return moved.task
 
 

@@ -16,16 +16,16 @@ from carrel.storage import Database, StepDuty, Tx
 from carrel.work import notice_store, store
 from carrel.work.directory import Directory
 from carrel.work.model import Task
-from carrel.work.moves import enter_status
+from carrel.work.moves import agents_told_of_move, enter_status
 from carrel.work.notice_store import RunEnd
+from carrel.work.notices import News, tell
 from carrel.work.permissions import agent_actor
+from carrel.work.stalls import watch
 from carrel.work.thread import heard_before_reopening, spread
 
 # The bell that is rung when a run of a task has ended.
 RUN_ENDS = "task_run_ends"
 _ENDS = ("completed", "failed", "cancelled")
-# Only these bring something to a task that others wait for.
-_KINDS = ("notification", "external_user")
 
 
 def require_task(tx: Tx, delivering: Delivering) -> None:
@@ -45,7 +45,7 @@ def note_end(tx: Tx, changed: RunChanged) -> None:
     if task is None:
         # Its task is not in its account, which is why it ended.
         return
-    if run.provenance_kind in _KINDS:
+    if run.provenance_kind in store.ANSWERING_KINDS:
         notice_store.note_run_end(tx, run.access, run.id, task.id)
         tx.wake(RUN_ENDS)
     key = SessionKey.stored(run.key)
@@ -74,6 +74,7 @@ class RunEnds(StepDuty[RunEnd]):
         run = run_by_id(tx, access, item.run_id)
         if notice_store.finish_run_end(tx, access, item.run_id) and task is not None and run is not None:
             handle_end(tx, run, task, self._rules)
+            watch(tx, run, task.id, self._rules)
 
     def postpone(self, tx: Tx, item: RunEnd) -> None:
         """Look at this end again later."""
@@ -82,20 +83,33 @@ class RunEnds(StepDuty[RunEnd]):
 
 
 def handle_end(tx: Tx, run: Run, task: Task, rules: Rules) -> None:
-    """Spread what a run has said on its locked task, and take an answered assignment up."""
+    """Spread what a run has said on its locked task and moved it to, and take an answered assignment up."""
     access, reply = run.access, _reply(tx, run)
-    if reply is None:
-        notice_store.answer_request(tx, access, task.id, run.agent_id, run_id=run.id)
-        return
     agent = agent_by_id(tx, access, run.agent_id)
     assert agent is not None, "an agent is never deleted"
     as_agent = structs.replace(access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
     actor = agent_actor(tx, as_agent, agent)
-    told = run.source().type or None
-    spread(tx, access, actor, task, reply, Directory(tx, access), rules, answers=told)
+    told, directory, move = run.source().type or None, Directory(tx, access), _move_of(tx, run, task)
+    following = [] if move is None else agents_told_of_move(tx, access, task, actor, directory)
+    if reply is None:
+        notice_store.answer_request(tx, access, task.id, run.agent_id, run_id=run.id)
+    else:
+        besides = frozenset(each.id for each in following)
+        spread(tx, access, actor, task, reply, directory, rules, answers=told, besides=besides)
+    if move is not None:
+        tell(tx, access, News(task=task, actor=actor, text=move.content), following, rules)
+    if reply is None:
+        return
     present = store.task_by_id(tx, access, task.id)
     if told == "assignment" and present is not None and present.status == "assigned":
         enter_status(tx, access, actor, present, "in_progress", rules, quiet=True)
+
+
+def _move_of(tx: Tx, run: Run, task: Task) -> Entry | None:
+    """The move of a run that its task is still in: agents hear of it together with the answer that goes with it."""
+    moves = [one for one in entries_of_run(tx, run.access, run.id) if (one.details or {}).get("activity") == "moved"]
+    newest = next((one for one in reversed(moves) if one.task_id == task.id), None)
+    return newest if newest is not None and newest.created_at == task.status_at else None
 
 
 def _reply(tx: Tx, run: Run) -> Entry | None:

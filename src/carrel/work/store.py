@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from carrel.journal import json_text
 from carrel.kernel import Access
@@ -35,6 +35,15 @@ def insert_task(tx: Tx, access: Access, task: Task) -> bool:
 def task_by_id(tx: Tx, access: Access, task_id: str) -> Task | None:
     """Return one task."""
     return TASK_TABLE.row(tx.one(f"{_SELECT} AND id = :id", access, id=task_id))
+
+
+def tasks_titled(tx: Tx, access: Access, title: str, *, limit: int) -> list[str]:
+    """Return the ids of the tasks that have this title and are not archived; capitals do not count."""
+    sql = (
+        "SELECT id FROM tasks WHERE account_id = :account AND lower(title) = lower(:title) AND status <> 'archived' "
+        "ORDER BY seq LIMIT :most"
+    )
+    return [str(row[0]) for row in tx.all(sql, access, title=title, most=limit)]
 
 
 def hold_task(tx: Tx, access: Access, task_id: str) -> Task | None:
@@ -164,6 +173,16 @@ def assignees_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, l
     return found
 
 
+def open_tasks_by_agent(tx: Tx, access: Access) -> dict[str, int]:
+    """Return how many tasks that are not over each agent is assigned to."""
+    sql = (
+        "SELECT party_id, count(*) FROM task_parties JOIN tasks ON tasks.account_id = :account AND id = task_id "
+        "WHERE task_parties.account_id = :account AND kind = 'agent' AND assigned_at IS NOT NULL "
+        "AND status NOT IN ('done', 'archived') GROUP BY party_id"
+    )
+    return {row[0]: int(row[1]) for row in tx.all(sql, access)}
+
+
 def tasks_assigned_to(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> list[str]:
     """Return the ids of the tasks that are assigned to somebody."""
     sql = (
@@ -255,8 +274,39 @@ def replace_dependencies(tx: Tx, access: Access, task_id: str, others: Iterable[
     )
 
 
-def task_of_run(tx: Tx, access: Access, run_id: str) -> tuple[str | None, bool, bool]:
-    """Return the id of the task that a run belongs to, whether it is a tick of an auto run, and limited to spaces."""
-    sql = "SELECT task_id, auto_run_id, space_ids FROM runs WHERE account_id = :account AND id = :id"
+# Only runs of these kinds bring something to a task that others wait for: an answer in its thread.
+ANSWERING_KINDS = ("notification", "external_user")
+
+
+class RunPlace(Struct, frozen=True, kw_only=True):
+    """What a run is to tasks: the one it belongs to, whether it is a tick, of a begun plan, and limited to spaces."""
+
+    task_id: str | None = None
+    is_tick: bool = False
+    is_planned: bool = False
+    is_limited: bool = False
+    # Whether it ends with an answer in the thread, and whether it is a heartbeat, which does not.
+    is_answering: bool = False
+    is_heartbeat: bool = False
+
+
+# Of the plan that the run's agent works on; it was approved, and what it is now its tasks decide.
+_IS_PLANNED = (
+    "EXISTS (SELECT 1 FROM tasks JOIN plans ON plans.account_id = :account AND plans.id = tasks.plan_id "
+    "WHERE tasks.account_id = :account AND tasks.id = runs.task_id AND plans.agent_id = runs.agent_id "
+    "AND plans.status IN ('working', 'blocked', 'failed'))"
+)
+
+
+def place_of_run(tx: Tx, access: Access, run_id: str) -> RunPlace:
+    """Return what a run is to tasks."""
+    columns = f"task_id, auto_run_id, space_ids, {_IS_PLANNED}, provenance_kind"
+    sql = f"SELECT {columns} FROM runs WHERE account_id = :account AND id = :id"
     row = tx.one(sql, access, id=run_id)
-    return (row[0], row[1] is not None, row[2] is not None) if row else (None, False, False)
+    if row is None:
+        return RunPlace()
+    is_tick, is_limited = row[1] is not None, row[2] is not None
+    return RunPlace(
+        task_id=row[0], is_tick=is_tick, is_planned=bool(row[3]), is_limited=is_limited,
+        is_answering=row[4] in ANSWERING_KINDS, is_heartbeat=row[4] == "heartbeat",
+    )  # fmt: skip

@@ -115,9 +115,12 @@ def _entry(
 
 def spread(
     tx: Tx, access: Access, actor: Actor, task: Task, entry: Entry, directory: Directory, rules: Rules, *,
-    mentions: list[Mention] | None = None, answers: str | None = None,
+    mentions: list[Mention] | None = None, answers: str | None = None, besides: frozenset[str] = frozenset(),
 ) -> list[Notified]:  # fmt: skip
-    """Let a message of a locked task take effect: subscriptions, notifications, and when it was last written to."""
+    """Let a message of a locked task take effect: subscriptions, notifications, and when it was last written to.
+
+    The agents `besides` hear of it otherwise.
+    """
     for party in (actor.party, *((each.kind, each.id) for each in mentions or [])):
         store.subscribe(tx, access, task.id, *party)
     store.mark_seen(tx, access, task.id, *actor.party, entry.seq)
@@ -126,6 +129,7 @@ def spread(
     changed = store.save_task(tx, access, structs.replace(task, last_message_at=entry.created_at))
     publish(tx, access, "task.updated", changed)
     recipients = audience_of(tx, access, changed, directory).of_message(actor.party, mentions or [], answers=answers)
+    recipients = [each for each in recipients if each.kind == "user" or each.id not in besides]
     if is_from_before(tx, access, task, entry):
         recipients = [each for each in recipients if each.kind == "user"]
     news = News(task=changed, actor=actor, text=entry.content or "(a file)", entry=entry)

@@ -1,12 +1,15 @@
 """Why a task is not moving: sentences that people understand, with what they can do about it."""
 
 from carrel.kernel import Access, iso
+from carrel.kernel.limits import STALL_PAUSES_MINUTES
 from carrel.monitoring import Reason, Why, explain
 from carrel.storage import Tx
-from carrel.work import notice_store, store
+from carrel.work import notice_store, stall_store, store
 from carrel.work.directory import Directory
 from carrel.work.model import Party, Task
 from carrel.work.permissions import readable_task
+
+_ORDINALS = ("first", "second", "third", "fourth")
 
 
 def explain_task(tx: Tx, access: Access, task_id: str) -> Why:
@@ -68,6 +71,16 @@ def _nobody_works(tx: Tx, access: Access, task: Task) -> list[Reason]:
 
 def _quiet(tx: Tx, access: Access, task: Task, assignees: list[Party], directory: Directory) -> Reason:
     """Nothing runs or waits: say whose turn it is."""
+    stall = stall_store.stall_of(tx, access, task.id)
+    if stall is not None and stall.due_at is not None:
+        text = (
+            "The last turn ended without saying that the task is done. It is taken up again "
+            f"at {iso(stall.due_at)}, for the {_ORDINALS[stall.taken_up]} time of {len(STALL_PAUSES_MINUTES)}."
+        )
+        return _reason("waiting_retry", text, None, "write to its thread", "move it to review")
+    if stall is not None and stall.taken_up >= len(STALL_PAUSES_MINUTES):
+        text = f"The task has stalled: it was taken up {stall.taken_up} times, and no turn said that it is done."
+        return _reason("waiting_input", text, None, "write to its thread", "move it to review", "assign another agent")
     names = ", ".join(directory.name_of(party.kind, party.party_id) or party.party_id for party in assignees)
     last = notice_store.newest_run_of_task(tx, access, task.id)
     ended = "" if last is None else f" The last run of {last.agent_id} is {last.state}."

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from carrel.kernel.limits import ATTACHMENT_BYTES_MAX
 from carrel.workspaces.model import MANIFEST, NewFile, Placed, Workspace, receipt_of
 
 _FOLDER_MODE = 0o700
@@ -46,6 +47,21 @@ def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -
         base=str(workspace.base), root=str(workspace.root), attachments=workspace.attachments, folder=folder,
         receipt=receipt,
     )  # fmt: skip
+
+
+def read_placed(placed: Placed, name: str) -> bytes | None:
+    """Return the content of one placed file; None where it is gone, too large by now, or a link is in its place."""
+    if all(file.name != name for file in placed.receipt.files):
+        return None
+    try:
+        with _attachments(placed.workspace, make=False) as parent, _opened(placed.folder, parent) as inside:
+            descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=inside)
+            with os.fdopen(descriptor, "rb") as opened:
+                is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+                content = opened.read(ATTACHMENT_BYTES_MAX + 1) if is_file else None
+    except (OSError, ValueError):
+        return None
+    return content if content is not None and len(content) <= ATTACHMENT_BYTES_MAX else None
 
 
 def remove_folder(workspace: Workspace, folder: str) -> None:

@@ -77,6 +77,22 @@ async def test_a_goal_without_tasks_gets_a_task_to_plan_them(line: AutoTimeline)
     assert "By Friday." in task.description
 
 
+async def test_two_goal_runs_of_one_goal_take_different_tasks_and_the_second_waits_where_one_is_left(
+    line: AutoTimeline,
+) -> None:
+    goal, (one, two) = await goal_of(line, "one", "two")
+    first, second = await line.start(goal_id=goal.id), await line.start(goal_id=goal.id)
+    assert (first.task_id, second.task_id) == (one.id, two.id)
+    third = await line.start(goal_id=goal.id)
+    assert await tick(line, first) == one.id
+    assert await tick(line, second, finishes=two.id) == two.id
+    assert await tick(line, first) == one.id
+    assert await tick(line, first, finishes=one.id) == one.id
+    await line.later(600)
+    assert [(await line.now(auto)).tick_count for auto in (first, second, third)] == [3, 1, 0]
+    assert [(await line.now(auto)).status for auto in (first, second, third)] == ["completed"] * 3
+
+
 async def test_a_goal_run_leaves_a_blocked_task_for_the_next_and_waits_while_all_are_blocked(
     line: AutoTimeline,
 ) -> None:

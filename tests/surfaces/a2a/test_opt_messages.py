@@ -206,8 +206,8 @@ async def test_the_history_of_a_plan_has_what_the_runs_that_it_started_said(
     await server.agent.reached("one")
     running = (await plan_of(client, plan))["tasks"][1]
     await until(lambda: plan_of(client, plan), lambda found: found["tasks"][0]["status"] == "completed")
-    task = await done(client, "GetTask", id=running["a2aTaskId"], metadata={"historyScope": "plan"})
-    said = history(task)
+    wide = {"id": running["a2aTaskId"], "metadata": {"historyScope": "plan"}}
+    said = history(await until(partial(done, client, "GetTask", **wide), lambda task: "yes" in history(task)))
     assert (said[-1] == "yes" or said[-2] == "yes", len(said)) == (True, 3)
     server.agent.release("one")
     await until_plan(client, plan, "completed")

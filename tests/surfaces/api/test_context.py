@@ -1,13 +1,16 @@
 """The context of a session over the API, in chats and on the receipt."""
 
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 
 from carrel.access import make_space
 from carrel.board import LogSource, NewLog, record
+from carrel.kernel import SessionKey
 from carrel.kernel.limits import CONTEXT_TEXT_CHARS_MAX
+from carrel.sessions import NewChild, insert_child
 from carrel.topics import NewTopic, put_topic
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
@@ -43,6 +46,7 @@ async def test_a_context_has_a_block_and_everything_that_it_shows_as_data(
     server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     await topic(server, "Launch", pinned=True)
+    await topic(server, "Launches")
     await log(server, "the launch is in May", "discord-1")
     await server.indexed()
     found = await context(client, sessionKey="discord-1", q=" when is the launch? ", mode="deep")
@@ -123,6 +127,7 @@ async def test_runs_and_health_say_what_was_injected(server: HttpServer, client:
     await send_and_wait(client, "hello", sessionKey=MAIN)
     (before,) = (await client.get("/api/health")).json()["contextInjection"]
     assert before == {"agentId": "main", "lastInjectedAt": None, "runsSince": 1}
+    await topic(server, "Launch", pinned=True)
     await send_and_wait(client, "hello again", sessionKey=MAIN)
     (after,) = (await client.get("/api/health")).json()["contextInjection"]
     assert (after["agentId"], after["runsSince"]) == ("main", 0)
@@ -131,7 +136,62 @@ async def test_runs_and_health_say_what_was_injected(server: HttpServer, client:
     newest, oldest = (await client.get("/api/runs", params={"sessionKey": MAIN})).json()["runs"]
     assert oldest["context"] == {"injected": False, "layers": [], "chars": 0, "degraded": None}
     block = (await client.get(f"/api/runs/{newest['id']}/receipt")).json()["steps"][0]["context"]["block"]
-    assert newest["context"] == {"injected": True, "layers": ["A:timeline"], "chars": len(block), "degraded": None}
+    assert newest["context"] == {"injected": True, "layers": ["A:working_set"], "chars": len(block), "degraded": None}
+
+
+QUESTION = "Which harbour lamps do we order?"
+
+
+async def shown_to_run(server: HttpServer, client: httpx.AsyncClient, session: str) -> tuple[str, str]:
+    """Return what the next run of a session is said to be shown for the question, and what it was shown then."""
+    await server.indexed()
+    foreseen = await context(client, sessionKey=session, q=QUESTION, form="run")
+    run = await send_and_wait(client, QUESTION, sessionKey=session)
+    step = (await client.get(f"/api/runs/{run['id']}/receipt")).json()["steps"][0]
+    return foreseen["block"], step["context"]["block"]
+
+
+@requirement("S4.flow.one.path")
+@pytest.mark.parametrize("session", [MAIN, "agent:main:task:lamps", "agent:main:topic:harbour", "agent:boxed:main"])
+@pytest.mark.parametrize("recall", ["own", "space"])
+async def test_the_form_of_a_run_is_what_a_run_is_shown_to_the_byte(
+    server: HttpServer, client: httpx.AsyncClient, session: str, recall: str
+) -> None:
+    await topic(server, "Harbour", pinned=True)
+    made = {"id": "lamps", "title": "Order harbour lamps", "topicId": "harbour", "assignedAgentIds": []}
+    assert (await client.post("/api/tasks", json=made)).status_code == 201
+    boxed = {"id": "boxed", "sandbox": "on"}
+    assert (await client.post("/api/agents", json=boxed)).status_code == 201
+    for n in range(4):
+        await log(server, f"harbour lamps number {n} must be green", f"talk {n}", topic_id="harbour")
+        await log(server, f"harbour lamps order {n} goes to Hamburg", f"task talk {n}", task_id="lamps")
+    for n in range(8):
+        await send_and_wait(client, f"the harbour lamps cost {n} crowns", sessionKey=session)
+    fact = {"scope": "session:main:main", "agentId": "main", "type": "fact", "content": "Harbour lamps are dear"}
+    kept = (await client.post("/api/memory", json=fact)).json()["item"]
+    assert (await client.post(f"/api/memory/{kept['id']}/promote", json={"reason": "for all"})).is_success
+    path = f"/api/sessions/{quote(session, safe='')}"
+    assert (await client.patch(path, json={"recall": recall})).status_code == 200
+    foreseen, shown = await shown_to_run(server, client, session)
+    assert foreseen == shown
+    assert shown.startswith("Context from Carrel:\n")
+    assert "crowns" not in shown, "what was said is in the request already"
+    assert QUESTION not in shown
+
+
+async def test_a_sub_agent_is_shown_a_context_only_where_what_it_recalls_was_set(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
+    await topic(server, "Harbour", pinned=True)
+    access, session = await server.access_of(), "agent:main:subagent:one"
+    child = NewChild(key=SessionKey.parse(session), spawned_by=SessionKey.parse(MAIN))
+    await server.db.write(lambda tx: insert_child(tx, access, child))
+    assert await shown_to_run(server, client, session) == ("", "")
+    path = f"/api/sessions/{quote(session, safe='')}"
+    assert (await client.patch(path, json={"recall": "own"})).status_code == 200
+    foreseen, shown = await shown_to_run(server, client, session)
+    assert foreseen == shown
+    assert "Harbour" in shown
 
 
 async def test_a_chat_shows_its_context(server: HttpServer, client: httpx.AsyncClient) -> None:

@@ -70,13 +70,13 @@ async def test_all_who_ask_at_once_are_told_what_the_one_check_finds(surface_url
 async def test_health_names_gateways_that_agents_use_and_the_settings_lack(
     server: HttpServer, client: httpx.AsyncClient, other_client: httpx.AsyncClient
 ) -> None:
-    for agent in ("lost", "late"):
+    for agent in ("late", "lost"):
         await server.make_agent(agent, gateway="gone")
     await server.make_agent("far", gateway="spare")
     agents = {name: await server.token(client, kind="agent", agentId=name) for name in ("late", "far")}
     (gone,) = await missing(client)
     assert (gone["name"], gone["status"]) == ("gone", "failed")
-    assert gone["lastError"].startswith("Agents lost, late use gateway.gone, which is not configured.")
+    assert gone["lastError"].startswith("Agents late, lost use gateway.gone, which is not configured.")
     assert await missing(other_client) == [], "agents of another account"
     async with server.client(agents["late"]) as late, server.client(agents["far"]) as far:
         assert [(one["name"], one["lastError"]) for one in await missing(late)] == [("gone", None)]

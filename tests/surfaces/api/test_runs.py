@@ -54,7 +54,7 @@ async def test_a_run_tells_everything_about_itself(client: httpx.AsyncClient) ->
         "toolsCalled": [],
         "usage": {"inputTokens": 3, "outputTokens": 2, "totalTokens": 5, "costUsd": None},
         "announce": {"state": "none", "attempts": 0},
-        "context": run["context"] | {"injected": True, "layers": ["A:board_session"], "degraded": None},
+        "context": run["context"] | {"injected": False, "layers": [], "degraded": None},
         "attributes": {
             "AUTO_RUN_KIND": None,
             "AUTO_RUN_ID": None,

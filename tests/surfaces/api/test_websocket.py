@@ -333,7 +333,8 @@ async def test_a_key_that_another_person_creates_is_not_overheard(
         # Nobody has this chat yet; then the owner creates it. Shorter words would be held back until it is done.
         secret = "a secret " * 50
         await ada.bind(sessionId="not-there-yet")
-        await client.post("/api/chat", json={"text": f"say {secret}", "sessionId": "not-there-yet"})
+        said = await client.post("/api/chat", json={"text": f"say {secret}", "sessionId": "not-there-yet"})
+        await settled(client, said.json()["runId"])
         await ada.send("message", text="hello", sessionId="adas-own-chat")
         frames = await ada.until("assistant_done")
     assert frames[-1]["text"] == "echo: hello"

@@ -1,6 +1,5 @@
 """MCP with a run's token: it offers the model's tools until the turn ends."""
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
@@ -9,6 +8,7 @@ import httpx
 import pytest
 from mcp import Client
 
+from carrel.tools import CATALOG
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import settled, start
@@ -66,7 +66,9 @@ async def test_a_client_in_a_run_declines_it(surface_url: str) -> None:
 
 
 @requirement("S0.x.parity", "P.tool.once")
-async def test_in_a_run_the_model_a_client_and_plain_http_have_the_very_same_tools(surface_url: str) -> None:
+async def test_in_a_run_clients_and_plain_http_have_the_same_tools_and_the_model_what_it_needs(
+    surface_url: str,
+) -> None:
     async with held_run(surface_url, ERAS[-1]) as held:
         model = {tool["name"]: tool for tool in held.server.agent.bodies[-1]["tools"]}
         mcp = {tool.name: tool for tool in (await held.mcp.list_tools()).tools}
@@ -74,11 +76,11 @@ async def test_in_a_run_the_model_a_client_and_plain_http_have_the_very_same_too
             http = {tool["name"]: tool for tool in (await run.get("/agent")).json()["tools"]}
         await held.return_step()
     assert {"request_input", "decline", "artifact_add"} <= set(model)
-    assert list(model) == list(mcp) == list(http)
-    for name, function in model.items():
-        schema = json.loads(json.dumps(function["parameters"]))
-        assert schema == http[name]["parameters"] == mcp[name].input_schema
-        assert function["description"] == http[name]["description"] == mcp[name].description
+    assert list(mcp) == list(http)
+    assert {CATALOG.find(name).name for name in model} < set(http), "a model is shown what its run needs"
+    for name, tool in http.items():
+        assert tool["parameters"] == mcp[name].input_schema
+        assert tool["description"] == mcp[name].description
 
 
 @requirement("S0.x.parity")
@@ -94,4 +96,4 @@ async def test_what_a_profile_denies_is_denied_to_the_client_in_the_run_too(surf
         assert (await settled(owner, run_id))["state"] == "completed"
     assert code_of(refused) == "tool_not_allowed"
     assert "decline" not in offered
-    assert offered == {tool["name"] for tool in server.agent.bodies[-1]["tools"]}
+    assert "decline" not in {tool["name"] for tool in server.agent.bodies[-1]["tools"]}

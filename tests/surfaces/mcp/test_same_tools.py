@@ -52,15 +52,20 @@ async def test_every_tool_has_one_definition_at_every_door(server: HttpServer, c
         mcp = {tool["name"]: tool for tool in (await result_of(agent, "tools/list", headers=HERE))["tools"]}
     # What tasks an agent may create or oversee is a matter of its rights, and plans are written in plan mode.
     usual = {tool.name for tool in CATALOG.offered() if tool.right in (None, "change", "request")}
-    assert set(offered) == usual - {"plan_set_content"}
-    assert set(http) == set(mcp) == set(offered) - ENDS_OR_FEEDS
+    assert set(http) == set(mcp) == usual - {"plan_set_content"} - ENDS_OR_FEEDS
+    shown = {CATALOG.find(name).name for name in offered}
+    assert shown < set(http) | ENDS_OR_FEEDS, "a model is shown what its run needs, one tool for each purpose"
     for name in http:
         tool = CATALOG.find(name)
         schema = json.loads(json.dumps(tool.schema()))
-        assert offered[name]["parameters"] == http[name]["parameters"] == mcp[name]["inputSchema"] == schema
-        assert offered[name]["description"] == http[name]["description"] == mcp[name]["description"]
+        assert http[name]["parameters"] == mcp[name]["inputSchema"] == schema
+        assert http[name]["description"] == mcp[name]["description"] == tool.description
         assert http[name]["effect"] == tool.effect
         assert mcp[name]["annotations"]["readOnlyHint"] is (tool.effect == "read")
+    for name, function in offered.items():
+        tool = CATALOG.find(name)
+        assert function["description"] == tool.description
+        assert function["parameters"]["properties"].keys() <= tool.schema()["properties"].keys()
 
 
 @requirement("S0.x.parity", "P.tool.once")

@@ -19,6 +19,9 @@ TOOL: Any = WEATHER | {"strict": False}
 def play(request: Request) -> Answer:
     """A model that calls get_weather for two cities where it may, and says what came of it."""
     items = request.json["input"]
+    asked = max(at for at, item in enumerate(items) if item.get("role") == "user")
+    # What functions of earlier turns brought stays in the history.
+    items = items[asked:]
     outputs = [item["output"] for item in items if item["type"] == "function_call_output"]
     offered = {tool["name"] for tool in request.json["tools"]}
     if "get_weather" in offered and not outputs:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from carrel.bridge.events import fitted_key, is_control_text
+from carrel.bridge.events import fitted_key, is_said
 from carrel.bridge.faults import BridgeFault
 from carrel.kernel import OwnTraffic, clip, iso, parse_iso
 from carrel.kernel.limits import IDEMPOTENCY_KEY_CHARS_MAX, MESSAGE_CHARS_MAX
@@ -36,7 +36,7 @@ class Said(NamedTuple):
         if OwnTraffic.is_session(self.session) or OwnTraffic.is_request(self.text):
             skipped["messages of Carrel's own sessions"] += 1
             return None
-        if is_control_text(self.text):
+        if not is_said(self.text):
             skipped["control text"] += 1
             return None
         # A session of another program is no lane of ours, even if the keys look alike.

@@ -10,12 +10,17 @@ _NAME_CHARS, _TOPIC_DIGEST_CHARS, _TASK_DIGEST_CHARS = 120, 140, 120
 _LINE_CHARS = 400
 
 
-def place_lines(here: Here, *, digests: bool) -> list[Line]:
-    """Return the topic and the task that a session is about, with their digests where these are for its reader."""
-    why = "this session is about it"
-    topic = [] if here.topic is None else [topic_line(here.topic, PLACE, why, digests=digests)]
-    task = [] if here.task is None else [task_line(here.task, PLACE, why, digests=digests)]
-    return [*topic, *task]
+def place_lines(here: Here, *, digests: bool, in_run: bool = False) -> list[Line]:
+    """Return the topic and the task that a session is about, with their digests where these are for its reader.
+
+    The message of a run is headed by its task, so the block has nothing to add but a digest.
+    """
+    why, task = "this session is about it", here.task
+    is_told = in_run and not (digests and task is not None and task.digest)
+    return [
+        *([] if here.topic is None else [topic_line(here.topic, PLACE, why, digests=digests)]),
+        *([] if task is None or is_told else [task_line(task, PLACE, why, digests=digests)]),
+    ]
 
 
 def topic_line(topic: TopicRow, section: str, reason: str, score: float | None = None, *, digests: bool) -> Line:

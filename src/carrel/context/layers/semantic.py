@@ -1,33 +1,76 @@
-"""Recall: what a search has found for a question."""
+"""Recall: what a search has found for a question, as far as it is a match."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from msgspec import Struct
 
 from carrel.board import BoardFound, Ranked
 from carrel.context import store
-from carrel.context.budget import as_line
+from carrel.context.budget import as_line, width
 from carrel.context.depth import Shown
+from carrel.context.excerpts import excerpt
 from carrel.context.here import Here
+from carrel.context.layers.passages import in_passages
 from carrel.context.layers.place import task_line, topic_line
 from carrel.context.model import NOTES, RECALLED_LOGS, RECALLED_TASKS, RECALLED_TOPICS, Line
 from carrel.context.store import TopicRow
 from carrel.journal import DEFAULT_SPACE, Entry
-from carrel.kernel import Access, one_line
+from carrel.kernel import Access, iso, one_line
 from carrel.kernel.settings import Recall
-from carrel.search import Hit
+from carrel.search import Hit, query_words
 from carrel.storage import Tx
 
-_LOG_CHARS, _NOTE_CHARS = 140, 160
+T = TypeVar("T")
+
+# What scores less has a stray word in common with the question, and no more. A score means the same for every question.
+FLOOR = 0.25
+# No line takes more than this part of a block, so that there is room for several; shorter ones tell too little.
+_LINE_PART, _LINE_CHARS_MIN = 6, 140
+_SPEAKER_CHARS = 60
 
 
-def recalled_lines(
-    tx: Tx, seen: Access, here: Here | None, recall: Recall, found: BoardFound, shown: Shown
-) -> list[Line]:  # fmt: skip
-    """Return a line for each thing that was found, best first; topics and tasks as the block shows them elsewhere."""
+class Recalling(Struct, frozen=True, kw_only=True):
+    """For what is recalled: a question in a session, and how much of what is found may be shown."""
+
+    question: str
+    here: Here | None
+    recall: Recall
+    shown: Shown
+    max_chars: int
+    floor: float = FLOOR
+
+    @property
+    def words(self) -> frozenset[str]:
+        """What lines are cut around."""
+        return frozenset(query_words(self.question))
+
+    @property
+    def line_chars(self) -> int:
+        """How long a line may be."""
+        return max(_LINE_CHARS_MIN, self.max_chars // _LINE_PART)
+
+    def matching(self, found: Iterable[Ranked[T]]) -> list[Ranked[T]]:
+        """Return those of what was found that are a match, best first."""
+        return [one for one in found if one.hit.score >= self.floor]
+
+
+def recalled_lines(tx: Tx, seen: Access, recalling: Recalling, found: BoardFound) -> list[Line]:
+    """Return a line for each thing that matches, best first; topics and tasks as the block shows them elsewhere.
+
+    Entries are in the order they are read, passage by passage.
+    """
+    here, shown = recalling.here, recalling.shown
     late = _late(tx, seen, here, found)
-    logs, notes = ([one for one in ranked if one.item.run_id not in late] for ranked in (found.logs, found.notes))
-    logs, notes = logs[: shown.logs], notes[: shown.notes]
-    topics, tasks = ({one.item.id: one.hit for one in ranked} for ranked in (found.topics, found.tasks))
+    # To be told the question itself helps nobody.
+    logs = [one for one in _heard(recalling.matching(found.logs), late) if not is_said_in(one.item, recalling.question)]
+    notes = _heard(recalling.matching(found.notes), late)
+    logs, notes = in_passages(logs, shown.logs), notes[: shown.notes]
+    topics = {one.item.id: one.hit for one in recalling.matching(found.topics)}
+    tasks = {one.item.id: one.hit for one in recalling.matching(found.tasks)}
     named = {*topics, *(one.item.topic_id for one in logs if one.item.topic_id is not None)}
     rows = {row.id: row for row in store.topics_named(tx, seen, sorted(named), also_asleep=True)}
-    digests = recall == "space"
+    digests = recalling.recall == "space"
     return [
         *(
             topic_line(rows[name], RECALLED_TOPICS, _why("topic of the board", hit), hit.score, digests=digests)
@@ -38,9 +81,18 @@ def recalled_lines(
             task_line(row, RECALLED_TASKS, _why("task of the board", tasks[row.id]), tasks[row.id].score)
             for row in store.tasks_named(tx, seen, tasks)
         ),
-        *(_entry_line(one, NOTES, _NOTE_CHARS, f"note in space {one.item.space_id or DEFAULT_SPACE}") for one in notes),
-        *(_entry_line(one, RECALLED_LOGS, _LOG_CHARS, _origin(one.item, here, rows)) for one in logs),
+        *(_entry_line(one, NOTES, recalling, f"note in space {one.item.space_id or DEFAULT_SPACE}") for one in notes),
+        *(_entry_line(one, RECALLED_LOGS, recalling, _origin(one.item, here, rows)) for one in logs),
     ]
+
+
+def _heard(found: list[Ranked[Entry]], late: set[str | None]) -> list[Ranked[Entry]]:
+    return [one for one in found if one.item.run_id not in late]
+
+
+def is_said_in(entry: Entry, question: str) -> bool:
+    """Return whether a question says all that an entry does."""
+    return one_line(entry.content).casefold() in one_line(question).casefold()
 
 
 def _origin(entry: Entry, here: Here | None, topics: dict[str, TopicRow]) -> str:
@@ -61,10 +113,10 @@ def _late(tx: Tx, seen: Access, here: Here | None, found: BoardFound) -> set[str
     return {*store.runs_heard_before(tx, seen, runs, here.task.reopened_seq)}
 
 
-def _entry_line(one: Ranked[Entry], section: str, chars_max: int, origin: str) -> Line:
+def _entry_line(one: Ranked[Entry], section: str, recalling: Recalling, origin: str) -> Line:
     entry = one.item
-    is_spoken = entry.role in ("user", "assistant")
-    said = f"{entry.provenance.marked(entry.role)}: {entry.content}" if is_spoken else entry.content
+    head = f"- {(iso(entry.created_at) or '')[:10]} {_speaker(entry)}: "
+    said = head + excerpt(entry.content, recalling.words, recalling.line_chars - width(head))
     return Line(
         id=entry.id,
         kind=one.hit.kind,
@@ -72,9 +124,15 @@ def _entry_line(one: Ranked[Entry], section: str, chars_max: int, origin: str) -
         scope=entry.task_id or entry.topic_id or entry.session_key or entry.space_id or DEFAULT_SPACE,
         source=entry.agent_label or entry.author,
         reason=_why(origin, one.hit),
-        line=as_line(f"- {said}", chars_max),
+        line=said,
         score=one.hit.score,
     )
+
+
+def _speaker(entry: Entry) -> str:
+    """Who said it, by name where there is one."""
+    named = entry.agent_label or ("user" if entry.author_kind == "user" else entry.author)
+    return entry.provenance.marked(as_line(named, _SPEAKER_CHARS))
 
 
 def _why(origin: str, hit: Hit) -> str:

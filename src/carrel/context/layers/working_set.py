@@ -1,5 +1,9 @@
 """What is worked on: pinned topics and those of this session, and tasks that are active, urgent or due soon."""
 
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
 from carrel.context import store
 from carrel.context.layers.place import task_line, topic_line
 from carrel.context.model import WORKING_TASKS, WORKING_TOPICS, Line
@@ -25,13 +29,37 @@ def topic_lines(
     return lines[:limit]
 
 
-def task_lines(
+class Pressing(Struct, frozen=True):
+    """A task that is worked on, and why; one that is pinned or due `cannot_wait`, whatever is asked."""
+
+    task: TaskRow
+    reason: str
+    cannot_wait: bool
+
+
+def pressing_tasks(
     tx: Tx, seen: Access, spaces: tuple[str, ...] | None, topic_id: str | None, *, limit: int
-) -> list[Line]:  # fmt: skip
+) -> list[Pressing]:  # fmt: skip
     """Return the tasks that are worked on, the most pressing first; with spaces or a topic, only those of them."""
     soon = tx.now + _SOON_DAYS * MS_PER_DAY
     found = store.working_tasks(tx, seen, spaces=spaces, topic_id=topic_id, soon=soon, limit=limit) if limit else []
-    return [task_line(task, WORKING_TASKS, _reason(task, soon)) for task in found]
+    return [Pressing(task, _reason(task, soon), cannot_wait=task.pinned or _is_due(task, soon)) for task in found]
+
+
+def task_lines(
+    pressing: Iterable[Pressing], topic_id: str | None, recalled: Sequence[Line] | None
+) -> list[Line]:  # fmt: skip
+    """Return the tasks that are worked on; where something was looked for, none that has nothing to do with it.
+
+    It has if it was found, if it is of the topic that the session is about, and if it cannot wait.
+    """
+    found = {line.id: line.score for line in recalled or () if line.kind == "task"}
+
+    def is_shown(one: Pressing) -> bool:
+        is_of_topic = topic_id is not None and one.task.topic_id == topic_id
+        return recalled is None or one.cannot_wait or one.task.id in found or is_of_topic
+
+    return [task_line(one.task, WORKING_TASKS, one.reason, found.get(one.task.id)) for one in pressing if is_shown(one)]
 
 
 def newest_lines(tx: Tx, seen: Access, spaces: tuple[str, ...] | None, *, limit: int) -> list[Line]:
@@ -47,11 +75,15 @@ def newest_lines(tx: Tx, seen: Access, spaces: tuple[str, ...] | None, *, limit:
     ]
 
 
+def _is_due(task: TaskRow, soon: int) -> bool:
+    return task.due_date is not None and task.due_date <= soon
+
+
 def _reason(task: TaskRow, soon: int) -> str:
     if task.pinned:
         return "pinned"
     if task.status in _ACTIVE:
         return task.status.replace("_", " ")
-    if task.due_date is not None and task.due_date <= soon:
+    if _is_due(task, soon):
         return f"due {(iso(task.due_date) or '')[:10]}"
     return f"priority {task.priority}"

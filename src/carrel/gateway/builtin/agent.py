@@ -32,7 +32,7 @@ _READ, _MOVE = "task_history", "task_status"
 # The status to move to from another one; a task that is done needs nothing more.
 _NEXT = {"inbox": "in_progress", "assigned": "in_progress", "in_progress": "review", "review": "done"}
 # The message of a heartbeat, which nobody has written.
-_HEARTBEAT = re.compile(rf"Heartbeat\. .*answer {phrases.HEARTBEAT_OK}\.", re.DOTALL)
+_HEARTBEAT = re.compile(r"Heartbeat\. (?:Look at these tasks:(?:\n- .*)+|Something new was said in your sessions\.)")
 _QUESTION = re.compile(
     r"(?:what|who|whom|whose|when|where|why|how|which|is|are|was|were|do|does|did|can|could|will|would|should|has|have"
     r"|tell me|show|find|search|recall|list|quote|remind me|summari[sz]e)\b.*",
@@ -72,7 +72,7 @@ def answer(view: View) -> tuple[str, list[ToolRequest]]:
     Only a request is obeyed: whatever a sub-agent's result or another agent's reply says, it is just text.
     """
     about = view.about
-    if about is not None and about.reason == DIRECT and view.message.startswith(_TICK):
+    if about is not None and _is_asked_to_go_on(view, about):
         return _work_on(view, about)
     told = "\n\n".join(map(describe, view.results))
     if about is not None and about.reason == ASSIGNED:
@@ -90,6 +90,11 @@ def answer(view: View) -> tuple[str, list[ToolRequest]]:
     except InvalidRequest as error:
         return str(error), []
     return ("", requests) if requests else (_reply(view), [])
+
+
+def _is_asked_to_go_on(view: View, about: About) -> bool:
+    """Whether the server itself asks for the work on a task: by a tick, or because a plan was approved."""
+    return (about.reason == DIRECT and view.message.startswith(_TICK)) or (about.reason == ASSIGNED and about.by_server)
 
 
 def _read(about: About) -> tuple[str, list[ToolRequest]]:

@@ -178,7 +178,7 @@ INTENTS: tuple[Intent, ...] = (
 
 def find_requests(view: View) -> list[ToolRequest]:
     """Return the requested tool calls; raise InvalidRequest for an explicit one that cannot be followed."""
-    for span in _spans(view.message):
+    for span in dict.fromkeys(_spans(view.message)):
         requests = list(islice(_explicit(span, view), CALLS_MAX)) or _phrased(span, view)
         if requests:
             return requests

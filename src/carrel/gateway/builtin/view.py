@@ -22,13 +22,14 @@ FOR_INFORMATION = ("wrote in the thread", "changed the task")
 # The message is what somebody said; everything else is our own sentence about what was done.
 _SAID = ("mentioned you", "wrote in the thread", DIRECT, "asks you for a response")
 _ANCHORS = re.compile(r"\[(?P<notified>notification \S+ · )?message \S+ · task (?P<task>\S+)\]")
-_ORIGIN = re.compile(r".* \((?:a person|an agent|the server)\) (?P<reason>[a-z ]+); the message comes last\.")
+_ORIGIN = re.compile(r".* \((?P<kind>a person|an agent|the server)\) (?P<reason>[a-z ]+); the message comes last\.")
+_TIME = re.compile(r"(?:It is now [\d: -]{16} UTC\. )?Message.* at [\d: -]{16} UTC(?:, just now)?:")
 _MENTIONS = re.compile(r'(?:@(?:"[^"\n]{1,200}"|[\w.-]{1,200}?)[,:]?[ \t]+){1,20}')
 _ID = re.compile(r"\b(?:agent|art|ent|goal|log|mem|msg|note|plan|run|ses|space|task|topic)_[A-Za-z0-9]+\b")
 _NO_CONTENT = re.compile(r"\W*|\[/?[A-Z_]+\]|#+ .*|[^:]{1,40}:")
 # In a context block: the sentence on what it is, the message itself, and what the transcript has as well.
 _FRAME = re.compile(
-    r"^(?:\[CLAWBOARD_CONTEXT_BEGIN\]\n.*|Current user intent: .*|Mode: .*|- (?:user|assistant): .*)$", re.MULTILINE
+    r"^(?:\[CARREL_CONTEXT_BEGIN\]\n.*|Current user intent: .*|Mode: .*|- (?:user|assistant): .*)$", re.MULTILINE
 )
 
 
@@ -49,13 +50,15 @@ class Result(Struct, frozen=True):
 class About(Struct, frozen=True, kw_only=True):
     """The task of a message, and why the agent got it; `reason` is empty where the heading has no space for it.
 
-    It `is_said` if the message is what somebody said, and not a sentence about a title or a change.
+    It `is_said` if the message is what somebody said, and not a sentence about a title or a change; `by_server` if
+    nobody but the server caused it.
     """
 
     task_id: str
     title: str
     reason: str
     is_said: bool
+    by_server: bool = False
 
 
 class View(Struct, frozen=True, kw_only=True):
@@ -79,16 +82,21 @@ def read_view(step: Step) -> View:
     *around, message = _texts(items[newest]) if newest >= 0 else [""]
     about = _heading(around[-1]) if around else None
     # Of a heading, the lines that are only ours are not quoted.
-    beside = "\n".join(text if _heading(text) is None else "\n".join(text.splitlines()[2:]) for text in around)
+    beside = "\n".join(text if _heading(text) is None else _others_lines(text) for text in around)
     return View(
         message=without_mentions(message.strip()),
         about=about,
         is_request=step.is_request and (about is None or about.is_said),
         lines=(*_lines(items, newest), *_split("this notification", beside))[-LINES_MAX:],
         answers=tuple("\n".join(_texts(item)) for item in items[: max(newest, 0)] if item.get("role") == "assistant"),
-        tools=_tools(request),
+        tools=_tools(request, step.callable_tools),
         results=_results(items, newest),
     )
+
+
+def _others_lines(heading: str) -> str:
+    """Return the lines of a heading that may hold words of others."""
+    return "\n".join(line for line in heading.splitlines()[2:] if not _TIME.fullmatch(line))
 
 
 def _heading(text: str) -> About | None:
@@ -105,6 +113,7 @@ def _heading(text: str) -> About | None:
         title=more[1].removeprefix(named) if len(more) > 1 and more[1].startswith(named) else "",
         reason=reason,
         is_said=reason in _SAID or not (reason or anchors["notified"]),
+        by_server=origin is not None and origin["kind"] == "the server",
     )
 
 
@@ -149,12 +158,12 @@ def _texts(item: Item) -> list[str]:
     return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)] or [""]
 
 
-def _tools(request: Item) -> frozenset[str]:
+def _tools(request: Item, callable_tools: frozenset[str]) -> frozenset[str]:
     offered: Any = request.get("tools")
     if not isinstance(offered, list) or request.get("tool_choice") == "none":
         return frozenset()
     names = (tool.get("name") for tool in offered if isinstance(tool, dict) and tool.get("type") == "function")
-    return frozenset(name for name in names if isinstance(name, str))
+    return callable_tools | {name for name in names if isinstance(name, str)}
 
 
 def _results(items: list[Item], newest: int) -> tuple[Result, ...]:

@@ -50,17 +50,32 @@ HEADING_TITLE_CHARS_MAX = 200
 HEADING_NAMES_CHARS_MAX = 1_000
 HEADING_DESCRIPTION_CHARS_MAX = 4_000
 HEADING_BRIEFING_CHARS_MAX = 4_000
+# What a run of a plan is told of it.
+HEADING_GOAL_CHARS_MAX = 1_000
+HEADING_PLAN_CHARS_MAX = 1_500
+HEADING_PLAN_TASKS_MAX = 20
+HEADING_RESULTS_MAX = 5
+HEADING_RESULT_CHARS_MAX = 1_200
 # A block of a heading is cut to what is left for it, but not to less than this.
 HEADING_BLOCK_CHARS_MIN = 80
 # Messages that wait for an agent in one run; more begin another.
 JOINED_MESSAGES_MAX = 50
 OVERVIEW_TASKS_MAX = 100
 OVERVIEW_TOP_TASKS = 3
+# The other agents that a run on a task is told of, and the names that an error lists.
+TEAM_SHOWN_MAX = 30
+TEAM_DESCRIPTION_CHARS_MAX = 160
+NAMES_LISTED_MAX = 20
 RESPONSE_RECIPIENTS_MAX = 10
 RESPONSE_REQUEST_CHARS_MAX = 1_000
 RESPONSE_REQUEST_HOURS = 4
 TASK_RUN_ENDS_AT_A_TIME = 16
 TASK_RUN_END_RETRY_SECONDS = 30
+
+# How long after its last turn a task in progress is taken up again, time after time; then it is a person's.
+STALL_PAUSES_MINUTES = (1, 5, 15, 60)
+STALLS_AT_A_TIME = 16
+STALL_RETRY_SECONDS = 60
 
 # Spaces and topics
 SPACES_PER_ACCOUNT_MAX = 500
@@ -82,6 +97,8 @@ HEARTBEAT_RETRY_SECONDS = 60
 # Entries that are looked at before a heartbeat; where there are more, the next look goes on.
 HEARTBEAT_ENTRIES_MAX = 1_000
 HEARTBEAT_TASKS_MAX = 20
+# How long before its date a task is named in heartbeats.
+HEARTBEAT_DUE_DAYS = 1
 # Delegated runs that are looked after at a time, and the pause after one that could not be.
 FOLLOWUPS_AT_A_TIME = 16
 FOLLOWUP_RETRY_SECONDS = 60
@@ -154,6 +171,8 @@ SEARCH_SHOWN_CHARS_MAX = 2_000
 SEARCH_SHOWN_TO_TOOLS_CHARS_MAX = 320
 SEARCH_FOUND_DEFAULT = {"topic": 24, "task": 48, "log": 120, "note": 24}
 SEARCH_FOUND_MAX = {"topic": 120, "task": 240, "log": 320, "note": 120}
+# Entries in front of a caller among which is looked for all of its session, before the index is asked.
+SEARCH_SHOWN_COMPARED_MAX = 100
 # Documents of one account that are loaded, and removed ones that are remembered, at a time.
 SEARCH_LOAD_ROWS = 20_000
 SEARCH_REMOVALS_MAX = 10_000

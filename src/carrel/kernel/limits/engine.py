@@ -48,6 +48,8 @@ LONG_READERS_POSTGRES = 4
 PATIENT_READERS_SQLITE = 1
 PATIENT_READERS_POSTGRES = 2
 FOLLOWER_LEASE_SECONDS = 30
+FOLLOWER_GATHER_SECONDS = 0.05
+FOLLOWER_GATHER_SECONDS_MAX = 0.5
 FOLLOWER_ACCOUNTS_AT_A_TIME = 4
 CHANGES_ROWS_DEFAULT = 500
 CHANGES_ROWS_MAX = 5000
@@ -76,6 +78,14 @@ TOKEN_NAMES_MAX = 200
 # Attachments of one message
 ATTACHMENTS_MAX = 8
 ATTACHMENT_BYTES_MAX = 10 * 1024 * 1024
+# What a run is given of the files of its task's thread, the newest first.
+THREAD_FILES_MAX = 8
+THREAD_FILES_BYTES_MAX = 20 * 1024 * 1024
+# The texts among the files of a message that are shown in the request, together; longer ones are opened with a tool.
+INLINE_FILES_CHARS_MAX = 8_000
+# What the tools for files list of each source, and return of a text at once.
+FILES_LISTED_MAX = 100
+FILE_READ_CHARS_MAX = 20_000
 # Files that were sent ahead of a message and that none uses yet, per person.
 UPLOADS_UNUSED_MAX = 200
 UPLOADS_UNUSED_DAYS = 1
@@ -101,6 +111,11 @@ ARTIFACT_PREVIEW_CHARS_MAX = 4_000
 ARTIFACT_BYTES_PER_RUN_MAX = 64 * 1024 * 1024
 TOOL_RESULT_BYTES_MAX = 80 * 1024
 TOOL_MESSAGE_CHARS_MAX = 4_000
+# What later runs of a session are shown of a call: of its result, and of its arguments.
+EARLIER_RESULT_CHARS_MAX = 2_000
+EARLIER_ARGUMENTS_CHARS_MAX = 1_000
+# The results of earlier runs may take one part in so many of the history.
+EARLIER_RESULTS_PART = 3
 TOOL_CALLS_PER_ROUND_MAX = 64
 QUESTION_CHARS_MAX = 4_000
 ERROR_CHARS_MAX = 2_000

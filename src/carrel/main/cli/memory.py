@@ -143,7 +143,11 @@ COMMANDS = (
     ),
     Request("memory forget", "forget a memory", "DELETE /api/memory/{}", "Forgotten.").takes(_ID),
     Request(
-        "context", "show what an agent is shown before a message, and why", "GET /api/context", _show_context
+        "context",
+        "show what an agent is shown before a message, and why",
+        "GET /api/context",
+        _show_context,
+        sends={"form": "run"},
     ).takes(
         option("session", "SESSION", "session key, or any name that a program gives its session", field="sessionKey"),
         option("-q", "TEXT", "the message that the context is for", dest="question", field="q"),

@@ -52,6 +52,8 @@ class Screen:
         shown = self.paint(colour, terminal_text(text)) if colour else terminal_text(text)
         with self._drawing:
             self._erase_spinner()
+            # An interrupt may come while it is written.
+            self._is_mid_line = True
             self.out.write(shown)
             self._is_mid_line = not text.endswith("\n")
             if self._is_mid_line:

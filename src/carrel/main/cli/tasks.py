@@ -157,8 +157,9 @@ def watch(args: Namespace, screen: Screen) -> int:
         task = _find(client, args.task)
         shown = Shown()
         for _ in client.stream("/api/stream", {"taskId": task["id"]}):
-            shown.update(client.get(_path(task, "thread"), {"limit": args.lines}), screen)
+            # The task before its thread: what was said before it changed is then shown before that is told.
             changed = client.get(_path(task))["task"]
+            shown.update(client.get(_path(task, "thread"), {"limit": args.lines}), screen)
             if changed["status"] != task["status"]:
                 screen.note(f"The task is now {changed['status']}.")
             task = changed

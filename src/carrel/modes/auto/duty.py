@@ -15,7 +15,7 @@ from carrel.kernel.settings import AutoSettings
 from carrel.modes.auto import store
 from carrel.modes.auto.model import AUTO, AutoRun, next_tick_at, observe
 from carrel.modes.auto.registry import cancel_tick, end, hold, publish
-from carrel.modes.auto.targets import give, task_to_do, work_message
+from carrel.modes.auto.targets import give, is_taken, task_to_do, work_message
 from carrel.modes.lanes import deliver_unasked
 from carrel.runs import Rules, Run, run_by_id
 from carrel.storage import Database, StepDuty, Tx, repeat
@@ -151,8 +151,8 @@ class AutoTicks(StepDuty[AutoRun]):
             end(tx, auto, "stopped", "max_ticks")
         elif due_at > tx.now:
             store.keep_auto_run(tx, auto.access, auto)
-        elif task.status == "blocked":
-            # It waits for a person, and is looked at again after an interval.
+        elif task.status == "blocked" or is_taken(tx, auto, task):
+            # It waits for a person or for another auto run of its goal, and is looked at again after an interval.
             self._put_off(tx, auto)
         else:
             self._tick(tx, auto, task)

@@ -4,7 +4,8 @@ from typing import Literal
 
 from carrel.goals import Goal, PlannedTask, add_goal_task, find_goal, next_open_task
 from carrel.kernel import Access, Code, Refusal, SessionKey, clip, invalid, one_line
-from carrel.kernel.limits import AUTO_TITLE_CHARS_MAX
+from carrel.kernel.limits import AUTO_RUNS_PER_SESSION_MAX, AUTO_TITLE_CHARS_MAX
+from carrel.modes.auto import store
 from carrel.modes.auto.model import AutoRun
 from carrel.runs import Rules
 from carrel.storage import Tx
@@ -18,8 +19,7 @@ _LEFT = ("review", "blocked", "in_progress", "assigned", "inbox")
 _PLANNING = "Work out which tasks reach the goal, and make them: they are worked on next. The goal is:\n\n"
 
 _WORK = """[AUTO] Go on with task {id}: {title}
-Take the next step now, and say in a few lines what you did. When nothing is left to do, move the task to review and \
-then to done. When you cannot go on without a person, ask them."""
+Take the next step now, and say in a few lines what you did."""
 
 
 def work_message(task: Task) -> str:
@@ -78,7 +78,7 @@ def _task_of_goal(tx: Tx, access: Access, goal: Goal, task_id: str | None) -> Ta
         return task
     if not tasks_planned(tx, access, goal_id=goal.id):
         return add_goal_task(tx, access, goal, planning_task(goal))
-    found = _next(tx, access, goal)
+    found = _next(tx, access, goal, taken_by_others(tx, access, goal.id, goal.key))
     if found is None:
         raise Refusal(Code.CONFLICT, "This goal has no open task left.", field="goalId")
     return found
@@ -90,10 +90,23 @@ def planning_task(goal: Goal) -> PlannedTask:
     return PlannedTask(title=title, description=f"{_PLANNING}{goal.name}\n\n{goal.description}".strip())
 
 
-def _next(tx: Tx, access: Access, goal: Goal) -> Task | None:
-    """Return the goal's next open task, even if it can only be looked at again later; None when none is left."""
+def _next(tx: Tx, access: Access, goal: Goal, taken: set[str]) -> Task | None:
+    """Return the goal's next open task, even if it can only be looked at again later; None when none is left.
+
+    What other auto runs of the goal work on comes last.
+    """
     left = [task for task in tasks_planned(tx, access, goal_id=goal.id) if task.status not in _CLOSED]
-    return next_open_task(tx, access, goal) or min(left, key=lambda task: _LEFT.index(task.status), default=None)
+    free = next_open_task(tx, access, goal, taken)
+    return free or min(left, key=lambda task: (task.id in taken, _LEFT.index(task.status)), default=None)
+
+
+def taken_by_others(
+    tx: Tx, access: Access, goal_id: str | None, key: str, *, before: str | None = None, but: str | None = None
+) -> set[str]:  # fmt: skip
+    """Return the tasks that live auto runs of a goal work on; with `before` only those that were started earlier."""
+    live = store.auto_runs_of(tx, access, key, limit=AUTO_RUNS_PER_SESSION_MAX)
+    others = [auto for auto in live if goal_id is not None and auto.goal_id == goal_id and auto.id != but]
+    return {auto.task_id for auto in others if before is None or auto.id < before}
 
 
 def task_to_do(tx: Tx, auto: AutoRun) -> Task | Over:
@@ -107,6 +120,12 @@ def task_to_do(tx: Tx, auto: AutoRun) -> Task | Over:
         return "goal_ended"
     if goal.status in ("failed", "cancelled"):
         return "goal_ended"
-    if task.goal_id == goal.id and task.status not in (*_CLOSED, "blocked"):
+    is_open = task.goal_id == goal.id and task.status not in (*_CLOSED, "blocked")
+    if is_open and not is_taken(tx, auto, task):
         return task
-    return _next(tx, auto.access, goal) or "goal_done"
+    return _next(tx, auto.access, goal, taken_by_others(tx, auto.access, goal.id, auto.key, but=auto.id)) or "goal_done"
+
+
+def is_taken(tx: Tx, auto: AutoRun, task: Task) -> bool:
+    """Return whether an auto run that was started earlier works on a task: two on one would do everything twice."""
+    return task.id in taken_by_others(tx, auto.access, auto.goal_id, auto.key, before=auto.id)

@@ -2,21 +2,29 @@
 
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
-from carrel.context import ContextLimits, ContextRequest, ContextShape, context_shape, key_named, mode_named
+from carrel.context import (
+    Context,
+    ContextLimits,
+    ContextRequest,
+    ContextShape,
+    Form,
+    context_shape,
+    key_named,
+    mode_named,
+)
+from carrel.delivery import as_shown, foreseen
 from carrel.journal import clean
-from carrel.kernel import Access, SessionKey
+from carrel.kernel import Access
 from carrel.kernel.limits import (
     CLIENT_ID_CHARS_MAX,
     CONTEXT_LINES_DEFAULT,
     CONTEXT_LINES_MAX,
     CONTEXT_QUERY_CHARS_MAX,
-    CONTEXT_TEXT_CHARS_DEFAULT,
     CONTEXT_TEXT_CHARS_MAX,
     IDEMPOTENCY_KEY_CHARS_MAX,
 )
-from carrel.memory import Reader
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import Call, In, endpoint
@@ -32,12 +40,15 @@ class ContextQuery(In, frozen=True, kw_only=True):
     """Of which session, for which question, from which spaces, and how much; numbers out of range are clamped."""
 
     q: str = ""
+    # As programs expect that know Clawboard's, or exactly as a run of the session would be shown it.
+    form: Form = "clawboard"
     session_key: AnySession | None = None
     space_id: Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)] | None = None
     allowed_space_ids: SpaceNames | None = None
     mode: str | None = None
     include_pending: bool = True
-    max_chars: int = CONTEXT_TEXT_CHARS_DEFAULT
+    # By default as many as a run is shown, in that form.
+    max_chars: int | None = None
     working_set_limit: int = CONTEXT_LINES_DEFAULT
     timeline_limit: int = CONTEXT_LINES_DEFAULT
     topic_limit: int | None = None
@@ -53,30 +64,38 @@ async def show_context(call: Call[None, ContextQuery]) -> ContextShape:
     query = call.query
     question = clean(query.q)[:CONTEXT_QUERY_CHARS_MAX].strip()
 
-    def session(tx: Tx, access: Access) -> tuple[SessionKey | None, Reader | None]:
+    def asked(tx: Tx, access: Access) -> tuple[Access, ContextRequest] | None:
         key = key_named(tx, access, query.session_key) if query.session_key else None
-        return key, None if key is None else context_reader(tx, access, key)
+        if key is not None and query.form == "run":
+            return foreseen(tx, call.house.tool_services, access, key, question)
+        reader = None if key is None else context_reader(tx, access, key)
+        named, mode = query.session_key or None, mode_named(query.mode)
+        return access, ContextRequest(
+            reference=named, key=key, question=question, mode=mode, form=query.form, reader=reader
+        )
 
-    key, reader = await call.read(session)
-    request = ContextRequest(
-        reference=query.session_key or None,
-        key=key,
-        question=question,
-        mode=mode_named(query.mode),
-        limits=_limits(query),
+    looking = await call.read(asked)
+    if looking is None:
+        return context_shape(Context(), session_key=query.session_key, question=question)
+    access, request = looking
+    request = structs.replace(
+        request,
+        mode=request.mode if query.mode is None else mode_named(query.mode),
+        limits=_limits(query, request.limits.max_chars),
         space_id=query.space_id or None,
         allowed_space_ids=names_in("allowedSpaceIds", query.allowed_space_ids) or None,
         with_pending=query.include_pending,
-        reader=reader,
         without_keys=names_in("withoutKeys", query.without_keys, CONTEXT_LINES_MAX),
     )
-    found = await call.house.contexts.build(call.access, request)
+    found = await call.house.contexts.build(access, request)
+    if query.form == "run":
+        found = as_shown(found)
     return context_shape(found, session_key=query.session_key, question=question)
 
 
-def _limits(query: ContextQuery) -> ContextLimits:
+def _limits(query: ContextQuery, usual_chars: int) -> ContextLimits:
     return ContextLimits(
-        max_chars=clamp(query.max_chars, most=CONTEXT_TEXT_CHARS_MAX),
+        max_chars=usual_chars if query.max_chars is None else clamp(query.max_chars, most=CONTEXT_TEXT_CHARS_MAX),
         working_set=_lines(query.working_set_limit),
         timeline=_lines(query.timeline_limit),
         topics=None if query.topic_limit is None else _lines(query.topic_limit),

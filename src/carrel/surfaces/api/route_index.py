@@ -1,4 +1,4 @@
-"""Finds a route by its path or by the first part of it, so that a request is not matched against every route."""
+"""Finds a route by its path or by its first two parts, so that a request is not matched against every route."""
 
 from collections.abc import Iterable
 
@@ -8,20 +8,28 @@ from starlette.types import Receive, Scope, Send
 
 
 class RouteIndex(BaseRoute):
-    """Routes by their paths; those with parameters by the first part, which must be literal, and tried in order."""
+    """Routes by their paths; those with parameters by their first two parts, and tried in order.
+
+    The first part must be literal; a route whose second part is a parameter is tried for whatever stands there.
+    """
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
         self.routes = list(routes)
         self._by_path: dict[str, list[BaseRoute]] = {}
-        self._by_part: dict[str, list[BaseRoute]] = {}
+        # By the first part, and by the second if a route names it.
+        self._by_parts: dict[tuple[str, str | None], list[BaseRoute]] = {}
+        placed: list[tuple[str, str | None, BaseRoute]] = []
         for route in self.routes:
             assert isinstance(route, Route | WebSocketRoute), "only these have a path"
-            part = _first(route.path)
-            assert "{" not in part, f"{route.path} cannot be found by its first part"
+            first, second = _parts(route.path)
+            assert "{" not in first, f"{route.path} cannot be found by its first part"
             if route.param_convertors:
-                self._by_part.setdefault(part, []).append(route)
+                placed.append((first, None if "{" in second else second, route))
             else:
                 self._by_path.setdefault(route.path, []).append(route)
+        for part in {(first, second) for first, second, _ in placed}:
+            found = [route for first, second, route in placed if first == part[0] and second in (None, part[1])]
+            self._by_parts[part] = found
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return the best match: a route that matches the path but not the method comes after one that matches both."""
@@ -29,7 +37,7 @@ class RouteIndex(BaseRoute):
         methods: set[str] = set()
         path = scope["path"]
         # A literal path supports its own methods only, even where a parameter could have the same value.
-        for route in self._by_path.get(path) or self._by_part.get(_first(path), []):
+        for route in self._by_path.get(path) or self._with_parameters(path):
             match, found = route.matches(scope)
             if match.value > best[0].value:
                 best = (match, {**found, "route": route})
@@ -39,6 +47,10 @@ class RouteIndex(BaseRoute):
                 methods |= getattr(route, "methods", None) or set()
         return best[0], {**best[1], "allowed_methods": methods}
 
+    def _with_parameters(self, path: str) -> list[BaseRoute]:
+        first, second = _parts(path)
+        return self._by_parts.get((first, second)) or self._by_parts.get((first, None), [])
+
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request to the route that was found; 405 if it and others on its path have only other methods."""
         if scope.get("allowed_methods"):
@@ -46,5 +58,6 @@ class RouteIndex(BaseRoute):
         await scope["route"].handle(scope, receive, send)
 
 
-def _first(path: str) -> str:
-    return path[1:].partition("/")[0]
+def _parts(path: str) -> tuple[str, str]:
+    first, _, rest = path[1:].partition("/")
+    return first, rest.partition("/")[0]

@@ -23,20 +23,21 @@ from carrel.memory import (
 )
 from carrel.storage import Tx
 from carrel.tools.memory.readers import memory_reader
-from carrel.tools.model import Caller, Params, Result, Tool
+from carrel.tools.model import Caller, Params, Result, Shown, Tool
 from carrel.tools.tasks.shapes import first_that_fit
 
-MemoryId = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX, description="id of a memory")]
-Content = Annotated[str, Meta(min_length=1, max_length=limits.MEMORY_CONTENT_CHARS_MAX)]
-Title = Annotated[str, Meta(max_length=limits.MEMORY_TITLE_CHARS_MAX)]
-Tags = Annotated[tuple[str, ...], Meta(max_length=limits.MEMORY_TAGS_MAX)]
+MemoryId = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX, description="id of a fact")]
+Content = Annotated[str, Meta(min_length=1, max_length=limits.MEMORY_CONTENT_CHARS_MAX, description="the fact")]
+Title = Annotated[str, Meta(max_length=limits.MEMORY_TITLE_CHARS_MAX, description="a short title")]
+Tags = Annotated[tuple[str, ...], Meta(max_length=limits.MEMORY_TAGS_MAX, description="words to find it by")]
+Kind = Annotated[MemoryType, Meta(description="what kind of fact")]
 
 
 class SearchMemory(Params, frozen=True, kw_only=True):
     """What to look for, and how many memories to return; a number out of range is clamped."""
 
-    query: Annotated[str, Meta(min_length=1, max_length=limits.MEMORY_QUERY_CHARS_MAX)]
-    limit: int = limits.MEMORY_FOUND_DEFAULT
+    query: Annotated[str, Meta(min_length=1, max_length=limits.MEMORY_QUERY_CHARS_MAX, description="words to look for")]
+    limit: Annotated[int, Meta(description="how many")] = limits.MEMORY_FOUND_DEFAULT
 
 
 class OneMemory(Params, frozen=True, kw_only=True):
@@ -49,18 +50,18 @@ class AddMemory(Params, frozen=True, kw_only=True):
     """What to keep. Its type decides where, unless `scope` does; `supersedes` names the memory that it replaces."""
 
     content: Content
-    type: MemoryType
+    type: Kind
     title: Title = ""
     tags: Tags = ()
-    scope: Literal["task", "goal", "session"] | None = None
-    supersedes: MemoryId | None = None
+    scope: Annotated[Literal["task", "goal", "session"], Meta(description="by its type unless given")] | None = None
+    supersedes: Annotated[MemoryId, Meta(description="id of the fact it replaces")] | None = None
 
 
 class UpdateMemory(OneMemory, frozen=True, kw_only=True):
     """Which memory, and what to change; what is left out stays."""
 
     content: Content | None = None
-    type: MemoryType | None = None
+    type: Kind | None = None
     title: Title | None = None
     tags: Tags | None = None
 
@@ -68,7 +69,7 @@ class UpdateMemory(OneMemory, frozen=True, kw_only=True):
 class PromoteMemory(OneMemory, frozen=True, kw_only=True):
     """Which memory every session should know, and why."""
 
-    reason: Annotated[str, Meta(min_length=1, max_length=limits.MEMORY_REASON_CHARS_MAX)]
+    reason: Annotated[str, Meta(min_length=1, max_length=limits.MEMORY_REASON_CHARS_MAX, description="why")]
 
 
 class MemoryResult(Shape, frozen=True, kw_only=True):
@@ -161,9 +162,8 @@ MEMORY_TOOLS = (
          "Read one kept fact in full.",
          "read", OneMemory, _read, MemoryResult),
     Tool("memory_add", "keep a fact for later",
-         "Keep a fact for later turns: of the task (task_state, result, failure, fix), of its goal (decision, "
-         "constraint) or of the session.",
-         "write", AddMemory, _add, MemoryResult),
+         "Keep a fact for later turns. Its type decides whether the task, its goal or the session keeps it.",
+         "write", AddMemory, _add, MemoryResult, shown=Shown(without=("title", "scope"))),
     Tool("memory_update", "change a kept fact",
          "Change a kept fact of this session, its task or its goal.",
          "write", UpdateMemory, _update, MemoryResult),

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from carrel.agents import agent_by_id, default_agent, named_agent
-from carrel.goals import Goal, find_goal, goal_of_task
+from carrel.goals import Goal, Plan, find_goal, goal_of_task, plan_of_task
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, not_found
 from carrel.memory import Memory, Reader, Scope, in_chain, memory_by_id, scope_chain
 from carrel.modes import auto_runs_by_id
@@ -31,7 +31,13 @@ def goal_worked_for(
     return goal if _may_read_session(tx, access, goal, run) else None
 
 
-def _may_read_session(tx: Tx, access: Access, goal: Goal, run: Run | None) -> bool:
+def plan_worked_on(tx: Tx, access: Access, key: SessionKey, task_id: str, run: Run) -> Plan | None:
+    """Return the plan of a task, in the task's own lane; None as well where its session may not be read."""
+    plan = plan_of_task(tx, access, task_id) if key.task_id == task_id else None
+    return plan if plan is not None and _may_read_session(tx, access, plan, run) else None
+
+
+def _may_read_session(tx: Tx, access: Access, goal: Goal | Plan, run: Run | None) -> bool:
     if run is None:
         return may_see(tx, access, goal.session_key, goal.made_by)
     owner = private_to(tx, access, str(goal.session_key)) if lane_of(tx, access, goal.session_key) else goal.made_by

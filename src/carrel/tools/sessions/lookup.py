@@ -11,36 +11,40 @@ from carrel.modes import auto_runs_of_session, plan_state
 from carrel.runs import live_runs_of_lane
 from carrel.sessions import Lane, LaneFilter, Session, children_of, find_lane, kinds_listed_as, lane_rows
 from carrel.storage import Tx
-from carrel.tools.model import Caller, Params, Result, Tool
+from carrel.tools.model import Caller, Params, Result, Shown, Tool
 from carrel.tools.sessions.rows import clip_messages, session_row, shown_key
 from carrel.tools.sessions.shapes import KnownAgents, ListedSessions, SessionHistory, Status
-from carrel.tools.sessions.spawn_rules import may_spawn
+from carrel.tools.sessions.spawn_rules import may_spawn, would_be_sandboxed
 from carrel.visibility import entries_seen, is_narrowed
 
-Reference = Annotated[str, Meta(min_length=1, max_length=limits.SESSION_REFERENCE_CHARS_MAX)]
+Reference = Annotated[
+    str, Meta(min_length=1, max_length=limits.SESSION_REFERENCE_CHARS_MAX, description="key of a session")
+]
 
 
 class SessionsList(Params, frozen=True, kw_only=True):
     """Which sessions to list; numbers out of range are clamped."""
 
-    kinds: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
-    limit: int = limits.LIST_ROWS_DEFAULT
-    active_minutes: Annotated[float, Meta(ge=1, le=52_560_000)] | None = None
-    message_limit: int = 0
+    kinds: Annotated[tuple[str, ...], Meta(max_length=100, description="main, group, cron, hook, node or other")] = ()
+    limit: Annotated[int, Meta(description="how many")] = limits.LIST_ROWS_DEFAULT
+    active_minutes: (
+        Annotated[float, Meta(ge=1, le=52_560_000, description="only those used within these minutes")] | None
+    ) = None
+    message_limit: Annotated[int, Meta(description="how many last messages of each")] = 0
 
 
 class SessionsHistory(Params, frozen=True, kw_only=True):
     """Which transcript, and how much of it."""
 
     session_key: Reference
-    limit: int = limits.HISTORY_ROWS_DEFAULT
-    include_tools: bool = False
+    limit: Annotated[int, Meta(description="how many messages")] = limits.HISTORY_ROWS_DEFAULT
+    include_tools: Annotated[bool, Meta(description="also results of tools")] = False
 
 
 class SessionStatus(Params, frozen=True, kw_only=True):
     """Which session; the caller's own by default."""
 
-    session_key: Reference = "current"
+    session_key: Annotated[Reference, Meta(description="your own by default")] = "current"
 
 
 class AgentsList(Params, frozen=True, kw_only=True):
@@ -108,7 +112,11 @@ def _session_status(tx: Tx, caller: Caller, params: SessionStatus) -> Result:
 
 
 def _agents_list(tx: Tx, caller: Caller, _params: AgentsList) -> Result:
-    agents = [agent for agent in every_agent(tx, caller.access) if agent.enabled and may_spawn(caller, agent.id)]
+    agents = [
+        agent
+        for agent in every_agent(tx, caller.access)
+        if agent.enabled and may_spawn(caller, agent.id) and (would_be_sandboxed(caller, agent) or not caller.sandboxed)
+    ]
     agents.sort(key=lambda agent: (agent.id != caller.agent.id, agent.id))
     shown: list[dict[str, Any]] = [{"id": agent.id, "name": agent.name, "configured": True} for agent in agents]
     allow_any = "*" in caller.agent.profile.subagents.allow_agents
@@ -117,8 +125,8 @@ def _agents_list(tx: Tx, caller: Caller, _params: AgentsList) -> Result:
 
 SESSION_TOOLS = (
     Tool("sessions_list", "list the sessions that it may see",
-         "List the sessions you may see, most recently used first, optionally with their last messages.",
-         "read", SessionsList, _sessions_list, ListedSessions),
+         "List the sessions you may see, most recently used first.",
+         "read", SessionsList, _sessions_list, ListedSessions, shown=Shown(without=("limit",))),
     Tool("sessions_history", "read the transcript of a session",
          "Read the transcript of a session you may see: its newest messages, oldest first.",
          "read", SessionsHistory, _sessions_history, SessionHistory),

@@ -25,9 +25,11 @@ _BY_RULE = (Code.FORBIDDEN, Code.SEND_DENIED)
 class SessionsSend(Params, frozen=True, kw_only=True):
     """The target, the message, and how long to wait for the reply; 0 does not wait."""
 
-    session_key: Annotated[str, Meta(min_length=1, max_length=limits.SESSION_REFERENCE_CHARS_MAX)]
-    message: Annotated[str, Meta(max_length=limits.MESSAGE_CHARS_MAX)]
-    timeout_seconds: int = limits.WAIT_SECONDS_DEFAULT
+    session_key: Annotated[
+        str, Meta(min_length=1, max_length=limits.SESSION_REFERENCE_CHARS_MAX, description="key of the session")
+    ]
+    message: Annotated[str, Meta(max_length=limits.MESSAGE_CHARS_MAX, description="what to say")]
+    timeout_seconds: Annotated[int, Meta(description="how long to wait for the reply")] = limits.WAIT_SECONDS_DEFAULT
 
 
 class _Refused(Exception):

@@ -15,7 +15,7 @@ from carrel.kernel.settings import Settings
 from carrel.runs import Run, deliver
 from carrel.sessions import NewChild, delete_lane, insert_child, lane_of, make_lane
 from carrel.storage import Database, Tx
-from carrel.tools.model import Caller, NoChannelThread, Preparation, Result, Tool
+from carrel.tools.model import Caller, NoChannelThread, Preparation, Result, Shown, Tool
 from carrel.tools.sessions.channel_threads import ChannelThread, bind_channel_thread, open_channel_thread
 from carrel.tools.sessions.shapes import Spawned
 from carrel.tools.sessions.spawn_files import WrongFiles, checked_files, without_content
@@ -194,8 +194,8 @@ def _declined(params: SessionsSpawn, declined: Declined) -> Result:
 
 SPAWN_TOOLS = (
     Tool("sessions_spawn", "give work to a sub-agent",
-         "Give a task to a sub-agent in a session of its own, with files if it needs any. Returns at once; the "
-         "result comes to this session when the sub-agent has ended.",
+         "Give work to a sub-agent in a session of its own. Returns at once; the result comes here when it has ended.",
          "write", SessionsSpawn, _spawn, Spawned, prepare=_prepare,
+         shown=Shown(without=("attachAs", "cleanup", "label", "mode", "runTimeoutSeconds", "sandbox", "thinking")),
          storable=lambda arguments: without_content(arguments, SessionsSpawn.__struct_encode_fields__)),
 )  # fmt: skip

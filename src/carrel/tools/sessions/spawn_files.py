@@ -3,9 +3,10 @@
 import base64
 import binascii
 import unicodedata
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from carrel.kernel import REDACTED, clip
 from carrel.kernel.limits import FILE_NAME_BYTES_MAX
@@ -21,10 +22,10 @@ _STORED = ("name", "encoding", "mimeType")
 class InlineFile(Params, frozen=True, kw_only=True):
     """One file, with its content as text or base64."""
 
-    name: str
-    content: str
-    encoding: Literal["utf8", "base64"] = "utf8"
-    mime_type: str | None = None
+    name: Annotated[str, Meta(description="name of the file")]
+    content: Annotated[str, Meta(description="its text, or base64")]
+    encoding: Annotated[Literal["utf8", "base64"], Meta(description="of the content")] = "utf8"
+    mime_type: Annotated[str, Meta(description="type of the file")] | None = None
 
 
 class WrongFiles(Exception):

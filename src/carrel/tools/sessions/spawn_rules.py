@@ -21,24 +21,28 @@ _SHOWN_CHARS_MAX = 80
 class AttachAs(Params, frozen=True, kw_only=True):
     """Where the files should be mounted; a hint without effect yet."""
 
-    mount_path: Annotated[str, Meta(max_length=1000)] | None = None
+    mount_path: Annotated[str, Meta(max_length=1000, description="path in the sub-agent's workspace")] | None = None
 
 
 class SessionsSpawn(Params, frozen=True, kw_only=True):
     """The task, who does it, and its limits."""
 
-    task: Annotated[str, Meta(min_length=1, max_length=MESSAGE_CHARS_MAX, pattern=r"\S")]
-    label: Annotated[str, Meta(max_length=LABEL_CHARS_MAX)] | None = None
-    agent_id: str | None = None
-    model: Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)] | None = None
-    thinking: Thinking | None = None
-    run_timeout_seconds: Annotated[int, Meta(ge=0, le=RUN_TIMEOUT_SECONDS_MAX)] | None = None
-    bound: bool = msgspec.field(name="thread", default=False)
-    mode: Literal["run", "session"] | None = None
-    cleanup: Literal["delete", "keep"] = "keep"
-    sandbox: Literal["inherit", "require"] = "inherit"
-    attachments: tuple[InlineFile, ...] = ()
-    attach_as: AttachAs | None = None
+    task: Annotated[str, Meta(min_length=1, max_length=MESSAGE_CHARS_MAX, pattern=r"\S", description="what to do")]
+    label: Annotated[str, Meta(max_length=LABEL_CHARS_MAX, description="a short name for it")] | None = None
+    agent_id: Annotated[str, Meta(description="the agent; yourself by default")] | None = None
+    model: Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX, description="another model")] | None = None
+    thinking: Annotated[Thinking, Meta(description="how hard it thinks")] | None = None
+    run_timeout_seconds: (
+        Annotated[int, Meta(ge=0, le=RUN_TIMEOUT_SECONDS_MAX, description="how long it may work; 0: no limit")] | None
+    ) = None
+    bound: Annotated[bool, Meta(description="work in a thread of this chat")] = msgspec.field(
+        name="thread", default=False
+    )
+    mode: Annotated[Literal["run", "session"], Meta(description="session goes on in its thread")] | None = None
+    cleanup: Annotated[Literal["delete", "keep"], Meta(description="what becomes of its session")] = "keep"
+    sandbox: Annotated[Literal["inherit", "require"], Meta(description="whether it must be sandboxed")] = "inherit"
+    attachments: Annotated[tuple[InlineFile, ...], Meta(description="files it needs")] = ()
+    attach_as: Annotated[AttachAs, Meta(description="where the files go")] | None = None
 
     def __post_init__(self) -> None:
         """Refuse contradicting options."""
@@ -95,6 +99,11 @@ def may_spawn(caller: Caller, agent_id: str) -> bool:
     return agent_id == caller.agent.id or "*" in allowed or agent_id in allowed
 
 
+def would_be_sandboxed(caller: Caller, agent: Agent) -> bool:
+    """True when a child of this agent would work in a sandbox; nobody gets out of one by spawning."""
+    return agent.profile.sandbox == "on" or (caller.sandboxed and agent.id == caller.agent.id)
+
+
 def _requested_agent(tx: Tx, caller: Caller, agent_id: str | None) -> Agent | None:
     """Return the agent to spawn; None alike for one that is misspelt, missing, disabled or not allowed."""
     if agent_id is not None and not is_agent_id(agent_id):
@@ -104,7 +113,7 @@ def _requested_agent(tx: Tx, caller: Caller, agent_id: str | None) -> Agent | No
 
 
 def _check_limits(tx: Tx, caller: Caller, params: SessionsSpawn, agent: Agent) -> Granted | Declined:
-    sandboxed = agent.profile.sandbox == "on" or (caller.sandboxed and agent.id == caller.agent.id)
+    sandboxed = would_be_sandboxed(caller, agent)
     if params.sandbox == "require" and not sandboxed:
         return Declined("forbidden", f"Agent {agent.id} would not be sandboxed.", "sandbox_required")
     if caller.sandboxed and not sandboxed:

@@ -8,17 +8,19 @@ from msgspec import UNSET, Meta, UnsetType
 from carrel.kernel import Access, Refusal, invalid, parse_iso
 from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX, RESPONSE_RECIPIENTS_MAX, TASK_PARTIES_MAX, TASK_TAGS_MAX
 from carrel.storage import Tx
-from carrel.tools.model import Caller, Params, Result, Tool
+from carrel.tools.model import Caller, Params, Result, Shown, Tool
 from carrel.tools.tasks.reads import Name, OneTask, TaskId
 from carrel.tools.tasks.shapes import MessageResult, StatusResult, TaskResult, result_of
 from carrel.tools.tool_rules import require_part
 from carrel.topics import PRIORITIES
 from carrel.work import (
+    Actor,
     Directory,
     NewTask,
     ResponseRequests,
     Task,
     TaskChange,
+    Words,
     assign_task,
     change_task,
     create_task,
@@ -29,10 +31,17 @@ from carrel.work import (
     task_shape,
 )
 
-Slugs = Annotated[tuple[Name, ...], Meta(min_length=1, max_length=TASK_PARTIES_MAX)]
-Parties = Annotated[tuple[Name, ...], Meta(max_length=TASK_PARTIES_MAX)]
+Slugs = Annotated[
+    tuple[Name, ...], Meta(min_length=1, max_length=TASK_PARTIES_MAX, description="slugs of agents and users")
+]
+Parties = Annotated[tuple[Name, ...], Meta(max_length=TASK_PARTIES_MAX, description="slugs of agents and users")]
+Reason = Annotated[str, Meta(description="why it is blocked")]
+Title = Annotated[str, Meta(description="what is to be done")]
+Description = Annotated[str, Meta(description="more about it")]
 # The room below checks these; the schema says what is accepted.
-Tags = Annotated[tuple[str, ...], Meta(extra_json_schema={"maxItems": TASK_TAGS_MAX})]
+Tags = Annotated[
+    tuple[str, ...], Meta(description="words to find it by", extra_json_schema={"maxItems": TASK_TAGS_MAX})
+]
 Priority = (
     Annotated[int, Meta(description="1 (highest) to 5", extra_json_schema={"minimum": 1, "maximum": len(PRIORITIES)})]
     | Annotated[str, Meta(description="the same in words", extra_json_schema={"enum": list(PRIORITIES)})]
@@ -43,8 +52,8 @@ Moment = Annotated[str, Meta(description="an ISO 8601 time with its offset", ext
 class SetStatus(OneTask, frozen=True, kw_only=True):
     """Which task, and its new status; `blockedReason` says why it is blocked."""
 
-    status: Literal["in_progress", "review", "done", "blocked"]
-    blocked_reason: str | None = None
+    status: Annotated[Literal["in_progress", "review", "done", "blocked"], Meta(description="its new status")]
+    blocked_reason: Reason | None = None
 
 
 MomentOrNone = Annotated[
@@ -59,29 +68,29 @@ MomentOrNone = Annotated[
 class UpdateTask(OneTask, frozen=True, kw_only=True):
     """Which task, and what to change; what is left out stays. Lists replace what was there."""
 
-    title: str | None = None
-    description: str | None = None
+    title: Title | None = None
+    description: Description | None = None
     priority: Priority | None = None
     tags: Tags | None = None
     labels: Annotated[Tags, Meta(description="another name for tags")] | None = None
-    assigned_agent_ids: Parties | None = None
-    assigned_user_ids: Parties | None = None
-    status: Name | None = None
-    blocked_reason: str | None = None
+    assigned_agent_ids: Annotated[Parties, Meta(description="slugs of agents")] | None = None
+    assigned_user_ids: Annotated[Parties, Meta(description="slugs of users")] | None = None
+    status: Annotated[Name, Meta(description="its new status")] | None = None
+    blocked_reason: Reason | None = None
     due_date: MomentOrNone | UnsetType | None = UNSET
 
 
 class CreateTask(Params, frozen=True, kw_only=True):
     """What the task is; it begins in the inbox unless it is assigned or a status is given."""
 
-    title: str
-    description: str = ""
-    topic_id: Name | None = None
+    title: Title
+    description: Description = ""
+    topic_id: Annotated[Name, Meta(description="id of its topic")] | None = None
     priority: Priority | None = None
     tags: Tags | None = None
     labels: Annotated[Tags, Meta(description="another name for tags")] | None = None
     status: Annotated[str, Meta(description="inbox, assigned, in_progress or blocked")] | None = None
-    blocked_reason: str | None = None
+    blocked_reason: Reason | None = None
     due_date: Moment | None = None
     assignee_slugs: Parties = ()
 
@@ -95,21 +104,23 @@ class AssignTask(OneTask, frozen=True, kw_only=True):
 class PostMessage(OneTask, frozen=True, kw_only=True):
     """Which task, and what to write to its thread."""
 
-    content: str
+    content: Annotated[str, Meta(description="what to write")]
 
 
 class DeleteTask(OneTask, frozen=True, kw_only=True):
     """Which task to archive, and why."""
 
-    reason: Annotated[str, Meta(min_length=1, max_length=BLOCKED_REASON_CHARS_MAX)]
+    reason: Annotated[str, Meta(min_length=1, max_length=BLOCKED_REASON_CHARS_MAX, description="why")]
 
 
 class RequestResponses(Params, frozen=True, kw_only=True):
     """The agents to ask, what to ask them, and the task it is about; that of the caller's run by default."""
 
-    recipient_slugs: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=RESPONSE_RECIPIENTS_MAX)]
-    message: str
-    task_id: TaskId | None = None
+    recipient_slugs: Annotated[
+        tuple[Name, ...], Meta(min_length=1, max_length=RESPONSE_RECIPIENTS_MAX, description="slugs of agents")
+    ]
+    message: Annotated[str, Meta(description="what to ask")]
+    task_id: Annotated[TaskId, Meta(description="yours by default")] | None = None
 
 
 def _lock(tx: Tx, caller: Caller, params: Any) -> None:
@@ -141,8 +152,9 @@ def _update(tx: Tx, caller: Caller, params: UpdateTask) -> Result:
         require_part(tx, access, "task_status", "task_update")
     if params.assigned_agent_ids is not None or params.assigned_user_ids is not None:
         require_part(tx, access, "task_assign", "task_update")
-    plain = ("title", "description", "priority", "assigned_agent_ids", "assigned_user_ids", "blocked_reason")
+    plain = ("title", "description", "assigned_agent_ids", "assigned_user_ids", "blocked_reason")
     given = {name: value for name in plain if (value := getattr(params, name)) is not None} | _tags(params)
+    given |= _level(params)
     if params.due_date is not UNSET:
         given["due_date"] = moment("dueDate", params.due_date)
     task = change_task(tx, access, params.task_id, TaskChange(**given), rules).task
@@ -156,7 +168,7 @@ def _create(tx: Tx, caller: Caller, params: CreateTask) -> Result:
     if params.assignee_slugs:
         require_part(tx, caller.access, "task_assign", "task_create")
     agents, users = _assignees(tx, caller, params.assignee_slugs)
-    given = _tags(params) | ({} if params.priority is None else {"priority": params.priority})
+    given = _tags(params) | _level(params)
     new = NewTask(
         title=params.title,
         description=params.description,
@@ -174,6 +186,15 @@ def _create(tx: Tx, caller: Caller, params: CreateTask) -> Result:
 def _tags(params: UpdateTask | CreateTask) -> dict[str, Any]:
     tags = params.labels if params.tags is None else params.tags
     return {} if tags is None else {"tags": tags}
+
+
+def _level(params: UpdateTask | CreateTask) -> dict[str, Any]:
+    return {} if params.priority is None else {"priority": level(params.priority)}
+
+
+def level(priority: int | str) -> int | str:
+    """Return a priority as it is meant: a number may be written as a string."""
+    return int(priority) if isinstance(priority, str) and priority.isdecimal() else priority
 
 
 def moment(field: str, text: str | UnsetType | None) -> int | None:
@@ -218,18 +239,42 @@ def _request(tx: Tx, caller: Caller, params: RequestResponses) -> Result:
     return result_of(request_responses(tx, caller.access, task_id, params.recipient_slugs, params.message, rules))
 
 
+def _shown_status(actor: Actor) -> Shown:
+    """Only what the agent may set; whether it may finish is decided by the task of its run."""
+    may_finish = actor.may_finish(actor.task_id or "")
+    allowed = tuple(one for one in Words.AGENT_STATUSES if one != "done" or may_finish)
+    return Shown(words=(("status", allowed),))
+
+
+def _shown_update(actor: Actor) -> Shown:
+    """Without the second name of tags, and without the status where task_status is there for it."""
+    hidden = ("labels", *_hidden_parties(actor, "assignedAgentIds", "assignedUserIds"))
+    if actor.task_id is not None:
+        return Shown(without=(*hidden, "status", "blockedReason"))
+    return Shown(without=hidden, words=_shown_status(actor).words)
+
+
+def _shown_create(actor: Actor) -> Shown:
+    hidden = ("labels", *_hidden_parties(actor, "assigneeSlugs"))
+    return Shown(without=hidden, words=(("status", Words.FIRST_STATUSES),))
+
+
+def _hidden_parties(actor: Actor, *names: str) -> tuple[str, ...]:
+    return () if actor.may("assign") else names
+
+
 WRITING_TOOLS = (
     Tool("task_status", "move a task to another status",
-         "Move a task to in_progress, review, done or blocked (with a reason); done only from review.",
-         "write", SetStatus, _status, StatusResult, lock=_lock, right="change"),
+         "Move a task to another status; done only from review.",
+         "write", SetStatus, _status, StatusResult, lock=_lock, right="change", shown=_shown_status),
     Tool("task_update", "change a task",
-         "Change a task: title, description, priority, tags, due date, status; as orchestrator, assignees.",
-         "write", UpdateTask, _update, TaskResult, lock=_lock, right="change"),
+         "Change a task; what is left out stays.",
+         "write", UpdateTask, _update, TaskResult, lock=_lock, right="change", shown=_shown_update),
     Tool("task_create", "create a task",
-         "Create a task; as orchestrator, also assign it to agents and users by their slugs.",
-         "write", CreateTask, _create, TaskResult, right="create"),
+         "Create a task.",
+         "write", CreateTask, _create, TaskResult, right="create", shown=_shown_create),
     Tool("task_assign", "assign a task",
-         "Assign a task to agents and users by their slugs; they are notified.",
+         "Assign a task; whoever gets it is notified.",
          "write", AssignTask, _assign, TaskResult, lock=_lock, right="assign"),
     Tool("task_message", "write to the thread of a task",
          "Write a message to the thread of a task; those who follow it are notified.",
@@ -238,6 +283,6 @@ WRITING_TOOLS = (
          "Archive a task, with a reason: it can be read, but nobody works on it any more.",
          "write", DeleteTask, _delete, TaskResult, lock=_lock, right="archive"),
     Tool("response_request", "ask other agents for a response on a task",
-         "Ask other agents for a response on a task, by default this one. Says who was not asked, and why.",
+         "Ask other agents for a response on a task. Says who was not asked, and why.",
          "write", RequestResponses, _request, ResponseRequests, lock=_lock, right="request"),
 )  # fmt: skip

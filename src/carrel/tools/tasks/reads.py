@@ -6,12 +6,13 @@ from msgspec import Meta
 
 from carrel.kernel import limits
 from carrel.storage import Tx
-from carrel.tools.model import Caller, Params, Result, Tool
+from carrel.tools.model import Caller, Params, Result, Shown, Tool
 from carrel.tools.tasks.shapes import ListResult, LoadResult, SearchResult, TaskResult, ThreadResult, result_of
 from carrel.work import (
     Directory,
     TaskFilter,
     TaskHistory,
+    Words,
     list_tasks,
     read_history,
     read_thread,
@@ -21,7 +22,7 @@ from carrel.work import (
     task_shapes,
 )
 
-TaskId = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX)]
+TaskId = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX, description="id of the task")]
 Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX)]
 
 
@@ -34,35 +35,35 @@ class OneTask(Params, frozen=True, kw_only=True):
 class HistoryOfTask(OneTask, frozen=True, kw_only=True):
     """Which task, and how much of its thread and activities; numbers out of range are clamped."""
 
-    message_limit: int = limits.HISTORY_MESSAGES_DEFAULT
-    activity_limit: int = limits.ACTIVITY_ROWS_DEFAULT
+    message_limit: Annotated[int, Meta(description="how many messages")] = limits.HISTORY_MESSAGES_DEFAULT
+    activity_limit: Annotated[int, Meta(description="how many activities")] = limits.ACTIVITY_ROWS_DEFAULT
 
 
 class LoadTask(OneTask, frozen=True, kw_only=True):
     """Which task, and how much of its thread; a number out of range is clamped."""
 
-    message_limit: int = limits.TASK_LOAD_MESSAGES_DEFAULT
+    message_limit: Annotated[int, Meta(description="how many messages")] = limits.TASK_LOAD_MESSAGES_DEFAULT
 
 
 class ListTasks(Params, frozen=True, kw_only=True):
     """Which tasks: of a status, of an agent or a user; a number out of range is clamped."""
 
-    status: Name | None = None
-    assignee_slug: Name | None = None
-    limit: int = limits.THREAD_ROWS_DEFAULT
+    status: Annotated[Name, Meta(description="only of this status")] | None = None
+    assignee_slug: Annotated[Name, Meta(description="only of this agent or user")] | None = None
+    limit: Annotated[int, Meta(description="how many")] = limits.THREAD_ROWS_DEFAULT
 
 
 class ThreadOfTask(OneTask, frozen=True, kw_only=True):
     """Which task, and how much of its thread; a number out of range is clamped."""
 
-    limit: int = limits.THREAD_ROWS_DEFAULT
+    limit: Annotated[int, Meta(description="how many messages")] = limits.THREAD_ROWS_DEFAULT
 
 
 class SearchTasks(Params, frozen=True, kw_only=True):
     """The words to look for, and how many tasks to return; a number out of range is clamped."""
 
-    query: Name
-    limit: int = limits.TASK_SEARCH_RESULTS_DEFAULT
+    query: Annotated[Name, Meta(description="words to look for")]
+    limit: Annotated[int, Meta(description="how many")] = limits.TASK_SEARCH_RESULTS_DEFAULT
 
 
 def _clamped(limit: int, most: int) -> int:
@@ -117,13 +118,14 @@ def _task_search(tx: Tx, caller: Caller, params: SearchTasks) -> Result:
 READING_TOOLS = (
     Tool("task_history", "read the history of a task",
          "Read a task with its newest messages, oldest first, and its activities, newest first.",
-         "read", HistoryOfTask, _task_history, TaskHistory),
+         "read", HistoryOfTask, _task_history, TaskHistory, shown=Shown(without=("activityLimit",))),
     Tool("task_load", "read a task and its messages",
          "Read a task with its newest messages, oldest first; task_history also has its activities.",
          "read", LoadTask, _task_load, LoadResult),
     Tool("task_list", "list tasks",
          "List tasks, newest first: all that are not archived, or those of a status or an assignee.",
-         "read", ListTasks, _task_list, ListResult, right="oversee"),
+         "read", ListTasks, _task_list, ListResult, right="oversee",
+         shown=Shown(without=("limit",), words=(("status", Words.TASK_STATUSES),))),
     Tool("task_get", "read a task",
          "Get one task.",
          "read", OneTask, _task_get, TaskResult, right="oversee"),

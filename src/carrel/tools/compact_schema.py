@@ -1,0 +1,45 @@
+"""The parameters of a tool as a model is shown them: the full schema without what only a validator needs."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+Schema = dict[str, Any]
+# Arguments are checked by the full schema; a model needs what to write, not where the limits are.
+_FOR_VALIDATORS = (
+    "$defs", "additionalProperties", "default", "format", "maxItems", "maxLength", "maximum", "minItems", "minLength",
+    "minimum", "pattern", "title",
+)  # fmt: skip
+
+
+def compact_schema(full: Schema, *, without: Collection[str], words: Mapping[str, tuple[str, ...]]) -> Schema:
+    """Return the schema of parameters, without those that are named, in its shortest form.
+
+    `words` are the values that some of them may have, for whoever is shown it.
+    """
+    whole = _short(full, full.get("$defs", {}))
+    shown = {name: one for name, one in whole["properties"].items() if name not in without}
+    listed = {name: _without(shown[name], "type") | {"enum": values} for name, values in words.items() if name in shown}
+    return whole | {"properties": shown | listed}
+
+
+def _short(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+    if "$ref" in schema:
+        # Written out, a definition is not described as well: the parameter is.
+        named = definitions[schema["$ref"].rpartition("/")[2]]
+        return _short(_without(named, "description") | _without(schema, "$ref"), definitions)
+    if "anyOf" in schema:
+        # Of several forms that a value may have, the first is enough; left out, it is none.
+        first = next(form for form in schema["anyOf"] if form.get("type") != "null")
+        return _short(first | _without(schema, "anyOf"), definitions)
+    short = _without(schema, *_FOR_VALIDATORS)
+    if "items" in short:
+        short["items"] = _short(short["items"], definitions)
+    if "properties" in short:
+        short["properties"] = {name: _short(one, definitions) for name, one in short["properties"].items()}
+    if not short.get("required", True):
+        del short["required"]
+    return short
+
+
+def _without(schema: Schema, *names: str) -> Schema:
+    return {name: value for name, value in schema.items() if name not in names}

@@ -1,0 +1,113 @@
+"""`file_list` and `file_read`: see what files there are, and read one part by part."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct, structs
+
+from carrel.kernel import NewAttachment, Refusal, Shape, limits, redact
+from carrel.records import text_of
+from carrel.storage import Database, Tx
+from carrel.tools.files.content import OpenedFile, open_file
+from carrel.tools.files.inventory import ListedFile, list_files
+from carrel.tools.model import Caller, Params, Preparation, Result, Shown, Tool
+from carrel.tools.tasks.reads import TaskId
+from carrel.tools.tasks.shapes import first_that_fit
+
+# The types that models take as files.
+_SHOWN = ("image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf")
+_NOT_TEXT = "This file is not text, so it cannot be read here."
+_BESIDE = "This file is not text. It is shown beside this result, where your model takes such files."
+
+
+class ListFiles(Params, frozen=True, kw_only=True):
+    """The files of which task."""
+
+    task_id: Annotated[TaskId, Meta(description="by default your own task, and what came with this session")] | None = (
+        None
+    )
+
+
+class ReadFile(Params, frozen=True, kw_only=True):
+    """Which file, and which part of its text; numbers out of range are clamped."""
+
+    id: Annotated[str, Meta(min_length=1, description="or its unique name")]
+    offset: Annotated[int, Meta(description="where to begin")] = 0
+    limit: Annotated[int, Meta(description="how many characters, at most 20000")] = limits.FILE_READ_CHARS_MAX
+    task_id: Annotated[TaskId, Meta(description="whose file it is, if not yours")] | None = None
+
+
+class FileList(Shape, frozen=True, kw_only=True):
+    """Files, and where they come from."""
+
+    files: list[ListedFile]
+
+
+class FilePart(Shape, frozen=True, kw_only=True, omit_defaults=True):
+    """A part of a text, and where the next one begins; of what is not text, only what it is."""
+
+    name: str
+    mime_type: str
+    size_bytes: int
+    text: str | None = None
+    next_offset: int | None = None
+    note: str | None = None
+
+
+class _Read(Struct, frozen=True):
+    """What a call has come to before it is recorded."""
+
+    part: FilePart | None = None
+    files: tuple[NewAttachment, ...] = ()
+    refusal: Refusal | None = None
+
+
+def _file_list(tx: Tx, caller: Caller, params: ListFiles) -> Result:
+    files: list[Any] = msgspec.to_builtins(list_files(tx, caller, params.task_id))
+    return Result(value={"files": first_that_fit(files, limits.TOOL_RESULT_BYTES_MAX // 2)})
+
+
+async def _prepare_read(db: Database, caller: Caller, params: ReadFile) -> Preparation:
+    """Read the file outside of the call's transaction; a refusal is kept and raised where the call is recorded."""
+    try:
+        read = _read(await open_file(db, caller, params.id, params.task_id), params)
+    except Refusal as refusal:
+        read = _Read(refusal=refusal)
+    return Preparation(params=read)
+
+
+def _file_read(_tx: Tx, _caller: Caller, read: _Read) -> Result:
+    if read.part is None:
+        assert read.refusal is not None, "a call comes to a part of a file or to a refusal"
+        raise read.refusal
+    return Result(value=msgspec.to_builtins(read.part), files=read.files)
+
+
+def _read(file: OpenedFile, params: ReadFile) -> _Read:
+    about = FilePart(name=file.name, mime_type=file.mime_type, size_bytes=len(file.content))
+    text = text_of(file.content, file.mime_type)
+    if text is not None:
+        return _Read(_text_part(about, text, params))
+    if file.mime_type not in _SHOWN or len(file.content) > limits.ATTACHMENT_BYTES_MAX:
+        return _Read(structs.replace(about, note=_NOT_TEXT))
+    shown = NewAttachment(name=file.name, mime_type=file.mime_type, content=file.content)
+    return _Read(structs.replace(about, note=_BESIDE), (shown,))
+
+
+def _text_part(about: FilePart, text: str, params: ReadFile) -> FilePart:
+    begin = max(0, params.offset)
+    end = begin + max(1, min(params.limit, limits.FILE_READ_CHARS_MAX))
+    # Characters may take several bytes each, and the whole result has a limit in bytes.
+    while len(msgspec.json.encode(text[begin:end])) > limits.TOOL_RESULT_BYTES_MAX - limits.FILE_READ_CHARS_MAX:
+        end = begin + (end - begin) * 3 // 4
+    return structs.replace(about, text=redact(text[begin:end]), next_offset=end if end < len(text) else None)
+
+
+FILE_TOOLS = (
+    Tool("file_list", "list files",
+         "List the files of this session and its task, also results of runs.",
+         "read", ListFiles, _file_list, FileList, shown=Shown(without=("taskId",))),
+    Tool("file_read", "read a file",
+         "Read a file; a long one goes on at nextOffset.",
+         "read", ReadFile, _file_read, FilePart, prepare=_prepare_read, shown=Shown(without=("limit", "taskId"))),
+)  # fmt: skip

@@ -1,0 +1,116 @@
+"""Stalls: a task in progress whose last turn ended without a word that it is done is taken up again, then a person's.
+
+A turn that only announces what it will do would leave its task as it is for ever. The agent is asked to go on, with
+growing pauses; when that does not help, people are told. Any other message about the task begins anew.
+"""
+
+from msgspec import structs
+
+from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, Access, system_access
+from carrel.kernel.limits import STALL_PAUSES_MINUTES, STALL_RETRY_SECONDS, STALLS_AT_A_TIME
+from carrel.notifications import OWNERS
+from carrel.runs import Rules, Run
+from carrel.storage import Database, StepDuty, Tx
+from carrel.work import notice_store, stall_store, store
+from carrel.work.directory import Directory
+from carrel.work.fanout import Recipient
+from carrel.work.model import Task
+from carrel.work.notices import News, tell
+from carrel.work.permissions import SERVER
+from carrel.work.stall_store import Stall
+
+# The bell that is rung when a task may have stalled.
+STALLS = "stalls"
+_GO_ON = (
+    "Your last turn on this task ended without saying that it is done. Go on now: do what is left, and say with the "
+    "task's status that it is done; if you cannot, set it to blocked with what you need. (Reminder {} of {}.)"
+)
+
+
+def watch(tx: Tx, ended: Run, task_id: str, rules: Rules) -> None:
+    """Note that a run on a locked task has ended; only what is new begins the count of reminders anew."""
+    access, task = ended.access, store.task_by_id(tx, ended.access, task_id)
+    if task is None or task.status != "in_progress" or task.is_chat:
+        stall_store.delete_stall(tx, access, task_id)
+        return
+    before = stall_store.stall_of(tx, access, task_id)
+    taken_up = 0 if before is None or _is_new(tx, ended) else before.taken_up
+    last = _last_turn(tx, access, task)
+    is_over = taken_up >= len(STALL_PAUSES_MINUTES)
+    due_at = None if last is None or is_over else tx.now + STALL_PAUSES_MINUTES[taken_up] * MS_PER_MINUTE
+    run_id = ended.id if last is None else last.id
+    stall = Stall(account_id=access.account_id, task_id=task_id, run_id=run_id, taken_up=taken_up, due_at=due_at)
+    stall_store.put_stall(tx, access, stall)
+    if due_at is not None:
+        tx.wake(STALLS)
+    elif is_over and last is not None:
+        _tell_people(tx, access, task, rules)
+
+
+def _is_new(tx: Tx, run: Run) -> bool:
+    """Whether a run brought a task something that is no consequence of a reminder: a person's words, an assignment."""
+    notices = notice_store.notices_of(tx, run.access, [run.id]).get(run.id, [])
+    return not notices or any(one.author_kind == "user" or one.type == "assignment" for one in notices)
+
+
+def _last_turn(tx: Tx, access: Access, task: Task) -> Run | None:
+    """Return the turn with which a task has stalled; None while somebody works on it, or nobody could go on."""
+    newest = notice_store.newest_run_of_task(tx, access, task.id)
+    # An auto run goes on by itself.
+    if newest is None or newest.auto_run_id is not None or notice_store.live_runs_of_task(tx, access, task.id):
+        return None
+    agents = Directory(tx, access).agents
+    assigned = store.assignees_of(tx, access, [task.id]).get(task.id, [])
+    able = [one.party_id for one in assigned if one.kind == "agent" and agents[one.party_id].enabled]
+    runs = [run for agent in able for run in notice_store.newest_runs_of_tasks(tx, access, [task.id], agent).values()]
+    last = max(runs, key=lambda run: run.id, default=None)
+    return last if last is not None and last.state == "completed" else None
+
+
+def _tell_people(tx: Tx, access: Access, task: Task, rules: Rules) -> None:
+    """Leave a task to its people and the account's owners."""
+    people = {OWNERS, *(one.party_id for one in store.parties_of(tx, access, task.id) if one.kind == "user")}
+    times = len(STALL_PAUSES_MINUTES)
+    text = f"It was taken up {times} times, and no turn said that it is done. Write what is to be done, or move it."
+    recipients = [Recipient("user", person, "stalled") for person in sorted(people)]
+    tell(tx, access, News(task=task, actor=SERVER, text=text), recipients, rules)
+
+
+class Stalls(StepDuty[Stall]):
+    """Takes stalled tasks up again."""
+
+    name = "stalls"
+    bell = STALLS
+    items_max = STALLS_AT_A_TIME
+    next_due = staticmethod(stall_store.next_stall_due)
+    take = staticmethod(stall_store.stalls_due)
+
+    def __init__(self, db: Database, rules: Rules) -> None:
+        super().__init__(db)
+        self._rules = rules
+
+    def advance(self, tx: Tx, item: Stall) -> None:
+        """Ask the agent to go on, if nothing has happened since and no other server has done so."""
+        access = system_access(item.account_id)
+        task = store.hold_task(tx, access, item.task_id)
+        stall = stall_store.stall_of(tx, access, item.task_id)
+        if stall is None or stall.due_at is None or stall.due_at > tx.now:
+            return
+        last = None if task is None or task.status != "in_progress" else _last_turn(tx, access, task)
+        if task is None or last is None or last.id != stall.run_id:
+            stall_store.put_stall(tx, access, structs.replace(stall, due_at=None))
+            return
+        text = _GO_ON.format(stall.taken_up + 1, len(STALL_PAUSES_MINUTES))
+        # It sees what the turn saw that it goes on with.
+        seen = structs.replace(access, space_ids=last.spaces, behalf=last.behalf)
+        news = News(task=task, actor=SERVER, text=text)
+        if tell(tx, seen, news, [Recipient("agent", last.agent_id, "stalled")], self._rules):
+            # The next pause begins when the turn has ended.
+            stall_store.put_stall(tx, access, structs.replace(stall, taken_up=stall.taken_up + 1, due_at=None))
+        else:
+            self.postpone(tx, stall)
+
+    def postpone(self, tx: Tx, item: Stall) -> None:
+        """Look at this task again later."""
+        until = tx.now + STALL_RETRY_SECONDS * MS_PER_SECOND
+        stall_store.postpone_stall(tx, system_access(item.account_id), item.task_id, until)

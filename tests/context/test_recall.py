@@ -1,0 +1,131 @@
+"""What a context recalls: matches alone, each thing once, whole passages, with their dates and who said it."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from carrel.context import ContextLimits
+from carrel.context.model import PLACE, RECALLED_LOGS, RECALLED_TASKS, RECALLED_TOPICS, TIMELINE, WORKING_TASKS
+from carrel.kernel import MS_PER_DAY, iso
+from tests.context.whiteboard import Whiteboard, open_whiteboard, section
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+MAIN = "agent:main:main"
+FILLER = "and then we had soup with bread, and nobody said much about anything at all"
+
+
+@pytest.fixture
+async def board(sqlite_url: str) -> AsyncIterator[Whiteboard]:
+    async with open_whiteboard(sqlite_url) as opened:
+        await opened.topic("Pier")
+        yield opened
+
+
+async def talk(board: Whiteboard, *lines: str, session: str = "harbour talk", **more: Any) -> list[str]:
+    """Record a conversation about the pier; return the ids of its entries."""
+    return [(await board.log(line, session, topic_id="pier", **more)).id for line in lines]
+
+
+@requirement("S4.context.full")
+async def test_what_was_said_next_to_each_other_is_read_in_its_order(board: Whiteboard) -> None:
+    said = await talk(board, "Which colour?", "The harbour lamps get moss green.", "Moss green is fine.")
+    other = await talk(board, "The harbour lamps are expensive.", session="another talk")
+    found = await board.build("elsewhere", "Do the harbour lamps get moss green?", mode="full")
+    recalled = found.of(RECALLED_LOGS)
+    assert [line.id for line in recalled] == [*said, *other]
+    scores = [line.score or 0 for line in recalled]
+    assert max(scores) == scores[1]
+    assert scores[0] < scores[1]
+
+
+async def test_a_limit_of_entries_counts_passages(board: Whiteboard) -> None:
+    first = await talk(board, "Which green do the harbour lamps get?", "Moss green for the harbour lamps.")
+    await talk(board, "The harbour lamps are expensive.", session="another talk")
+    limits = ContextLimits(logs=1)
+    found = await board.build("elsewhere", "Which green do harbour lamps have?", mode="full", limits=limits)
+    assert [line.id for line in found.of(RECALLED_LOGS)] == first
+
+
+async def test_a_line_says_when_and_by_whom_it_was_said(board: Whiteboard) -> None:
+    at = 1_700_000_000_000
+    await talk(board, "the harbour lamps must be green", agent_label="Ann", created_at=at)
+    await talk(board, "the harbour lamps must be blue", agent_id="main", session="another talk", created_at=at)
+    found = await board.build("elsewhere", "which harbour lamps?", mode="full")
+    assert sorted(section(found, RECALLED_LOGS)) == [
+        "- 2023-11-14 Ann (reported): the harbour lamps must be green",
+        "- 2023-11-14 main (reported): the harbour lamps must be blue",
+    ]
+
+
+async def test_a_long_text_is_cut_around_what_was_asked_for(board: Whiteboard) -> None:
+    await talk(board, f"{FILLER} " * 30 + "The harbour lamps must be green. " + f"{FILLER} " * 30)
+    found = await board.build("elsewhere", "which harbour lamps?", mode="full")
+    (line,) = section(found, RECALLED_LOGS)
+    assert "The harbour lamps must be green." in line
+    assert line.endswith("…")
+    assert len(line) <= 2_200 // 6
+
+
+async def test_what_has_only_a_stray_word_in_common_is_not_recalled(board: Whiteboard) -> None:
+    await talk(board, *(f"{word} {FILLER}" for word in ("Windows", "Lamps", "Doors")))
+    question = "Why does the build of the release branch fail on Windows since the compiler was upgraded?"
+    assert not section(await board.build("elsewhere", question, mode="full"), RECALLED_LOGS)
+    assert section(await board.build("elsewhere", "Windows", mode="full"), RECALLED_LOGS)
+
+
+async def test_the_question_itself_is_not_recalled(board: Whiteboard) -> None:
+    asked, answered = await talk(board, "Which harbour lamps?", "The green harbour lamps.")
+    found = await board.build("elsewhere", "which  harbour lamps?", mode="full")
+    assert [line.id for line in found.of(RECALLED_LOGS)] == [answered]
+    assert asked not in {line.id for line in found.lines}
+
+
+async def test_what_the_timeline_shows_is_not_recalled_as_well(board: Whiteboard) -> None:
+    (said,) = await talk(board, "the harbour lamps must be green", session="here")
+    found = await board.build("here", "which harbour lamps?", mode="full")
+    assert [line.section for line in found.lines if line.id == said] == [TIMELINE]
+
+
+async def test_every_topic_and_task_is_shown_once(board: Whiteboard) -> None:
+    await board.topic("Harbour lamps", pinned=True)
+    await board.task("Order harbour lamps", topic_id="harbour-lamps", pinned=True)
+    found = await board.build("clawboard:topic:harbour-lamps", "which harbour lamps?", mode="full")
+    assert [(line.id, line.section) for line in found.lines] == [
+        ("harbour-lamps", PLACE), ("order-harbour-lamps", WORKING_TASKS),
+    ]  # fmt: skip
+
+
+@requirement("S4.context.working.tasks")
+async def test_work_that_a_question_is_not_about_is_shown_only_if_it_cannot_wait(board: Whiteboard) -> None:
+    now = await board.db.read(lambda tx: tx.now)
+    await board.task("Order harbour lamps", priority=1)
+    await board.task("Paint the office", priority=1)
+    await board.task("Renew the insurance", due_date=now + MS_PER_DAY)
+    await board.task("Water the plants", pinned=True)
+    asked = await board.build(MAIN, "Which harbour lamps do we order?")
+    due = f"due {(iso(now + MS_PER_DAY) or '')[:10]}"
+    assert [(line.id, line.reason) for line in asked.of(WORKING_TASKS)] == [
+        ("water-the-plants", "pinned"), ("renew-the-insurance", due), ("order-harbour-lamps", "priority 1"),
+    ]  # fmt: skip
+    assert not asked.of(RECALLED_TASKS)
+    idle = await board.build(MAIN, "ok")
+    assert "paint-the-office" in {line.id for line in idle.of(WORKING_TASKS)}
+
+
+async def test_work_on_the_topic_of_a_session_is_shown_whatever_is_asked(board: Whiteboard) -> None:
+    await board.task("Paint the railing", topic_id="pier", priority=1)
+    found = await board.build("clawboard:topic:pier", "Which harbour lamps do we order?")
+    assert [line.id for line in found.of(WORKING_TASKS)] == ["paint-the-railing"]
+
+
+async def test_what_was_said_finds_room_before_names_of_topics_and_work(board: Whiteboard) -> None:
+    for n in range(3):
+        await board.topic(f"Harbour lamps {n}", digest="harbour lamps " * 30)
+        await board.task(f"Order harbour lamps {n}", pinned=True)
+        await talk(board, f"the harbour lamps of pier {n} must be green", session=f"talk {n}")
+    limits = ContextLimits(max_chars=420)
+    found = await board.build("elsewhere", "which harbour lamps?", mode="full", limits=limits)
+    assert len(found.of(RECALLED_LOGS)) == 3
+    assert not found.of(RECALLED_TOPICS)

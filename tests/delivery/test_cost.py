@@ -1,0 +1,108 @@
+"""What a turn costs: how many statements and commits five walks through the server make of the store.
+
+Everything counts that a walk causes until the server is at rest: the request, the turn, the answer, the wait for it,
+observers, the index. A walk is made once before it is counted, so that lanes and sessions exist. On a busy machine the
+index follows in several pages what it otherwise follows in one; the page counts once.
+"""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from itertools import count
+
+import httpx
+import pytest
+
+from carrel.kernel import SessionKey
+from tests.harness.server import HttpServer, open_http_server
+from tests.harness.watched_database import Cost, WatchedDatabase
+
+pytestmark = pytest.mark.anyio
+CALLING = "do " + json.dumps([["agents_list", {}]])
+MESSAGE_IDS = map(str, count(1))
+Walk = Callable[[HttpServer, httpx.AsyncClient], Awaitable[None]]
+
+
+@pytest.fixture
+async def server(anyio_backend: str, store_url: str) -> AsyncIterator[HttpServer]:
+    """A server that listens, on SQLite and on PostgreSQL."""
+    async with open_http_server(store_url) as opened:
+        yield opened
+
+
+async def say(client: httpx.AsyncClient, key: str, words: str) -> None:
+    """Say something in a session and wait for the answer."""
+    sent = await client.post("/api/runs", json={"sessionKey": key, "message": words})
+    ended = await client.get(f"/api/runs/{sent.json()['runId']}/wait?timeoutSeconds=20")
+    assert ended.json()["status"] == "ok", ended.text
+
+
+async def chat(_server: HttpServer, client: httpx.AsyncClient) -> None:
+    """A chat line that is answered after one tool call."""
+    await say(client, "agent:main:web:cost-0001", f"Who else is there to help me with this?\n{CALLING}")
+
+
+async def task_message(server: HttpServer, client: httpx.AsyncClient) -> None:
+    """A message about a task, in the task's own session."""
+    await server.make_task("report")
+    await say(client, "agent:main:task:report", "How far is the report for the museum?")
+
+
+async def tool_call(_server: HttpServer, client: httpx.AsyncClient) -> None:
+    """A tool that a program calls for an agent."""
+    made = await client.post("/agent/agents_list", json={}, headers={"X-Carrel-Session": "agent:main:main"})
+    assert made.status_code == 200, made.text
+
+
+async def a2a(_server: HttpServer, client: httpx.AsyncClient) -> None:
+    """A message of an A2A agent, which waits for the answer."""
+    message = {"messageId": next(MESSAGE_IDS), "role": "ROLE_USER", "parts": [{"text": "What is left to do?"}]}
+    body = {"jsonrpc": "2.0", "id": "1", "method": "SendMessage", "params": {"message": message}}
+    answer = await client.post("/a2a/main", json=body, headers={"A2A-Version": "1.0"})
+    assert "result" in answer.json(), answer.text
+
+
+async def heartbeat(server: HttpServer, _client: httpx.AsyncClient) -> None:
+    """An agent that is woken."""
+    key = SessionKey.of("main", "main")
+    await server.settled(await server.say(key, "Is there anything to do?", kind="heartbeat"))
+
+
+# Where the index follows the feed, and which statement begins a page.
+INDEX = ("carrel.journal.followers", "carrel.search.indexing", "carrel.storage.duties")
+PAGE = "journal.store.events_after"
+
+
+async def cost_of(walk: Walk, server: HttpServer) -> Cost:
+    """Return what the second of two equal walks costs, until the server is at rest."""
+    assert isinstance(server.db, WatchedDatabase)
+    async with server.client() as client:
+        await walk(server, client)
+        await server.indexed()
+        cost = server.db.count_anew()
+        await walk(server, client)
+        await server.indexed()
+        server.db.count_anew()
+    return cost
+
+
+def counted(cost: Cost) -> tuple[int, int]:
+    """Return how many statements and commits there were, with one page of the index."""
+    pages = sum(one.site.startswith(PAGE) and one.work in INDEX for one in cost.statements) or 1
+    works = [one.work for one in cost.statements], cost.commits
+    statements, commits = (
+        len(each) - (of_index := sum(work in INDEX for work in each)) + of_index // pages for each in works
+    )
+    return statements, commits
+
+
+@pytest.mark.parametrize(
+    ("walk", "statements_max", "commits_max"),
+    [(chat, 90, 8), (task_message, 125, 6), (tool_call, 10, 1), (a2a, 90, 5), (heartbeat, 52, 4)],
+)
+async def test_a_walk_makes_no_more_statements_and_commits_than_this(
+    server: HttpServer, walk: Walk, statements_max: int, commits_max: int
+) -> None:
+    cost = await cost_of(walk, server)
+    statements, commits = counted(cost)
+    assert statements <= statements_max, str(cost)
+    assert commits <= commits_max, str(cost)

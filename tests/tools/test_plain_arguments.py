@@ -1,0 +1,94 @@
+"""Arguments are accepted where their meaning is plain, and refused where it is not."""
+
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+
+from carrel.kernel import Code, Refusal
+from carrel.tools import CATALOG
+from tests.tools.task_world import TaskWorld, open_world
+
+
+@pytest.fixture
+async def world(anyio_backend: str, store_url: str) -> AsyncIterator[TaskWorld]:
+    """Agents that work on tasks."""
+    async with open_world(store_url) as opened:
+        yield opened
+
+
+def read(tool: str, arguments: str) -> dict[str, object]:
+    """The parameters that arguments mean."""
+    found: dict[str, object] = msgspec.to_builtins(CATALOG.find(tool).read_params(arguments))
+    return found
+
+
+def test_null_stands_for_a_field_that_is_left_out() -> None:
+    bare = read("sessions_list", "{}")
+    assert read("sessions_list", '{"limit": null, "kinds": null, "activeMinutes": null}') == bare
+    assert read("clawboard_update_task", '{"id": "x", "status": null, "tags": null}') == {"id": "x"}
+
+
+def test_null_is_kept_where_it_is_a_value_of_its_own() -> None:
+    assert read("artifact_add", '{"data": null}')["data"] is None
+    assert read("task_update", '{"taskId": "x", "dueDate": null}')["dueDate"] is None, "it takes the time away"
+
+
+def test_numbers_and_booleans_may_be_written_as_strings() -> None:
+    assert read("sessions_history", '{"sessionKey": "main", "limit": "10", "includeTools": "true"}') == {
+        "sessionKey": "main", "limit": 10, "includeTools": True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "says"),
+    [
+        ("sessions_history", '{"sessionKey": null}', "sessionKey is missing."),
+        ("sessions_list", '{"limit": "ten"}', "limit must be an integer"),
+        ("sessions_list", '{"limit": true}', "limit must be an integer"),
+        ("request_input", '{"question": 7}', "question must be a string"),
+        ("task_status", '{"taskId": "x", "status": "Done!"}', "status must be one of"),
+        ("decline", "null", "must be an object"),
+    ],
+)
+def test_what_could_mean_something_else_is_refused(tool: str, arguments: str, says: str) -> None:
+    with pytest.raises(Refusal, match=says) as refused:
+        CATALOG.find(tool).read_params(arguments)
+    assert refused.value.code == Code.INVALID_PARAMS
+
+
+@pytest.mark.anyio
+async def test_the_title_of_the_only_such_task_stands_for_its_id(world: TaskWorld) -> None:
+    task = await world.task("Paint the fence", assigned_agent_ids=("writer",))
+    seat = await world.seat("writer")
+    assert (await seat.call("task_history", taskId="paint the FENCE"))["task"]["id"] == task.id
+    moved = await seat.call("task_status", taskId="Paint the fence", status="in_progress")
+    assert (moved["task"]["id"], (await world.stored(task.id)).status) == (task.id, "in_progress")
+
+
+@pytest.mark.anyio
+async def test_a_title_that_two_tasks_have_names_neither(world: TaskWorld) -> None:
+    await world.task("Paint the fence")
+    await world.task("Paint the fence")
+    seat = await world.seat("chief")
+    assert await seat.refused("task_history", taskId="Paint the fence") == "not_found"
+
+
+@pytest.mark.anyio
+async def test_a_priority_may_be_a_number_in_a_string(world: TaskWorld) -> None:
+    task = await world.task()
+    seat = await world.seat("chief")
+    assert (await seat.call("task_update", taskId=task.id, priority="2"))["task"]["priority"] == 2
+    assert (await seat.call("clawboard_update_task", id=task.id, priority="3"))["task"]["priority"] == 3
+    assert await seat.refused("task_update", taskId=task.id, priority="9") == "invalid_params"
+
+
+@pytest.mark.anyio
+async def test_an_unknown_tool_is_answered_with_those_that_are_shown_nearest_first(world: TaskWorld) -> None:
+    task = await world.task()
+    told = await (await world.seat("writer", task.id)).call("task_sttus")
+    assert told["error"]["code"] == "tool_not_allowed"
+    named = told["error"]["message"].removeprefix("There is no tool 'task_sttus'; use one of: ").rstrip(".").split(", ")
+    assert named[0] == "task_status"
+    assert "task_load" not in named
+    assert "task_assign" not in named, "only the orchestrator has it"
