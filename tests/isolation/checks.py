@@ -10,7 +10,6 @@ from tests.isolation.life import live
 from tests.isolation.marks import Origin
 from tests.isolation.model import (
     Turn,
-    sees_lane,
     why_hidden_from_agent,
     why_hidden_from_client,
     why_hidden_from_person,
@@ -137,19 +136,16 @@ def why_hidden(side: Side, caller: Caller, door: Door, asked: Question, mark: st
         return why
     assert caller.agent is not None
     home = Turn(f"agent:{caller.agent.name}:main")
-    return why_hidden_at_door(facts, caller.agent, home, door, asked, mark, origin)
+    return why_hidden_at_door(facts, caller.agent, home, door, mark, origin)
 
 
 def why_hidden_at_door(
-    facts: Facts, agent: Agent, turn: Turn, door: Door, asked: Question, mark: str, origin: Origin
+    facts: Facts, agent: Agent, turn: Turn, door: Door, mark: str, origin: Origin
 ) -> str | None:  # fmt: skip
     """Return why an agent in a lane may not see a mark at a door, if it may not."""
     if not door.recalls:
         return why_hidden_from_agent(facts, agent, turn, mark, origin, now=door.is_present)
-    why = why_hidden_from_turn(facts, turn, mark, origin, now=True)
-    if why is not None and asked.lane is not None and sees_lane(facts, agent, turn.lane, asked.lane):
-        return why_hidden_from_turn(facts, replace(turn, lane=asked.lane), mark, origin, now=True)
-    return why
+    return why_hidden_from_turn(facts, turn, mark, origin, now=True)
 
 
 def hear(world: World) -> None:
@@ -170,7 +166,7 @@ def judge_look(world: World, side: Side, look: Look) -> list[Difference]:
     for door, asked, text in look.answers:
         for mark in sorted(world.marks.found(text)):
             origin = world.marks.origins[mark]
-            why = why_hidden_at_door(side.facts, agent, turn, door, asked, mark, origin)
+            why = why_hidden_at_door(side.facts, agent, turn, door, mark, origin)
             if why is not None:
                 name = f"token of a run in {request.key}"
                 found.append(Difference(world.seed, name, door.name, mark, origin, why, str(asked)))
