@@ -357,6 +357,9 @@ async def test_lanes_of_hidden_tasks_and_topics_are_hidden_too(server: HttpServe
 async def test_spaces_are_listed_in_pages_oldest_first(server: HttpServer, client: httpx.AsyncClient) -> None:
     for name in ("One", "Two", "Three"):
         await client.post("/api/spaces", json={"name": name})
+    # The last two may have been made in the same millisecond.
+    later = "UPDATE spaces SET created_at = created_at + 1 WHERE account_id = :account AND id = 'space-three'"
+    await server.db.write(lambda tx: tx.run(later, server.access))
     first = (await client.get("/api/spaces", params={"limit": 3})).json()
     assert [space["id"] for space in first["spaces"]][1:] == ["space-one", "space-two"]
     rest = (await client.get("/api/spaces", params={"limit": 3, "cursor": first["nextCursor"]})).json()
