@@ -10,7 +10,7 @@ from carrel.access import space_store
 from carrel.access.model import Space
 from carrel.access.store import hold_account
 from carrel.journal import DEFAULT_SPACE, About, append_event, json_text
-from carrel.kernel import Access, Code, Refusal, Shape, invalid, not_found
+from carrel.kernel import Access, Code, Refusal, Shape, invalid, unknown_name
 from carrel.kernel.limits import NAME_CHARS_MAX, SPACE_ID_CHARS_MAX, SPACES_PER_ACCOUNT_MAX
 from carrel.storage import Tx
 
@@ -109,7 +109,7 @@ def connect_spaces(
     known = {other.id for other in space_store.all_spaces(tx, access)}
     for target in connectivity:
         if target not in known:
-            raise invalid(f"connectivity.{target[:80]}", f"There is no space '{target[:80]}'.")
+            raise unknown_space(tx, access, f"connectivity.{target[:80]}", target)
     present = space_store.edges_of(tx, access, space_id)
     # A space always sees itself.
     different = {
@@ -139,8 +139,15 @@ def readable_space(tx: Tx, access: Access, space_id: str) -> Space:
     """Return a space that the caller may see; any other is refused as if it did not exist."""
     space = space_store.space_by_id(tx, access, space_id)
     if space is None or not access.covers([space_id]):
-        raise not_found("space")
+        raise unknown_space(tx, access, None, space_id, code=Code.NOT_FOUND)
     return space
+
+
+def unknown_space(
+    tx: Tx, access: Access, field: str | None, space_id: str, *, code: Code = Code.INVALID_PARAMS
+) -> Refusal:  # fmt: skip
+    """Return the refusal of a space that does not exist, or that the caller may not see; it names those it may."""
+    return unknown_name(field, "space", space_id, [space.id for space in every_space(tx, access)], code=code)
 
 
 def every_space(tx: Tx, access: Access) -> list[Space]:

@@ -4,7 +4,7 @@ import re
 
 from msgspec import structs
 
-from carrel.access import readable_space
+from carrel.access import readable_space, unknown_space
 from carrel.board import store
 from carrel.board.filters import is_subagent_key
 from carrel.board.keys import board_key, effective_key
@@ -111,7 +111,7 @@ def required_space(tx: Tx, access: Access, space_id: str) -> str:
     try:
         return readable_space(tx, access, space_id).id
     except Refusal as refusal:
-        raise invalid("spaceId", f"There is no space '{space_id[:80]}'.") from refusal
+        raise unknown_space(tx, access, "spaceId", space_id) from refusal
 
 
 def inherited_place(tx: Tx, access: Access, session_key: str) -> Place | None:

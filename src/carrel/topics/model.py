@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Access, Code, Refusal, Shape, invalid
+from carrel.kernel import Access, Code, Refusal, Shape, invalid, not_allowed
 from carrel.kernel.limits import (
     NAME_CHARS_MAX,
     TASK_TAG_CHARS_MAX,
@@ -118,7 +118,8 @@ def read_priority(given: int | str) -> int:
         return PRIORITIES.index(given.lower()) + 1
     if isinstance(given, int) and 1 <= given <= len(PRIORITIES):
         return given
-    raise invalid("priority", f"priority must be 1 to 5 or one of: {', '.join(PRIORITIES)}.")
+    allowed = [*map(str, range(1, len(PRIORITIES) + 1)), *PRIORITIES]
+    raise not_allowed("priority", str(given), allowed)
 
 
 def check_tags(tags: Iterable[str], what: str) -> None:

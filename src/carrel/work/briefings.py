@@ -121,7 +121,7 @@ def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:
         earlier_left_out=left_out,
         reopened_at=reopened_at,
         reopened_by=reopened_by,
-        team=_team(tx, access, run.agent_id, directory),
+        team=team_of(tx, access, run.agent_id, directory),
         overview=task_overview(tx, access, directory.named) if for_orchestrator else (),
         account_briefing=account_settings(account_of(tx, access))["briefing"] or "" if for_orchestrator else "",
     )
@@ -182,7 +182,8 @@ def _reopening(tx: Tx, access: Access, task: Task) -> tuple[int | None, str]:
     return (found[0].created_at, str((found[0].details or {}).get("authorName", ""))) if found else (None, "")
 
 
-def _team(tx: Tx, access: Access, agent_id: str, directory: Directory) -> tuple[Teammate, ...]:
+def team_of(tx: Tx, access: Access, agent_id: str, directory: Directory) -> tuple[Teammate, ...]:
+    """Return the agents besides one that can be assigned and asked, with the open tasks of theirs that it may see."""
     load = store.open_tasks_by_agent(tx, access)
     others = [agent for agent in directory.agents.values() if agent.enabled and agent.id != agent_id]
     return tuple(

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from carrel.bridge import Client, Live, Refused, Run, TimedOut, is_session
+from carrel.kernel import nearest
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.names import of_agent, session_key
@@ -25,7 +26,6 @@ from carrel.main.cli.run_results import (
     wait_for,
     wait_option,
 )
-from carrel.main.cli.words import nearest
 
 CLIENT_INSTANCE = "cli"
 ANSWER_SECONDS = 1800.0

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.bridge import Client, owner_token, running_url
-from carrel.kernel import Refusal, elapsed_seconds
+from carrel.kernel import Refusal, elapsed_seconds, nearest
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, local_settings_file, read_settings
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import show_result, wait_for
-from carrel.main.cli.words import nearest
 from carrel.main.replace_file import replace_file
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from carrel.bridge import Client, Refused
+from carrel.kernel import nearest
 from carrel.main.cli.command import Exit, Failure, option
-from carrel.main.cli.words import nearest
 
 _ELLIPSIS = "…"
 _PAGES_MAX = 5

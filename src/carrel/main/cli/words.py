@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
+from carrel.kernel import nearest
 from carrel.main.cli.command import Exit, Failure
 
 _SPELLINGS = {"ls": "list", "rm": "delete"}
@@ -49,15 +50,6 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known word that was most likely meant; empty if none is close."""
-    # Only a mistake pays for the import.
-    import difflib
-
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return close[0] if close else ""
 
 
 class HelpText(argparse.HelpFormatter):
