@@ -32,6 +32,8 @@ LIST_ROWS_DEFAULT = 50
 LIST_ROWS_MAX = 200
 HISTORY_ROWS_DEFAULT = 200
 HISTORY_ROWS_MAX = 1000
+# A message of a transcript is dated that comes so much later than the one before, or on another day.
+DATED_AFTER_MINUTES = 180
 # What is shorter is read on the loop: changing threads would take longer than reading it.
 SHORT_SESSION_ENTRIES_MAX = 32
 LONG_READ_SECONDS_MAX = 30

@@ -16,7 +16,7 @@ from carrel.tools.sessions.rows import clip_messages, session_row, shown_key
 from carrel.tools.sessions.shapes import KnownAgent, KnownAgents, ListedSessions, SessionHistory, Status, TeamMember
 from carrel.tools.sessions.spawn_rules import spawnable_agents
 from carrel.visibility import entries_seen, is_narrowed
-from carrel.work import Directory, team_of
+from carrel.work import team_of
 
 Reference = Annotated[
     str, Meta(min_length=1, max_length=limits.SESSION_REFERENCE_CHARS_MAX, description="key of a session")
@@ -114,7 +114,7 @@ def _session_status(tx: Tx, caller: Caller, params: SessionStatus) -> Result:
 
 def _agents_list(tx: Tx, caller: Caller, _params: AgentsList) -> Result:
     may_reach_others = caller.actor.may("request") or caller.actor.may("assign")
-    others = team_of(tx, caller.access, caller.agent.id, Directory(tx, caller.access)) if may_reach_others else ()
+    others = team_of(tx, caller.access, caller.agent.id) if may_reach_others else ()
     known = KnownAgents(
         requester=caller.agent.id,
         allow_any="*" in caller.agent.profile.subagents.allow_agents,
@@ -139,6 +139,6 @@ SESSION_TOOLS = (
          "Get the status of a session: state, generation, queue and token use. Your own by default.",
          "read", SessionStatus, _session_status, Status),
     Tool("agents_list", "list the other agents",
-         "List the agents you may spawn (agents, yourself first), and those you can ask or give tasks to (team).",
+         "List agents: to spawn, and your team to ask.",
          "read", AgentsList, _agents_list, KnownAgents),
 )  # fmt: skip
