@@ -147,8 +147,8 @@ async def test_a_line_on_another_topic_of_the_session_is_not_recalled_for_what_s
 async def test_a_session_that_has_gone_on_to_another_topic_adds_nothing_to_its_lines(board: Whiteboard) -> None:
     await board.topic("Lunch")
     await talk(board, *["The harbour lamps get moss green paint."] * 3)
-    for text in ("Soup?", "Bread and cheese.", "With butter?", "The cheese for lunch is from the harbour shop."):
-        last = await board.log(text, "harbour talk", topic_id="lunch")
+    for text in ("Soup?", "Bread and cheese.", "With butter?"):
+        await board.log(text, "harbour talk", topic_id="lunch")
+    last = await board.log("The cheese for lunch is from the harbour shop.", "harbour talk", topic_id="lunch")
     found = await board.build("elsewhere", "Which paint do the harbour lamps get?", mode="full")
-    (shown,) = [line for line in found.of(RECALLED_LOGS) if line.id == last.id] or [None]
-    assert shown is None or "session" not in shown.reason
+    assert max((line.score or 0 for line in found.of(RECALLED_LOGS) if line.id == last.id), default=0) < 0.3

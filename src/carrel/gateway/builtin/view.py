@@ -28,10 +28,8 @@ _TIME = re.compile(rf"{_NOW}|(?:{_NOW} )?(?:Message.* at|Sent at|At) [\d: -]{{16
 _MENTIONS = re.compile(r'(?:@(?:"[^"\n]{1,200}"|[\w.-]{1,200}?)[,:]?[ \t]+){1,20}')
 _ID = re.compile(r"\b(?:agent|art|ent|goal|log|mem|msg|note|plan|run|ses|space|task|topic)_[A-Za-z0-9]+\b")
 _NO_CONTENT = re.compile(r"\W*|\[/?[A-Z_]+\]|#+ .*|[^:]{1,40}:")
-# In a context block: the sentence on what it is, the message itself, and what the transcript has as well.
-_FRAME = re.compile(
-    r"^(?:\[CARREL_CONTEXT_BEGIN\]\n.*|Current user intent: .*|Mode: .*|- [\d-]{10} (?:user|assistant): .*)$", re.MULTILINE
-)
+# In a context block: the sentence on what it is, and the message itself.
+_FRAME = re.compile(r"^(?:\[CARREL_CONTEXT_BEGIN\]\n.*|Current user intent: .*|Mode: .*)$", re.MULTILINE)
 
 
 class Line(Struct, frozen=True):
