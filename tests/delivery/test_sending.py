@@ -249,9 +249,15 @@ async def test_attachments_are_given_as_images_and_files(server: Server, gateway
     content = gateway.requests[0].json["input"][-1]["content"]
     assert content[0] == {"type": "input_image", "image_url": data_url(picture), "detail": "auto"}
     assert content[1] == {"type": "input_file", "filename": "paper.pdf", "file_data": data_url(paper)}
-    assert [part["text"] for part in content[2:]] == [
-        "Files:\n- chart.png (image/png, 4 bytes): image 1 of this message", content[3]["text"], "look at these",
-    ]  # fmt: skip
+    about, _, words = (part["text"] for part in content[2:])
+    assert (about.splitlines(), words) == (
+        [
+            "Files:",
+            "- chart.png (image/png, 4 bytes): image 1 of this message",
+            "- paper.pdf (application/pdf, 8 bytes): its text with file_read",
+        ],
+        "look at these",
+    )
     assert "input_image" not in gateway.requests[1].body.decode(), "files are shown in the run they came with"
     earlier = gateway.requests[1].json["input"][0]["content"]
     assert [part["text"] for part in earlier[1:]] == ["look at these", "[with chart.png, paper.pdf]"]

@@ -88,6 +88,12 @@ INLINE_FILES_CHARS_MAX = 8_000
 # What the tools for files list of each source, and return of a text at once.
 FILES_LISTED_MAX = 100
 FILE_READ_CHARS_MAX = 20_000
+# What reading the text of a PDF may take, in a process of its own: so many at once on a server, of so many pages.
+PDF_AT_ONCE_MAX = 2
+PDF_PAGES_MAX = 300
+PDF_PROCESSOR_SECONDS_MAX = 10
+PDF_SECONDS_MAX = 30
+PDF_MEMORY_BYTES_MAX = 512 * 1024 * 1024
 # Files that were sent ahead of a message and that none uses yet, per person.
 UPLOADS_UNUSED_MAX = 200
 UPLOADS_UNUSED_DAYS = 1
