@@ -205,7 +205,9 @@ def _snapshot(task: Task, assignees: tuple[str, ...]) -> str:
     ]
     if task.blocked_reason:
         lines.append(f"Blocked because: {as_line(task.blocked_reason, limits.BLOCKED_REASON_CHARS_MAX)}")
-    described = as_block("Description", task.description, limits.HEADING_DESCRIPTION_CHARS_MAX)
+    # What says no more than the title is not said twice.
+    more = "" if task.description.strip() == task.title.strip() else task.description
+    described = as_block("Description", more, limits.HEADING_DESCRIPTION_CHARS_MAX)
     return "\n".join([*lines, *([described] if described else [])])
 
 
@@ -228,7 +230,7 @@ def _reopening(briefing: TaskBriefing, tools: Collection[str]) -> str:
         return ""
     by = as_line(briefing.reopened_by, limits.NAME_CHARS_MAX) or "somebody"
     where = ", but in task_history" if "task_history" in tools else ""
-    return f"Reopened by {by} at {iso(briefing.reopened_at)}: what was said before is not shown here{where}."
+    return f"Reopened by {by} at {minute_of(briefing.reopened_at)}: what was said before is not shown here{where}."
 
 
 def _team(briefing: TaskBriefing) -> str:
