@@ -167,7 +167,6 @@ async def test_a_file_is_sent_in_the_run_that_brings_it_and_only_named_afterward
     assert newest_message(with_file)[0] == CARRIED[kind][1]
     for request in (assigned, after):
         assert in_base64(PNG).encode() not in request.body
-    assert b": @writer look [with fence.png]" in after.body
     # OpenClaw keeps the history itself.
     assert (b'[with fence.png]"' in after.body) is (kind != "openclaw")
 

@@ -12,6 +12,7 @@ from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.context_store import context_of
 from carrel.delivery.gateway_history import NOTHING_KNOWN, GatewayHistory, read_gateway_history
 from carrel.delivery.heading import Told, files_of, tell, told_before
+from carrel.delivery.history import is_said_among, newest_within, remembered
 from carrel.delivery.plan_heading import plan_heading
 from carrel.delivery.senders import LINE, SENDER, line_before, noted, sender_of
 from carrel.delivery.thoughts import Thoughts, thoughts_of
@@ -149,7 +150,7 @@ def _read(
     if unheard:
         # A remote agent is not even told of tools.
         tools = {tool.name for tool in toolset.offered()} if connection.gateway.takes_context else set[str]()
-        told = _tell(tx, caller, run, tools, is_first=not earlier)
+        told = _tell(tx, caller, run, tools, earlier)
         note = {} if told is not None else _note(tx, run, lane)
         own = [message_entry(run, session, told, note)]
     else:
@@ -264,11 +265,19 @@ def _at_gateway(
     return read_gateway_history(tx, access, run_id, own, earlier, kind, address)
 
 
-def _tell(tx: Tx, caller: Caller, run: Run, tools: set[str], *, is_first: bool) -> Told | None:
-    """What the run is told about its task; None where it has none, or where that is not in its account."""
+def _tell(tx: Tx, caller: Caller, run: Run, tools: set[str], earlier: list[Entry]) -> Told | None:
+    """What the run is told about its task; None where it has none, or where that is not in its account.
+
+    Of the thread it is told what its own session has not heard: the rest stands in the history already.
+    """
     briefing = task_briefing(tx, run)
     if briefing is None:
         return None
+    history = newest_within(
+        remembered(earlier, with_calls=False), caller.services.settings.delivery.history_chars_max // 2, results_max=0
+    )
+    unheard = tuple(line for line in briefing.earlier if not is_said_among(history, line.id, line.text))
+    briefing = structs.replace(briefing, earlier=unheard)
     actor, is_planned = caller.actor, caller.actor.is_planned
     return tell(
         briefing,
@@ -278,7 +287,7 @@ def _tell(tx: Tx, caller: Caller, run: Run, tools: set[str], *, is_first: bool) 
         is_planned=is_planned,
         answer_says_done=is_planned and "task_status" not in tools and not caller.is_planning,
         is_posted=view_of_reply(run) is not None,
-        is_first=is_first,
+        is_first=not earlier,
         tools=tools,
         plan=plan_heading(tx, caller, run, can_read_more="task_history" in tools),
     )

@@ -26,6 +26,8 @@ class TaskLine(Struct, frozen=True, kw_only=True):
 
     author: str
     text: str
+    # The id of its entry.
+    id: str = ""
     # When it was said; 0 where that is not known.
     at: int = 0
     # The files that came with it.
@@ -158,6 +160,7 @@ def _earlier(
         TaskLine(
             author=author_name(entry, directory),
             text=entry.content,
+            id=entry.id,
             at=entry.created_at,
             files=tuple(heads[name] for name in entry.attachment_ids if name in heads),
         )
