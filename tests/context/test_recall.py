@@ -152,3 +152,16 @@ async def test_a_session_that_has_gone_on_to_another_topic_adds_nothing_to_its_l
     last = await board.log("The cheese for lunch is from the harbour shop.", "harbour talk", topic_id="lunch")
     found = await board.build("elsewhere", "Which paint do the harbour lamps get?", mode="full")
     assert max((line.score or 0 for line in found.of(RECALLED_LOGS) if line.id == last.id), default=0) < 0.3
+
+
+@requirement("S4.context.full")
+async def test_our_own_sentences_about_tasks_are_not_recalled(board: Whiteboard) -> None:
+    task = await board.task("Paint the harbour lamps", assigned_agent_ids=("main",), topic_id="pier")
+    key = f"agent:main:task:{task.id}"
+    await board.server.until(lambda tx: bool(tx.one("SELECT 1 FROM runs WHERE state = 'completed'")))
+    await board.log("The harbour lamps get moss green paint.", key)
+    found = await board.build(
+        key, "What paint do the harbour lamps of this task get?", mode="full", limits=ContextLimits(timeline=0)
+    )
+    shown = [line.line for line in found.of(RECALLED_LOGS)]
+    assert not [line for line in shown if "assigned you" in line]

@@ -1,6 +1,6 @@
 """Requests of further kinds of runs, as a model was sent them: of the orchestrator, a plan, a tick and more."""
 
-import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from carrel.access import account_of
@@ -24,15 +24,12 @@ async def collect(url: str) -> dict[str, Body]:
     async with open_http_server(url) as server:
         await server.make_agent(WRITER, description="Writes reports.")
         await server.make_agent(CHIEF)
-        return {
-            "A later message in a chat": await _later(server),
-            "The work of a sub-agent": await _spawned(server),
-            "A task that was reopened": await _reopened(server),
-            "A task of a plan": await _planned(server),
-            "A tick of an auto run": await _tick(server),
-            "The orchestrator's chat": await _orchestrator(server),
-            "A review": await _review(server),
-        }
+        found = {}
+        for title, occasion in OCCASIONS.items():
+            found[title] = await occasion(server)
+            # The next one finds everything as it will always be.
+            await _rest(server)
+        return found
 
 
 async def _later(server: HttpServer) -> Body:
@@ -49,9 +46,17 @@ async def _spawned(server: HttpServer) -> Body:
 async def _review(server: HttpServer) -> Body:
     task_id = await make_task(server, TITLE, description=DESCRIPTION)
     await assign(server, task_id, WRITER)
-    given = json.dumps({"taskId": task_id, "status": "review"})
-    await notify(server, task_id, f'do [["task_status", {given}]]')
+    for status in ("in_progress", "review"):
+        await _rest(server)
+        await server.db.write(lambda tx, to=status: move_task(tx, server.access, task_id, to, server.rules))
     return await _first(server, lambda body: "You review this task" in body["instructions"])
+
+
+async def _rest(server: HttpServer) -> None:
+    """Return once no run works or waits to be worked on."""
+    live = "SELECT 1 FROM runs WHERE account_id = :account AND state IN ('queued', 'running') LIMIT 1"
+    await server.until(lambda tx: tx.one(live, server.access) is None)
+    await server.indexed()
 
 
 async def _reopened(server: HttpServer) -> Body:
@@ -104,3 +109,14 @@ async def _first(server: HttpServer, is_wanted: Any) -> Body:
         return [body for body in server.agent.bodies if is_wanted(body)]
 
     return (await until_found(found, bool))[0]
+
+
+OCCASIONS: dict[str, Callable[[HttpServer], Awaitable[Body]]] = {
+    "A later message in a chat": _later,
+    "The work of a sub-agent": _spawned,
+    "A task that was reopened": _reopened,
+    "A task of a plan": _planned,
+    "A tick of an auto run": _tick,
+    "The orchestrator's chat": _orchestrator,
+    "A review": _review,
+}
