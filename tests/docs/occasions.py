@@ -1,6 +1,7 @@
 """Requests of further kinds of runs, as a model was sent them: of the orchestrator, a plan, a tick and more."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from carrel.access import account_of
@@ -48,7 +49,8 @@ async def _review(server: HttpServer) -> Body:
     await assign(server, task_id, WRITER)
     for status in ("in_progress", "review"):
         await _rest(server)
-        await server.db.write(lambda tx, to=status: move_task(tx, server.access, task_id, to, server.rules))
+        move = partial(move_task, access=server.access, task_id=task_id, to=status, rules=server.rules)
+        await server.db.write(move)
     return await _first(server, lambda body: "You review this task" in body["instructions"])
 
 

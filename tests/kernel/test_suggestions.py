@@ -2,7 +2,7 @@
 
 import pytest
 
-from carrel.kernel import Code, nearest, not_allowed, unknown_name
+from carrel.kernel import Code, Refusal
 from carrel.kernel.limits import NAMES_LISTED_MAX
 from tests.requirements.mark import requirement
 
@@ -20,22 +20,22 @@ from tests.requirements.mark import requirement
 def test_an_unknown_name_is_refused_with_the_nearest_and_with_those_that_are_known(
     name: str, known: list[str], message: str
 ) -> None:
-    refusal = unknown_name("agentId", "agent", name, known)
+    refusal = Refusal.of_name("agentId", "agent", name, known)
     assert (refusal.code, refusal.field, refusal.message) == (Code.INVALID_PARAMS, "agentId", message)
 
 
 def test_no_more_names_are_listed_than_help() -> None:
     many = [f"agent-{n:03}" for n in range(200)]
-    assert unknown_name(None, "agent", "zzz", many).message.count("agent-") == NAMES_LISTED_MAX
+    assert Refusal.of_name(None, "agent", "zzz", many).message.count("agent-") == NAMES_LISTED_MAX
 
 
 def test_a_value_of_a_closed_set_is_refused_with_the_set_and_the_nearest_of_it() -> None:
-    assert not_allowed("status", "in progress", ["in_progress", "review"]).message == (
+    assert Refusal.of_value("status", "in progress", ["in_progress", "review"]).message == (
         "status must be one of in_progress, review; did you mean 'in_progress'?"
     )
-    assert not_allowed("status", "DONE!", ["done"]).message == "status must be done; did you mean 'done'?"
-    assert not_allowed("mode", None, ["run", "session"]).message == "mode must be one of run, session."
+    assert Refusal.of_value("status", "DONE!", ["done"]).message == "status must be done; did you mean 'done'?"
+    assert Refusal.of_value("mode", None, ["run", "session"]).message == "mode must be one of run, session."
 
 
 def test_a_very_long_word_is_compared_by_its_beginning_alone() -> None:
-    assert nearest("x" * 1_000_000, ["main"]) == ""
+    assert Refusal.nearest("x" * 1_000_000, ["main"]) == ""

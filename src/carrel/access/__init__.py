@@ -30,7 +30,6 @@ from carrel.access.spaces import (
     remove_space,
     space_of_tag,
     space_shapes,
-    unknown_space,
 )
 from carrel.access.store import (
     account_by_slug,
@@ -59,5 +58,5 @@ __all__ = [
     "insert_space", "keep_answer", "live_tokens", "make_space", "make_user", "mint_run_token", "mint_token",
     "owner_of_default", "prune_answers", "prune_run_tokens", "readable_space", "remove_space", "remove_user", "revoke",
     "sign_in", "sign_out", "slug_of", "space_of_tag", "space_shapes", "spaces_changed",
-    "token_text", "touch_token", "unknown_space", "update_account", "user_by_id",
+    "token_text", "touch_token", "update_account", "user_by_id",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from carrel.access import space_store
 from carrel.access.model import Space
 from carrel.access.store import hold_account
 from carrel.journal import DEFAULT_SPACE, About, append_event, json_text
-from carrel.kernel import Access, Code, Refusal, Shape, invalid, unknown_name
+from carrel.kernel import Access, Code, Refusal, Shape, invalid
 from carrel.kernel.limits import NAME_CHARS_MAX, SPACE_ID_CHARS_MAX, SPACES_PER_ACCOUNT_MAX
 from carrel.storage import Tx
 
@@ -109,7 +109,7 @@ def connect_spaces(
     known = {other.id for other in space_store.all_spaces(tx, access)}
     for target in connectivity:
         if target not in known:
-            raise unknown_space(tx, access, f"connectivity.{target[:80]}", target)
+            raise Refusal.of_name(f"connectivity.{target[:80]}", "space", target, known)
     present = space_store.edges_of(tx, access, space_id)
     # A space always sees itself.
     different = {
@@ -135,19 +135,14 @@ def remove_space(tx: Tx, access: Access, space_id: str) -> None:
     append_event(tx, access, "space.deleted", About(space_id=space_id), json_text({"space": shape}))
 
 
-def readable_space(tx: Tx, access: Access, space_id: str) -> Space:
-    """Return a space that the caller may see; any other is refused as if it did not exist."""
+def readable_space(tx: Tx, access: Access, space_id: str, *, field: str | None = None) -> Space:
+    """Return a space that the caller may see; any other is refused as if it did not exist, or as a wrong `field`."""
     space = space_store.space_by_id(tx, access, space_id)
     if space is None or not access.covers([space_id]):
-        raise unknown_space(tx, access, None, space_id, code=Code.NOT_FOUND)
+        known = [one.id for one in every_space(tx, access)]
+        code = Code.NOT_FOUND if field is None else Code.INVALID_PARAMS
+        raise Refusal.of_name(field, "space", space_id, known, code=code)
     return space
-
-
-def unknown_space(
-    tx: Tx, access: Access, field: str | None, space_id: str, *, code: Code = Code.INVALID_PARAMS
-) -> Refusal:  # fmt: skip
-    """Return the refusal of a space that does not exist, or that the caller may not see; it names those it may."""
-    return unknown_name(field, "space", space_id, [space.id for space in every_space(tx, access)], code=code)
 
 
 def every_space(tx: Tx, access: Access) -> list[Space]:

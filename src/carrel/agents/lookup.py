@@ -3,7 +3,7 @@
 from carrel.access import account_of
 from carrel.agents.model import MAIN_AGENT, Agent
 from carrel.agents.store import agent_by_slug, every_agent
-from carrel.kernel import Access, Code, Refusal, not_found, unknown_name
+from carrel.kernel import Access, Code, Refusal, not_found
 from carrel.storage import Tx
 
 
@@ -47,4 +47,4 @@ def _unknown(tx: Tx, access: Access, name: str) -> Refusal:
         # A tool looks on behalf of its agent, which may not know of all the others.
         return not_found("agent")
     known = [agent.slug for agent in callable_agents(tx, access)]
-    return unknown_name(None, "agent", name, known, code=Code.NOT_FOUND)
+    return Refusal.of_name(None, "agent", name, known, code=Code.NOT_FOUND)

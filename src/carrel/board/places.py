@@ -4,7 +4,7 @@ import re
 
 from msgspec import structs
 
-from carrel.access import readable_space, unknown_space
+from carrel.access import readable_space
 from carrel.board import store
 from carrel.board.filters import is_subagent_key
 from carrel.board.keys import board_key, effective_key
@@ -108,10 +108,7 @@ def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
 
 def required_space(tx: Tx, access: Access, space_id: str) -> str:
     """Return the id of a space that a caller names; Refusal when it is not in view."""
-    try:
-        return readable_space(tx, access, space_id).id
-    except Refusal as refusal:
-        raise unknown_space(tx, access, "spaceId", space_id) from refusal
+    return readable_space(tx, access, space_id, field="spaceId").id
 
 
 def inherited_place(tx: Tx, access: Access, session_key: str) -> Place | None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Code, Refusal, SessionKey, not_allowed
+from carrel.kernel import Code, Refusal, SessionKey
 from carrel.kernel.limits import TASK_METADATA_BYTES_MAX
 
 GoalStatus = Literal["submitted", "planning", "working", "blocked", "completed", "failed", "cancelled"]
@@ -147,7 +147,7 @@ def walk(moves: Mapping[str, Iterable[S]], before: str, after: str) -> tuple[S, 
 def require_move(moves: Mapping[str, Iterable[str]], before: str, after: str) -> None:
     """Refuse a move that is not in the table; the same status is no move."""
     if after not in moves:
-        raise not_allowed("status", after, moves)
+        raise Refusal.of_value("status", after, moves)
     if after != before and after not in moves[before]:
         raise illegal(moves, before, after)
 

@@ -7,7 +7,6 @@ from carrel.kernel.clock import (
     MS_PER_SECOND,
     Clock,
     SystemClock,
-    date_of,
     elapsed_seconds,
     iso,
     minute_of,
@@ -48,7 +47,6 @@ from carrel.kernel.metrics import METRICS, Sample
 from carrel.kernel.own_traffic import OwnTraffic
 from carrel.kernel.secret_filter import REDACTED, redact
 from carrel.kernel.shapes import Shape
-from carrel.kernel.suggestions import nearest, not_allowed, unknown_name
 from carrel.kernel.text import TextBuffer, clip, one_line
 from carrel.kernel.validation import decode_json, wrong_value
 
@@ -56,9 +54,9 @@ __all__ = [
     "DEFAULT_ACCOUNT_SLUG", "INTERNAL_CHANNEL", "METRICS", "MS_PER_DAY", "MS_PER_MINUTE", "MS_PER_SECOND", "PEOPLE",
     "REDACTED", "SCOPE_END", "Access", "Chance", "Clock", "Code", "Envelope", "Grammar", "Ids", "Kind", "Message",
     "NewAttachment", "OwnTraffic", "Provenance", "Refusal", "Sample", "SessionKey", "Shape", "SystemClock",
-    "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "date_of", "decode_json",
+    "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "decode_json",
     "elapsed_seconds", "first_id", "invalid", "is_agent_id", "is_control_text", "is_conversation_key", "is_loopback",
-    "is_uuid_of", "iso", "key_text", "log_trouble", "minute_of", "nearest", "new_secret", "not_allowed", "not_found",
-    "one_line", "parse_iso", "redact", "secret_digest", "system_access", "system_chance", "unknown_name", "uuid_for",
+    "is_uuid_of", "iso", "key_text", "log_trouble", "minute_of", "new_secret", "not_found",
+    "one_line", "parse_iso", "redact", "secret_digest", "system_access", "system_chance", "uuid_for",
     "wrong_value",
 ]  # fmt: skip

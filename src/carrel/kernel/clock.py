@@ -48,11 +48,6 @@ def minute_of(ms: int) -> str:
     return f"{_to_the_second(ms // 1000)[:16].replace('T', ' ')} UTC"
 
 
-def date_of(ms: int) -> str:
-    """Format the day of a moment: 2026-01-31."""
-    return minute_of(ms)[:10]
-
-
 def parse_iso(text: str) -> int:
     """Parse an ISO 8601 moment into milliseconds; raise ValueError if it is malformed or has no offset.
 

@@ -7,7 +7,6 @@ import msgspec
 
 from carrel.kernel.errors import Code, Refusal
 from carrel.kernel.expected import ANY, choices_at, fields_at
-from carrel.kernel.suggestions import nearest, not_allowed
 
 Value = TypeVar("Value")
 _ITEM = re.compile(r"\[(\d+)\]")
@@ -81,12 +80,12 @@ def wrong_value(error: msgspec.ValidationError, kind: type, *, of: str = "") -> 
     choices = choices_at(kind, steps) if at and "missing" not in message else []
     if choices:
         given = _WRONG_CHOICE.fullmatch(message)
-        return not_allowed(at, given[1].strip("'\"") if given else None, choices, of=of)
+        return Refusal.of_value(at, given[1].strip("'\"") if given else None, choices, of=of)
     return Refusal(Code.INVALID_PARAMS, f"{of}{_sentence(message, at)}", field=at or None)
 
 
 def _unknown_field(at: str, name: str, known: list[str]) -> str:
-    close = nearest(name, known)
+    close = Refusal.nearest(name, known)
     if close:
         return f"There is no field {at}; did you mean {close}?"
     if 0 < len(known) <= _NAMES_SHOWN_MAX:

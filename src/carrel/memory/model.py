@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Code, Refusal, Shape, invalid, not_allowed
+from carrel.kernel import Code, Refusal, Shape, invalid
 from carrel.kernel.limits import (
     MEMORY_CONTENT_CHARS_MAX,
     MEMORY_QUERY_WORDS_MAX,
@@ -146,7 +146,7 @@ class Reader(Struct, frozen=True, kw_only=True):
         """Return the scope of that kind, if the run has one."""
         writable = {scope.kind: scope for scope in self.chain if scope.kind in _WIDER}
         if kind not in writable:
-            raise not_allowed("scope", kind, writable, code=Code.INVALID_SCOPE)
+            raise Refusal.of_value("scope", kind, writable, code=Code.INVALID_SCOPE)
         return writable[kind]
 
 

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Protocol
 
 from carrel.agents import ToolRules
-from carrel.kernel import Code, Refusal, nearest
+from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import ToolNamesSettings
 from carrel.modes import is_planning
 from carrel.storage import Tx
@@ -43,7 +43,7 @@ class Catalog:
     def find(self, name: str) -> Tool:
         tool = self._named.get(name)
         if tool is None:
-            close = nearest(name, self._named)
+            close = Refusal.nearest(name, self._named)
             known = f"did you mean {close}?" if close else f"use one of: {', '.join(self._tools)}."
             raise UnknownTool(Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}'; {known}")
         return tool

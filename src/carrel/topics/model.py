@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Access, Code, Refusal, Shape, invalid, not_allowed
+from carrel.kernel import Access, Code, Refusal, Shape, invalid
 from carrel.kernel.limits import (
     NAME_CHARS_MAX,
     TASK_TAG_CHARS_MAX,
@@ -119,7 +119,7 @@ def read_priority(given: int | str) -> int:
     if isinstance(given, int) and 1 <= given <= len(PRIORITIES):
         return given
     allowed = [*map(str, range(1, len(PRIORITIES) + 1)), *PRIORITIES]
-    raise not_allowed("priority", str(given), allowed)
+    raise Refusal.of_value("priority", str(given), allowed)
 
 
 def check_tags(tags: Iterable[str], what: str) -> None:

@@ -4,7 +4,7 @@ from functools import cached_property
 
 from carrel.access import User, account_of, every_user
 from carrel.agents import Agent, account_settings, every_agent
-from carrel.kernel import Access, Refusal, unknown_name
+from carrel.kernel import Access, Refusal
 from carrel.notifications import OWNERS
 from carrel.storage import Tx
 from carrel.work.mentions import Mentionable
@@ -60,7 +60,7 @@ class Directory:
         for agent in self.agents.values():
             if name in (agent.id, agent.slug, *agent.aliases):
                 return agent.id
-        raise unknown_name(field, "agent", name, self._agent_slugs)
+        raise Refusal.of_name(field, "agent", name, self._agent_slugs)
 
     def user_id(self, name: str, field: str) -> str:
         """Return the id of the user with an id or slug; `owners` stands for the owners of the account."""
@@ -69,7 +69,7 @@ class Directory:
                 return user.id
         if name == OWNERS:
             return OWNERS
-        raise unknown_name(field, "user", name, self._user_slugs)
+        raise Refusal.of_name(field, "user", name, self._user_slugs)
 
     def party_id(self, name: str) -> str:
         """Return the id of the agent, else the user, with an id or slug; what names nobody stays as it is."""
@@ -90,7 +90,7 @@ class Directory:
             elif slug == OWNERS or any(slug in (user.id, user.slug) for user in self.users.values()):
                 users.append(self.user_id(slug, field))
             else:
-                raise unknown_name(field, "agent or user", slug, [*self._agent_slugs, *self._user_slugs])
+                raise Refusal.of_name(field, "agent or user", slug, [*self._agent_slugs, *self._user_slugs])
         return tuple(agents), tuple(users)
 
     @property

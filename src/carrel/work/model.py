@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Code, Refusal, invalid, not_allowed
+from carrel.kernel import Code, Refusal, invalid
 from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX, TASK_DESCRIPTION_CHARS_MAX, TASK_TITLE_CHARS_MAX
 from carrel.topics import DEFAULT_PRIORITY, PRIORITIES, check_tags
 
@@ -198,7 +198,7 @@ def read_status(spelling: str, *, has_assignee: bool, first: bool = False) -> St
     """Return the status that a spelling means: our own words, and `todo` and `doing` of other boards."""
     meant = {"todo": "assigned" if has_assignee else "inbox", "doing": "in_progress"}.get(spelling, spelling)
     if meant not in MOVES:
-        raise not_allowed("status", spelling, MOVES)
+        raise Refusal.of_value("status", spelling, MOVES)
     if first and meant not in FIRST_STATUSES:
         raise invalid("status", f"A task cannot begin as {meant}; status must be one of {', '.join(FIRST_STATUSES)}.")
     return meant  # type: ignore[return-value]

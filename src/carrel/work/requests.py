@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
-from carrel.kernel import Access, Code, Refusal, Shape, invalid, unknown_name
+from carrel.kernel import Access, Code, Refusal, Shape, invalid
 from carrel.kernel.limits import RESPONSE_RECIPIENTS_MAX, RESPONSE_REQUEST_CHARS_MAX, RESPONSE_REQUEST_HOURS
 from carrel.runs import Rules
 from carrel.storage import Tx
@@ -85,7 +85,7 @@ def _hint(slug: str, reason: str, actor: Actor, directory: Directory, task: Task
         return UNSET
     others = [agent for agent in directory.agents.values() if agent.enabled and ("agent", agent.id) != actor.party]
     known = [agent.slug for agent in others if not task.is_chat or agent.id == directory.orchestrator]
-    return unknown_name("recipientSlugs", "agent", slug, known).message
+    return Refusal.of_name("recipientSlugs", "agent", slug, known).message
 
 
 def _why_not(

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from carrel.agents import Agent, Thinking, agent_by_slug, every_agent
 from carrel.gateway import GatewayFault
-from carrel.kernel import invalid, is_agent_id, not_allowed
+from carrel.kernel import Refusal, invalid, is_agent_id
 from carrel.kernel.limits import LABEL_CHARS_MAX, MESSAGE_CHARS_MAX, NAME_CHARS_MAX, RUN_TIMEOUT_SECONDS_MAX
 from carrel.sessions import count_live_children
 from carrel.storage import Tx
@@ -79,7 +79,7 @@ def judge(tx: Tx, caller: Caller, params: SessionsSpawn) -> Granted | Declined:
     agent = _requested_agent(tx, caller, params.agent_id)
     if agent is None:
         allowed = [agent.slug for agent in spawnable_agents(tx, caller)]
-        refusal = not_allowed("agentId", params.agent_id or caller.agent.id, allowed)
+        refusal = Refusal.of_value("agentId", params.agent_id or caller.agent.id, allowed)
         return Declined("forbidden", refusal.message, "agent_not_allowed")
     if params.attachments:
         if not caller.services.settings.tools.sessions_spawn.attachments.enabled:
