@@ -129,3 +129,39 @@ async def test_what_was_said_finds_room_before_names_of_topics_and_work(board: W
     found = await board.build("elsewhere", "which harbour lamps?", mode="full", limits=limits)
     assert len(found.of(RECALLED_LOGS)) == 3
     assert not found.of(RECALLED_TOPICS)
+
+
+@requirement("S4.context.full")
+async def test_a_line_on_another_topic_of_the_session_is_not_recalled_for_what_stands_beside_it(
+    board: Whiteboard,
+) -> None:
+    await board.topic("Lunch")
+    told = await talk(board, "The harbour lamps get moss green paint.", "The paint is in the shed.")
+    other = [(await board.log(text, "harbour talk", topic_id="lunch")).id for text in ("Soup?", "Bread and cheese.")]
+    found = await board.build("elsewhere", "Which paint do the harbour lamps get?", mode="full")
+    assert [line.id for line in found.of(RECALLED_LOGS)] == told
+    assert not set(other) & {line.id for line in found.lines}
+
+
+@requirement("S4.context.full")
+async def test_a_session_that_has_gone_on_to_another_topic_adds_nothing_to_its_lines(board: Whiteboard) -> None:
+    await board.topic("Lunch")
+    await talk(board, *["The harbour lamps get moss green paint."] * 3)
+    for text in ("Soup?", "Bread and cheese.", "With butter?"):
+        await board.log(text, "harbour talk", topic_id="lunch")
+    last = await board.log("The cheese for lunch is from the harbour shop.", "harbour talk", topic_id="lunch")
+    found = await board.build("elsewhere", "Which paint do the harbour lamps get?", mode="full")
+    assert max((line.score or 0 for line in found.of(RECALLED_LOGS) if line.id == last.id), default=0) < 0.3
+
+
+@requirement("S4.context.full")
+async def test_our_own_sentences_about_tasks_are_not_recalled(board: Whiteboard) -> None:
+    task = await board.task("Paint the harbour lamps", assigned_agent_ids=("main",), topic_id="pier")
+    key = f"agent:main:task:{task.id}"
+    await board.server.until(lambda tx: bool(tx.one("SELECT 1 FROM runs WHERE state = 'completed'")))
+    await board.log("The harbour lamps get moss green paint.", key)
+    found = await board.build(
+        key, "What paint do the harbour lamps of this task get?", mode="full", limits=ContextLimits(timeline=0)
+    )
+    shown = [line.line for line in found.of(RECALLED_LOGS)]
+    assert not [line for line in shown if "assigned you" in line]

@@ -1,5 +1,6 @@
 """A board with topics, tasks, entries and notes, and the contexts that are built from it."""
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ from tests.harness.wrapped_database import WrappedDatabase
 from tests.scripted_gateway import ScriptedGateway
 
 T = TypeVar("T")
+_DATED = re.compile(r"- \d{4}-\d\d-\d\d ")
 
 
 class Whiteboard:
@@ -115,3 +117,9 @@ def contexts_with(server: Server, search: Search, **changes: Any) -> Contexts:
     """Return a builder with a search of its own and with other settings of contexts."""
     settings = structs.replace(server.house.settings, context=structs.replace(server.house.settings.context, **changes))
     return Contexts(server.db, settings, search)
+
+
+def undated(lines: list[str]) -> list[str]:
+    """Return lines of a block that begin with a day, without it."""
+    assert all(_DATED.match(line) for line in lines), lines
+    return [_DATED.sub("- ", line) for line in lines]

@@ -1,5 +1,6 @@
 """Verbs on tasks for the tests of turns: what people do to them, and the runs that agents hear of it."""
 
+import re
 from typing import Any
 
 from msgspec import structs
@@ -10,6 +11,9 @@ from carrel.runs import Run
 from carrel.work import NewTask, Task, TaskChange, assign_task, change_task, create_task, post_message
 from carrel.work.thread import Posted
 from tests.harness.server import Server
+
+# A moment as requests show it.
+MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
 
 
 async def make_task(server: Server, title: str = "The report", **more: Any) -> str:

@@ -300,7 +300,7 @@ async def test_files_that_the_model_cannot_be_given_are_named_to_it_and_on_the_r
     assert run.state == "completed"
     assert step.left_out == ["a.zip (application/zip)"]
     assert run.note == "left_out: a.zip (application/zip)"
-    assert [part["type"] for part in step.input[0]["content"]] == ["input_image", *["input_text"] * 3]
+    assert [part["type"] for part in step.input[0]["content"]] == ["input_image", *["input_text"] * 4]
     assert "a.zip" in str(messages(model.requests[0]))
 
 

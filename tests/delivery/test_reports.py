@@ -10,6 +10,7 @@ from carrel.context import ContextRequest
 from carrel.journal import Entry
 from carrel.kernel import Access, Provenance, SessionKey
 from carrel.sessions import NewChild, insert_child
+from tests.context.whiteboard import undated
 from tests.harness.server import Server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, text
@@ -90,7 +91,7 @@ async def test_the_context_of_a_run_marks_what_is_reported(server: Server, gatew
     gateway.script(text("Done."))
     await sent(server, "the gate code is 4711", "conv-7", agent_id="main")
     await sent(server, "and the lamp is green", "conv-7")
-    assert await block(server, "conv-7") == [
+    assert undated(await block(server, "conv-7")) == [
         "- assistant (reported): the gate code is 4711", "- user: and the lamp is green",
     ]  # fmt: skip
 

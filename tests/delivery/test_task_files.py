@@ -16,6 +16,7 @@ from carrel.storage import Tx
 from carrel.work import actor_of, move_task, post_message, reopen_task
 from tests.delivery.tasks import assign, make_task, notify
 from tests.gateway.dialects import KINDS
+from tests.harness.documents import pdf_of
 from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Request, ScriptedGateway, calls, text
@@ -23,13 +24,14 @@ from tests.scripted_openclaw import ScriptedOpenClaw
 
 pytestmark = pytest.mark.anyio
 Json = dict[str, Any]
-PDF = NewAttachment(name="plan.pdf", mime_type="application/pdf", content=b"%PDF-1.7 \xe2\xe3")
+PLAN = pdf_of("Build the fence in May.", "Paint it in June.")
+PDF = NewAttachment(name="plan.pdf", mime_type="application/pdf", content=PLAN)
 CSV = NewAttachment(name="costs.csv", mime_type="text/csv", content=b"item,cost\nfence,12\n[message x \xc2\xb7 task y]")
 PNG = NewAttachment(name="fence.png", mime_type="image/png", content=b"\x89PNG\x00")
 NOTES = NewAttachment(name="notes.txt", mime_type="text/plain", content=b"Olga wants green.\n" * 2_000)
 FILES = (PDF, CSV, PNG, NOTES)
 ABOUT = (
-    "Files:\n"
+    f"Files:\n- plan.pdf (application/pdf, {len(PDF.content)} bytes): its text with file_read\n"
     "- costs.csv (text/csv, 40 bytes):\n    item,cost\n    fence,12\n    [message x · task y]\n"
     "- fence.png (image/png, 5 bytes): image 1 of this message\n"
     "- notes.txt (text/plain, 36000 bytes): 36000 characters, to be read with file_read"
@@ -130,7 +132,8 @@ def tool_named(kind: str, name: str) -> str:
 async def test_the_agent_of_a_task_is_sent_what_its_model_takes_and_reads_the_rest(
     desk: Server, kind: str, model: ScriptedGateway
 ) -> None:
-    model.script(calls((tool_named(kind, "file_read"), {"id": "notes.txt", "offset": 35_990})), text("I have read it."))
+    reads = [{"id": "notes.txt", "offset": 35_990}, {"id": "plan.pdf"}]
+    model.script(calls(*((tool_named(kind, "file_read"), one) for one in reads)), text("I have read it."))
     _, run = await task_with_files(desk)
     assert (run.state, run.reply) == ("completed", "I have read it.")
     first, second = model.requests
@@ -142,6 +145,11 @@ async def test_the_agent_of_a_task_is_sent_what_its_model_takes_and_reads_the_re
     assert first.body.count(in_base64(PDF).encode()) == first.body.count(in_base64(PNG).encode()) == 1
     assert b"Olga wants green" not in first.body
     assert b"ts green." in second.body
+    assert b"Build the fence" not in first.body
+    for page in ("Page 1 of 2:", "Build the fence in May.", "Page 2 of 2:", "Paint it in June."):
+        assert page.encode() in second.body
+    # OpenClaw keeps the history itself; everybody else is shown the file once more, and only once.
+    assert second.body.count(in_base64(PDF).encode()) == (kind != "openclaw")
     receipt = await desk.receipt(run, with_body=True)
     assert [str(step.body).encode() for step in receipt.steps] == [first.body, second.body]
 
@@ -159,7 +167,6 @@ async def test_a_file_is_sent_in_the_run_that_brings_it_and_only_named_afterward
     assert newest_message(with_file)[0] == CARRIED[kind][1]
     for request in (assigned, after):
         assert in_base64(PNG).encode() not in request.body
-    assert b": @writer look [with fence.png]" in after.body
     # OpenClaw keeps the history itself.
     assert (b'[with fence.png]"' in after.body) is (kind != "openclaw")
 

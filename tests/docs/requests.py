@@ -9,6 +9,7 @@ from typing import Any
 import uvloop
 
 from bench.prompt import collect
+from tests.docs import occasions
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "requests.md"
 Body = dict[str, Any]
@@ -31,7 +32,9 @@ def requests() -> str:
     """Return the generated part of the guide: the first request of each kind."""
     with tempfile.TemporaryDirectory(prefix="carrel-requests-") as folder:
         sent = uvloop.run(collect(f"sqlite:///{Path(folder) / 'requests.db'}")).by_kind
-    return "\n".join([MARK, "", *(_section(title, sent[kind]) for kind, title in KINDS.items()), _tools(sent)])
+        further = uvloop.run(occasions.collect(f"sqlite:///{Path(folder) / 'further.db'}"))
+    shown = {title: sent[kind] for kind, title in KINDS.items()} | further
+    return "\n".join([MARK, "", *(_section(title, body) for title, body in shown.items()), _tools(sent)])
 
 
 def written() -> str:
@@ -47,6 +50,8 @@ def _section(title: str, body: Body) -> str:
 
 
 def _item(item: Body) -> str:
+    if item["type"] != "message":
+        return f"[{item['type']}] {item.get('arguments', item.get('output'))}"
     texts = [part["text"] for part in item["content"]]
     return f"[{item['role']}]\n" + "\n\n".join(texts)
 

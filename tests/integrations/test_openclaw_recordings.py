@@ -130,10 +130,10 @@ def test_the_question_of_a_turn_is_not_in_its_own_context(board: Road, host: Hos
     board.wait_for(1)
     # By now the question is on the board, before its context is asked for.
     (context,) = host.replay(hooks[2:3])
-    assert "- user: How many cows?" not in context["prependContext"]
+    assert " user: How many cows?" not in context["prependContext"]
     (asked,) = board.contexts
     shown = board.ask("GET", "/api/context", None, sessionKey="a2a:hermes", q="How many cows?")["block"]
-    assert "- user: How many cows?" in shown
+    assert " user: How many cows?" in shown
     assert asked["withoutKeys"] == board.entries[0]["idempotencyKey"]
 
 

@@ -41,6 +41,7 @@ class Order(Struct, forbid_unknown_fields=True, kw_only=True):
         ('{"name": "a", "note": true}', "note must be a string or null, not a boolean."),
         ('{"name": "a", "count": 0}', "count must be at least 1."),
         ('{"name": "a", "kind": "used"}', "kind must be one of new, old."),
+        ('{"name": "a", "kind": "Newt"}', "kind must be one of new, old; did you mean 'new'?"),
         ('{"name": "a", "kind": 1}', "kind must be one of new, old."),
         ('{"name": "a", "sizes": {"coat": "huge"}}', "sizes must be one of small, large."),
         ('{"name": "a", "paints": [{"type": "green"}]}', "paints.0.type must be one of red, blue."),

@@ -8,8 +8,6 @@ BUILT = {
     "A.files": "Files of a message or thread reach the model as parts or by `file_read`.",
 }
 
-PARTIAL: dict[str, str] = {
-    "A.when": "messages of chats and of the history, and recalled lines; those of a task's thread have both.",
-}
+PARTIAL: dict[str, str] = {}
 
 DEFERRED: dict[str, dict[str, str]] = {}

@@ -107,9 +107,10 @@ async def test_a_call_for_a_task_is_granted_or_refused_at_every_door_alike(
         ("task_status", {"taskId": "x", "status": "won"}, "status must be one of in_progress, review, done, blocked."),
         ("task_status", {"taskID": "x", "status": "done"}, "There is no field taskID; did you mean taskId?"),
         ("task_update", {"taskId": "TASK", "status": "won"}, "status must be one of inbox, assigned, in_progress, "),
-        ("task_update", {"taskId": "TASK", "priority": 9}, "priority must be 1 to 5 or one of: critical, high, "),
+        ("task_update", {"taskId": "TASK", "priority": 9}, "priority must be one of 1, 2, 3, 4, 5, critical, high, "),
+        ("task_update", {"taskId": "TASK", "status": "inbix"}, "done, blocked, archived; did you mean 'inbox'?"),
         ("task_assign", {"taskId": "TASK", "assigneeSlugs": ["mian"]}, "agent or user 'mian'; did you mean 'main'?"),
-        ("task_update", {"taskId": "TASK", "assignedAgentIds": ["mian"]}, "agent 'mian'; did you mean 'main'?"),
+        ("task_update", {"taskId": "TASK", "assignedAgentIds": ["mian"]}, "did you mean 'main'? Known: main."),
         ("memory_add", {"content": "x", "type": "idea"}, "type must be one of decision, constraint, failure, fix, "),
     ],
 )

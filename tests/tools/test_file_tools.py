@@ -10,10 +10,11 @@ from msgspec import structs
 
 from carrel.access import Space, insert_space
 from carrel.kernel import NewAttachment, Refusal, SessionKey
-from carrel.kernel.limits import TOOL_RESULT_BYTES_MAX
+from carrel.kernel.limits import FILE_READ_CHARS_MAX, TOOL_RESULT_BYTES_MAX
 from carrel.records import keep_file
 from carrel.storage import Tx
 from carrel.work import actor_of, post_message
+from tests.harness.documents import pdf_of
 from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Request, ScriptedGateway, calls, text
@@ -104,7 +105,7 @@ async def test_a_part_fits_into_a_result_whatever_its_characters_take(world: Tas
         (b"gr\xfcn", "application/octet-stream", None),
         (b"go\x00", "text/plain", None),
         (b"PK", "application/zip", None),
-        (b"%PDF-1.7", "application/pdf", None),
+        (pdf_of("go"), "application/pdf", "Page 1 of 1:\ngo"),
         (b"<svg/>", "image/svg+xml", "<svg/>"),
     ],
 )
@@ -114,6 +115,32 @@ async def test_what_is_not_text_is_described(world: TaskWorld, content: bytes, m
     part = await (await world.seat("writer", task.id)).call("file_read", id="a")
     assert (part["name"], part["mimeType"], part["sizeBytes"]) == ("a", mime_type, len(content))
     assert (part.get("text"), "not text" in part.get("note", "")) == (read, read is None)
+
+
+async def test_a_pdf_without_text_is_described_and_shown(world: TaskWorld) -> None:
+    task = await world.task()
+    await attach(
+        world, task.id, file("scan", pdf_of(""), "application/pdf"), file("bad", b"%PDF-1.7", "application/pdf")
+    )
+    seat = await world.seat("writer", task.id)
+    beside = "It is shown beside this result, where your model takes such files."
+    scanned = await seat.call("file_read", id="scan")
+    assert scanned["note"] == f"This PDF has no text; its pages may be pictures. {beside}"
+    assert (await seat.call("file_read", id="bad"))["note"] == f"This PDF is damaged. {beside}"
+
+
+@requirement("A.files")
+async def test_a_long_pdf_is_read_in_parts_that_join_to_the_whole(world: TaskWorld) -> None:
+    task = await world.task()
+    pages = [f"Page {n} says {'word ' * 400}".strip() for n in range(30)]
+    await attach(world, task.id, file("long.pdf", pdf_of(*pages), "application/pdf"))
+    seat, whole = await world.seat("writer", task.id), ""
+    offset: int | None = 0
+    while offset is not None:
+        part = await seat.call("file_read", id="long.pdf", offset=offset)
+        whole, offset = whole + part["text"], part.get("nextOffset")
+        assert len(part["text"]) <= FILE_READ_CHARS_MAX
+    assert whole == "\n\n".join(f"Page {n} of 30:\n{page}" for n, page in enumerate(pages, 1))
 
 
 async def test_a_name_that_several_files_have_is_refused_with_their_ids(world: TaskWorld) -> None:

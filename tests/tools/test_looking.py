@@ -16,8 +16,10 @@ from carrel.kernel.settings import Settings, ToolsSessionsSettings, ToolsSetting
 from carrel.sessions import insert_lane, lane_of, open_generation
 from carrel.storage import Tx
 from carrel.tools import CATALOG, ToolServices, run_caller
+from carrel.work import NewTask, create_task
 from tests.harness.engine import Engine, FakeClock, open_engine
 from tests.requirements.mark import requirement
+from tests.tools.task_world import person
 
 pytestmark = pytest.mark.anyio
 AGENT = Settings(tools=ToolsSettings(sessions=ToolsSessionsSettings(visibility="agent")))
@@ -217,6 +219,19 @@ async def test_agents_list_shows_spawnable_agents_the_caller_first(store_url: st
         told = await caller.ask("agents_list")
         assert [agent["id"] for agent in told["agents"]] == ["main", "ann", "zoe"]
         assert (told["requester"], told["allowAny"]) == ("main", True)
+
+
+@requirement("A.roster")
+async def test_agents_list_shows_apart_who_can_be_asked_and_given_tasks(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        caller = MainAgent(engine)
+        await caller.lane("main")
+        await engine.db.write(lambda tx: make_agent(tx, engine.access, "ann", "Ann", Profile(description="Draws.")))
+        new = NewTask(title="Draw a map", assigned_agent_ids=("ann",))
+        await engine.db.write(lambda tx: create_task(tx, person(engine.access), new, engine.rules))
+        told = await caller.ask("agents_list")
+        assert [agent["id"] for agent in told["agents"]] == ["main"]
+        assert told["team"] == [{"slug": "ann", "name": "Ann", "description": "Draws.", "openTasks": 1}]
 
 
 def _make(tx: Tx, engine: Engine, name: str) -> None:

@@ -195,10 +195,12 @@ async def test_a_request_names_those_it_held_back_and_why(world: TaskWorld) -> N
     task = await world.task()
     seat = await world.seat("writer", task.id)
     asked = await seat.call(
-        "response_request", recipientSlugs=["reviewer", "writer", "nobody"], message="Is this red enough?"
+        "response_request", recipientSlugs=["reviewer", "writer", "cheif"], message="Is this red enough?"
     )
     assert [one["slug"] for one in asked["requested"]] == ["reviewer"]
-    assert asked["skipped"] == [{"slug": "nobody", "reason": "not_found"}, {"slug": "writer", "reason": "self"}]
+    hint = "There is no agent 'cheif'; did you mean 'chief'? Known: chief, main, reviewer."
+    missing = {"slug": "cheif", "reason": "not_found", "hint": hint}
+    assert asked["skipped"] == [missing, {"slug": "writer", "reason": "self"}]
     run = await world.engine.run(asked["requested"][0]["runId"])
     assert (run.agent_id, run.task_id, run.parent_run_id) == ("reviewer", task.id, seat.run.id)
     again = await seat.call("response_request", recipientSlugs=["reviewer"], message="And now?", taskId=task.id)

@@ -10,7 +10,7 @@ from carrel.access import space_store
 from carrel.access.model import Space
 from carrel.access.store import hold_account
 from carrel.journal import DEFAULT_SPACE, About, append_event, json_text
-from carrel.kernel import Access, Code, Refusal, Shape, invalid, not_found
+from carrel.kernel import Access, Code, Refusal, Shape, invalid
 from carrel.kernel.limits import NAME_CHARS_MAX, SPACE_ID_CHARS_MAX, SPACES_PER_ACCOUNT_MAX
 from carrel.storage import Tx
 
@@ -109,7 +109,7 @@ def connect_spaces(
     known = {other.id for other in space_store.all_spaces(tx, access)}
     for target in connectivity:
         if target not in known:
-            raise invalid(f"connectivity.{target[:80]}", f"There is no space '{target[:80]}'.")
+            raise Refusal.of_name(f"connectivity.{target[:80]}", "space", target, known)
     present = space_store.edges_of(tx, access, space_id)
     # A space always sees itself.
     different = {
@@ -135,11 +135,13 @@ def remove_space(tx: Tx, access: Access, space_id: str) -> None:
     append_event(tx, access, "space.deleted", About(space_id=space_id), json_text({"space": shape}))
 
 
-def readable_space(tx: Tx, access: Access, space_id: str) -> Space:
-    """Return a space that the caller may see; any other is refused as if it did not exist."""
+def readable_space(tx: Tx, access: Access, space_id: str, *, field: str | None = None) -> Space:
+    """Return a space that the caller may see; any other is refused as if it did not exist, or as a wrong `field`."""
     space = space_store.space_by_id(tx, access, space_id)
     if space is None or not access.covers([space_id]):
-        raise not_found("space")
+        known = [one.id for one in every_space(tx, access)]
+        code = Code.NOT_FOUND if field is None else Code.INVALID_PARAMS
+        raise Refusal.of_name(field, "space", space_id, known, code=code)
     return space
 
 

@@ -13,17 +13,17 @@ from carrel.access import (
     account_by_slug,
     account_of,
     admit_token,
-    every_space,
     hold_account,
     insert_account,
     insert_space,
     mint_token,
+    readable_space,
     update_account,
     user_by_id,
 )
 from carrel.agents.administration import make_agent
 from carrel.agents.model import MAIN_AGENT, Profile
-from carrel.agents.store import agent_by_slug
+from carrel.agents.store import agent_by_slug, every_agent
 from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Code, Refusal, invalid, system_access
 from carrel.kernel.settings import Recall
@@ -153,14 +153,12 @@ def _check_spaces(tx: Tx, access: Access, new: NewToken) -> None:
         return
     if new.kind not in ("user", "agent"):
         raise invalid("spaceIds", "Only tokens of kind user or agent take spaceIds.")
-    known = {space.id for space in every_space(tx, access)}
     for space_id in new.space_ids:
-        if space_id not in known:
-            raise invalid("spaceIds", f"There is no space '{space_id[:80]}' in this account.")
+        readable_space(tx, access, space_id, field="spaceIds")
 
 
 def _agent_id(tx: Tx, access: Access, field: str, name: str) -> str:
     agent = agent_by_slug(tx, access, name)
     if agent is None:
-        raise invalid(field, f"There is no agent '{name[:80]}' in this account.")
+        raise Refusal.of_name(field, "agent", name, [one.slug for one in every_agent(tx, access)])
     return agent.id

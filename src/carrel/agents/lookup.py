@@ -3,7 +3,7 @@
 from carrel.access import account_of
 from carrel.agents.model import MAIN_AGENT, Agent
 from carrel.agents.store import agent_by_slug, every_agent
-from carrel.kernel import Access, not_found
+from carrel.kernel import Access, Code, Refusal, not_found
 from carrel.storage import Tx
 
 
@@ -23,7 +23,7 @@ def named_agent(tx: Tx, access: Access, name: str) -> Agent:
     """Return the agent with that id, slug or former slug, if the caller may address it."""
     agent = agent_by_slug(tx, access, name)
     if agent is None or not may_address(access, agent.id):
-        raise not_found("agent")
+        raise _unknown(tx, access, name)
     return agent
 
 
@@ -37,5 +37,14 @@ def require_agent(tx: Tx, access: Access, name: str) -> Agent:
     """Return the agent with that id, slug or former slug; an agent finds only itself."""
     agent = agent_by_slug(tx, access, name)
     if agent is None or (access.kind in ("agent", "run") and agent.id != access.agent_id):
-        raise not_found("agent")
+        raise _unknown(tx, access, name)
     return agent
+
+
+def _unknown(tx: Tx, access: Access, name: str) -> Refusal:
+    """The same for an agent that does not exist and for one that the caller may not use; it names those it may."""
+    if access.kind == "system":
+        # A tool looks on behalf of its agent, which may not know of all the others.
+        return not_found("agent")
+    known = [agent.slug for agent in callable_agents(tx, access)]
+    return Refusal.of_name(None, "agent", name, known, code=Code.NOT_FOUND)

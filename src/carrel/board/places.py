@@ -108,10 +108,7 @@ def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
 
 def required_space(tx: Tx, access: Access, space_id: str) -> str:
     """Return the id of a space that a caller names; Refusal when it is not in view."""
-    try:
-        return readable_space(tx, access, space_id).id
-    except Refusal as refusal:
-        raise invalid("spaceId", f"There is no space '{space_id[:80]}'.") from refusal
+    return readable_space(tx, access, space_id, field="spaceId").id
 
 
 def inherited_place(tx: Tx, access: Access, session_key: str) -> Place | None:

@@ -110,7 +110,7 @@ def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: C
         return Received(known.session_key, run=known)
     sent = Message(
         text=message.text,
-        provenance=Provenance(kind="external_user", source_channel=message.channel, actor=access.actor_id),
+        provenance=Provenance.of_person(access, message.channel),
         sender_id=sender_id,
         attachments=message.files,
     )

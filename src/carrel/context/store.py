@@ -24,6 +24,7 @@ class Said(Struct, frozen=True, kw_only=True):
     topic_id: str | None
     task_id: str | None
     provenance: Provenance
+    created_at: int
 
 
 class TopicRow(Struct, frozen=True, kw_only=True):

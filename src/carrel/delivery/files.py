@@ -10,6 +10,7 @@ from carrel.kernel.limits import INLINE_FILES_CHARS_MAX, NAME_CHARS_MAX
 from carrel.records import Attachment, AttachmentHead, text_of
 
 Item = dict[str, Any]
+_PDF = "application/pdf"
 _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 
 
@@ -45,6 +46,8 @@ def shown_files(files: list[Attachment], *, may_read: bool) -> tuple[list[Item],
             parts.append(file_part(file))
             if file.mime_type in _IMAGES:
                 lines.append(f"- {_described(file)}: image {_count(parts)} of this message")
+            elif file.mime_type == _PDF and may_read:
+                lines.append(f"- {_described(file)}: its text with file_read")
     return parts, "\n".join(["Files:", *lines]) if lines else ""
 
 

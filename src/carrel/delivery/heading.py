@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from carrel.delivery.files import file_names
+from carrel.delivery.senders import line_before
 from carrel.journal import Entry
 from carrel.kernel import clip, iso, limits, minute_of, one_line
 from carrel.runs import Run
@@ -36,6 +37,8 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
 
     heading: str
     title: str
+    # Who wrote the message, where that is one.
+    sender: str = ""
     # Why the agent was notified; None when it was written to directly.
     notice: str | None = None
     author_kind: Literal["user", "agent", "system"] = "user"
@@ -91,6 +94,7 @@ def tell(
     return Told(
         heading=_heading(briefing, run, chars_max, plan, tools),
         title=as_line(briefing.task.title, limits.HEADING_TITLE_CHARS_MAX),
+        sender=_author(briefing) if briefing.joined == 1 else "",
         notice=briefing.notice,
         author_kind=briefing.author_kind,  # type: ignore[arg-type]
         by_people=briefing.by_people,
@@ -169,7 +173,7 @@ def _anchors(run: Run, message_id: str) -> str:
 def _origin(briefing: TaskBriefing) -> str:
     if briefing.joined > 1:
         return f"{briefing.joined} messages come last, each with its author's name above its indented lines."
-    author, kind = as_line(briefing.author, limits.NAME_CHARS_MAX), _KINDS[briefing.author_kind]
+    author, kind = _author(briefing), _KINDS[briefing.author_kind]
     named = kind if author == kind else f"{author} ({kind})"
     return f"{named} {_REASONS[briefing.notice]}; the message comes last."
 
@@ -181,10 +185,15 @@ def _before_message(briefing: TaskBriefing) -> list[str]:
     """
     if not briefing.read_at:
         return []
+    if briefing.joined == 1:
+        return [line_before(_author(briefing), briefing.sent_at, briefing.read_at)]
     now, sent = minute_of(briefing.read_at), minute_of(briefing.sent_at)
-    author = as_line(briefing.author, limits.NAME_CHARS_MAX)
-    said = "Messages, the first of them" if briefing.joined > 1 else f"Message from {author},"
-    return [f"{said} at {sent}, just now:" if sent == now else f"It is now {now}. {said} at {sent}:"]
+    said = f"Messages, the first of them at {sent}"
+    return [f"{said}, just now:" if sent == now else f"It is now {now}. {said}:"]
+
+
+def _author(briefing: TaskBriefing) -> str:
+    return as_line(briefing.author, limits.NAME_CHARS_MAX)
 
 
 def _snapshot(task: Task, assignees: tuple[str, ...]) -> str:
@@ -196,7 +205,9 @@ def _snapshot(task: Task, assignees: tuple[str, ...]) -> str:
     ]
     if task.blocked_reason:
         lines.append(f"Blocked because: {as_line(task.blocked_reason, limits.BLOCKED_REASON_CHARS_MAX)}")
-    described = as_block("Description", task.description, limits.HEADING_DESCRIPTION_CHARS_MAX)
+    # What says no more than the title is not said twice.
+    more = "" if task.description.strip() == task.title.strip() else task.description
+    described = as_block("Description", more, limits.HEADING_DESCRIPTION_CHARS_MAX)
     return "\n".join([*lines, *([described] if described else [])])
 
 
@@ -219,7 +230,7 @@ def _reopening(briefing: TaskBriefing, tools: Collection[str]) -> str:
         return ""
     by = as_line(briefing.reopened_by, limits.NAME_CHARS_MAX) or "somebody"
     where = ", but in task_history" if "task_history" in tools else ""
-    return f"Reopened by {by} at {iso(briefing.reopened_at)}: what was said before is not shown here{where}."
+    return f"Reopened by {by} at {minute_of(briefing.reopened_at)}: what was said before is not shown here{where}."
 
 
 def _team(briefing: TaskBriefing) -> str:

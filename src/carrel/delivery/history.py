@@ -6,6 +6,7 @@ import msgspec
 from msgspec import structs
 
 from carrel.delivery.approvals import is_about_approval
+from carrel.delivery.senders import SENDER
 from carrel.exchanges import visible_reply
 from carrel.journal import Entry
 from carrel.kernel import clip
@@ -51,9 +52,23 @@ def newest_within(earlier: list[Entry], chars_max: int, *, results_max: int) -> 
     return _with_their_calls(kept[::-1])
 
 
+def is_said_among(history: list[Entry], entry_id: str, text: str) -> bool:
+    """Return whether a message of a thread is among entries: by itself, or joined to others in a notification."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return any(
+        entry_id in (entry.id, entry.message_id)
+        or (entry.provenance.kind == "notification" and f"  {first}" in entry.content.splitlines())
+        for entry in history
+    )
+
+
 def chars_of(entry: Entry) -> int:
     """Return how many characters of a request an entry takes."""
-    return len((entry.details or {})["arguments"]) if entry.role == "toolCall" else len(entry.content)
+    details = entry.details or {}
+    if entry.role == "toolCall":
+        return len(details["arguments"])
+    # A message may be headed by a line with its author.
+    return len(entry.content) + len(details.get(SENDER, ""))
 
 
 def _is_silent(entry: Entry) -> bool:

@@ -12,6 +12,7 @@ from carrel.exchanges import NO_REPLY
 Asked = Literal["work", "go_on", "review", "correct", "answer", "follow"]
 # How the work begins for which the agent was woken.
 _BEGUN = {"assignment": "You were assigned to this task.", "stalled": "You have begun to work on this task."}
+_TICK = "You are asked again until the task is done; your answers stay in this session."
 # While a task has one of these, whoever is assigned works on it.
 _AT_WORK = ("assigned", "in_progress")
 # What others say in a thread, and changes of a task; what an agent says there asks for nothing by itself.
@@ -77,7 +78,7 @@ def _asked(told: Told, offered: frozenset[str]) -> str:
         case "work":
             return _work(told, offered)
         case "go_on":
-            return f"You are asked again until the task is done. {_ready(told, offered)}"
+            return f"{_TICK} {_ready(told, offered)}"
         case "review":
             return _review(told, offered)
         case "correct":

@@ -15,6 +15,7 @@ from carrel.delivery.heading import GAP, files_of
 from carrel.delivery.history import chars_of, newest_within, remembered
 from carrel.delivery.prompt import Instructions, Scope, standing_instructions, with_more, with_request
 from carrel.delivery.prompt_tasks import asked_again
+from carrel.delivery.senders import LINE, as_said, have_several_senders, line_of_earlier
 from carrel.delivery.snapshot import BUILTIN, Snapshot
 from carrel.delivery.thoughts import thoughts_before
 from carrel.delivery.transcript import since_heard
@@ -135,7 +136,7 @@ def _is_request(snapshot: Snapshot, newest: Entry) -> bool:
 
 
 def _heading_chars(snapshot: Snapshot) -> int:
-    return 0 if snapshot.told is None else len(snapshot.told.heading)
+    return len(_head(snapshot, "", whole=True))
 
 
 def _options(snapshot: Snapshot) -> dict[str, Any]:
@@ -200,6 +201,7 @@ def _items(
     if is_known and block:
         # The message itself is known where history is kept; what is shown beside it is not.
         items.append(_context(block))
+    before, is_named = None, have_several_senders(entry for _, entry in positioned)
     for _, entry in sorted(positioned, key=itemgetter(0)):
         is_message = entry.id == snapshot.run.message_id
         if is_message and block:
@@ -208,7 +210,8 @@ def _items(
         items += around.before
         message_at = len(items) if entry is newest else message_at
         thoughts = thoughts_before(snapshot.thoughts, entry) if entry.run_id == snapshot.run.id else []
-        items += [*thoughts, _item(snapshot, settings, entry), *around.after]
+        items += [*thoughts, _item(snapshot, settings, entry, _line(snapshot, entry, before, is_named)), *around.after]
+        before = entry
     return items, message_at
 
 
@@ -232,7 +235,14 @@ def _positions(own: list[Entry]) -> list[tuple[float, Entry]]:
     return positioned[::-1]
 
 
-def _item(snapshot: Snapshot, settings: DeliverySettings, entry: Entry) -> Item:
+def _line(snapshot: Snapshot, entry: Entry, before: Entry | None, is_named: bool) -> str:
+    """The line before an entry; a remote agent takes every text beside a message for the message."""
+    if entry.role != "user" or not snapshot.connection.gateway.takes_context:
+        return ""
+    return line_of_earlier(entry, before, is_named=is_named)
+
+
+def _item(snapshot: Snapshot, settings: DeliverySettings, entry: Entry, line: str) -> Item:
     details = entry.details or {}
     match entry.role:
         case "toolCall":
@@ -253,11 +263,11 @@ def _item(snapshot: Snapshot, settings: DeliverySettings, entry: Entry) -> Item:
             return {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
         case role:
             is_own = entry.run_id == snapshot.run.id
-            content = _message(snapshot, settings, entry) if is_own else _earlier_message(snapshot, entry)
+            content = _message(snapshot, settings, entry, line) if is_own else _earlier_message(snapshot, entry, line)
             return {"type": "message", "role": role, "content": content}
 
 
-def _message(snapshot: Snapshot, settings: DeliverySettings, entry: Entry) -> list[Item]:
+def _message(snapshot: Snapshot, settings: DeliverySettings, entry: Entry, line: str) -> list[Item]:
     """The parts of a message of the run: files, what is said about it, and last the message.
 
     It is a part of its own, so that nothing beside it can be mistaken for it.
@@ -265,15 +275,16 @@ def _message(snapshot: Snapshot, settings: DeliverySettings, entry: Entry) -> li
     is_message = entry.id == snapshot.run.message_id
     files, about_files = _given_files(snapshot, entry)
     files += snapshot.extras.parts if is_message else []
-    head = _head(snapshot, whole=is_message)
-    text = clip(entry.content, settings.input_chars_max - (len(head + GAP) if head else 0))
+    head = _head(snapshot, line, whole=is_message)
+    text = clip(as_said(entry.content), settings.input_chars_max - (len(head + GAP) if head else 0))
     return [*files, *(_text(beside) for beside in (about_files, head) if beside), _text(text)]
 
 
-def _earlier_message(snapshot: Snapshot, entry: Entry) -> list[Item]:
+def _earlier_message(snapshot: Snapshot, entry: Entry, line: str) -> list[Item]:
     known = snapshot.earlier_files
     files = [known[name] for name in files_of(entry) if name in known]
-    return [_text(entry.content), *([_text(file_names(files))] if files else [])]
+    texts = (line, as_said(entry.content), file_names(files) if files else "")
+    return [_text(text) for text in texts if text]
 
 
 def _given_files(snapshot: Snapshot, entry: Entry) -> tuple[list[Item], str]:
@@ -296,11 +307,13 @@ def _text(text: str) -> Item:
     return {"type": "input_text", "text": text}
 
 
-def _head(snapshot: Snapshot, *, whole: bool) -> str:
-    """What stands before a message about a task, and before an answer only the ids; a plain chat needs none."""
-    if snapshot.told is None:
-        return ""
-    return snapshot.told.heading if whole else snapshot.told.anchors
+def _head(snapshot: Snapshot, line: str, *, whole: bool) -> str:
+    """What stands before a message: about a task its heading, in a chat a line; before an answer, ids and a line."""
+    if snapshot.told is not None:
+        return snapshot.told.heading if whole else "\n".join(filter(None, (snapshot.told.anchors, line)))
+    if not whole or not snapshot.connection.gateway.takes_context:
+        return line
+    return str(snapshot.note.get(LINE, ""))
 
 
 def _prepend(items: list[Item], text: str) -> None:

@@ -1,6 +1,7 @@
 """The snapshot of a run: everything a step of its turn needs, read at one moment, outside the loop and the writer."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -11,7 +12,9 @@ from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.context_store import context_of
 from carrel.delivery.gateway_history import NOTHING_KNOWN, GatewayHistory, read_gateway_history
 from carrel.delivery.heading import Told, files_of, tell, told_before
+from carrel.delivery.history import is_said_among, newest_within, remembered
 from carrel.delivery.plan_heading import plan_heading
+from carrel.delivery.senders import LINE, SENDER, line_before, noted, sender_of
 from carrel.delivery.thoughts import Thoughts, thoughts_of
 from carrel.delivery.transcript import message_entry, view_of_reply
 from carrel.exchanges import briefing_of
@@ -71,6 +74,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     briefing: str
     # What it is told about its task, the same in every step; None without a task.
     told: Told | None
+    # What is written down with its message where it has no task: the line before it, and who wrote it.
+    note: dict[str, Any]
     # What it was shown when it was heard.
     context: Context
     # What the model thought before its calls.
@@ -145,11 +150,12 @@ def _read(
     if unheard:
         # A remote agent is not even told of tools.
         tools = {tool.name for tool in toolset.offered()} if connection.gateway.takes_context else set[str]()
-        told = _tell(tx, caller, run, tools, is_first=not earlier)
-        own = [message_entry(run, session, told)]
+        told = _tell(tx, caller, run, tools, earlier)
+        note = {} if told is not None else _note(tx, run, lane)
+        own = [message_entry(run, session, told, note)]
     else:
         own = entries_of_run(tx, access, run.id)
-        told = told_before(run, own)
+        told, note = told_before(run, own), noted(run, own)
     attached = _attached(own)
     if attached and is_short:
         return None
@@ -173,6 +179,7 @@ def _read(
         extras=extras_of(tx, access, run.id) if run.extras else TurnExtras(),
         briefing=briefing_of(tx, run),
         told=told,
+        note=note,
         context=NO_CONTEXT if unheard else context_of(tx, access, run.id),
         thoughts=thoughts_of(tx, access, own, connection.gateway, connection.settings.kind),
         address=address,
@@ -258,11 +265,19 @@ def _at_gateway(
     return read_gateway_history(tx, access, run_id, own, earlier, kind, address)
 
 
-def _tell(tx: Tx, caller: Caller, run: Run, tools: set[str], *, is_first: bool) -> Told | None:
-    """What the run is told about its task; None where it has none, or where that is not in its account."""
+def _tell(tx: Tx, caller: Caller, run: Run, tools: set[str], earlier: list[Entry]) -> Told | None:
+    """What the run is told about its task; None where it has none, or where that is not in its account.
+
+    Of the thread it is told what its own session has not heard: the rest stands in the history already.
+    """
     briefing = task_briefing(tx, run)
     if briefing is None:
         return None
+    history = newest_within(
+        remembered(earlier, with_calls=False), caller.services.settings.delivery.history_chars_max // 2, results_max=0
+    )
+    unheard = tuple(line for line in briefing.earlier if not is_said_among(history, line.id, line.text))
+    briefing = structs.replace(briefing, earlier=unheard)
     actor, is_planned = caller.actor, caller.actor.is_planned
     return tell(
         briefing,
@@ -272,10 +287,17 @@ def _tell(tx: Tx, caller: Caller, run: Run, tools: set[str], *, is_first: bool) 
         is_planned=is_planned,
         answer_says_done=is_planned and "task_status" not in tools and not caller.is_planning,
         is_posted=view_of_reply(run) is not None,
-        is_first=is_first,
+        is_first=not earlier,
         tools=tools,
         plan=plan_heading(tx, caller, run, can_read_more="task_history" in tools),
     )
+
+
+def _note(tx: Tx, run: Run, lane: Lane) -> dict[str, Any]:
+    """What a message in a chat is noted with, read once: every step of the run shows the same."""
+    sender = sender_of(tx, run, lane)
+    line = line_before(sender, run.created_at, tx.now)
+    return {LINE: line} | ({SENDER: sender} if sender else {})
 
 
 def _session(tx: Tx, access: Access, run: Run, lane: Lane, agent: Agent) -> Session:

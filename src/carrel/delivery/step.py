@@ -120,7 +120,7 @@ def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> RequestedEnd | None:
         raise Stale
     end = fence(tx, claim)
     bind_session(tx, claim, session.id, session.generation)
-    append_entry(tx, claim.access, new_message(run, session, snapshot.told))
+    append_entry(tx, claim.access, new_message(run, session, snapshot.told, snapshot.note))
     _log.info(
         "turn_started",
         extra={"run_id": run.id, "session_key": run.key, "session_id": session.id, "generation": session.generation}

@@ -15,8 +15,8 @@ from carrel.sessions import Session
 from carrel.storage import Tx
 
 
-def new_message(run: Run, session: Session, told: Told | None) -> NewEntry:
-    """The entry of the message that a run brings, with what the run is told about its task."""
+def new_message(run: Run, session: Session, told: Told | None, note: dict[str, Any]) -> NewEntry:
+    """The entry of the message that a run brings, with what the run is told about it or, besides, about its task."""
     author_kind = told.author_kind if told is not None and run.provenance_kind == "notification" else None
     is_persons = run.provenance_kind == "external_user" or author_kind == "user"
     return run_entry(
@@ -28,7 +28,7 @@ def new_message(run: Run, session: Session, told: Told | None) -> NewEntry:
         author="user" if is_persons else run.actor_id,
         author_kind=author_kind,
         provenance=run.source(),
-        details=None if told is None else told.details(),
+        details=(note or None) if told is None else told.details(),
         session_id=session.id,
         message_id=run.sender_message if told is None else told.message_id or run.sender_message,
         attachment_ids=run.attached(),
@@ -36,9 +36,9 @@ def new_message(run: Run, session: Session, told: Told | None) -> NewEntry:
     )
 
 
-def message_entry(run: Run, session: Session, told: Told | None) -> Entry:
+def message_entry(run: Run, session: Session, told: Told | None, note: dict[str, Any]) -> Entry:
     """The same entry as it will be read once it is written; it has no number yet."""
-    return new_message(run, session, told).written(0, run.message_id, run.created_at)
+    return new_message(run, session, told, note).written(0, run.message_id, run.created_at)
 
 
 def write(

@@ -147,9 +147,7 @@ def walk(moves: Mapping[str, Iterable[S]], before: str, after: str) -> tuple[S, 
 def require_move(moves: Mapping[str, Iterable[str]], before: str, after: str) -> None:
     """Refuse a move that is not in the table; the same status is no move."""
     if after not in moves:
-        raise Refusal(
-            Code.INVALID_PARAMS, f"status must be one of {', '.join(moves)}, not '{after[:40]}'.", field="status"
-        )
+        raise Refusal.of_value("status", after, moves)
     if after != before and after not in moves[before]:
         raise illegal(moves, before, after)
 

@@ -56,6 +56,7 @@ __all__ = [
     "NewAttachment", "OwnTraffic", "Provenance", "Refusal", "Sample", "SessionKey", "Shape", "SystemClock",
     "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "decode_json",
     "elapsed_seconds", "first_id", "invalid", "is_agent_id", "is_control_text", "is_conversation_key", "is_loopback",
-    "is_uuid_of", "iso", "key_text", "log_trouble", "minute_of", "new_secret", "not_found", "one_line", "parse_iso",
-    "redact", "secret_digest", "system_access", "system_chance", "uuid_for", "wrong_value",
+    "is_uuid_of", "iso", "key_text", "log_trouble", "minute_of", "new_secret", "not_found",
+    "one_line", "parse_iso", "redact", "secret_digest", "system_access", "system_chance", "uuid_for",
+    "wrong_value",
 ]  # fmt: skip

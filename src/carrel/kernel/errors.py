@@ -3,8 +3,14 @@
 Each surface maps every Code to its own protocol.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from logging import Logger
+
+from carrel.kernel.limits import NAMES_LISTED_MAX
+from carrel.kernel.text import clip
+
+_SHOWN_CHARS = 80
 
 
 class Code(StrEnum):
@@ -72,6 +78,45 @@ class Refusal(Exception):
     def of_taken_id(cls, new_id: str | None) -> "Refusal":
         """Return the refusal of an id that is not free; the same whether or not the caller may see what has it."""
         return cls(Code.CONFLICT, f"The id '{new_id}' is not free; choose another, or leave it out.", field="id")
+
+    @staticmethod
+    def nearest(word: str, known: Iterable[str]) -> str:
+        """Return the known word that was most likely meant; empty if none is close."""
+        # Only a mistake pays for the import.
+        from difflib import get_close_matches
+
+        by_spelling = {one.lower(): one for one in known}
+        # A long word takes long to compare, and is no misspelt name.
+        close = get_close_matches(word[:_SHOWN_CHARS].lower(), by_spelling, n=1)
+        return by_spelling[close[0]] if close else ""
+
+    @classmethod
+    def of_value(
+        cls, field: str, given: str | None, allowed: Iterable[str], *, code: Code = Code.INVALID_PARAMS, of: str = ""
+    ) -> "Refusal":  # fmt: skip
+        """Return the refusal of a value that is none of a closed set; `given` is None where it is not even a text.
+
+        `of` begins the message.
+        """
+        known = list(allowed)
+        expected = known[0] if len(known) == 1 else f"one of {', '.join(known)}"
+        return cls(code, f"{of}{field} must be {expected}{cls._meant(given or '', known)}", field=field)
+
+    @classmethod
+    def of_name(
+        cls, field: str | None, what: str, name: str, known: Iterable[str], *, code: Code = Code.INVALID_PARAMS
+    ) -> "Refusal":  # fmt: skip
+        """Return the refusal of a name that nothing has; `known` are the names that the caller may know of."""
+        names = sorted(known)
+        listed = f"{', '.join(names[:NAMES_LISTED_MAX])}{', …' if len(names) > NAMES_LISTED_MAX else ''}"
+        end = f" Known: {listed}." if names else " There is none yet."
+        shown = clip(name, _SHOWN_CHARS)
+        return cls(code, f"There is no {what} '{shown}'{cls._meant(name, names)}{end}", field=field)
+
+    @classmethod
+    def _meant(cls, given: str, known: list[str]) -> str:
+        meant = cls.nearest(given, known)
+        return f"; did you mean '{meant}'?" if meant else "."
 
 
 def not_found(what: str, *, hides: bool = False) -> Refusal:

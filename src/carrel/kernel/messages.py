@@ -4,6 +4,7 @@ from typing import Any, Literal, Self
 
 from msgspec import UNSET, Struct, UnsetType
 
+from carrel.kernel.access import Access
 from carrel.kernel.errors import Code, Refusal, invalid
 from carrel.kernel.keys import SessionKey
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
@@ -29,8 +30,16 @@ class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
     notification_id: str | UnsetType = UNSET
     type: str | UnsetType = UNSET
     actor: str | UnsetType = UNSET
+    # What the person or program is called there.
+    name: str | UnsetType = UNSET
     # Who reports what somebody else said.
     by: str | UnsetType = UNSET
+
+    @classmethod
+    def of_person(cls, access: Access, channel: str | UnsetType = UNSET) -> Self:
+        """Return that of a message which somebody sends to an agent, on a channel or over the API."""
+        name = access.name or UNSET
+        return cls(kind="external_user", source_channel=channel, actor=access.actor_id, name=name)
 
     def marked(self, speaker: str) -> str:
         """Return the word for who said something, marked where that is only reported."""

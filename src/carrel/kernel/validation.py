@@ -1,7 +1,6 @@
 """Decoding of incoming JSON; what is wrong with it becomes a refusal that names the field."""
 
 import re
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import msgspec
@@ -27,6 +26,7 @@ _BOUNDS = {"<=": "at most", ">=": "at least", "<": "less than", ">": "greater th
 _WRONG_TYPE = re.compile(r"Expected `(.+)`, got `(.+)`")
 _WRONG_LENGTH = re.compile(r"Expected `(\w+)` of length ([<>=]*) ?(\d+)")
 _OUT_OF_RANGE = re.compile(r"Expected `\w+` ([<>=]+) (\S+)")
+_WRONG_CHOICE = re.compile(r"Invalid (?:enum )?value (.+)", re.DOTALL)
 _WRONG_PATTERN = re.compile(r"Expected `str` matching regex '(.+)'")
 # More names than this are not a help any more.
 _NAMES_SHOWN_MAX = 24
@@ -78,21 +78,19 @@ def wrong_value(error: msgspec.ValidationError, kind: type, *, of: str = "") -> 
     if "missing required field" in message:
         at = f"{at}.{name}" if at else name
     choices = choices_at(kind, steps) if at and "missing" not in message else []
-    sentence = f"{at} must be {_one_of(choices)}." if choices else _sentence(message, at)
-    return Refusal(Code.INVALID_PARAMS, f"{of}{sentence}", field=at or None)
+    if choices:
+        given = _WRONG_CHOICE.fullmatch(message)
+        return Refusal.of_value(at, given[1].strip("'\"") if given else None, choices, of=of)
+    return Refusal(Code.INVALID_PARAMS, f"{of}{_sentence(message, at)}", field=at or None)
 
 
 def _unknown_field(at: str, name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, n=1)
+    close = Refusal.nearest(name, known)
     if close:
-        return f"There is no field {at}; did you mean {close[0]}?"
+        return f"There is no field {at}; did you mean {close}?"
     if 0 < len(known) <= _NAMES_SHOWN_MAX:
         return f"There is no field {at}; the fields are {', '.join(known)}."
     return f"There is no field {at}."
-
-
-def _one_of(choices: list[str]) -> str:
-    return choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}"
 
 
 def _sentence(message: str, at: str) -> str:

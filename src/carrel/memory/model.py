@@ -146,8 +146,7 @@ class Reader(Struct, frozen=True, kw_only=True):
         """Return the scope of that kind, if the run has one."""
         writable = {scope.kind: scope for scope in self.chain if scope.kind in _WIDER}
         if kind not in writable:
-            message = f"There is no scope '{kind[:40]}' here; use {' or '.join(writable)}."
-            raise Refusal(Code.INVALID_SCOPE, message, field="scope")
+            raise Refusal.of_value("scope", kind, writable, code=Code.INVALID_SCOPE)
         return writable[kind]
 
 

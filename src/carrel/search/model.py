@@ -159,11 +159,18 @@ class Found(Struct, frozen=True, kw_only=True):
 
 # The mark of everything but entries, of which there may be very many.
 KEPT = "k_kept"
+_TOPIC = "t"
 
 
 def place_mark(account_id: str, kind: str, name: str) -> str:
     """Return the mark of what belongs to a topic or a task; nothing belongs to anything else."""
-    return mark({"topic": "t", "task": "w"}.get(kind, "n"), account_id, name)
+    return mark({"topic": _TOPIC, "task": "w"}.get(kind, "n"), account_id, name)
+
+
+def topic_of(places: str) -> str:
+    """Return the mark of the topic among marks of places, else of the task; empty for what belongs to neither."""
+    marks = places.split()
+    return next((one for one in marks if one.startswith(f"{_TOPIC}_")), marks[0] if marks else "")
 
 
 def _places(account_id: str, topic: str | None, task: str | None) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ _FULL = 1.25
 _MEANING_MIN = 0.25
 _NOTE_KIND = KINDS.index("note")
 _CODES_AT_ONCE = 8_192
+_TOPIC_BITS = 32
 
 
 class Weights(Struct, frozen=True):
@@ -62,8 +63,8 @@ class Matches(Struct, frozen=True, kw_only=True):
     # How much of the query the document itself says; and how much it says together with what is beside it.
     said: Floats
     near: Floats
-    # The same of whole stretches of conversation.
-    of_stretches: Floats
+    # The same of whole stretches of conversation on one topic.
+    stretches: "Stretches"
     # Words that too many documents have; only the best of the others are asked for them.
     common: tuple[str, ...]
 
@@ -97,7 +98,7 @@ def match_words(
         rows=sums.rows,
         said=sums.said,
         near=sums.near,
-        of_stretches=sums.of_stretches,
+        stretches=sums.stretches(),
         common=common,
     )
 
@@ -137,14 +138,14 @@ def _weight(having: int, count: int) -> float:
 
 
 def _beside(view: View, positions: Positions) -> list[Positions]:
-    """The positions in scope that are before and after those in their sessions, in a list for each distance."""
+    """The positions in scope before and after those in their sessions and of their topics, a list for each distance."""
     found = []
     for links in (view.previous, view.following):
-        beside = positions
+        beside, of = positions, positions
         for _ in range(_SPAN):
             beside = links[beside]
-            beside = beside[beside >= 0]
-            found.append(beside[view.in_scope[beside]])
+            beside, of = beside[beside >= 0], of[beside >= 0]
+            found.append(beside[view.in_scope[beside] & (view.topics[beside] == view.topics[of])])
     return found
 
 
@@ -165,7 +166,8 @@ class _Sums:
         self.said, self.near = np.zeros((2, len(self.at) + 1), dtype=np.float32)
         # How often a word is at a document or beside it: twice for the document itself, and once for each one beside.
         self._counts = np.zeros(len(self.at) + 1, dtype=np.int8)
-        self.of_stretches = np.zeros(len(view.said), dtype=np.float32)
+        # Of each word: the stretches that have it, and what it counts there.
+        self._in_stretches: list[tuple[NDArray[np.int64], Floats]] = []
         self._stretches = max(1, int(np.count_nonzero(view.said)))
         self._stretch_length = float(view.said.sum()) / self._stretches
 
@@ -181,9 +183,41 @@ class _Sums:
         # A row may be there several times; each time the same is written.
         self.near[touched] = self.near[touched] + share * _NEAR_BY_COUNT[self._counts[touched]]
         self._counts[touched] = 0
-        stretches, having = np.unique(view.stretches[positions], return_counts=True)
+        stretches, having = np.unique(_stretch_keys(view, positions), return_counts=True)
         weight = _weight(len(stretches), self._stretches) / total
-        self.of_stretches[stretches] += weight * having / (having + _norm(view.said[stretches], self._stretch_length))
+        norm = _norm(view.said[stretches >> _TOPIC_BITS], self._stretch_length)
+        self._in_stretches.append((stretches, (weight * having / (having + norm)).astype(np.float32)))
+
+    def stretches(self) -> "Stretches":
+        """Return what the words together count in each stretch."""
+        none = np.zeros(0, dtype=np.int64)
+        keys, of = np.unique(np.concatenate([none, *(keys for keys, _ in self._in_stretches)]), return_inverse=True)
+        counted = np.concatenate([none.astype(np.float32), *(counted for _, counted in self._in_stretches)])
+        return Stretches(keys, np.bincount(of, weights=counted, minlength=len(keys)).astype(np.float32))
+
+
+class Stretches(Struct, frozen=True):
+    """How much of a query each stretch of conversation on one topic says.
+
+    A session goes on to other things: what was said of one topic tells nothing of a line on another.
+    """
+
+    keys: NDArray[np.int64]
+    said: Floats
+
+    def at(self, view: View, positions: Positions) -> Floats:
+        """Return it of the stretches that documents are in."""
+        wanted = _stretch_keys(view, positions)
+        if not len(self.keys):
+            return np.zeros(len(positions), dtype=np.float32)
+        found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        said: Floats = np.where(self.keys[found] == wanted, self.said[found], np.float32(0))
+        return said
+
+
+def _stretch_keys(view: View, positions: Positions) -> NDArray[np.int64]:
+    keys: NDArray[np.int64] = view.stretches[positions].astype(np.int64) << _TOPIC_BITS | view.topics[positions]
+    return keys
 
 
 def _norm(lengths: NDArray[np.generic], mean: float) -> Floats:
@@ -196,7 +230,7 @@ def best_by_words(view: View, matches: Matches, limits: dict[int, int]) -> Posit
     """Return the positions of the best documents of each kind, as far as words and their surroundings say."""
     at = matches.at
     score = _OWN * _own(view, matches, at) + _NEAR * matches.near[matches.rows[at]]
-    score += _STRETCH * matches.of_stretches[view.stretches[at]]
+    score += _STRETCH * matches.stretches.at(view, at)
     score += _NAMED * view.named[view.speakers[at]] + _QUESTION * view.questions[at]
     return _best(at, -score, view.kinds, limits)
 
@@ -279,7 +313,7 @@ def hits(
         _OWN * own + _NEAR * alone + _QUESTION * view.questions[at],
         _MEANING * meaning + _MEANING_BEFORE * before,
         _NOTE * (view.kinds[at] == _NOTE_KIND),
-        _NEAR * around + _STRETCH * matches.of_stretches[view.stretches[at]],
+        _NEAR * around + _STRETCH * matches.stretches.at(view, at),
         _LABEL * labels + _NAMED * view.named[view.speakers[at]],
     ]) / _FULL  # fmt: skip
     scores = np.clip(parts.sum(axis=0), 0, 1)

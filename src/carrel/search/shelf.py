@@ -22,7 +22,7 @@ from carrel.kernel.limits import (
 )
 from carrel.search import store
 from carrel.search.columns import Columns, Names
-from carrel.search.model import KINDS, Scope
+from carrel.search.model import KINDS, Scope, topic_of
 from carrel.search.store import Figures
 from carrel.search.vectors import code_width
 from carrel.storage import Row, Tx
@@ -68,6 +68,8 @@ class View(Members, frozen=True, kw_only=True):
     previous: Positions
     following: Positions
     stretches: Positions
+    # What it is about, by number.
+    topics: Positions
     # The how manieth of its session it is.
     positions: Positions
     # The signs of vectors.
@@ -88,12 +90,13 @@ class Shelf:
         self.is_complete = False
         self._version = 0
         self._rows = Columns(
-            number=np.int64, session=np.int32, sequence=np.int64, position=np.int32, stretch=np.int32,
+            number=np.int64, session=np.int32, sequence=np.int64, position=np.int32, stretch=np.int32, topic=np.int32,
             previous=np.int32, following=np.int32, length=np.int32, kind=np.int8, reach=np.int32, places=np.int32,
             speaker=np.int32, question=np.bool_, alive=np.bool_, coded_at=np.int32, coded=np.int32,
         )  # fmt: skip
         self._codes = Columns(code=np.dtype((np.uint64, self._width)))
         self._reach, self._places, self._speakers, self._sessions = Names(), Names(), Names(), Names()
+        self._topics = Names()
         self._sessions.number("")
         self._last_in_session: dict[int, int] = {}
         self._stretches = 0
@@ -155,7 +158,7 @@ class Shelf:
         touched = np.unique(np.array([*known.values(), *gone, *range(first, first + len(fresh))], dtype=np.int32))
         lengths = self._rows["length"][touched[touched < first]].copy()
         if known:
-            self._rows.reclaim("speaker")
+            self._rows.reclaim("speaker", "topic")
         if fresh:
             self._rows.reclaim("following")
         for one in changed:
@@ -189,6 +192,7 @@ class Shelf:
             kind=[_KIND_NUMBERS[kind] for kind in columns.kind],
             reach=self._reach.numbers(columns.reach),
             places=self._places.numbers(columns.places),
+            topic=self._topics.numbers(map(topic_of, columns.places)),
             speaker=self._speakers.numbers(columns.speaker),
             question=columns.is_question,
             alive=[True] * len(page),
@@ -201,6 +205,7 @@ class Shelf:
         rows["length"][at], rows["question"][at], rows["alive"][at] = one.length, one.is_question, True
         rows["reach"][at], rows["places"][at] = self._reach.number(one.reach), self._places.number(one.places)
         rows["speaker"][at] = self._speakers.number(one.speaker)
+        rows["topic"][at] = self._topics.number(topic_of(one.places))
         rows["coded"][at] = 0
         self._code(_Columns(*((value,) for value in one)), np.array([at], dtype=np.int32))
 
@@ -276,6 +281,7 @@ class Shelf:
             previous=rows.lend("previous"),
             following=rows.lend("following"),
             stretches=rows.lend("stretch"),
+            topics=rows.lend("topic"),
             positions=rows.lend("position"),
             codes=self._codes["code"],
         )

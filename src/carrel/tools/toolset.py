@@ -1,7 +1,6 @@
 """Toolsets: sets of tools that are narrowed by wrapping. A tool that a wrapper hides cannot be called either."""
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Protocol
 
@@ -44,8 +43,8 @@ class Catalog:
     def find(self, name: str) -> Tool:
         tool = self._named.get(name)
         if tool is None:
-            close = get_close_matches(name, self._named, n=1)
-            known = f"did you mean {close[0]}?" if close else f"use one of: {', '.join(self._tools)}."
+            close = Refusal.nearest(name, self._named)
+            known = f"did you mean {close}?" if close else f"use one of: {', '.join(self._tools)}."
             raise UnknownTool(Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}'; {known}")
         return tool
 

@@ -118,7 +118,8 @@ def read_priority(given: int | str) -> int:
         return PRIORITIES.index(given.lower()) + 1
     if isinstance(given, int) and 1 <= given <= len(PRIORITIES):
         return given
-    raise invalid("priority", f"priority must be 1 to 5 or one of: {', '.join(PRIORITIES)}.")
+    allowed = [*map(str, range(1, len(PRIORITIES) + 1)), *PRIORITIES]
+    raise Refusal.of_value("priority", str(given), allowed)
 
 
 def check_tags(tags: Iterable[str], what: str) -> None:

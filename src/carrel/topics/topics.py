@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType, structs
 
-from carrel.access import SpaceRemoved, ensure_spaces_of_tags, every_space, space_of_tag
+from carrel.access import SpaceRemoved, ensure_spaces_of_tags, readable_space, space_of_tag
 from carrel.journal import DEFAULT_SPACE, About, append_event, json_text
 from carrel.kernel import Access, Code, Grammar, Refusal, clip, invalid, not_found, system_access
 from carrel.kernel.limits import TOPIC_DEPTH_MAX, TOPIC_DIGEST_CHARS_MAX
@@ -158,9 +158,7 @@ def _named(tx: Tx, access: Access, tags: tuple[str, ...], topic: Topic | None = 
 def _owner(tx: Tx, access: Access, given: str | UnsetType, named: tuple[str, ...], else_: str) -> str:
     """Return the space that a topic belongs to: the given one, else the first that its tags name."""
     if given is not UNSET:
-        if given not in {space.id for space in every_space(tx, access)}:
-            raise invalid("spaceId", f"There is no space '{given[:80]}'.")
-        return given
+        return readable_space(tx, access, given, field="spaceId").id
     return next((space for space in named if access.covers([space])), else_)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from carrel.access import account_of
-from carrel.agents import account_settings
+from carrel.agents import account_settings, every_agent
 from carrel.journal import Entry, count_entries_of_task, entries_by_id, entries_of_task
 from carrel.kernel import Access
 from carrel.kernel.limits import SNIPPET_MESSAGES_MAX, TEAM_SHOWN_MAX
@@ -26,6 +26,8 @@ class TaskLine(Struct, frozen=True, kw_only=True):
 
     author: str
     text: str
+    # The id of its entry.
+    id: str = ""
     # When it was said; 0 where that is not known.
     at: int = 0
     # The files that came with it.
@@ -121,7 +123,7 @@ def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:
         earlier_left_out=left_out,
         reopened_at=reopened_at,
         reopened_by=reopened_by,
-        team=_team(tx, access, run.agent_id, directory),
+        team=team_of(tx, access, run.agent_id),
         overview=task_overview(tx, access, directory.named) if for_orchestrator else (),
         account_briefing=account_settings(account_of(tx, access))["briefing"] or "" if for_orchestrator else "",
     )
@@ -158,6 +160,7 @@ def _earlier(
         TaskLine(
             author=author_name(entry, directory),
             text=entry.content,
+            id=entry.id,
             at=entry.created_at,
             files=tuple(heads[name] for name in entry.attachment_ids if name in heads),
         )
@@ -182,9 +185,10 @@ def _reopening(tx: Tx, access: Access, task: Task) -> tuple[int | None, str]:
     return (found[0].created_at, str((found[0].details or {}).get("authorName", ""))) if found else (None, "")
 
 
-def _team(tx: Tx, access: Access, agent_id: str, directory: Directory) -> tuple[Teammate, ...]:
+def team_of(tx: Tx, access: Access, agent_id: str) -> tuple[Teammate, ...]:
+    """Return the agents besides one that can be assigned and asked, with the open tasks of theirs that it may see."""
     load = store.open_tasks_by_agent(tx, access)
-    others = [agent for agent in directory.agents.values() if agent.enabled and agent.id != agent_id]
+    others = [agent for agent in every_agent(tx, access) if agent.enabled and agent.id != agent_id]
     return tuple(
         Teammate(slug=agent.slug, name=agent.name, description=agent.profile.description, load=load.get(agent.id, 0))
         for agent in sorted(others, key=lambda agent: agent.slug)[:TEAM_SHOWN_MAX]

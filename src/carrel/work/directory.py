@@ -1,12 +1,10 @@
 """The people and agents of an account, as tasks refer to them: by name, by slug, and by what they may do."""
 
-from difflib import get_close_matches
 from functools import cached_property
 
 from carrel.access import User, account_of, every_user
 from carrel.agents import Agent, account_settings, every_agent
-from carrel.kernel import Access, Refusal, invalid
-from carrel.kernel.limits import NAMES_LISTED_MAX
+from carrel.kernel import Access, Refusal
 from carrel.notifications import OWNERS
 from carrel.storage import Tx
 from carrel.work.mentions import Mentionable
@@ -62,7 +60,7 @@ class Directory:
         for agent in self.agents.values():
             if name in (agent.id, agent.slug, *agent.aliases):
                 return agent.id
-        raise _unknown(field, "agent", name, self._agent_slugs)
+        raise Refusal.of_name(field, "agent", name, self._agent_slugs)
 
     def user_id(self, name: str, field: str) -> str:
         """Return the id of the user with an id or slug; `owners` stands for the owners of the account."""
@@ -71,7 +69,7 @@ class Directory:
                 return user.id
         if name == OWNERS:
             return OWNERS
-        raise _unknown(field, "user", name, self._user_slugs)
+        raise Refusal.of_name(field, "user", name, self._user_slugs)
 
     def party_id(self, name: str) -> str:
         """Return the id of the agent, else the user, with an id or slug; what names nobody stays as it is."""
@@ -92,7 +90,7 @@ class Directory:
             elif slug == OWNERS or any(slug in (user.id, user.slug) for user in self.users.values()):
                 users.append(self.user_id(slug, field))
             else:
-                raise _unknown(field, "agent or user", slug, [*self._agent_slugs, *self._user_slugs])
+                raise Refusal.of_name(field, "agent or user", slug, [*self._agent_slugs, *self._user_slugs])
         return tuple(agents), tuple(users)
 
     @property
@@ -107,10 +105,3 @@ class Directory:
 def first_name(kind: PartyKind) -> str:
     """Return what somebody is called whose name is no longer known."""
     return "an agent" if kind == "agent" else "a person"
-
-
-def _unknown(field: str, what: str, name: str, known: list[str]) -> Refusal:
-    close = get_close_matches(name, known, n=1)
-    listed = ", ".join(sorted(known)[:NAMES_LISTED_MAX])
-    end = f"did you mean '{close[0]}'?" if close else f"use one of: {listed}." if listed else "there is none yet."
-    return invalid(field, f"There is no {what} '{name[:80]}'; {end}")

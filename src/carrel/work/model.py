@@ -198,7 +198,7 @@ def read_status(spelling: str, *, has_assignee: bool, first: bool = False) -> St
     """Return the status that a spelling means: our own words, and `todo` and `doing` of other boards."""
     meant = {"todo": "assigned" if has_assignee else "inbox", "doing": "in_progress"}.get(spelling, spelling)
     if meant not in MOVES:
-        raise invalid("status", f"status must be one of {', '.join(MOVES)}, not '{spelling[:40]}'.")
+        raise Refusal.of_value("status", spelling, MOVES)
     if first and meant not in FIRST_STATUSES:
         raise invalid("status", f"A task cannot begin as {meant}; status must be one of {', '.join(FIRST_STATUSES)}.")
     return meant  # type: ignore[return-value]

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
-from carrel.access import SpaceRemoved, every_space
+from carrel.access import SpaceRemoved, readable_space
 from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import Access, invalid, system_access
 from carrel.storage import Tx
@@ -97,5 +97,4 @@ def _topic_space(tx: Tx, access: Access, topic_id: str | None) -> str | None:
 
 
 def _require_space(tx: Tx, access: Access, space_id: str) -> None:
-    if space_id not in {space.id for space in every_space(tx, access)}:
-        raise invalid("spaceId", f"There is no space '{space_id[:80]}'.")
+    readable_space(tx, access, space_id, field="spaceId")

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
 from carrel.kernel import Access, Code, Refusal, Shape, invalid
 from carrel.kernel.limits import RESPONSE_RECIPIENTS_MAX, RESPONSE_REQUEST_CHARS_MAX, RESPONSE_REQUEST_HOURS
 from carrel.runs import Rules
@@ -10,6 +12,7 @@ from carrel.work import notice_store, store
 from carrel.work.activities import record
 from carrel.work.directory import Directory
 from carrel.work.fanout import Recipient
+from carrel.work.model import Task
 from carrel.work.notice_store import ResponseRequest
 from carrel.work.notices import News, tell
 from carrel.work.permissions import Actor, readable_task
@@ -29,6 +32,8 @@ class Skipped(Shape, frozen=True, kw_only=True):
 
     slug: str
     reason: Literal["waiting", "recent", "not_found", "self"]
+    # Who was probably meant and who can be asked, where nobody has that name.
+    hint: str | UnsetType = UNSET
 
 
 class ResponseRequests(Shape, frozen=True, kw_only=True):
@@ -57,7 +62,7 @@ def request_responses(
     for slug in sorted(dict.fromkeys(slugs)):
         reason = _why_not(tx, access, actor, task.id, slug, directory, is_chat=task.is_chat)
         if reason is not None:
-            skipped.append(Skipped(slug=slug, reason=reason))
+            skipped.append(Skipped(slug=slug, reason=reason, hint=_hint(slug, reason, actor, directory, task)))
             continue
         agent_id = directory.agent_id(slug, "recipientSlugs")
         news = News(task=task, actor=actor, text=message)
@@ -73,6 +78,14 @@ def request_responses(
         names = ", ".join(one.slug for one in requested)
         record(tx, access, actor, task, "message", f"{actor.name} asked {names}: {message}", asked=names.split(", "))
     return ResponseRequests(requested=requested, skipped=skipped)
+
+
+def _hint(slug: str, reason: str, actor: Actor, directory: Directory, task: Task) -> str | UnsetType:
+    if reason != "not_found":
+        return UNSET
+    others = [agent for agent in directory.agents.values() if agent.enabled and ("agent", agent.id) != actor.party]
+    known = [agent.slug for agent in others if not task.is_chat or agent.id == directory.orchestrator]
+    return Refusal.of_name("recipientSlugs", "agent", slug, known).message
 
 
 def _why_not(

@@ -174,13 +174,14 @@ def assignees_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, l
 
 
 def open_tasks_by_agent(tx: Tx, access: Access) -> dict[str, int]:
-    """Return how many tasks that are not over each agent is assigned to."""
+    """Return how many tasks that are not over each agent is assigned to, of those that the caller may see."""
+    seen, named = seen_tasks(tx, access)
     sql = (
         "SELECT party_id, count(*) FROM task_parties JOIN tasks ON tasks.account_id = :account AND id = task_id "
         "WHERE task_parties.account_id = :account AND kind = 'agent' AND assigned_at IS NOT NULL "
-        "AND status NOT IN ('done', 'archived') GROUP BY party_id"
+        f"AND status NOT IN ('done', 'archived') AND {seen} GROUP BY party_id"
     )
-    return {row[0]: int(row[1]) for row in tx.all(sql, access)}
+    return {row[0]: int(row[1]) for row in tx.all(sql, access, **named)}
 
 
 def tasks_assigned_to(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> list[str]:

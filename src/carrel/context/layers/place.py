@@ -4,7 +4,7 @@ from carrel.context.budget import as_line
 from carrel.context.here import Here
 from carrel.context.model import PLACE, Line
 from carrel.context.store import TaskRow, TopicRow
-from carrel.kernel import iso
+from carrel.kernel import minute_of
 
 _NAME_CHARS, _TOPIC_DIGEST_CHARS, _TASK_DIGEST_CHARS = 120, 140, 120
 _LINE_CHARS = 400
@@ -45,7 +45,7 @@ def task_line(
 ) -> Line:  # fmt: skip
     """Return the line of a task: its title, id and status, when it is due; its digest only in lanes of that task."""
     named = "- Task: " if section == PLACE else "- "
-    due = "" if task.due_date is None else f", due {(iso(task.due_date) or '')[:10]}"
+    due = "" if task.due_date is None else f", due {minute_of(task.due_date)[:10]}"
     text = f"{as_line(task.title, _NAME_CHARS)} ({task.id}) [{task.status}{due}]"
     return Line(
         id=task.id,

@@ -16,7 +16,7 @@ from carrel.context.layers.place import task_line, topic_line
 from carrel.context.model import NOTES, RECALLED_LOGS, RECALLED_TASKS, RECALLED_TOPICS, Line
 from carrel.context.store import TopicRow
 from carrel.journal import DEFAULT_SPACE, Entry
-from carrel.kernel import Access, iso, one_line
+from carrel.kernel import Access, minute_of, one_line
 from carrel.kernel.settings import Recall
 from carrel.search import Hit, query_words
 from carrel.storage import Tx
@@ -115,7 +115,7 @@ def _late(tx: Tx, seen: Access, here: Here | None, found: BoardFound) -> set[str
 
 def _entry_line(one: Ranked[Entry], section: str, recalling: Recalling, origin: str) -> Line:
     entry = one.item
-    head = f"- {(iso(entry.created_at) or '')[:10]} {_speaker(entry)}: "
+    head = f"- {minute_of(entry.created_at)[:10]} {_speaker(entry)}: "
     said = head + excerpt(entry.content, recalling.words, recalling.line_chars - width(head))
     return Line(
         id=entry.id,

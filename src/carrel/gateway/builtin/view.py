@@ -23,14 +23,13 @@ FOR_INFORMATION = ("wrote in the thread", "changed the task")
 _SAID = ("mentioned you", "wrote in the thread", DIRECT, "asks you for a response")
 _ANCHORS = re.compile(r"\[(?P<notified>notification \S+ · )?message \S+ · task (?P<task>\S+)\]")
 _ORIGIN = re.compile(r".* \((?P<kind>a person|an agent|the server)\) (?P<reason>[a-z ]+); the message comes last\.")
-_TIME = re.compile(r"(?:It is now [\d: -]{16} UTC\. )?Message.* at [\d: -]{16} UTC(?:, just now)?:")
+_NOW = r"It is now [\d: -]{16} UTC\."
+_TIME = re.compile(rf"{_NOW}|(?:{_NOW} )?(?:Message.* at|Sent at|At) [\d: -]{{16}} UTC(?:, just now)?:")
 _MENTIONS = re.compile(r'(?:@(?:"[^"\n]{1,200}"|[\w.-]{1,200}?)[,:]?[ \t]+){1,20}')
 _ID = re.compile(r"\b(?:agent|art|ent|goal|log|mem|msg|note|plan|run|ses|space|task|topic)_[A-Za-z0-9]+\b")
 _NO_CONTENT = re.compile(r"\W*|\[/?[A-Z_]+\]|#+ .*|[^:]{1,40}:")
-# In a context block: the sentence on what it is, the message itself, and what the transcript has as well.
-_FRAME = re.compile(
-    r"^(?:\[CARREL_CONTEXT_BEGIN\]\n.*|Current user intent: .*|Mode: .*|- (?:user|assistant): .*)$", re.MULTILINE
-)
+# In a context block: the sentence on what it is, and the message itself.
+_FRAME = re.compile(r"^(?:\[CARREL_CONTEXT_BEGIN\]\n.*|Current user intent: .*|Mode: .*)$", re.MULTILINE)
 
 
 class Line(Struct, frozen=True):
@@ -144,7 +143,7 @@ def _split(source: str, text: str) -> list[Line]:
     """Return the lines worth quoting, without headings, labels and rulers; an id in a line is added to its source."""
     lines = []
     for line in (line.strip() for line in text.splitlines()):
-        if not _NO_CONTENT.fullmatch(line):
+        if not _NO_CONTENT.fullmatch(line) and not _TIME.fullmatch(line):
             found = _ID.search(line)
             lines.append(Line(f"{source}, {found[0]}" if found else source, line))
     return lines

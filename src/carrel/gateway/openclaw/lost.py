@@ -26,7 +26,7 @@ def since_heard(step: Step, history: Any) -> list[Item]:
     found = history.get("messages") if isinstance(history, dict) else None
     messages = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
     at = max((index for index, one in enumerate(messages) if one.get("role") == USER), default=-1)
-    said = next(iter(_told(msgspec.json.decode(step.body).get("input"))), "")
+    said = _said(msgspec.json.decode(step.body).get("input"))
     if at < 0 or not said or step.lost_at is None:
         return []
     is_later = int(messages[at].get("timestamp") or 0) >= step.lost_at - _CLOCKS_APART_MS
@@ -58,16 +58,20 @@ def asked_to_go_on(step: Step) -> Step:
     return structs.replace(step, body=msgspec.json.encode(request | {"input": [*context, message]}))
 
 
-def _told(given: Any) -> list[str]:
-    """Return the texts of a step that become a message in the history."""
+def _said(given: Any) -> str:
+    """Return the text of a step by which it is known in the history: the words of its message, which stand last."""
     items = given if isinstance(given, list) else [{"role": USER, "content": given}]
-    texts = (_text(item.get("content")) if item.get("role") == USER else item.get("output") for item in items)
-    return [text.strip() for text in texts if isinstance(text, str) and text.strip()]
+    texts = (_texts(item.get("content"))[-1:] if item.get("role") == USER else [item.get("output")] for item in items)
+    said = (text.strip() for several in texts for text in several if isinstance(text, str))
+    return next(filter(None, said), "")
 
 
 def _text(content: Any) -> str:
-    blocks = content_blocks(content or "")
-    return "\n".join(block["text"] for block in blocks if block.get("type") == "text")
+    return "\n".join(_texts(content))
+
+
+def _texts(content: Any) -> list[str]:
+    return [block["text"] for block in content_blocks(content or "") if block.get("type") == "text"]
 
 
 def _is_call(part: Any) -> bool:

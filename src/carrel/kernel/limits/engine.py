@@ -32,6 +32,8 @@ LIST_ROWS_DEFAULT = 50
 LIST_ROWS_MAX = 200
 HISTORY_ROWS_DEFAULT = 200
 HISTORY_ROWS_MAX = 1000
+# A message of a transcript is dated that comes so much later than the one before, or on another day.
+DATED_AFTER_MINUTES = 180
 # What is shorter is read on the loop: changing threads would take longer than reading it.
 SHORT_SESSION_ENTRIES_MAX = 32
 LONG_READ_SECONDS_MAX = 30
@@ -86,6 +88,12 @@ INLINE_FILES_CHARS_MAX = 8_000
 # What the tools for files list of each source, and return of a text at once.
 FILES_LISTED_MAX = 100
 FILE_READ_CHARS_MAX = 20_000
+# What reading the text of a PDF may take, in a process of its own: so many at once on a server, of so many pages.
+PDF_AT_ONCE_MAX = 2
+PDF_PAGES_MAX = 300
+PDF_PROCESSOR_SECONDS_MAX = 10
+PDF_SECONDS_MAX = 30
+PDF_MEMORY_BYTES_MAX = 512 * 1024 * 1024
 # Files that were sent ahead of a message and that none uses yet, per person.
 UPLOADS_UNUSED_MAX = 200
 UPLOADS_UNUSED_DAYS = 1

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from carrel.bridge import Client, Live, Refused, Run, TimedOut, is_session
+from carrel.kernel import Refusal
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.names import of_agent, session_key
@@ -25,7 +26,6 @@ from carrel.main.cli.run_results import (
     wait_for,
     wait_option,
 )
-from carrel.main.cli.words import nearest
 
 CLIENT_INSTANCE = "cli"
 ANSWER_SECONDS = 1800.0
@@ -126,7 +126,7 @@ class _Chat:
         named = _COMMAND.match(line)
         if named is None or named[1] in _COMMON or named[1] in self._known_commands():
             return False
-        meant = nearest(named[1], self._known_commands())
+        meant = Refusal.nearest(named[1], self._known_commands())
         hint = f"did you mean /{meant}?" if meant else "/help lists them."
         self._screen.note(f"There is no command /{named[1]}; {hint}")
         return True

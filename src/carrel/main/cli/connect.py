@@ -13,7 +13,6 @@ from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, local_settings_file, read_settings
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import show_result, wait_for
-from carrel.main.cli.words import nearest
 from carrel.main.replace_file import replace_file
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def _server(args: Namespace, screen: Screen) -> "ModelServer":
         return MODEL_SERVERS[named]
     if "://" in named or "." in named or ":" in named:
         return ModelServer(base_url=named if "://" in named else f"http://{named}")
-    meant = nearest(named, MODEL_SERVERS)
+    meant = Refusal.nearest(named, MODEL_SERVERS)
     hint = f"did you mean {meant}?" if meant else f"name one of {', '.join(MODEL_SERVERS)}, or a URL."
     raise Failure(Exit.USAGE, f"There is no server '{named}'; {hint}")
 
@@ -117,7 +116,7 @@ def probe_server(base_url: str, key: str) -> "Probe":
 def _model(args: Namespace, found: "Probe", screen: Screen) -> str:
     if args.model:
         if found.models and args.model not in found.models:
-            meant = nearest(args.model, found.models)
+            meant = Refusal.nearest(args.model, found.models)
             screen.note(f"The server does not list '{args.model}'" + (f"; did you mean {meant}?" if meant else "."))
         return str(args.model)
     if len(found.models) == 1 or "openclaw" in found.kinds:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from carrel.bridge import Client, Refused
+from carrel.kernel import Refusal
 from carrel.main.cli.command import Exit, Failure, option
-from carrel.main.cli.words import nearest
 
 _ELLIPSIS = "…"
 _PAGES_MAX = 5
@@ -86,7 +86,7 @@ def of_agent(client: Client, name: str, act: Callable[[str], T]) -> T:
         agents = [str(agent["id"]) for agent in client.get("/api/agents")["agents"]]
         if name in agents:
             raise
-    raise _unknown("agent", name, nearest(name, agents), "`carrel agents` lists them.")
+    raise _unknown("agent", name, Refusal.nearest(name, agents), "`carrel agents` lists them.")
 
 
 def user_named(client: Client, name: str) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def user_named(client: Client, name: str) -> dict[str, Any]:
     for user in users:
         if name in (user["id"], user["slug"]):
             return user
-    raise _unknown("user", name, nearest(name, [user["slug"] for user in users]), "`carrel users` lists them.")
+    raise _unknown("user", name, Refusal.nearest(name, [user["slug"] for user in users]), "`carrel users` lists them.")
 
 
 def of_user(client: Client, name: str, act: Callable[[str], T]) -> T:
@@ -117,7 +117,7 @@ def of_session(client: Client, name: str, act: Callable[[str], T]) -> T:
         if found is None and fault.code == "not_found" and not name.startswith("ses_"):
             # Compared without their agents, which most keys have in common.
             keys = {_rest(key): key for key in _keys(client, "")}
-            meant = nearest(_rest(name), keys)
+            meant = Refusal.nearest(_rest(name), keys)
             raise _unknown("session", name, keys.get(meant, ""), "`carrel sessions` lists them.") from fault
         if found is None:
             raise

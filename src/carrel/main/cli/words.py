@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
+from carrel.kernel import Refusal
 from carrel.main.cli.command import Exit, Failure
 
 _SPELLINGS = {"ls": "list", "rm": "delete"}
@@ -51,15 +52,6 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known word that was most likely meant; empty if none is close."""
-    # Only a mistake pays for the import.
-    import difflib
-
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return close[0] if close else ""
-
-
 class HelpText(argparse.HelpFormatter):
     """Help in which texts of several lines, such as examples, stay as they are."""
 
@@ -81,7 +73,7 @@ class Parser(argparse.ArgumentParser):
             parser: Parser = getattr(known, "parser", self)
             word = unknown[0].partition("=")[0]
             options = [flag for action in parser._actions for flag in action.option_strings]
-            meant = nearest(word, options) if word.startswith("-") else ""
+            meant = Refusal.nearest(word, options) if word.startswith("-") else ""
             hint = f"did you mean {meant}?" if meant else f"`{parser.prog} --help` shows what it takes."
             parser.error(f"'{word}' is not known here; {hint}")
         return known
@@ -92,7 +84,7 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
-            meant = nearest(value, action.choices)
+            meant = Refusal.nearest(value, action.choices)
             hint = f"did you mean {meant}?" if meant else f"`{self.prog} --help` lists them."
             self.error(f"there is no command '{value}'; {hint}")
         super()._check_value(action, value)

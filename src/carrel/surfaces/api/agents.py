@@ -18,7 +18,7 @@ from carrel.agents import (
     require_agent,
 )
 from carrel.delivery import injections_of
-from carrel.kernel import Access, Grammar, invalid
+from carrel.kernel import Access, Grammar, Refusal
 from carrel.kernel.limits import AGENT_ID_CHARS_MAX, INSTRUCTIONS_EXTRA_CHARS_MAX, RUN_TIMEOUT_SECONDS_MAX
 from carrel.kernel.settings import Recall
 from carrel.monitoring import count_live
@@ -180,7 +180,7 @@ def _busy(tx: Tx, access: Access) -> set[str]:
 def _check_gateway(call: Call[Any, NoQuery], patch: AgentPatch) -> None:
     known = call.house.connections
     if patch.gateway is not UNSET and patch.gateway not in ("", *known):
-        raise invalid("gateway", f"There is no gateway.{patch.gateway} in the settings; use one of {', '.join(known)}.")
+        raise Refusal.of_name("gateway", "gateway", patch.gateway, known)
 
 
 def _renamed(agent: Agent, patch: AgentPatch) -> Agent:

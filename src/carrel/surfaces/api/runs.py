@@ -99,7 +99,7 @@ def start_run(call: Call[NewRun, NoQuery], tx: Tx, access: Access) -> Accepted:
     key = lane_for_work(
         tx, access, agent=new.agent_id, reference=new.session_key, task_id=new.task_id, task_scoped=task_scoped
     )
-    message = Message(text=new.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
+    message = Message(text=new.message, provenance=Provenance.of_person(access))
     envelope = Envelope(key=key, message=message, task_id=new.task_id, timeout_seconds=new.timeout_seconds)
     run = deliver(tx, access, envelope, call.house.rules)
     return Accepted(run_id=run.id, status="accepted", session_key=run.key)
@@ -171,7 +171,7 @@ def answer_run(call: Call[Answered, NoQuery], tx: Tx, access: Access) -> RunShap
     call.house.refuse_when_draining()
     run = visible_run(tx, access, call.path("id"))
     text, approved = run.read_answer(call.body.text, call.body.approve)
-    message = Message(text=text, provenance=Provenance(kind="external_user", actor=access.actor_id))
+    message = Message(text=text, provenance=Provenance.of_person(access))
     return run_shape(tx, access, answer(tx, access, run.id, message, approved=approved))
 
 

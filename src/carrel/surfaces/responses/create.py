@@ -51,7 +51,7 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
     @property
     def provenance(self) -> Provenance:
         """The provenance of its message."""
-        return Provenance(kind="external_user", source_channel=self.channel, actor=self.access.actor_id)
+        return Provenance.of_person(self.access, self.channel)
 
 
 class Created(Struct, frozen=True):

@@ -109,7 +109,7 @@ def _agent(tx: Tx, access: Access, name: str, param: str) -> Agent:
     try:
         return named_agent(tx, access, name)
     except Refusal as refusal:
-        raise _unknown_model(f"There is no agent '{name[:80]}', or you may not call it.", param) from refusal
+        raise _unknown_model(refusal.message, param) from refusal
 
 
 def caller_default_agent(tx: Tx, access: Access) -> Agent:

@@ -10,14 +10,18 @@ from carrel.records import text_of
 from carrel.storage import Database, Tx
 from carrel.tools.files.content import OpenedFile, open_file
 from carrel.tools.files.inventory import ListedFile, list_files
+from carrel.tools.files.pdf import PDF, PdfText, read_pdf
 from carrel.tools.model import Caller, Params, Preparation, Result, Shown, Tool
 from carrel.tools.tasks.reads import TaskId
 from carrel.tools.tasks.shapes import first_that_fit
 
 # The types that models take as files.
-_SHOWN = ("image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf")
+_SHOWN = ("image/png", "image/jpeg", "image/webp", "image/gif", PDF)
 _NOT_TEXT = "This file is not text, so it cannot be read here."
-_BESIDE = "This file is not text. It is shown beside this result, where your model takes such files."
+_BESIDE_IT = "It is shown beside this result, where your model takes such files."
+_BESIDE = f"This file is not text. {_BESIDE_IT}"
+_MORE_PAGES = f"Only the first {limits.PDF_PAGES_MAX} pages can be read here."
+_NO_TEXT = "This PDF has no text; its pages may be pictures."
 
 
 class ListFiles(Params, frozen=True, kw_only=True):
@@ -70,7 +74,7 @@ def _file_list(tx: Tx, caller: Caller, params: ListFiles) -> Result:
 async def _prepare_read(db: Database, caller: Caller, params: ReadFile) -> Preparation:
     """Read the file outside of the call's transaction; a refusal is kept and raised where the call is recorded."""
     try:
-        read = _read(await open_file(db, caller, params.id, params.task_id), params)
+        read = await _read(await open_file(db, caller, params.id, params.task_id), params)
     except Refusal as refusal:
         read = _Read(refusal=refusal)
     return Preparation(params=read)
@@ -83,15 +87,28 @@ def _file_read(_tx: Tx, _caller: Caller, read: _Read) -> Result:
     return Result(value=msgspec.to_builtins(read.part), files=read.files)
 
 
-def _read(file: OpenedFile, params: ReadFile) -> _Read:
+async def _read(file: OpenedFile, params: ReadFile) -> _Read:
     about = FilePart(name=file.name, mime_type=file.mime_type, size_bytes=len(file.content))
     text = text_of(file.content, file.mime_type)
     if text is not None:
         return _Read(_text_part(about, text, params))
+    note = _BESIDE
+    if file.mime_type == PDF:
+        pdf = await read_pdf(file.content, chars_max=max(0, params.offset) + limits.FILE_READ_CHARS_MAX)
+        if pdf.text:
+            return _Read(_pages(about, pdf, params))
+        note = f"{pdf.error or _NO_TEXT} {_BESIDE_IT}"
     if file.mime_type not in _SHOWN or len(file.content) > limits.ATTACHMENT_BYTES_MAX:
         return _Read(structs.replace(about, note=_NOT_TEXT))
     shown = NewAttachment(name=file.name, mime_type=file.mime_type, content=file.content)
-    return _Read(structs.replace(about, note=_BESIDE), (shown,))
+    return _Read(structs.replace(about, note=note), (shown,))
+
+
+def _pages(about: FilePart, pdf: PdfText, params: ReadFile) -> FilePart:
+    """A part of the text of a PDF; its end says what could not be read."""
+    part = _text_part(about, pdf.text, params)
+    is_end = part.next_offset is None
+    return structs.replace(part, note=_MORE_PAGES if is_end and not pdf.has_all else pdf.error if is_end else None)
 
 
 def _text_part(about: FilePart, text: str, params: ReadFile) -> FilePart:

@@ -1,21 +1,22 @@
 """The tools that look at sessions: list them, read one, get its status, and list the agents that may be spawned."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta, to_builtins
 
-from carrel.agents import agent_by_id, every_agent
+from carrel.agents import agent_by_id
 from carrel.journal import entries_by_session, entries_of_session
-from carrel.kernel import MS_PER_MINUTE, iso, limits
+from carrel.kernel import MS_PER_MINUTE, clip, iso, limits
 from carrel.modes import auto_runs_of_session, plan_state
 from carrel.runs import live_runs_of_lane
 from carrel.sessions import Lane, LaneFilter, Session, children_of, find_lane, kinds_listed_as, lane_rows
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Shown, Tool
 from carrel.tools.sessions.rows import clip_messages, session_row, shown_key
-from carrel.tools.sessions.shapes import KnownAgents, ListedSessions, SessionHistory, Status
-from carrel.tools.sessions.spawn_rules import may_spawn, would_be_sandboxed
+from carrel.tools.sessions.shapes import KnownAgent, KnownAgents, ListedSessions, SessionHistory, Status, TeamMember
+from carrel.tools.sessions.spawn_rules import spawnable_agents
 from carrel.visibility import entries_seen, is_narrowed
+from carrel.work import team_of
 
 Reference = Annotated[
     str, Meta(min_length=1, max_length=limits.SESSION_REFERENCE_CHARS_MAX, description="key of a session")
@@ -112,15 +113,19 @@ def _session_status(tx: Tx, caller: Caller, params: SessionStatus) -> Result:
 
 
 def _agents_list(tx: Tx, caller: Caller, _params: AgentsList) -> Result:
-    agents = [
-        agent
-        for agent in every_agent(tx, caller.access)
-        if agent.enabled and may_spawn(caller, agent.id) and (would_be_sandboxed(caller, agent) or not caller.sandboxed)
-    ]
-    agents.sort(key=lambda agent: (agent.id != caller.agent.id, agent.id))
-    shown: list[dict[str, Any]] = [{"id": agent.id, "name": agent.name, "configured": True} for agent in agents]
-    allow_any = "*" in caller.agent.profile.subagents.allow_agents
-    return Result(value={"requester": caller.agent.id, "allowAny": allow_any, "agents": shown})
+    may_reach_others = caller.actor.may("request") or caller.actor.may("assign")
+    others = team_of(tx, caller.access, caller.agent.id) if may_reach_others else ()
+    known = KnownAgents(
+        requester=caller.agent.id,
+        allow_any="*" in caller.agent.profile.subagents.allow_agents,
+        agents=[KnownAgent.of(agent, configured=True) for agent in spawnable_agents(tx, caller)],
+        team=[TeamMember.of(one, description=_described(one.description), open_tasks=one.load) for one in others],
+    )
+    return Result(value=to_builtins(known))
+
+
+def _described(text: str) -> str:
+    return clip(text, limits.TEAM_DESCRIPTION_CHARS_MAX)
 
 
 SESSION_TOOLS = (
@@ -133,7 +138,7 @@ SESSION_TOOLS = (
     Tool("session_status", "read the status of a session",
          "Get the status of a session: state, generation, queue and token use. Your own by default.",
          "read", SessionStatus, _session_status, Status),
-    Tool("agents_list", "list the agents that it may spawn",
-         "List the agents you may spawn, yourself first.",
+    Tool("agents_list", "list the other agents",
+         "List agents: to spawn, and your team to ask.",
          "read", AgentsList, _agents_list, KnownAgents),
 )  # fmt: skip

@@ -105,12 +105,22 @@ class KnownAgent(Shape, frozen=True, kw_only=True):
     configured: bool
 
 
+class TeamMember(Shape, frozen=True, kw_only=True):
+    """Another agent, and how many open tasks it has that the caller may see."""
+
+    slug: str
+    name: str
+    description: str
+    open_tasks: int
+
+
 class KnownAgents(Shape, frozen=True, kw_only=True):
-    """The result of `agents_list`."""
+    """The result of `agents_list`: `agents` are those that may be spawned, `team` those to assign work to and ask."""
 
     requester: str
     allow_any: bool
     agents: list[KnownAgent]
+    team: list[TeamMember]
 
 
 class Delivery(Shape, frozen=True, kw_only=True):

@@ -5,17 +5,15 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from carrel.agents import Agent, Thinking, agent_by_slug
+from carrel.agents import Agent, Thinking, agent_by_slug, every_agent
 from carrel.gateway import GatewayFault
-from carrel.kernel import clip, invalid, is_agent_id
+from carrel.kernel import Refusal, invalid, is_agent_id
 from carrel.kernel.limits import LABEL_CHARS_MAX, MESSAGE_CHARS_MAX, NAME_CHARS_MAX, RUN_TIMEOUT_SECONDS_MAX
 from carrel.sessions import count_live_children
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params
 from carrel.tools.sessions.channel_threads import parent_chat
 from carrel.tools.sessions.spawn_files import InlineFile
-
-_SHOWN_CHARS_MAX = 80
 
 
 class AttachAs(Params, frozen=True, kw_only=True):
@@ -80,9 +78,9 @@ def judge(tx: Tx, caller: Caller, params: SessionsSpawn) -> Granted | Declined:
         return Declined("error", "The channel of this session has no threads; leave thread out.", "thread_unsupported")
     agent = _requested_agent(tx, caller, params.agent_id)
     if agent is None:
-        shown = ascii(clip(params.agent_id or caller.agent.id, _SHOWN_CHARS_MAX))
-        why = f"{shown} is not an agent that this one may spawn; agents_list shows which are."
-        return Declined("forbidden", why, "agent_not_allowed")
+        allowed = [agent.slug for agent in spawnable_agents(tx, caller)]
+        refusal = Refusal.of_value("agentId", params.agent_id or caller.agent.id, allowed)
+        return Declined("forbidden", refusal.message, "agent_not_allowed")
     if params.attachments:
         if not caller.services.settings.tools.sessions_spawn.attachments.enabled:
             why = "Attachments are turned off (tools.sessions_spawn.attachments.enabled); leave them out."
@@ -97,6 +95,16 @@ def may_spawn(caller: Caller, agent_id: str) -> bool:
     """True when this caller may spawn that agent; it may always spawn its own."""
     allowed = caller.agent.profile.subagents.allow_agents
     return agent_id == caller.agent.id or "*" in allowed or agent_id in allowed
+
+
+def spawnable_agents(tx: Tx, caller: Caller) -> list[Agent]:
+    """Return the agents that this caller may spawn, its own first; out of a sandbox it may spawn nobody."""
+    allowed = [
+        agent
+        for agent in every_agent(tx, caller.access)
+        if agent.enabled and may_spawn(caller, agent.id) and (would_be_sandboxed(caller, agent) or not caller.sandboxed)
+    ]
+    return sorted(allowed, key=lambda agent: (agent.id != caller.agent.id, agent.id))
 
 
 def would_be_sandboxed(caller: Caller, agent: Agent) -> bool:

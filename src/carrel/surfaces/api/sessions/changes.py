@@ -112,7 +112,7 @@ async def send_to_session(call: Call[SessionMessage, NoQuery]) -> Reply:
 
     def work(tx: Tx, access: Access) -> Waited:
         key = find_session(tx, access, call.path("key")).key
-        message = Message(text=body.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
+        message = Message(text=body.message, provenance=Provenance.of_person(access))
         run = deliver(tx, access, Envelope(key=key, message=message, channel="api"), call.house.rules)
         accepted = Waited(run_id=run.id, status="accepted", session_key=run.key)
         call.promise(tx, Reply(202, accepted))
