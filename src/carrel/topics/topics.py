@@ -7,15 +7,26 @@ from msgspec import UNSET, UnsetType, structs
 
 from carrel.access import SpaceRemoved, ensure_spaces_of_tags, every_space, space_of_tag
 from carrel.journal import DEFAULT_SPACE, About, append_event, json_text
-from carrel.kernel import Access, Code, Grammar, Refusal, clip, invalid, not_found, system_access
-from carrel.kernel.limits import TOPIC_DEPTH_MAX, TOPIC_DIGEST_CHARS_MAX
+from carrel.kernel import Access, Code, Grammar, Refusal, clip, invalid, iso, not_found, system_access
+from carrel.kernel.limits import TOPIC_DEPTH_MAX, TOPIC_DIGEST_CHARS_MAX, TOPIC_MERGES_KEPT
 from carrel.storage import Database, Tx
 from carrel.topics import place_store, store
-from carrel.topics.model import NewTopic, Topic, TopicChange, TopicMoved, check_change, read_priority, topic_shape
+from carrel.topics.model import (
+    Merged,
+    NewTopic,
+    Topic,
+    TopicChange,
+    TopicMoved,
+    check_change,
+    read_priority,
+    topic_shape,
+)
 
 _ID = re.compile(Grammar.CLIENT_ID)
 # What a change may set without any rule beyond its size.
 _PLAIN = ("name", "description", "status", "snoozed_until", "pinned", "color", "sort_index")
+# What is settled once anybody but the classifier has changed it.
+_CURATED = ("name", "space_id", "parent_id")
 
 
 def put_topic(tx: Tx, access: Access, new: NewTopic) -> tuple[Topic, bool]:
@@ -64,8 +75,10 @@ def change_topic(tx: Tx, access: Access, topic_id: str, change: TopicChange) -> 
         given["space_id"] = _owner(tx, access, change.space_id, named, topic.space_id)
     elif change.space_id is not UNSET:
         given["space_id"] = _owner(tx, access, change.space_id, (), topic.space_id)
-    if all(getattr(topic, name) == value for name, value in given.items()):
+    changes = {name for name, value in given.items() if getattr(topic, name) != value}
+    if not changes:
         return topic
+    given["curated"] = topic.curated or (access.kind != "system" and not changes.isdisjoint(_CURATED))
     changed = store.save_topic(tx, access, structs.replace(topic, **given))
     _place(tx, access, topic, changed, named)
     _publish(tx, access, "topic.updated", changed)
@@ -112,6 +125,26 @@ def set_topic_digest(tx: Tx, access: Access, topic_id: str, text: str) -> Topic:
     topic = _held(tx, access, topic_id)
     renewed = structs.replace(topic, digest=clip(text, TOPIC_DIGEST_CHARS_MAX), digest_updated_at=tx.now)
     return store.save_topic(tx, access, renewed, quiet=True)
+
+
+def curate_topic(tx: Tx, access: Access, topic_id: str) -> None:
+    """Note that somebody has sorted something in a topic: the classifier neither renames nor merges it any more."""
+    topic = store.hold_topic(tx, access, topic_id)
+    if topic is not None and not topic.curated and access.kind != "system":
+        store.save_topic(tx, access, structs.replace(topic, curated=True), quiet=True)
+
+
+def absorb_topic(tx: Tx, access: Access, topic_id: str, other: Topic, entry_ids: tuple[str, ...]) -> Topic:
+    """Remove a topic whose entries were moved into another, which remembers them; publish that as `topic.merged`."""
+    merged = Merged(id=other.id, name=other.name, at=iso(tx.now), entry_ids=entry_ids)
+    topic = _held(tx, access, topic_id)
+    kept = (*topic.merged_from, *other.merged_from, merged)[-TOPIC_MERGES_KEPT:]
+    curated = topic.curated or access.kind != "system"
+    changed = store.save_topic(tx, access, structs.replace(topic, merged_from=kept, curated=curated))
+    remove_topic(tx, access, other.id)
+    body = {"topic": topic_shape(changed), "merged": merged}
+    append_event(tx, access, "topic.merged", _about(changed), json_text(body))
+    return changed
 
 
 def first_space(access: Access) -> str:
