@@ -78,7 +78,7 @@ def change_topic(tx: Tx, access: Access, topic_id: str, change: TopicChange) -> 
     changes = {name for name, value in given.items() if getattr(topic, name) != value}
     if not changes:
         return topic
-    given["curated"] = topic.curated or (access.kind != "system" and not changes.isdisjoint(_CURATED))
+    given["curated"] = topic.curated or (not changes.isdisjoint(_CURATED) and _is_curated_by(access, topic))
     changed = store.save_topic(tx, access, structs.replace(topic, **given))
     _place(tx, access, topic, changed, named)
     _publish(tx, access, "topic.updated", changed)
@@ -130,7 +130,7 @@ def set_topic_digest(tx: Tx, access: Access, topic_id: str, text: str) -> Topic:
 def curate_topic(tx: Tx, access: Access, topic_id: str) -> None:
     """Note that somebody has sorted something in a topic: the classifier neither renames nor merges it any more."""
     topic = store.hold_topic(tx, access, topic_id)
-    if topic is not None and not topic.curated and access.kind != "system":
+    if topic is not None and not topic.curated and _is_curated_by(access, topic):
         store.save_topic(tx, access, structs.replace(topic, curated=True), quiet=True)
 
 
@@ -139,12 +139,19 @@ def absorb_topic(tx: Tx, access: Access, topic_id: str, other: Topic, entry_ids:
     merged = Merged(id=other.id, name=other.name, at=iso(tx.now), entry_ids=entry_ids)
     topic = _held(tx, access, topic_id)
     kept = (*topic.merged_from, *other.merged_from, merged)[-TOPIC_MERGES_KEPT:]
-    curated = topic.curated or access.kind != "system"
+    curated = topic.curated or _is_curated_by(access, topic)
     changed = store.save_topic(tx, access, structs.replace(topic, merged_from=kept, curated=curated))
     remove_topic(tx, access, other.id)
     body = {"topic": topic_shape(changed), "merged": merged}
     append_event(tx, access, "topic.merged", _about(changed), json_text(body))
     return changed
+
+
+def forget_merges(tx: Tx, access: Access, topic_id: str) -> None:
+    """Forget what was merged into a topic: the names of what is gone may repeat words that were taken away."""
+    topic = _held(tx, access, topic_id)
+    if topic.merged_from:
+        store.save_topic(tx, access, structs.replace(topic, merged_from=()), quiet=True)
 
 
 def first_space(access: Access) -> str:
@@ -165,6 +172,11 @@ def _leave_space(tx: Tx, removed: SpaceRemoved) -> None:
         own = DEFAULT_SPACE if topic.space_id == removed.space_id else topic.space_id
         change_topic(tx, access, topic.id, TopicChange(tags=tags, space_id=own))
     place_store.move_entries_of_space(tx, access, removed.space_id, DEFAULT_SPACE)
+
+
+def _is_curated_by(access: Access, topic: Topic) -> bool:
+    """Whether what a caller does with a topic settles something that the classifier decided before."""
+    return topic.created_by == "classifier" and access.kind != "system"
 
 
 def _plain(change: TopicChange) -> dict[str, Any]:

@@ -37,7 +37,7 @@ wollen wollte wollten worden wurde wurden würde würden zu zum zur zurück zwar
 """
 _GENERAL = """
 able accept actual add agree allow answer appear arrive ask attempt avoid bad begin began begun believe belong big
-bit break bring brought build built buy bought call came care careful carry case catch caught cause chance change
+bit break bring brought call came care careful carry case catch caught cause chance change
 check choose chose chosen clear close come complete consider contain continue cost could count couple cover create cut
 deal decide depend describe detail different difficult discuss drop early easy effect end enjoy enter entire exact
 example expect explain fact fail fall far fast feel felt fell figure fill final find fine finish fit fix follow force
@@ -45,16 +45,16 @@ forget forgot form found free front full fun gave general get give given glad go
 guess half hand handle happen happy hard hate head hear heard held help high hold hope hour huge hurt idea imagine
 important include increase inside interest issue item join keep kept kind knew know known large last late later
 latest lead learn leave left less level life line list listen little live long look lose lost lot love low main make
-made manage matter mean meant meet mention mind minute miss moment money month morning move name nature need next
-notice number offer old open option order outcome pair part particular pass past pay paid people person pick piece
-place plan play plenty point possible prefer prepare pretty prevent previous probable problem process produce proper
+made manage matter mean meant meet mention mind minute miss moment month morning move name need next
+notice number offer old open option outcome pair part particular pass past people person pick piece
+place plan plenty point possible prefer prepare pretty prevent previous probable problem process produce proper
 provide public pull push put question quick quiet reach read ready real realize reason receive recent recommend
-reduce relate remain remember remove replace reply report require rest result return right round run ran safe said
-save saw say second see seem seen sell send sense sent separate serious set share short show shown shut side similar
+reduce relate remain remember remove replace reply require rest result return right round run ran safe said
+save saw say second see seem seen send sense sent separate serious set share short show shown shut side similar
 simple single sit situation size slow small solution solve soon sort sound special specific spend spent stand start
-state stay step stick stop story strange strong stuff success suggest support suppose sure surprise switch system take
-taken talk task team tell test thing think third thought time tiny today told tomorrow tonight took top total touch
-tough treat trouble true try turn type understand unit update use useful usual value various version view visit wait
+state stay step stick stop strange strong stuff success suggest suppose sure surprise switch take
+taken talk task team tell thing think third thought time tiny today told tomorrow tonight took top total touch
+tough treat trouble true try turn type understand unit update use useful usual value various view wait
 walk want watch way week weekend weird while wish wonder word work worked world worry worse worst worth write written
 wrote wrong year yesterday young note notes proper longest takes happened told expected afternoon evening day night
 monday tuesday wednesday thursday friday saturday sunday january february march april june july august september

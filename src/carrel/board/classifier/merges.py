@@ -16,7 +16,12 @@ from carrel.board.classifier.profiles import Profile, Weights, name_by_words
 from carrel.board.classifier.scores import Candidate
 from carrel.board.topic_merges import merge_topics
 from carrel.kernel import Access
-from carrel.kernel.limits import CLASSIFIER_CANDIDATES_MAX, CLASSIFIER_FRAGMENT_LINES_MAX, CLASSIFIER_PAUSE_SECONDS
+from carrel.kernel.limits import (
+    CLASSIFIER_CANDIDATES_MAX,
+    CLASSIFIER_COMPARED_MAX,
+    CLASSIFIER_FRAGMENT_LINES_MAX,
+    CLASSIFIER_PAUSE_SECONDS,
+)
 from carrel.kernel.settings import DigestsSettings
 from carrel.search import Nearness
 from carrel.storage import Database, Tx
@@ -65,12 +70,13 @@ class _Space:
         """Merge what is about the same, then what is too small to stand alone, and name what is left."""
         rows, touched, open_ = await self._db.long_read(lambda tx: self._read(tx, sessions))
         self._topics = {row.id: row for row in rows}
-        while (found := best_merge(list(self._topics.values()), touched, open_, await self._near())) is not None:
+        near = await self._near(touched)
+        while (found := best_merge(list(self._topics.values()), touched, open_, near)) is not None:
             await self._merge(found)
         for topic_id in sorted(touched - open_):
             topic = self._topics.get(topic_id)
             if topic is not None and is_fragment(topic) and is_mergeable(topic):
-                await self._absorb(topic)
+                await self._absorb(topic, near)
         for topic_id in sorted(touched & self._topics.keys()):
             await self._name(self._topics[topic_id])
 
@@ -78,15 +84,21 @@ class _Space:
         """The topics; those that the sessions were at of late; and those that they are still at."""
         rows = profile_store.topics_of_space(tx, self._access, self._space_id, limit=CLASSIFIER_CANDIDATES_MAX)
         routes = [merge_store.topics_of_session(tx, self._access, session) for session in sessions]
-        return rows, {name for route in routes for name in route}, {route[0] for route in routes if route}
+        late = {name for route in routes for name in route}
+        # Where there are not many, all are compared: with every message it is clearer which words say something.
+        touched = late if len(rows) > CLASSIFIER_COMPARED_MAX else late | {row.id for row in rows}
+        return rows, touched, {route[0] for route in routes if route}
 
-    async def _near(self) -> Near:
+    async def _near(self, touched: set[str]) -> Near:
         topics = [topic for topic in self._topics.values() if is_mergeable(topic)]
         near = await self._nearness.between([(topic.profile or Profile()).text for topic in topics])
         if near is None:
             return {}
         return {
-            (one.id, other.id): float(near[a, b]) for a, one in enumerate(topics) for b, other in enumerate(topics)
+            (one.id, other.id): float(near[a, b])
+            for a, one in enumerate(topics)
+            if one.id in touched
+            for b, other in enumerate(topics)
         }
 
     async def _merge(self, found: Merge) -> None:
@@ -96,7 +108,7 @@ class _Space:
             profile = (into.profile or Profile()).joined(other.profile or Profile())
             self._topics[into.id] = structs.replace(into, profile=profile)
 
-    async def _absorb(self, topic: Candidate) -> None:
+    async def _absorb(self, topic: Candidate, near: Near) -> None:
         """Merge a topic that has too few messages into what was talked about around it."""
         within = CLASSIFIER_PAUSE_SECONDS
         read = partial(merge_store.neighbours, access=self._access, topic_id=topic.id, pause_seconds=within)
@@ -108,7 +120,6 @@ class _Space:
         ]
         if not around:
             return
-        near = await self._near()
         best = max(
             around, key=lambda other: near.get((topic.id, other.id), 0.0) + (_BEFORE if other is around[0] else 0.0)
         )

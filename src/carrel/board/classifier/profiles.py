@@ -4,12 +4,18 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
 from carrel.board.classifier.common_words import FILLER_WORDS, FIRST_NAMES
 from carrel.kernel import clip, one_line
-from carrel.kernel.limits import CLASSIFIER_NAME_CHARS_MAX, CLASSIFIER_PROFILE_WORDS_MAX, CLASSIFIER_SAID_CHARS_MAX
+from carrel.kernel.limits import (
+    CLASSIFIER_NAME_CHARS_MAX,
+    CLASSIFIER_PROFILE_WORDS_MAX,
+    CLASSIFIER_SAID_CHARS_MAX,
+    NEARNESS_TEXTS_KEPT,
+)
 from carrel.search import words_of
 
 _WORD = re.compile(r"[^\W_]+")
@@ -54,9 +60,15 @@ class Profile(Struct, frozen=True):
         return " ".join(form for _, form in self.words.values())
 
 
-def telling_words(text: str) -> dict[str, str]:
+def telling_words(text: str) -> Mapping[str, str]:
     """Return the words of a message that say what it is about, each with the form it stands there in."""
-    read = _ENDING.sub("", _CODE.sub(" ", text[: CLASSIFIER_SAID_CHARS_MAX * 2])[:CLASSIFIER_SAID_CHARS_MAX])
+    return _telling(text[: CLASSIFIER_SAID_CHARS_MAX * 2])
+
+
+# Names of topics and what was said last are looked at again for each message.
+@lru_cache(maxsize=NEARNESS_TEXTS_KEPT)
+def _telling(text: str) -> Mapping[str, str]:
+    read = _ENDING.sub("", _CODE.sub(" ", text)[:CLASSIFIER_SAID_CHARS_MAX])
     found: dict[str, str] = {}
     for match in _WORD.finditer(read):
         form = match[0]

@@ -7,10 +7,12 @@ from msgspec import Struct
 from carrel.board.classifier.phrases import is_small_talk, is_terse, name_of, opens_new_topic, task_in
 from carrel.board.classifier.profiles import Weights, telling_words
 from carrel.board.classifier.scores import Candidate, TaskCandidate, likeness, scores
+from carrel.kernel.limits import CLASSIFIER_FRAGMENT_LINES_MAX
 
 SMALL_TALK = "Small Talk"
-# From here on a task fits; a topic that somebody has named; one that the classifier has made; and names mean the same.
-_TASK_MIN, _TOPIC_MIN, _MADE_MIN = 0.4, 0.29, 0.45
+# From here on a task fits; a topic that somebody has named; one that the classifier has just made; one that it has made
+# and in which more was said, so that it has many words; and names mean the same.
+_TASK_MIN, _TOPIC_MIN, _YOUNG_MIN, _MADE_MIN = 0.4, 0.29, 0.44, 0.6
 _SAME_TOPIC, _SAME_TASK = 0.72, 0.78
 # Whether a message continues what was said before it, as a sum: what speaks for that in any case, soon after it or
 # after a pause; how near it is in meaning; and how much of what its words say was said before. It continues from 0 on,
@@ -58,7 +60,7 @@ def choose_by_rules(
     if telling and all(map(is_small_talk, telling)):
         return small_talk(around.topics)
     if not telling_words(text) and task_in(text) is None and not opens_new_topic(text):
-        return around.last or (small_talk(around.topics) if not telling else _new(text, around, meanings))
+        return around.last or small_talk(around.topics)
     return _by_words(text, around, meanings, recent)
 
 
@@ -98,9 +100,16 @@ def _new(text: str, around: Surroundings, meanings: Mapping[str, float]) -> Choi
 
 def _best_topic(text: str, around: Surroundings, meanings: Mapping[str, float]) -> str | None:
     """The topic that a text is about, if any; one that the classifier has made has to fit better."""
-    fits = {topic.id: _MADE_MIN if topic.is_loose else _TOPIC_MIN for topic in around.topics}
+    fits = {topic.id: _least(topic) for topic in around.topics}
     found = (score.id for score in scores(text, around.topics, meanings) if score.value >= fits[score.id])
     return next(found, None)
+
+
+def _least(topic: Candidate) -> float:
+    if not topic.is_loose:
+        return _TOPIC_MIN
+    is_young = topic.profile is None or topic.profile.lines <= CLASSIFIER_FRAGMENT_LINES_MAX
+    return _YOUNG_MIN if is_young else _MADE_MIN
 
 
 def _continues(text: str, around: Surroundings, recent: float | None) -> float:

@@ -211,12 +211,13 @@ CLASSIFIER_UNPROFILED_MAX = 24
 CLASSIFIER_SAID_CHARS_MAX = 400
 # What a topic is recognised by: words of its profile, and the newest messages of a session that a next one continues.
 CLASSIFIER_PROFILE_WORDS_MAX = 80
-CLASSIFIER_RECENT_SAID_MAX = 8
+CLASSIFIER_RECENT_SAID_MAX = 5
 # A message continues what was said before it more readily within this time.
 CLASSIFIER_PAUSE_SECONDS = 600
-# Merging: bundles after which small topics are looked at, entries of a topic that may still be merged into another,
-# and messages below which a topic is too small to stand alone or to be left alone while it is talked about.
+# Merging: bundles after which topics are looked at again, how many topics are all compared with one another, entries of
+# a topic that may still be merged into another, and messages up to which a topic is too small to stand alone.
 CLASSIFIER_MERGE_BUNDLES = 24
+CLASSIFIER_COMPARED_MAX = 100
 CLASSIFIER_MERGED_ENTRIES_MAX = 400
 CLASSIFIER_FRAGMENT_LINES_MAX = 2
 # One turn of an account: entries it begins with, how long it may take, and how long a server may hold it.
