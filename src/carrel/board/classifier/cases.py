@@ -12,7 +12,7 @@ from carrel.board.classifier import profile_store, store
 from carrel.board.classifier.bundles import Bundle, bundle_at, is_request
 from carrel.board.classifier.phrases import is_small_talk, is_terse
 from carrel.board.classifier.profiles import Profile
-from carrel.board.classifier.rules import Choice, Surroundings
+from carrel.board.classifier.rules import SMALL_TALK, Choice, Surroundings
 from carrel.board.classifier.scores import Candidate, TaskCandidate, scores
 from carrel.board.classifier.store import Placed
 from carrel.board.filters import PRIVATE, UNALLOCATED, Verdict, is_subagent_key, is_tool_trace, verdict
@@ -232,12 +232,9 @@ def _profiled(tx: Tx, access: Access, rows: Sequence[Candidate]) -> Iterator[Can
 
 def _recent(conversation: Sequence[Entry], first: Entry, last: Choice | None) -> list[Entry]:
     """The newest messages before an entry that went where its session was last, oldest first."""
-    found: list[Entry] = []
-    for entry in reversed([each for each in conversation if each.seq < first.seq and is_request(each)]):
-        if last is None or entry.topic_id != last.topic_id or len(found) == limits.CLASSIFIER_RECENT_SAID_MAX:
-            break
-        found.append(entry)
-    return found[::-1]
+    before = [entry for entry in conversation if entry.seq < first.seq and is_request(entry) and entry.topic_id]
+    at_last = [entry for entry in before if last is not None and entry.topic_id == last.topic_id]
+    return at_last[-limits.CLASSIFIER_RECENT_SAID_MAX :]
 
 
 def _is_later(before: Entry, entry: Entry) -> bool:
@@ -245,13 +242,17 @@ def _is_later(before: Entry, entry: Entry) -> bool:
 
 
 def _last(tx: Tx, access: Access, bundle: Bundle, topics: Container[str]) -> Choice | None:
-    """Where the session was when it was said, as far as that is among the topics it can be sorted into."""
+    """Where the session was when it was said, as far as that is among the topics it can be sorted into.
+
+    What was only polite in between does not count.
+    """
     first = bundle.entries[0]
     key = first.session_key
-    routes = newest_routes(tx, access, key, limit=1, before=first.seq) if key is not None else []
-    if not routes or routes[0].topic_id not in topics:
+    routes = newest_routes(tx, access, key, limit=limits.ROUTES_MAX, before=first.seq) if key is not None else []
+    last = next((route for route in reversed(routes) if route.topic_name != SMALL_TALK), None)
+    if last is None or last.topic_id not in topics:
         return None
-    return Choice(topic_id=routes[0].topic_id, task_id=routes[0].task_id)
+    return Choice(topic_id=last.topic_id, task_id=last.task_id)
 
 
 def _tasks(tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str]) -> list[TaskCandidate]:

@@ -36,7 +36,7 @@ welche welcher welches wem wen wenig wenn wer werde werden wie wieder wieso will
 wollen wollte wollten worden wurde wurden würde würden zu zum zur zurück zwar zwischen
 """
 _GENERAL = """
-able accept actual add agree allow answer appear arrive ask attempt avoid bad begin began begun believe belong big
+able accept actual new newer newest twice add agree allow answer appear arrive ask attempt avoid bad begin began begun believe belong big
 bit break bring brought call came care careful carry case catch caught cause chance change
 check choose chose chosen clear close come complete consider contain continue cost could count couple cover create cut
 deal decide depend describe detail different difficult discuss drop early easy effect end enjoy enter entire exact

@@ -16,6 +16,8 @@ from carrel.kernel.limits import CLASSIFIER_FRAGMENT_LINES_MAX
 
 # From here on two topics are the same, when their words count once and their meaning by a part.
 _SAME_MIN, _MEANING = 0.23, 0.3
+# One word in common may have two meanings.
+_SHARED_MIN = 2
 # The words of a long topic are like those of any other to some degree: so many messages make up one talk, and two talks
 # about the same are about so alike.
 _TALK_LINES, _TALKS_ALIKE = 5, 0.25
@@ -87,7 +89,10 @@ def _vectors(topics: Sequence[Candidate]) -> dict[str, dict[str, float]]:
 
 def _likeness(one: Candidate, other: Candidate, vectors: Mapping[str, Mapping[str, float]], near: Near) -> float:
     small, large = sorted((vectors[one.id], vectors[other.id]), key=len)
-    words = sum(value * large[word] for word, value in small.items() if word in large)
+    shared = [value * large[word] for word, value in small.items() if word in large]
+    if len(shared) < _SHARED_MIN:
+        return 0.0
+    words = sum(shared)
     meaning = max(0.0, near.get((one.id, other.id), 0.0))
     return (words + _MEANING * meaning) * _spread(one) * _spread(other)
 

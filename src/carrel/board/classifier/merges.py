@@ -28,7 +28,9 @@ from carrel.storage import Database, Tx
 from carrel.topics import TopicChange, change_topic
 
 # What was said before a fragment is rather what it belongs to than what was said behind it.
-_BEFORE = 0.2
+_BEFORE = 0.1
+# What is much farther in meaning than two topics are on the whole is no part of what was said around it.
+_ABSORBED_MIN = -0.15
 # A name lasts until a topic has so many times the messages it was named after.
 _RENAMED_AT = 2
 
@@ -120,10 +122,9 @@ class _Space:
         ]
         if not around:
             return
-        best = max(
-            around, key=lambda other: near.get((topic.id, other.id), 0.0) + (_BEFORE if other is around[0] else 0.0)
-        )
-        await self._merge(Merge(best.id, topic.id))
+        best = max(around, key=lambda other: _nearness(topic, other, near) + (_BEFORE if other is around[0] else 0.0))
+        if _nearness(topic, best, near) >= _ABSORBED_MIN:
+            await self._merge(Merge(best.id, topic.id))
 
     async def _name(self, topic: Candidate) -> None:
         """Name a topic by the words that set it apart, once it has a few messages and whenever they are many more."""
@@ -136,6 +137,10 @@ class _Space:
         name = name_by_words(profile, weights)
         if name is not None:
             await self._db.write(partial(_rename, access=self._access, topic_id=topic.id, name=name))
+
+
+def _nearness(one: Candidate, other: Candidate, near: Near) -> float:
+    return near.get((one.id, other.id), 0.0)
 
 
 def _rename(tx: Tx, access: Access, topic_id: str, name: str) -> None:

@@ -12,7 +12,7 @@ from carrel.kernel.limits import CLASSIFIER_FRAGMENT_LINES_MAX
 SMALL_TALK = "Small Talk"
 # From here on a task fits; a topic that somebody has named; one that the classifier has just made; one that it has made
 # and in which more was said, so that it has many words; and names mean the same.
-_TASK_MIN, _TOPIC_MIN, _YOUNG_MIN, _MADE_MIN = 0.4, 0.29, 0.44, 0.6
+_TASK_MIN, _TOPIC_MIN, _YOUNG_MIN, _MADE_MIN = 0.4, 0.29, 0.37, 0.6
 _SAME_TOPIC, _SAME_TASK = 0.72, 0.78
 # Whether a message continues what was said before it, as a sum: what speaks for that in any case, soon after it or
 # after a pause; how near it is in meaning; and how much of what its words say was said before. It continues from 0 on,

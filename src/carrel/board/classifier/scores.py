@@ -63,9 +63,10 @@ def scores(text: str, candidates: Sequence[Candidate], meanings: Mapping[str, fl
     def score(candidate: Candidate, bag: Mapping[str, tuple[int, str]]) -> Score:
         known = {word: bag[word][0] / (bag[word][0] + _SATURATION) for word in asked if word in bag}
         words = weights.share(known, asked) * len(asked) / (len(asked) + _FEW)
-        # Words of a name that the text has; a name of many words needs more of them.
+        # Words of a name that the text has; a name of many words needs more of them, and so does a text of many others.
         name = telling_words(candidate.name)
         named = weights.share(dict.fromkeys(name.keys() & asked.keys(), 1.0), name)
+        named *= (1 + weights.share(dict.fromkeys(known, 1.0), asked)) / 2
         penalty = _SNOOZED_PENALTY if candidate.is_snoozed else 0.0
         value = _NAME * named + _WORDS * words + _MEANING * max(0.0, meanings.get(candidate.id, 0.0)) - penalty
         return Score(id=candidate.id, value=min(1.0, max(0.0, value)))

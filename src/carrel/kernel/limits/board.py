@@ -244,10 +244,12 @@ ROUTE_DAYS_MAX = 90
 ROUTE_ANCHOR_CHARS_MAX = 800
 # The newest entries of a session that are asked for its space.
 SPACE_ENTRIES_READ = 12
-# Digests: entries that one is written from, its lines of earlier entries, and characters of each line.
+# Digests: entries that one is written from, its lines of earlier entries, characters of each entry that a model is
+# shown, and of each sentence that a digest by rule repeats.
 DIGEST_ENTRIES_MAX = 120
 DIGEST_LINES_MAX = 6
 DIGEST_LINE_CHARS_MAX = 240
+DIGEST_SENTENCE_CHARS_MAX = 120
 # Context: the length of a block, and the lines of its sections.
 CONTEXT_TEXT_CHARS_DEFAULT = 2_200
 CONTEXT_TEXT_CHARS_MAX = 12_000
