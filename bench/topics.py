@@ -17,8 +17,8 @@ from bench.figures import Figure, at_least, at_most, plain, skipped, tell
 from bench.topic_lines import Line, made_lines
 from bench.work_chats import written_lines
 from carrel.board import LogSource, NewLog, Sorter, record
-from carrel.board.classifier.common_words import FIRST_NAMES, SOCIAL_WORDS
 from carrel.board.classifier.sorter import Sorting
+from carrel.board.common_words import FIRST_NAMES, SOCIAL_WORDS
 from carrel.kernel import MS_PER_SECOND, elapsed_seconds
 from carrel.kernel.settings import SearchSettings, Settings
 from carrel.search import Nearness, embedder_for
@@ -109,10 +109,10 @@ async def _sort(folder: Path, lines: Sequence[Line], durability: str, arriving: 
                     pass
                 seconds += elapsed_seconds() - begun
             rows = await made.db.read(lambda tx: tx.all("SELECT id, topic_id FROM entries"))
-            names = dict(await made.db.read(lambda tx: tx.all("SELECT id, name FROM topics")))
+            names: dict[str, str] = dict(await made.db.read(lambda tx: tx.all("SELECT id, name FROM topics")))
     finally:
         await wire.close()
-    where = dict(rows)
+    where: dict[str, str | None] = dict(rows)
     return Sorted(lines, [where[entry_id] or "" for entry_id in ids], names, seconds)
 
 

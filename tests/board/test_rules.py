@@ -6,9 +6,9 @@ import pytest
 from msgspec import structs
 
 from carrel.board.classifier.bundles import bundle_at
-from carrel.board.classifier.profiles import Profile
 from carrel.board.classifier.rules import Choice, Surroundings, choose_by_rules, named
 from carrel.board.classifier.scores import Candidate, TaskCandidate, scores
+from carrel.board.profiles import Profile
 from carrel.journal import Entry
 from carrel.kernel import Provenance
 

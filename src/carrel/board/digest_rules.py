@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Container, Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from carrel.board.classifier.profiles import telling_words
+from carrel.board.profiles import telling_words
 from carrel.board.summaries import sentences_of, short, summary_of
 from carrel.journal import Entry
 from carrel.kernel import clip, iso, one_line
@@ -81,7 +82,7 @@ def _standing(said: Sequence[Entry]) -> list[Said]:
 def _unanswered(said: Sequence[Entry]) -> list[Said]:
     """Questions that nobody has answered, the newest apart, which is told in any case."""
     open_: list[Said] = []
-    for entry, behind in zip(said, said[1:], strict=False):
+    for entry, behind in pairwise(said):
         sentence = _telling(entry)
         if entry.role == "user" and behind.role == "user" and sentence.endswith("?") and telling_words(sentence):
             answered = any(telling_words(sentence).keys() & telling_words(behind.content).keys())
@@ -144,4 +145,8 @@ def material_text(material: Material) -> str:
 
 
 def _line(said: Said) -> str:
-    return f"{said.entry.provenance.marked(said.title)}: {short(said.text, DIGEST_SENTENCE_CHARS_MAX)}" if said.text else ""
+    return (
+        f"{said.entry.provenance.marked(said.title)}: {short(said.text, DIGEST_SENTENCE_CHARS_MAX)}"
+        if said.text
+        else ""
+    )

@@ -8,7 +8,6 @@ from functools import partial
 from logging import getLogger
 
 from carrel.board import digest_store as store
-from carrel.board.classifier.profile_store import forget_profile
 from carrel.board.digest_rules import DIGEST_INSTRUCTIONS, Material, digest_by_rule, material_text
 from carrel.board.digest_store import Kind, Renewal
 from carrel.board.model_calls import Model
@@ -72,7 +71,7 @@ def forget_digest(tx: Tx, access: Access, kind: Kind, item_id: str) -> None:
     """Remove the digest of a topic or a task, if it has one, and let another be written; and a topic's profile."""
     space_id = store.forget_digest(tx, access, kind, item_id)
     if kind == "topic":
-        forget_profile(tx, access, item_id)
+        store.forget_profile(tx, access, item_id)
     if space_id is not None:
         publish_digest(tx, access, kind, item_id, space_id)
 

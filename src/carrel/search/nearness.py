@@ -14,7 +14,8 @@ _REFERENCE = (
     "house kitchen garden furniture", "software server database error", "flight hotel train holiday",
     "invoice bank tax payment", "doctor medicine health sleep", "music film book concert", "school children teacher",
     "running football training match", "meeting customer contract office", "dog cat bird animal", "bread soup recipe",
-    "car bicycle engine road", "wedding birthday party gift", "weather rain mountain sea", "phone printer camera screen",
+    "car bicycle engine road", "wedding birthday party gift", "weather rain mountain sea",
+    "phone printer camera screen",
     "Wohnung Haus Umzug Möbel", "Rechnung Steuer Vertrag Versicherung", "Schule Kinder Arzt Termin",
     "Auto Fahrrad Werkstatt Reise", "Konzert Verein Buch Rezept",
 )  # fmt: skip

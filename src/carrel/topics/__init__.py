@@ -39,8 +39,9 @@ from carrel.topics.topics import (
 )
 
 __all__ = [
-    "DEFAULT_PRIORITY", "PRIORITIES", "Departure", "Merged", "NewTopic", "Topic", "TopicChange", "TopicFilter", "TopicMoved",
-    "TopicShape", "absorb_topic", "change_topic", "check_tags", "curate_topic", "depart_with_task", "departures_between", "first_space", "forget_merges",
+    "DEFAULT_PRIORITY", "PRIORITIES", "Departure", "Merged", "NewTopic", "Topic", "TopicChange", "TopicFilter",
+    "TopicMoved", "TopicShape", "absorb_topic", "change_topic", "check_tags", "curate_topic", "depart_with_task",
+    "departures_between", "first_space", "forget_merges",
     "list_topics", "messages_of_topic", "move_entries_of_task", "observe_spaces", "put_topic", "read_priority",
     "readable_topic", "remove_topic", "reorder_topics", "set_task_digest", "set_topic_digest", "set_topic_of_entries",
     "spaces_of_topic", "topic_by_id", "topic_shape", "topics_by_id", "topics_changed",

@@ -11,7 +11,8 @@ from carrel.topics.model import Merged, Topic, TopicFilter
 from carrel.visibility import seen_topics
 
 _TOPICS = Table("topics", Topic, codecs={
-    "tags": json_column(tuple[str, ...]), "pinned": FLAG, "curated": FLAG, "merged_from": json_column(tuple[Merged, ...]),
+    "tags": json_column(tuple[str, ...]), "pinned": FLAG, "curated": FLAG,
+    "merged_from": json_column(tuple[Merged, ...]),
 })  # fmt: skip
 _SELECT = f"SELECT {_TOPICS.columns} FROM topics WHERE account_id = :account"
 

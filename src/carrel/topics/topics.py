@@ -136,7 +136,7 @@ def curate_topic(tx: Tx, access: Access, topic_id: str) -> None:
 
 def absorb_topic(tx: Tx, access: Access, topic_id: str, other: Topic, entry_ids: tuple[str, ...]) -> Topic:
     """Remove a topic whose entries were moved into another, which remembers them; publish that as `topic.merged`."""
-    merged = Merged(id=other.id, name=other.name, at=iso(tx.now), entry_ids=entry_ids)
+    merged = Merged(id=other.id, name=other.name, at=iso(tx.now) or "", entry_ids=entry_ids)
     topic = _held(tx, access, topic_id)
     kept = (*topic.merged_from, *other.merged_from, merged)[-TOPIC_MERGES_KEPT:]
     curated = topic.curated or _is_curated_by(access, topic)

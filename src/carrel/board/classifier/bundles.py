@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from carrel.board.classifier.phrases import is_terse
-from carrel.board.classifier.profiles import telling_words
+from carrel.board.profiles import telling_words
 from carrel.journal import Entry
 from carrel.kernel.limits import TERSE_CHARS_MAX
 
@@ -65,7 +65,7 @@ def _joins(opening: Entry | None, question: Entry, follows: bool, answered: bool
 
 
 def _is_own(opening: Entry, question: Entry) -> bool:
-    """Whether a message that nobody has answered yet says something else than the first: it may be about another topic."""
+    """Whether a message before any answer says something else than the first, so that it may have another topic."""
     words = telling_words(question.content).keys()
     is_short = len(question.content.strip()) <= TERSE_CHARS_MAX
     return bool(words) and not is_short and words.isdisjoint(telling_words(opening.content))

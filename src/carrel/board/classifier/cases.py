@@ -11,7 +11,6 @@ from msgspec import Struct, structs
 from carrel.board.classifier import profile_store, store
 from carrel.board.classifier.bundles import Bundle, bundle_at, is_request
 from carrel.board.classifier.phrases import is_small_talk, is_terse
-from carrel.board.classifier.profiles import Profile
 from carrel.board.classifier.rules import SMALL_TALK, Choice, Surroundings
 from carrel.board.classifier.scores import Candidate, TaskCandidate, scores
 from carrel.board.classifier.store import Placed
@@ -19,6 +18,7 @@ from carrel.board.filters import PRIVATE, UNALLOCATED, Verdict, is_subagent_key,
 from carrel.board.model import Place
 from carrel.board.own_request_store import own_verdict
 from carrel.board.places import inherited_place
+from carrel.board.profiles import Profile
 from carrel.board.route_store import newest_routes
 from carrel.board.routing import named_by
 from carrel.board.store import place_of_task, place_of_topic

@@ -9,9 +9,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from carrel.board.classifier.profiles import Profile
 from carrel.board.classifier.rules import SMALL_TALK
 from carrel.board.classifier.scores import Candidate
+from carrel.board.profiles import Profile
 from carrel.kernel.limits import CLASSIFIER_FRAGMENT_LINES_MAX
 
 # From here on two topics are the same, when their words count once and their meaning by a part.

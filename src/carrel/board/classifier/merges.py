@@ -12,14 +12,13 @@ from msgspec import structs
 from carrel.board.classifier import merge_store, profile_store
 from carrel.board.classifier.cases import Case
 from carrel.board.classifier.likeness import Merge, Near, best_merge, is_fragment, is_mergeable
-from carrel.board.classifier.profiles import Profile, Weights, name_by_words
 from carrel.board.classifier.scores import Candidate
-from carrel.board.topic_merges import merge_topics
+from carrel.board.classifier.topic_merges import merge_topics
+from carrel.board.profiles import Profile, Weights, name_by_words
 from carrel.kernel import Access
 from carrel.kernel.limits import (
     CLASSIFIER_CANDIDATES_MAX,
     CLASSIFIER_COMPARED_MAX,
-    CLASSIFIER_FRAGMENT_LINES_MAX,
     CLASSIFIER_PAUSE_SECONDS,
 )
 from carrel.kernel.settings import DigestsSettings
@@ -30,7 +29,7 @@ from carrel.topics import TopicChange, change_topic
 # What was said before a fragment is rather what it belongs to than what was said behind it.
 _BEFORE = 0.1
 # What is much farther in meaning than two topics are on the whole is no part of what was said around it.
-_ABSORBED_MIN = -0.15
+_ABSORBED_MIN = -0.1
 # A name lasts until a topic has so many times the messages it was named after.
 _RENAMED_AT = 2
 
@@ -115,11 +114,7 @@ class _Space:
         within = CLASSIFIER_PAUSE_SECONDS
         read = partial(merge_store.neighbours, access=self._access, topic_id=topic.id, pause_seconds=within)
         found = [self._topics[name] for name in await self._db.long_read(read) if name in self._topics]
-        around = [
-            other
-            for other in found
-            if other.is_loose and is_mergeable(other) and (other.profile or Profile()).lines > CLASSIFIER_FRAGMENT_LINES_MAX
-        ]
+        around = [other for other in found if other.is_loose and is_mergeable(other) and not is_fragment(other)]
         if not around:
             return
         best = max(around, key=lambda other: _nearness(topic, other, near) + (_BEFORE if other is around[0] else 0.0))

@@ -2,8 +2,8 @@
 
 import re
 
-from carrel.board.classifier.common_words import FIRST_NAMES, SOCIAL_WORDS
-from carrel.board.classifier.profiles import telling_words
+from carrel.board.common_words import FIRST_NAMES, SOCIAL_WORDS
+from carrel.board.profiles import telling_words
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import CLASSIFIER_NAME_CHARS_MAX, SUMMARY_READ_CHARS_MAX, TERSE_CHARS_MAX
 

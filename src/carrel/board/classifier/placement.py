@@ -7,11 +7,11 @@ from msgspec import structs
 from carrel.board.classifier import profile_store, store
 from carrel.board.classifier.bundles import is_request
 from carrel.board.classifier.cases import Case, known_place
-from carrel.board.classifier.profiles import Profile
 from carrel.board.classifier.rules import Choice
 from carrel.board.digest_store import Kind, note_digest
 from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, Verdict, is_tool_trace, verdict
 from carrel.board.model import Place
+from carrel.board.profiles import Profile
 from carrel.board.routing import remember_route
 from carrel.board.summaries import summary_of
 from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id, update_entry

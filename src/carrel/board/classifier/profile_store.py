@@ -2,8 +2,8 @@
 
 import msgspec
 
-from carrel.board.classifier.profiles import Profile
 from carrel.board.classifier.scores import Candidate
+from carrel.board.profiles import Profile
 from carrel.journal import json_text
 from carrel.kernel import Access
 from carrel.kernel.limits import CLASSIFIER_SAID_CHARS_MAX
@@ -56,11 +56,6 @@ def save_profile(tx: Tx, access: Access, topic_id: str, profile: Profile) -> Non
     )
     words = json_text(profile.words)
     tx.run(sql, access, topic_id=topic_id, lines=profile.lines, named=profile.named, words=words)
-
-
-def forget_profile(tx: Tx, access: Access, topic_id: str) -> None:
-    """Delete the profile of a topic: it has words of something that is deleted, changed or moved."""
-    tx.run(f"DELETE FROM topic_profiles WHERE {_ONE}", access, topic_id=topic_id)
 
 
 def said_in_topic(tx: Tx, access: Access, topic_id: str, *, read: int) -> list[str]:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from carrel.board.classifier.phrases import is_small_talk, is_terse, name_of, opens_new_topic, task_in
-from carrel.board.classifier.profiles import Weights, telling_words
 from carrel.board.classifier.scores import Candidate, TaskCandidate, likeness, scores
+from carrel.board.profiles import Weights, telling_words
 from carrel.kernel.limits import CLASSIFIER_FRAGMENT_LINES_MAX
 
 SMALL_TALK = "Small Talk"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from carrel.board.classifier.profiles import Profile, Weights, telling_words
+from carrel.board.profiles import Profile, Weights, telling_words
 from carrel.search import query_words
 
 # Once more in the same topic says less each time; and a text of few words says less than one of many.

@@ -9,11 +9,11 @@ from carrel.board.classifier import store
 from carrel.board.classifier.cases import Case, known_place, read_case
 from carrel.board.classifier.merges import Merges
 from carrel.board.classifier.placement import PlaceChanged, give_up, make, put, rule_out
-from carrel.board.classifier.profiles import gist
 from carrel.board.classifier.questions import SORTING_INSTRUCTIONS, Answer, question_about
 from carrel.board.classifier.rules import choose_by_rules
 from carrel.board.filters import UNALLOCATED
 from carrel.board.model_calls import Model
+from carrel.board.profiles import gist
 from carrel.gateway import GatewayFault
 from carrel.journal import Entry, pending_entries
 from carrel.kernel import Access, elapsed_seconds, log_trouble

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from carrel.board.classifier.common_words import FILLER_WORDS, FIRST_NAMES
+from carrel.board.common_words import FILLER_WORDS, FIRST_NAMES
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import (
     CLASSIFIER_NAME_CHARS_MAX,
