@@ -57,7 +57,7 @@ class Sorted:
 def measure(durability: str, data: Path | None = None) -> list[Figure]:
     """Sort the chats that are made and those written by hand; and conversations from a file."""
     figures: list[Figure] = []
-    sets = (("made chats", made_lines(), 0.65, 1.5), ("chats at work", written_lines(), 0.5, 1.5))
+    sets = (("made chats", made_lines(), 0.65, 1.5), ("chats at work", written_lines(), 0.4, 2.0))
     for name, lines, f1_min, topics_max in sets:
         tell(f"topics: {len(lines):,} messages, {name}")
         found = sort_lines(lines, durability)
