@@ -7,7 +7,22 @@ from pathlib import Path
 
 import msgspec
 
-from bench import a2a, auto, context, delivery, idle, lanes, memory, openclaw, prompt, retrieval, search, tools, turns
+from bench import (
+    a2a,
+    auto,
+    context,
+    delivery,
+    idle,
+    lanes,
+    memory,
+    openclaw,
+    prompt,
+    retrieval,
+    search,
+    tools,
+    topics,
+    turns,
+)
 from bench.figures import Figure
 
 BENCHMARKS = {
@@ -24,6 +39,7 @@ BENCHMARKS = {
     "search": search.measure,
     "openclaw": openclaw.measure,
     "prompt": prompt.measure,
+    "topics": topics.measure,
 }
 
 
@@ -33,13 +49,12 @@ def main() -> int:
     parser.add_argument("name", nargs="?", choices=(*BENCHMARKS, retrieval.NAME), help="one benchmark; all without it")
     parser.add_argument("--json", action="store_true", help="print the figures for programs")
     parser.add_argument("--durability", choices=("full", "normal"), default="full", help="of the SQLite store")
-    parser.add_argument(
-        "--data", type=Path, help="conversations and questions, for the benchmarks retrieval and context"
-    )
+    parser.add_argument("--data", type=Path, help="conversations, for the benchmarks retrieval, context and topics")
     options = parser.parse_args()
     benchmarks = BENCHMARKS | {retrieval.NAME: partial(retrieval.measure, data=options.data)}
-    if options.name == context.NAME:
-        benchmarks[context.NAME] = partial(context.measure, data=options.data)
+    for module in (context, topics):
+        if options.name == module.NAME:
+            benchmarks[module.NAME] = partial(module.measure, data=options.data)
     figures: list[Figure] = []
     for name in [options.name] if options.name else benchmarks:
         measured = benchmarks[name](options.durability)

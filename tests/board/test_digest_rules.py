@@ -30,3 +30,31 @@ def test_a_digest_of_much_is_short_and_injects_no_lines() -> None:
     assert len(digest_by_rule(much, 1_800)) <= 1_800
     assert "CLAWBOARD" not in digest_by_rule(much, 1_800)
     assert material_text(much).startswith("Name: a b\n")
+
+
+def test_a_digest_begins_with_what_was_decided_and_agreed_and_what_is_open() -> None:
+    said = [
+        entry(1, "user", "Hi Maria! How are you?"),
+        entry(2, "user", "Wow, cool. We decided to paint the fence green."),
+        entry(3, "assistant", "Great! I ordered ten litres of paint."),
+        entry(4, "user", "Who brings the ladder?"),
+        entry(5, "user", "Abgemacht: der Zaun ist bis Freitag fertig."),
+        entry(6, "assistant", "Still open: the brushes are missing."),
+        entry(7, "user", "[AUTO] Go on with task 7: paint"),
+        entry(8, "user", "Thanks, Jon!"),
+    ]
+    assert digest_by_rule(Material(name="Fence", entries=said), 1_800).splitlines() == [
+        "Decided: We decided to paint the fence green.",
+        "Agreed: Abgemacht: der Zaun ist bis Freitag fertig.",
+        "Open: Still open: the brushes are missing.",
+        "Open: Who brings the ladder?",
+        "Before: I ordered ten litres of paint.",
+    ]
+
+
+def test_a_digest_repeats_nothing_and_tells_what_adds_most() -> None:
+    said = [entry(n, "user", "The paint is green. Really green.") for n in range(5)]
+    said += [entry(9, "user", "The gate needs a hinge and two screws"), entry(10, "user", "Green paint it is")]
+    assert digest_by_rule(Material(name="Fence", entries=said), 1_800).splitlines() == [
+        "Last message: Green paint it is", "Before: The gate needs a hinge and two screws",
+    ]  # fmt: skip

@@ -89,19 +89,19 @@ async def test_whoever_follows_the_changes_gets_new_and_removed_digests(board: B
 async def test_a_digest_is_renewed_at_most_every_fifteen_minutes_and_two_in_a_turn(board: Board) -> None:
     topics = [await board.topic(f"Topic {n}") for n in range(3)]
     for topic_id in topics:
-        await board.send("first", f"clawboard:topic:{topic_id}")
+        await board.send("primer", f"clawboard:topic:{topic_id}")
     await board.sort()
     assert len(await renewed(board)) == 2
     await board.sort(turns=3)
     assert len(await renewed(board)) == 3
-    await board.send("second", f"clawboard:topic:{topics[0]}")
+    await board.send("varnish", f"clawboard:topic:{topics[0]}")
     board.engine.advance(13 * MINUTE)
     await board.sort()
     assert len(await renewed(board)) == 3
     board.engine.advance(2 * MINUTE)
     await board.sort(turns=2)
     assert len(await renewed(board)) == 4
-    assert (await digest(board, topics[0]))[0] == "Last message: second\nBefore: first"
+    assert (await digest(board, topics[0]))[0] == "Last message: varnish\nBefore: primer"
     board.engine.advance(60 * MINUTE)
     await board.sort()
     assert len(await renewed(board)) == 4
@@ -166,39 +166,39 @@ async def test_what_is_said_while_a_digest_is_written_is_told_by_the_next(
 ) -> None:
     fence = await board.topic("Garden fence")
     key, gate = f"clawboard:topic:{fence}", Gate()
-    await board.send("first", key)
+    await board.send("primer", key)
     classifier = await with_model(board, gateway, lambda _: text("digest", before=gate))
     async with asyncio.TaskGroup() as group:
         group.create_task(board.sort(classifier))
         await gate.reached()
-        await board.send("second", key)
+        await board.send("varnish", key)
         gate.open()
     board.engine.advance(16 * MINUTE)
     await board.sort(turns=2)
-    assert (await digest(board, fence))[0] == "Last message: second\nBefore: first"
+    assert (await digest(board, fence))[0] == "Last message: varnish\nBefore: primer"
 
 
 async def test_a_note_that_is_written_beside_a_digest_is_told_by_the_next(
     board: Board, gateway: ScriptedGateway
 ) -> None:
     fence, gate = await board.topic("Garden fence"), Gate()
-    await board.send("first", f"clawboard:topic:{fence}")
+    await board.send("primer", f"clawboard:topic:{fence}")
     classifier = await with_model(board, gateway, lambda _: text("digest", before=gate))
     async with asyncio.TaskGroup() as group:
         group.create_task(board.sort(classifier))
         await gate.reached()
         # It has its place at once: nobody sorts it, and so nobody asks for a digest because of it.
-        await board.send("second", type="note", topic_id=fence)
+        await board.send("varnish", type="note", topic_id=fence)
         gate.open()
     assert (await digest(board, fence))[0] == "digest"
     board.engine.advance(16 * MINUTE)
     await board.sort()
-    assert "second" in ((await digest(board, fence))[0] or "")
+    assert "varnish" in ((await digest(board, fence))[0] or "")
 
 
 async def test_no_digests_are_written_where_the_settings_allow_none(board: Board) -> None:
     fence = await board.topic("Garden fence")
-    await board.send("first", f"clawboard:topic:{fence}")
+    await board.send("primer", f"clawboard:topic:{fence}")
     duty = board.classifier(digests=DigestsSettings(per_cycle=0))
     await board.sort(duty, turns=2)
     assert (await digest(board, fence))[0] is None

@@ -75,3 +75,39 @@ def test_of_a_long_list_only_so_many_facts_are_taken_and_each_is_clipped() -> No
 def test_an_answer_that_lists_no_facts_is_a_fault(answer: str) -> None:
     with pytest.raises(ValueError):
         facts_in(answer)
+
+
+@pytest.mark.parametrize("text", [
+    "My daughter Emma is allergic to peanuts.", "my wife works at the town hall", "Our dog is called Bella",
+    "My son Ben's birthday is 3 May", "I am vegetarian", "I'm allergic to penicillin.", "I live in Graz",
+    "My favorite colour is green", "Meine Tochter Emma ist allergisch gegen Erdnüsse.", "Mein Mann heißt Jonas",
+    "Ich wohne in Hamburg", "Unser Hund heißt Bello", "I don't eat pork", "We have to go. My mother lives in Porto",
+])  # fmt: skip
+def test_a_plain_statement_about_somebody_is_kept_as_a_fact(text: str) -> None:
+    (stated,) = stated_in(text)
+    assert stated.type == "fact"
+    assert stated.content in text
+    assert stated.confidence < 0.7
+
+
+@pytest.mark.parametrize("text", [
+    "My daughter is crying", "My wife is at work today", "My boss is angry", "My cat is on the roof", "I am tired",
+    "Is my daughter allergic to peanuts?", "Maybe my son is allergic to nuts", "I think my sister lives in Rome",
+    "If my mother is from Rome, so am I", "My code is a mess", "I live for this", "The dog is called Bella",
+    "She said my daughter Emma is allergic to peanuts", "I work on the report", "Meine Tochter ist müde",
+    "My manager is in the meeting now", "I have an idea", "Ich bin gerade in Hamburg",
+])  # fmt: skip
+def test_what_is_true_for_a_moment_or_only_supposed_is_not_kept(text: str) -> None:
+    assert stated_in(text) == []
+
+
+@pytest.mark.parametrize("text", [
+    "The wifi password is hunter2", "Remember that the wifi password is hunter2", "Remember: my PIN is 4711",
+    "My favorite password is swordfish", "Please remember that the API key is sk-abcdefghijk123456",
+    "Remember that the card is 4111 1111 1111 1111", "Merke: remember that das Passwort ist geheim",
+    "Always use the token ghp_abcdefgh12345678", "Remember that it is 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+    "We decided that the recovery phrase is apple tree house",
+])  # fmt: skip
+def test_a_secret_is_never_kept(text: str) -> None:
+    assert stated_in(text) == []
+    assert facts_in(f'{{"facts": [{{"type": "fact", "content": "{text}"}}]}}') == []

@@ -5,6 +5,7 @@ from tests.mutants.model import Mutant
 _INTAKE, _INGESTS, _SEARCH = "tests/board/test_intake.py", "tests/board/test_ingests.py", "tests/board/test_search.py"
 _SORTING, _CONVERGENCE = "tests/board/test_sorting.py", "tests/board/test_convergence.py"
 _RULES, _ENTRIES = "tests/board/test_rules.py", "tests/board/test_entries.py"
+_MERGES = "tests/board/test_merges.py"
 _ROUTING, _FOLLOWUPS = "tests/board/test_routing.py", "tests/board/test_followups.py"
 SORTING = (
     Mutant(
@@ -244,5 +245,54 @@ SORTING = (
         "is_long = elapsed_ms >= self._settings",
         "is_long = elapsed_ms > self._settings",
         _FOLLOWUPS,
+    ),
+    Mutant(
+        "topics that are visible in other spaces are merged",
+        "board/classifier/topic_merges.py",
+        "if spaces[0] != spaces[1] or not spaces[0]:",
+        "if False:",
+        _MERGES,
+    ),
+    Mutant(
+        "what a person has named is merged into something else",
+        "board/classifier/likeness.py",
+        "if other.id != one.id and is_new and (one.is_loose or other.is_loose):",
+        "if other.id != one.id and is_new:",
+        _MERGES,
+    ),
+    Mutant(
+        "a name that a person gave is not settled",
+        "topics/topics.py",
+        '_CURATED = ("name", "space_id", "parent_id")',
+        '_CURATED = ("space_id", "parent_id")',
+        _MERGES,
+    ),
+    Mutant(
+        "what a person has moved is not settled",
+        "board/entries.py",
+        "        curate_topic(tx, access, topic_id)\n",
+        "",
+        _MERGES,
+    ),
+    Mutant(
+        "a profile outlives what it was made from",
+        "board/digests.py",
+        "        store.forget_profile(tx, access, item_id)",
+        "        pass",
+        _MERGES,
+    ),
+    Mutant(
+        "one word in common makes two topics one",
+        "board/classifier/likeness.py",
+        "_SHARED_MIN = 2",
+        "_SHARED_MIN = 1",
+        _MERGES,
+    ),
+    Mutant(
+        "a secret is kept when it is to be remembered",
+        "memory/extraction.py",
+        "    if is_secret(sentence):\n        return None\n",
+        "",
+        "tests/memory/test_extraction.py",
     ),
 )

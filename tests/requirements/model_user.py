@@ -5,6 +5,7 @@ BUILT = {
     "person as stalled.",
     "A.tools.memory": "Tool calls and results of earlier runs of a generation are in later requests, bounded.",
     "A.when": "Every recalled, thread and history line has its date and author; the current time is given.",
+    "A.topic.names": "No topic is named by a greeting, thanks or a first name; similar small topics of a space merge.",
     "A.files": "Files of a message or thread reach the model as parts or by `file_read`.",
 }
 

@@ -11,6 +11,7 @@ from carrel.board.classifier.administration import (
 )
 from carrel.board.classifier.duty import Classifier
 from carrel.board.classifier.sorter import Sorter
+from carrel.board.classifier.topic_merges import join_topics, split_topic
 from carrel.board.claude_hooks import ClaudeEvent
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, read_file, readable_entry
@@ -35,8 +36,8 @@ __all__ = [
     "Followups", "Ingests", "LogChange", "LogFilter", "LogShape", "LogSource", "LogType", "Model", "ModelOf",
     "NewLog", "Ranked", "Route", "SearchShape", "Sorter", "accept", "add_route", "ask_for_digests", "ask_for_turn",
     "backlog", "board_key", "board_search", "change_entry", "classifier_gauges", "delete_entry", "found_entry",
-    "infer_space", "is_unrecorded", "list_entries", "log_shapes", "named_session", "observe_changes",
+    "infer_space", "is_unrecorded", "join_topics", "list_entries", "log_shapes", "named_session", "observe_changes",
     "observe_delegated_runs", "place_of_search", "prune_routes", "read_file", "readable_entry", "record",
     "remember_route", "require_hooks", "routes_of", "run_hook", "search_shape", "settle_accounts", "sort_again",
-    "sorted_by", "verdict", "visible_routes", "wake",
+    "sorted_by", "split_topic", "verdict", "visible_routes", "wake",
 ]  # fmt: skip

@@ -60,6 +60,11 @@ def forget_digest(tx: Tx, access: Access, kind: Kind, item_id: str) -> str | Non
     return None if row is None else str(row[0])
 
 
+def forget_profile(tx: Tx, access: Access, topic_id: str) -> None:
+    """Delete the profile of a topic: it has words of something that is deleted, changed or moved."""
+    tx.run("DELETE FROM topic_profiles WHERE account_id = :account AND topic_id = :id", access, id=topic_id)
+
+
 def hold_item(tx: Tx, access: Access, kind: Kind, item_id: str) -> None:
     """Lock a topic or a task: either its digest is written, or what it may quote is deleted, and not both at once."""
     tx.one(f"SELECT 1 FROM {_TABLES[kind]} WHERE {_ONE} FOR NO KEY UPDATE", access, id=item_id)

@@ -68,8 +68,10 @@ def _write(
 
 
 def forget_digest(tx: Tx, access: Access, kind: Kind, item_id: str) -> None:
-    """Remove the digest of a topic or a task, if it has one, and let another be written."""
+    """Remove the digest of a topic or a task, if it has one, and let another be written; and a topic's profile."""
     space_id = store.forget_digest(tx, access, kind, item_id)
+    if kind == "topic":
+        store.forget_profile(tx, access, item_id)
     if space_id is not None:
         publish_digest(tx, access, kind, item_id, space_id)
 

@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType, structs
 
 from carrel.board import store
+from carrel.board.digest_store import forget_profile
 from carrel.board.digests import forget_quotations
 from carrel.board.model import Classification, LogChange, LogType
 from carrel.board.places import required_place, required_space
@@ -24,6 +25,7 @@ from carrel.records import (
 )
 from carrel.runs import run_by_id
 from carrel.storage import Tx
+from carrel.topics import curate_topic
 from carrel.work import read_file as read_thread_file
 
 
@@ -84,6 +86,10 @@ def change_entry(tx: Tx, access: Access, entry_id: str, change: LogChange) -> En
         given |= {"classification": change.classification, "classification_attempts": 0, "classification_error": None}
     if moved or "content" in given:
         forget_quotations(tx, access, [entry])
+    for topic_id in sorted(filter(None, {entry.topic_id, moved["topic_id"]})) if "topic_id" in moved else ():
+        # A person has said what belongs there and what does not: that is settled.
+        curate_topic(tx, access, topic_id)
+        forget_profile(tx, access, topic_id)
     return update_entry(tx, access, structs.replace(entry, **given)) if given else entry
 
 

@@ -10,6 +10,7 @@ from carrel.agents import AccountChanged, AgentChanged
 from carrel.board import membership_store as store
 from carrel.board import route_store
 from carrel.board.classifier.phrases import name_of
+from carrel.board.classifier.rules import SMALL_TALK
 from carrel.board.digests import forget_digest, forget_quotations
 from carrel.journal import EntriesDeleted
 from carrel.kernel import Access, system_access
@@ -17,7 +18,7 @@ from carrel.kernel.settings import Recall
 from carrel.search import request_session_rebuild
 from carrel.sessions import LaneDeleted, RecallChanged
 from carrel.storage import Database, Tx
-from carrel.topics import TopicChange, change_topic, readable_topic, remove_topic
+from carrel.topics import TopicChange, change_topic, forget_merges, readable_topic, remove_topic
 from carrel.visibility import Recalls
 
 _log = getLogger("carrel.board")
@@ -56,7 +57,6 @@ def _take_off(tx: Tx, access: Access, key: str, done: Settled, *, is_private: bo
         forget_digest(tx, access, "topic", topic_id)
     for task_id in sorted({task_id for _, task_id in places if task_id is not None}):
         forget_digest(tx, access, "task", task_id)
-    openings = {topic_id: store.openings_of_lane(tx, access, key, topic_id) for topic_id in topics}
     done.taken_off += store.take_off(tx, access, key, is_private=is_private)
     route_store.delete_routes(tx, access, key)
     for topic_id in topics:
@@ -64,13 +64,14 @@ def _take_off(tx: Tx, access: Access, key: str, done: Settled, *, is_private: bo
             remove_topic(tx, access, topic_id)
             done.topics_removed += 1
         else:
-            _rename(tx, access, topic_id, openings[topic_id])
+            _rename(tx, access, topic_id)
 
 
-def _rename(tx: Tx, access: Access, topic_id: str, gone: list[str]) -> None:
-    """Name a topic after what is left in it, if the classifier named it after what is gone."""
+def _rename(tx: Tx, access: Access, topic_id: str) -> None:
+    """Name a topic after what is left in it, if the classifier named it: its name may be made of what is gone."""
     topic = readable_topic(tx, access, topic_id)
-    if topic.created_by == "classifier" and topic.name in map(name_of, gone):
+    forget_merges(tx, access, topic_id)
+    if topic.created_by == "classifier" and not topic.curated and topic.name != SMALL_TALK:
         left = store.openings_of_topic(tx, access, topic_id)
         change_topic(tx, access, topic_id, TopicChange(name=name_of(left[0]) if left else _NAMELESS))
 

@@ -41,22 +41,13 @@ def places_of_lane(tx: Tx, access: Access, key: str, *, is_private: bool) -> lis
     return [(row[0], row[1]) for row in tx.all(sql, access, key=key)]
 
 
-def openings_of_lane(tx: Tx, access: Access, key: str, topic_id: str) -> list[str]:
-    """Return what was first said in a topic, as far as it was said in a lane."""
-    return _openings(tx, access, "AND key = :key", topic_id=topic_id, key=key)
-
-
 def openings_of_topic(tx: Tx, access: Access, topic_id: str) -> list[str]:
     """Return what was first said in a topic."""
-    return _openings(tx, access, "", topic_id=topic_id)
-
-
-def _openings(tx: Tx, access: Access, where: str, **values: object) -> list[str]:
     sql = (
         "SELECT content FROM entries WHERE account_id = :account AND topic_id = :topic_id AND type = 'conversation' "
-        f"{where} ORDER BY seq LIMIT :limit"
+        "ORDER BY seq LIMIT :limit"
     )
-    return [row[0] for row in tx.all(sql, access, limit=_OPENINGS_MAX, **values)]
+    return [row[0] for row in tx.all(sql, access, limit=_OPENINGS_MAX, topic_id=topic_id)]
 
 
 def take_off(tx: Tx, access: Access, key: str, *, is_private: bool) -> int:

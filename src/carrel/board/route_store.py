@@ -63,6 +63,12 @@ def newest_routes(
     return [Route(*row) for row in reversed(rows)]
 
 
+def move_routes(tx: Tx, access: Access, topic_id: str, to: str) -> None:
+    """Let what went to one topic have gone to another."""
+    sql = "UPDATE topic_routes SET topic_id = :to WHERE account_id = :account AND topic_id = :topic_id"
+    tx.run(sql, access, topic_id=topic_id, to=to)
+
+
 def delete_routes(tx: Tx, access: Access, session_key: str) -> None:
     """Forget where a session's messages went."""
     tx.run(f"DELETE FROM topic_routes WHERE {_OF_SESSION}", access, session_key=session_key)

@@ -14,11 +14,76 @@ from carrel.memory.model import MemoryType, NewMemory
 
 # Less sure than what somebody keeps on purpose, and what a model concluded is less sure than what was said.
 _CONFIDENCE = 0.7
+# What is said in passing is less sure than what is said to be remembered.
+_PLAIN_CONFIDENCE = 0.65
 _FOUND_CONFIDENCE = 0.6
 _FENCED = re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _ASKED = r"(?:please )?(?:remember|keep in mind)"
 _LIKING = r"i (?:prefer|like|dislike|want|hate)\b.+"
+# Who somebody says something about: people and animals of theirs. A name may follow: "my daughter Emma".
+_KIN = (
+    r"(?:wife|husband|partner|girlfriend|boyfriend|fianc[eé]e?|mother|mom|mum|father|dad|parents|sister|brother|siblings|"
+    r"daughter|son|child|children|kids?|baby|twins|grandmother|grandma|grandfather|grandpa|aunt|uncle|cousin|niece|"
+    r"nephew|boss|manager|dog|cat|horse|pet)"
+)
+_KIN_DE = (
+    r"(?:frau|mann|partnerin|partner|freundin|freund|verlobte[r]?|mutter|mama|vater|papa|eltern|schwester|bruder|"
+    r"geschwister|tochter|sohn|kind|kinder|baby|oma|opa|großmutter|großvater|tante|onkel|cousine|cousin|nichte|neffe|"
+    r"chefin|chef|hund|katze|pferd|haustier)"
+)
+_TRADE = (
+    r"(?:teacher|nurse|doctor|lawyer|engineer|student|vegetarian|vegan|developer|designer|chef|pilot|carpenter|"
+    r"accountant|dentist|vet|farmer|diabetic)"
+)
+_NAMED = r"(?: [A-ZÄÖÜ][\w'-]+){0,2}"
+# What stays true of people: not what they do today.
+_LASTING = (
+    rf"(?:is|are) (?:allergic to|called|named|vegan|vegetarian|diabetic|an? {_TRADE}\b|born |from |afraid of|"
+    r"left-handed|\d{1,3} years old)|"
+    r"(?:has|have) (?:an? [\w-]* ?(?:allergy|intolerance)|diabetes|asthma|celiac|"
+    r"\w+ (?:children|kids|siblings|dogs|cats))|"
+    r"(?:lives?|works?) (?:in|at|for|as)|speaks?|'s (?:name|birthday) is|(?:cannot|can't|doesn't|don't) (?:eat|drink)"
+)
+_LASTING_DE = (
+    r"(?:ist|sind) (?:allergisch gegen|Veganer(?:in)?|Vegetarier(?:in)?|vegan|vegetarisch|Diabetiker(?:in)?|aus |"
+    r"\d{1,3} Jahre alt)|heißt|heißen|(?:hat|haben) (?:eine \w*allergie|diabetes|asthma|\w+ kinder)|"
+    r"(?:wohnt|wohnen|lebt|leben|arbeitet|arbeiten) (?:in|bei|als)|spricht|verträgt kein|(?:hat|haben) am \d"
+)
+_MINE = (
+    r"I(?: am|'m) (?:allergic to|vegan|vegetarian|diabetic|left-handed|from [A-Z]|"
+    r"a (?:vegetarian|vegan)|\d{1,3} years old)|"
+    r"I live (?:in|at)|I work (?:in|at|for|as)|I (?:don't|do not|cannot|can't) (?:eat|drink)|"
+    r"I have (?:an? [\w-]* ?(?:allergy|intolerance)|diabetes|asthma|celiac|\w+ (?:children|kids|siblings|dogs|cats)\b)|"
+    r"My (?:birthday|anniversary|job|favou?rite \w+|time ?zone|native language|"
+    r"address|home ?town|shoe size) (?:is|are)|"
+    r"Ich bin (?:allergisch gegen|Veganer(?:in)?|Vegetarier(?:in)?|vegan|vegetarisch|\d{1,3} Jahre alt|aus [A-ZÄÖÜ])|"
+    r"Ich (?:wohne|lebe|arbeite) (?:in|bei|als)|Ich (?:esse|trinke|vertrage) kein|"
+    r"Ich habe eine \w*(?:allergie|unverträglichkeit)|"
+    r"Mein(?:e)? (?:Geburtstag|Beruf|Lieblings\w+|Zeitzone|Muttersprache|Adresse|Schuhgröße) ist"
+)
+_FACT = re.compile(
+    rf"(?:[Mm]y|[Oo]ur) {_KIN}{_NAMED}(?: (?:{_LASTING})|'s (?:name|birthday) is) ?.*|"
+    rf"(?:[Mm]eine?|[Uu]nsere?) (?i:{_KIN_DE}){_NAMED} (?i:{_LASTING_DE})(?i:.*)|(?:{_MINE}).*"
+)
+# What somebody only supposes, asks for or tells of a moment is no fact.
+_UNSURE = re.compile(
+    r"\b(?:maybe|perhaps|might|probably|guess|think|hope|wish|if|would|could|joke|kidding|today|tonight|now|currently|"
+    r"this (?:week|morning|evening)|vielleicht|wahrscheinlich|glaube|hoffe|falls|wenn|würde|könnte|heute|"
+    r"gerade|jetzt)\b",
+    re.IGNORECASE,
+)
+# Secrets are never kept, however they are said.
+_SECRET = re.compile(
+    r"pass ?words?|pass(?:code|phrase)|\bpin\b|pin[ -]?code|secret|credential|api[ _-]?key|access[ _-]?key|"
+    r"private key|\btoken\b|"
+    r"\bcvv\b|\bcvc\b|card number|account number|\biban\b|social security|\bssn\b|\botp\b|one-time|"
+    r"recovery (?:code|phrase)|"
+    r"seed phrase|\bwi-?fi\b|wlan|passwort|kennwort|geheimnis|zugangsdaten|schlüssel(?:wort)|kontonummer|kartennummer|"
+    r"sozialversicherungsnummer|-----BEGIN|\b(?:sk|ghp|gho|xox[abp]|AKIA|eyJ)[-_A-Za-z0-9]{8,}|"
+    r"\b(?=[A-Za-z0-9_+/-]*\d)(?=[A-Za-z0-9_+/-]*[A-Za-z])[A-Za-z0-9_+/-]{20,}|\b(?:\d[ -]?){13,19}\b",
+    re.IGNORECASE,
+)
 _FORMS: dict[MemoryType, re.Pattern[str]] = {
     "preference": re.compile(
         rf"(?:{_ASKED}(?: that|:)? (?={_LIKING})|(?=i prefer |my name is |call me ))(?P<said>.+)", re.IGNORECASE
@@ -29,6 +94,11 @@ _FORMS: dict[MemoryType, re.Pattern[str]] = {
         r"(?P<said>(?:please )?(?:always|never) \w+ .+|(?:you|we|it|they) must .+)", re.IGNORECASE
     ),
 }
+
+
+def is_secret(text: str) -> bool:
+    """Return whether a text names a password, a key, a card or the like, or has something in it that looks like one."""
+    return _SECRET.search(text) is not None
 
 
 def stated_in(text: str) -> list[NewMemory]:
@@ -44,11 +114,14 @@ def stated_in(text: str) -> list[NewMemory]:
 def _stated(sentence: str) -> NewMemory | None:
     if sentence.endswith("?") or len(sentence) > MEMORY_STATED_CHARS_MAX:
         return None
+    if is_secret(sentence):
+        return None
     for kind, form in _FORMS.items():
         match = form.fullmatch(sentence)
         if match is not None:
             return NewMemory(type=kind, content=match["said"], confidence=_CONFIDENCE)
-    return None
+    is_fact = _FACT.fullmatch(sentence) is not None and _UNSURE.search(sentence) is None
+    return NewMemory(type="fact", content=sentence, confidence=_PLAIN_CONFIDENCE) if is_fact else None
 
 
 # What a model is told that reads a turn for what is worth keeping.
@@ -83,5 +156,5 @@ def facts_in(answer: str) -> list[NewMemory]:
     return [
         NewMemory(type=fact.type, content=clip(fact.content, MEMORY_STATED_CHARS_MAX), confidence=_FOUND_CONFIDENCE)
         for fact in listed.facts[:MEMORY_STATED_MAX]
-        if fact.content.strip()
+        if fact.content.strip() and not is_secret(fact.content[:MEMORY_STATED_CHARS_MAX])
     ]

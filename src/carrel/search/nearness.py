@@ -3,9 +3,22 @@
 from collections import OrderedDict
 from collections.abc import Sequence
 
+import numpy as np
+
 from carrel.kernel.limits import NEARNESS_TEXTS_KEPT, SEARCH_CHUNK_CHARS
 from carrel.search.embedders import Embedder, EmbeddingUnavailable
 from carrel.search.vectors import Floats, unit_query
+
+# Where a few texts are compared, their own middle says little: these are about anything.
+_REFERENCE = (
+    "house kitchen garden furniture", "software server database error", "flight hotel train holiday",
+    "invoice bank tax payment", "doctor medicine health sleep", "music film book concert", "school children teacher",
+    "running football training match", "meeting customer contract office", "dog cat bird animal", "bread soup recipe",
+    "car bicycle engine road", "wedding birthday party gift", "weather rain mountain sea",
+    "phone printer camera screen",
+    "Wohnung Haus Umzug Möbel", "Rechnung Steuer Vertrag Versicherung", "Schule Kinder Arzt Termin",
+    "Auto Fahrrad Werkstatt Reise", "Konzert Verein Buch Rezept",
+)  # fmt: skip
 
 
 class Nearness:
@@ -16,14 +29,33 @@ class Nearness:
         self._kept: OrderedDict[str, Floats] = OrderedDict()
 
     async def of(self, text: str, others: Sequence[str]) -> list[float]:
-        """Return how near each of the others is to a text, up to 1; nothing while texts cannot be embedded."""
+        """Return how near each of the others is to a text, -1 to 1; nothing while texts cannot be embedded.
+
+        What all of them have in common is left out: only what sets them apart counts.
+        """
         if not text.strip() or not others:
             return []
         try:
-            asked, *known = await self._vectors([text, *others])
+            asked, *known = await self._apart([text, *others], others)
         except EmbeddingUnavailable:
             return []
         return [float(asked @ vector) for vector in known]
+
+    async def between(self, texts: Sequence[str]) -> Floats | None:
+        """Return how near texts are to one another, as a matrix; None while texts cannot be embedded."""
+        try:
+            apart = await self._apart(texts, texts)
+        except EmbeddingUnavailable:
+            return None
+        near: Floats = apart @ apart.T
+        return near
+
+    async def _apart(self, texts: Sequence[str], among: Sequence[str]) -> Floats:
+        """The directions of texts as seen from the middle of those among which they are compared."""
+        middle = np.mean(await self._vectors([*_REFERENCE, *dict.fromkeys(filter(str.strip, among))]), axis=0)
+        apart = np.array(await self._vectors(texts)) - middle
+        directions: Floats = (apart / np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), 1e-9)).astype(np.float32)
+        return directions
 
     async def _vectors(self, texts: Sequence[str]) -> list[Floats]:
         cut = [text[:SEARCH_CHUNK_CHARS].encode("utf-8", "replace").decode() for text in texts]

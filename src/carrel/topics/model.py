@@ -20,6 +20,15 @@ PRIORITIES = ("critical", "high", "medium", "low", "lowest")
 DEFAULT_PRIORITY = 3
 
 
+class Merged(Shape, frozen=True, kw_only=True):
+    """A topic that was merged into another: its name then, when that was, and the entries that came from it."""
+
+    id: str
+    name: str
+    at: str
+    entry_ids: tuple[str, ...]
+
+
 class Topic(Struct, frozen=True, kw_only=True):
     """A topic; its fields are the columns of its table."""
 
@@ -40,6 +49,9 @@ class Topic(Struct, frozen=True, kw_only=True):
     sort_index: float = 0
     digest: str | None = None
     digest_updated_at: int | None = None
+    # Somebody has named it, moved it or sorted something in it: the classifier neither renames nor merges it.
+    curated: bool = False
+    merged_from: tuple[Merged, ...] = ()
     # The number of its newest change.
     seq: int = 0
 
@@ -94,6 +106,7 @@ class TopicShape(Shape, frozen=True, kw_only=True):
     sort_index: float
     digest: str | None
     digest_updated_at: str | None
+    merged_from: tuple[Merged, ...]
     created_by: CreatedBy
     created_at: str
     updated_at: str

@@ -7,10 +7,13 @@ from msgspec import structs
 from carrel.journal import json_text
 from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx, json_column
-from carrel.topics.model import Topic, TopicFilter
+from carrel.topics.model import Merged, Topic, TopicFilter
 from carrel.visibility import seen_topics
 
-_TOPICS = Table("topics", Topic, codecs={"tags": json_column(tuple[str, ...]), "pinned": FLAG})
+_TOPICS = Table("topics", Topic, codecs={
+    "tags": json_column(tuple[str, ...]), "pinned": FLAG, "curated": FLAG,
+    "merged_from": json_column(tuple[Merged, ...]),
+})  # fmt: skip
 _SELECT = f"SELECT {_TOPICS.columns} FROM topics WHERE account_id = :account"
 
 

@@ -7,15 +7,26 @@ from msgspec import UNSET, UnsetType, structs
 
 from carrel.access import SpaceRemoved, ensure_spaces_of_tags, readable_space, space_of_tag
 from carrel.journal import DEFAULT_SPACE, About, append_event, json_text
-from carrel.kernel import Access, Code, Grammar, Refusal, clip, invalid, not_found, system_access
-from carrel.kernel.limits import TOPIC_DEPTH_MAX, TOPIC_DIGEST_CHARS_MAX
+from carrel.kernel import Access, Code, Grammar, Refusal, clip, invalid, iso, not_found, system_access
+from carrel.kernel.limits import TOPIC_DEPTH_MAX, TOPIC_DIGEST_CHARS_MAX, TOPIC_MERGES_KEPT
 from carrel.storage import Database, Tx
 from carrel.topics import place_store, store
-from carrel.topics.model import NewTopic, Topic, TopicChange, TopicMoved, check_change, read_priority, topic_shape
+from carrel.topics.model import (
+    Merged,
+    NewTopic,
+    Topic,
+    TopicChange,
+    TopicMoved,
+    check_change,
+    read_priority,
+    topic_shape,
+)
 
 _ID = re.compile(Grammar.CLIENT_ID)
 # What a change may set without any rule beyond its size.
 _PLAIN = ("name", "description", "status", "snoozed_until", "pinned", "color", "sort_index")
+# What is settled once anybody but the classifier has changed it.
+_CURATED = ("name", "space_id", "parent_id")
 
 
 def put_topic(tx: Tx, access: Access, new: NewTopic) -> tuple[Topic, bool]:
@@ -64,8 +75,10 @@ def change_topic(tx: Tx, access: Access, topic_id: str, change: TopicChange) -> 
         given["space_id"] = _owner(tx, access, change.space_id, named, topic.space_id)
     elif change.space_id is not UNSET:
         given["space_id"] = _owner(tx, access, change.space_id, (), topic.space_id)
-    if all(getattr(topic, name) == value for name, value in given.items()):
+    changes = {name for name, value in given.items() if getattr(topic, name) != value}
+    if not changes:
         return topic
+    given["curated"] = topic.curated or (not changes.isdisjoint(_CURATED) and _is_curated_by(access, topic))
     changed = store.save_topic(tx, access, structs.replace(topic, **given))
     _place(tx, access, topic, changed, named)
     _publish(tx, access, "topic.updated", changed)
@@ -114,6 +127,33 @@ def set_topic_digest(tx: Tx, access: Access, topic_id: str, text: str) -> Topic:
     return store.save_topic(tx, access, renewed, quiet=True)
 
 
+def curate_topic(tx: Tx, access: Access, topic_id: str) -> None:
+    """Note that somebody has sorted something in a topic: the classifier neither renames nor merges it any more."""
+    topic = store.hold_topic(tx, access, topic_id)
+    if topic is not None and not topic.curated and _is_curated_by(access, topic):
+        store.save_topic(tx, access, structs.replace(topic, curated=True), quiet=True)
+
+
+def absorb_topic(tx: Tx, access: Access, topic_id: str, other: Topic, entry_ids: tuple[str, ...]) -> Topic:
+    """Remove a topic whose entries were moved into another, which remembers them; publish that as `topic.merged`."""
+    merged = Merged(id=other.id, name=other.name, at=iso(tx.now) or "", entry_ids=entry_ids)
+    topic = _held(tx, access, topic_id)
+    kept = (*topic.merged_from, *other.merged_from, merged)[-TOPIC_MERGES_KEPT:]
+    curated = topic.curated or _is_curated_by(access, topic)
+    changed = store.save_topic(tx, access, structs.replace(topic, merged_from=kept, curated=curated))
+    remove_topic(tx, access, other.id)
+    body = {"topic": topic_shape(changed), "merged": merged}
+    append_event(tx, access, "topic.merged", _about(changed), json_text(body))
+    return changed
+
+
+def forget_merges(tx: Tx, access: Access, topic_id: str) -> None:
+    """Forget what was merged into a topic: the names of what is gone may repeat words that were taken away."""
+    topic = _held(tx, access, topic_id)
+    if topic.merged_from:
+        store.save_topic(tx, access, structs.replace(topic, merged_from=()), quiet=True)
+
+
 def first_space(access: Access) -> str:
     """Return where something goes that was given no space: the default one, if the caller may see it."""
     return DEFAULT_SPACE if access.covers([DEFAULT_SPACE]) else next(iter(access.space_ids), DEFAULT_SPACE)
@@ -132,6 +172,11 @@ def _leave_space(tx: Tx, removed: SpaceRemoved) -> None:
         own = DEFAULT_SPACE if topic.space_id == removed.space_id else topic.space_id
         change_topic(tx, access, topic.id, TopicChange(tags=tags, space_id=own))
     place_store.move_entries_of_space(tx, access, removed.space_id, DEFAULT_SPACE)
+
+
+def _is_curated_by(access: Access, topic: Topic) -> bool:
+    """Whether what a caller does with a topic settles something that the classifier decided before."""
+    return topic.created_by == "classifier" and access.kind != "system"
 
 
 def _plain(change: TopicChange) -> dict[str, Any]:

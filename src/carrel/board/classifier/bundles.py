@@ -1,7 +1,7 @@
 """Bundles: entries of one conversation that are about the same and get the same place. Pure.
 
 A bundle begins with the oldest entry that has no place yet. What answers a message goes where the message went; a new
-message after an answer begins the next bundle, unless it says as little as "yes".
+message begins the next bundle, unless it says as little as "yes", or follows before an answer and says nothing else.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from carrel.board.classifier.phrases import is_terse
+from carrel.board.profiles import telling_words
 from carrel.journal import Entry
+from carrel.kernel.limits import TERSE_CHARS_MAX
 
 
 class Bundle(Struct, frozen=True):
@@ -59,7 +61,14 @@ def _joins(opening: Entry | None, question: Entry, follows: bool, answered: bool
     """Whether a further message is about the same as the first."""
     if follows or opening is None or not (is_request(opening) and is_request(question)):
         return False
-    return not answered or is_terse(question.content)
+    return is_terse(question.content) or (not answered and not _is_own(opening, question))
+
+
+def _is_own(opening: Entry, question: Entry) -> bool:
+    """Whether a message before any answer says something else than the first, so that it may have another topic."""
+    words = telling_words(question.content).keys()
+    is_short = len(question.content.strip()) <= TERSE_CHARS_MAX
+    return bool(words) and not is_short and words.isdisjoint(telling_words(opening.content))
 
 
 def _opening(conversation: Sequence[Entry], at: int) -> Entry | None:

@@ -4,25 +4,26 @@ Most cases decide themselves: by the key of the session, by the message that is 
 caused it, or because no person asked for anything. Only what is left is decided by what was said.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from msgspec import Struct, structs
 
-from carrel.board.classifier import store
+from carrel.board.classifier import profile_store, store
 from carrel.board.classifier.bundles import Bundle, bundle_at, is_request
 from carrel.board.classifier.phrases import is_small_talk, is_terse
-from carrel.board.classifier.rules import Choice, Surroundings
+from carrel.board.classifier.rules import SMALL_TALK, Choice, Surroundings
 from carrel.board.classifier.scores import Candidate, TaskCandidate, scores
 from carrel.board.classifier.store import Placed
 from carrel.board.filters import PRIVATE, UNALLOCATED, Verdict, is_subagent_key, is_tool_trace, verdict
 from carrel.board.model import Place
 from carrel.board.own_request_store import own_verdict
 from carrel.board.places import inherited_place
+from carrel.board.profiles import Profile
 from carrel.board.route_store import newest_routes
 from carrel.board.routing import named_by
 from carrel.board.store import place_of_task, place_of_topic
 from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id
-from carrel.kernel import Access, SessionKey, limits
+from carrel.kernel import MS_PER_SECOND, Access, SessionKey, limits
 from carrel.sessions import lane_of
 from carrel.storage import Tx
 from carrel.visibility import Recalls
@@ -83,7 +84,7 @@ def read_case(tx: Tx, access: Access, entry_id: str) -> Case | None:
     bundle = bundle_at(conversation, next(at for at, each in enumerate(conversation) if each.id == entry.id))
     if given is not None:
         return _within_topic(tx, access, alone, bundle.opening, given)
-    return _decide(tx, access, bundle)
+    return _decide(tx, access, bundle, conversation)
 
 
 def _conversation(tx: Tx, access: Access, entry: Entry) -> list[Entry]:
@@ -137,7 +138,7 @@ def _note(tx: Tx, access: Access, alone: Bundle) -> Case:
     return _sorted(tx, access, alone) if note.author_kind == "user" else Case(bundle=alone, ruled=_UNALLOCATED)
 
 
-def _decide(tx: Tx, access: Access, bundle: Bundle) -> Case:
+def _decide(tx: Tx, access: Access, bundle: Bundle, conversation: Sequence[Entry]) -> Case:
     first, opening = bundle.entries[0], bundle.opening
     if is_subagent_key(first.session_key):
         return _spawned(tx, access, bundle, first.session_key or "")
@@ -149,12 +150,13 @@ def _decide(tx: Tx, access: Access, bundle: Bundle) -> Case:
         return _after(tx, access, bundle, Placed(opening.topic_id, opening.task_id, opening.classification))
     if not is_request(opening):
         return _linked(tx, access, bundle, _cause(tx, access, opening))
-    return _sorted(tx, access, bundle)
+    return _sorted(tx, access, bundle, conversation)
 
 
-def _sorted(tx: Tx, access: Access, bundle: Bundle) -> Case:
+def _sorted(tx: Tx, access: Access, bundle: Bundle, conversation: Sequence[Entry] = ()) -> Case:
     space_id = bundle.entries[0].space_id or DEFAULT_SPACE
-    return Case(bundle=bundle, around=_surroundings(tx, access, bundle, space_id), space_id=space_id)
+    around = _surroundings(tx, access, bundle, space_id, conversation)
+    return Case(bundle=bundle, around=around, space_id=space_id)
 
 
 def _spawned(tx: Tx, access: Access, bundle: Bundle, session_key: str) -> Case:
@@ -195,38 +197,62 @@ def _after(tx: Tx, access: Access, bundle: Bundle, found: Placed) -> Case:
     return Case(bundle=bundle, place=place, ruled=_UNALLOCATED if place is None else None)
 
 
-def _surroundings(tx: Tx, access: Access, bundle: Bundle, space_id: str) -> Surroundings:
+def _surroundings(
+    tx: Tx, access: Access, bundle: Bundle, space_id: str, conversation: Sequence[Entry]
+) -> Surroundings:  # fmt: skip
     """What a bundle can be sorted into: topics of its space and no other, those that fit best first."""
     text = "\n".join(bundle.asked)
-    rows = store.topics_of_space(tx, access, space_id, limit=limits.CLASSIFIER_CANDIDATES_MAX)
-    topics = {row.id: row for row in rows}
+    rows = profile_store.topics_of_space(tx, access, space_id, limit=limits.CLASSIFIER_CANDIDATES_MAX)
+    topics = {row.id: row for row in _profiled(tx, access, rows)}
     last = _last(tx, access, bundle, topics)
-    ranked = [score.id for score in scores(text, list(topics.values()), {}) if score.value > 0]
-    # What was said lately may be continued in other words.
-    recent = [row.id for row in rows[: limits.CLASSIFIER_RECENT_MAX]]
-    kept = dict.fromkeys([*([last.topic_id] if last else []), *ranked[: limits.CLASSIFIER_SHORTLIST_MAX], *recent])
-    shortlist = [_with_said(tx, access, topics[topic_id]) for topic_id in kept if topic_id is not None]
-    best = [score.id for score in scores(text, shortlist, {})]
-    tasks = _tasks(tx, access, space_id, best)
+    best = [score.id for score in scores(text, list(topics.values()), {})]
+    tasks = _tasks(tx, access, space_id, best[: limits.CLASSIFIER_SHORTLIST_MAX])
     if last is not None and last.task_id not in {task.id for task in tasks}:
         last = structs.replace(last, task_id=None)
-    by_id = {topic.id: topic for topic in shortlist}
-    return Surroundings(topics=[by_id[topic_id] for topic_id in best], tasks=tasks, last=last)
+    recent = _recent(conversation, bundle.entries[0], last)
+    return Surroundings(
+        topics=[topics[topic_id] for topic_id in best],
+        tasks=tasks,
+        last=last,
+        recent=[entry.content for entry in recent],
+        is_later=not recent or _is_later(recent[-1], bundle.entries[0]),
+    )
+
+
+def _profiled(tx: Tx, access: Access, rows: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Topics with their profiles; those of a few that have none are made from what was last said there."""
+    left = limits.CLASSIFIER_UNPROFILED_MAX
+    for row in rows:
+        if row.profile is None and left > 0:
+            said = profile_store.said_in_topic(tx, access, row.id, read=limits.CLASSIFIER_SAID_ENTRIES_READ)
+            row = structs.replace(row, profile=Profile().with_said(reversed(said)))
+            left -= 1
+        yield row
+
+
+def _recent(conversation: Sequence[Entry], first: Entry, last: Choice | None) -> list[Entry]:
+    """The newest messages before an entry that went where its session was last, oldest first."""
+    before = [entry for entry in conversation if entry.seq < first.seq and is_request(entry) and entry.topic_id]
+    at_last = [entry for entry in before if last is not None and entry.topic_id == last.topic_id]
+    return at_last[-limits.CLASSIFIER_RECENT_SAID_MAX :]
+
+
+def _is_later(before: Entry, entry: Entry) -> bool:
+    return entry.created_at - before.created_at > limits.CLASSIFIER_PAUSE_SECONDS * MS_PER_SECOND
 
 
 def _last(tx: Tx, access: Access, bundle: Bundle, topics: Container[str]) -> Choice | None:
-    """Where the session was when it was said, as far as that is among the topics it can be sorted into."""
+    """Where the session was when it was said, as far as that is among the topics it can be sorted into.
+
+    What was only polite in between does not count.
+    """
     first = bundle.entries[0]
     key = first.session_key
-    routes = newest_routes(tx, access, key, limit=1, before=first.seq) if key is not None else []
-    if not routes or routes[0].topic_id not in topics:
+    routes = newest_routes(tx, access, key, limit=limits.ROUTES_MAX, before=first.seq) if key is not None else []
+    last = next((route for route in reversed(routes) if route.topic_name != SMALL_TALK), None)
+    if last is None or last.topic_id not in topics:
         return None
-    return Choice(topic_id=routes[0].topic_id, task_id=routes[0].task_id)
-
-
-def _with_said(tx: Tx, access: Access, topic: Candidate) -> Candidate:
-    said = store.said_in_topic(tx, access, topic.id, read=limits.CLASSIFIER_SAID_ENTRIES_READ)
-    return structs.replace(topic, said=tuple(said[: limits.CLASSIFIER_SAID_MAX]))
+    return Choice(topic_id=last.topic_id, task_id=last.task_id)
 
 
 def _tasks(tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str]) -> list[TaskCandidate]:

@@ -2,6 +2,8 @@
 
 import re
 
+from carrel.board.common_words import FIRST_NAMES, SOCIAL_WORDS
+from carrel.board.profiles import telling_words
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import CLASSIFIER_NAME_CHARS_MAX, SUMMARY_READ_CHARS_MAX, TERSE_CHARS_MAX
 
@@ -14,9 +16,11 @@ _AFFIRMING = frozenset((
 ))  # fmt: skip
 _SOCIAL = frozenset((
     "hi", "hello", "hey", "hallo", "morning", "afternoon", "evening", "night", "good", "there", "everyone", "all",
-    "how", "are", "you", "is", "it", "going", "what's", "up", "thanks", "thank", "much", "very", "so", "a", "lot",
-    "bye", "goodbye", "see", "later", "tomorrow", "cheers", "welcome", "nice", "day", "have", "to", "meet", "doing",
-    "well", "i'm", "i", "am", "fine", "and", "today", "lol", "haha", "cool", "wow", "congratulations",
+    "everybody", "how", "are", "you", "is", "it", "going", "what's", "up", "thanks", "thank", "much", "very", "so", "a",
+    "lot", "bye", "goodbye", "see", "later", "tomorrow", "cheers", "welcome", "nice", "day", "have", "to", "meet",
+    "doing", "well", "i'm", "i", "am", "fine", "and", "today", "lol", "haha", "cool", "wow", "congratulations", "great",
+    "awesome", "your", "weekend", "was", "the", "guten", "morgen", "tag", "abend", "danke", "vielen", "bitte", "wie",
+    "geht's", "geht", "es", "dir", "bis", "später", "tschüss", "moin", "schönen", "schönes", "wochenende", "servus",
 ))  # fmt: skip
 _SOCIAL_WORDS_MAX = 8
 _NEW_TOPIC = re.compile(
@@ -38,7 +42,9 @@ _POLITE = re.compile(
     r"let's |let us )+",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"[.!?](?:\s|$)")
+_SENTENCE_END = re.compile(r"[.!?\n](?:\s|$)")
+# How people are addressed before they are told something: "Hey Maria,", "Thanks, Jon!", "Wow!".
+_ADDRESSED = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?[\s,!.:;-]*")
 
 
 def is_terse(text: str) -> bool:
@@ -51,7 +57,7 @@ def is_terse(text: str) -> bool:
 def is_small_talk(text: str) -> bool:
     """Return whether a message is a greeting, thanks or the like and nothing else."""
     words = _WORD.findall(one_line(text[: TERSE_CHARS_MAX * _SOCIAL_WORDS_MAX]).lower())
-    return 0 < len(words) <= _SOCIAL_WORDS_MAX and all(word in _SOCIAL for word in words)
+    return 0 < len(words) <= _SOCIAL_WORDS_MAX and all(word in _SOCIAL or word in FIRST_NAMES for word in words)
 
 
 def opens_new_topic(text: str) -> bool:
@@ -66,10 +72,25 @@ def task_in(text: str) -> str | None:
 
 
 def name_of(text: str) -> str:
-    """Return a name for what a message is about: its first sentence without what is only polite."""
+    """Return a name for what a message is about: its first sentence that says something, without what is only polite.
+
+    A message that says nothing at all is named after its words.
+    """
     line = one_line(text[:SUMMARY_READ_CHARS_MAX])
-    polite = _POLITE.match(line)
-    said = line[polite.end() if polite else 0 :] or line
-    end = _SENTENCE_END.search(said)
-    name = clip((said[: end.start()] if end else said).strip(" ,;:-") or line, CLASSIFIER_NAME_CHARS_MAX)
+    sentences = (_plain(sentence) for sentence in _SENTENCE_END.split(line))
+    said = next((sentence for sentence in sentences if telling_words(sentence)), None) or _plain(line) or line
+    name = clip(said, CLASSIFIER_NAME_CHARS_MAX)
     return name[:1].upper() + name[1:]
+
+
+def _plain(sentence: str) -> str:
+    """A sentence without how somebody is addressed or greeted in front of it."""
+    at = 0
+    while (word := _ADDRESSED.match(sentence, at)) is not None and _is_address(word[0].strip(" ,!.:;-").lower()):
+        at = word.end()
+    polite = _POLITE.match(sentence, at)
+    return sentence[polite.end() if polite else at :].strip(" ,;:-.!?")
+
+
+def _is_address(word: str) -> bool:
+    return word in FIRST_NAMES or word in SOCIAL_WORDS

@@ -4,17 +4,19 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import structs
 
-from carrel.board.classifier import store
+from carrel.board.classifier import profile_store, store
 from carrel.board.classifier.bundles import is_request
 from carrel.board.classifier.cases import Case, known_place
 from carrel.board.classifier.rules import Choice
 from carrel.board.digest_store import Kind, note_digest
 from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, Verdict, is_tool_trace, verdict
 from carrel.board.model import Place
+from carrel.board.profiles import Profile
 from carrel.board.routing import remember_route
 from carrel.board.summaries import summary_of
 from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id, update_entry
 from carrel.kernel import METRICS, MS_PER_MINUTE, Access
+from carrel.kernel.limits import CLASSIFIER_SAID_ENTRIES_READ
 from carrel.kernel.settings import DigestsSettings
 from carrel.runs import Rules
 from carrel.storage import Tx
@@ -55,10 +57,23 @@ def put(
     entries = _still_pending(tx, access, case)
     for entry in entries:
         _put(tx, access, entry, case, place, said.get(entry.id))
+    if place.topic_id is not None:
+        learn(tx, access, place.topic_id, [entry for entry in entries if is_request(entry) or entry.type == "note"])
     request = next((entry for entry in reversed(entries) if is_request(entry) and entry.content.strip()), None)
     if request is not None and request.session_key is not None and place.topic_id is not None:
         at = request.seq
         remember_route(tx, access, request.session_key, place.topic_id, place.task_id, request.content, seq=at)
+
+
+def learn(tx: Tx, access: Access, topic_id: str, entries: Sequence[Entry]) -> None:
+    """Let a topic be recognised by what people have said there just now as well. The topic is locked already."""
+    known = profile_store.profile_of(tx, access, topic_id)
+    if known is None:
+        said = profile_store.said_in_topic(tx, access, topic_id, read=CLASSIFIER_SAID_ENTRIES_READ)
+        profile_store.save_profile(tx, access, topic_id, Profile().with_said(reversed(said)))
+    elif entries:
+        more = known.with_said(entry.content for entry in entries if entry.author_kind == "user")
+        profile_store.save_profile(tx, access, topic_id, more)
 
 
 def make(tx: Tx, access: Access, case: Case, choice: Choice, rules: Rules) -> Place:

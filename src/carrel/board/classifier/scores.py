@@ -3,36 +3,42 @@
 Each part is between 0 and 1 whatever the candidates are, so that a lone weak candidate gets a low score.
 """
 
-import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from carrel.search import query_words, words_of
+from carrel.board.profiles import Profile, Weights, telling_words
+from carrel.search import query_words
 
-# A word says more the fewer candidates have it; one more time in the same text says less each time.
-_SATURATION = 0.6
-# Static vectors of unrelated texts are about this similar.
-_UNRELATED = 0.3
-_NAME, _WORDS, _MEANING = 0.45, 0.4, 0.3
+# Once more in the same topic says less each time; and a text of few words says less than one of many.
+_SATURATION, _FEW = 0.6, 0.5
+_NAME, _WORDS, _MEANING = 0.45, 0.45, 0.3
 # What is taken off a candidate that is put aside.
 _SNOOZED_PENALTY = 0.05
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """A topic or a task that a text may belong to; `said` is what was last said there."""
+    """A topic or a task that a text may belong to."""
 
     id: str
     name: str
     description: str = ""
-    said: tuple[str, ...] = ()
+    # What people said there; None where that is not known.
+    profile: Profile | None = None
     is_snoozed: bool = False
+    # Whether it is visible in its own space alone, and whether the classifier may rename it and merge it into another.
+    is_plain: bool = True
+    is_loose: bool = False
+
+    @property
+    def known_by(self) -> Profile:
+        """The words of its messages, and those of its name and description."""
+        return (self.profile or Profile()).with_said((self.name, self.description))
 
     @property
     def text(self) -> str:
         """Everything that it is recognised by."""
-        return "\n".join((self.name, self.description, *self.said))
+        return self.known_by.text
 
 
 class TaskCandidate(Candidate, frozen=True, kw_only=True):
@@ -50,25 +56,19 @@ class Score(Struct, frozen=True, kw_only=True):
 
 def scores(text: str, candidates: Sequence[Candidate], meanings: Mapping[str, float]) -> list[Score]:
     """Return the score of each candidate, best first; `meanings` has how near each is, as far as that is known."""
-    asked = query_words(text)
-    bags = [Counter(words_of(candidate.text)) for candidate in candidates]
-    having = Counter(word for bag in bags for word in bag)
+    asked = telling_words(text)
+    bags = [candidate.known_by.words for candidate in candidates]
+    weights = Weights(bags)
 
-    def weight(word: str) -> float:
-        return math.log(1 + (len(candidates) - having[word] + 0.5) / (having[word] + 0.5)) + 0.2
-
-    def share(part: Sequence[float], whole: Iterable[str]) -> float:
-        total = sum(map(weight, whole))
-        return sum(part) / total if total else 0.0
-
-    def score(candidate: Candidate, bag: Counter[str]) -> Score:
-        words = share([weight(w) * bag[w] / (bag[w] + _SATURATION) for w in asked if w in bag], asked)
-        # Words of a name that the text has; a name of many words needs more of them.
-        name = frozenset(query_words(candidate.name))
-        named = share([weight(word) for word in asked if word in name], name)
-        meaning = max(0.0, (meanings.get(candidate.id, 0.0) - _UNRELATED) / (1 - _UNRELATED))
+    def score(candidate: Candidate, bag: Mapping[str, tuple[int, str]]) -> Score:
+        known = {word: bag[word][0] / (bag[word][0] + _SATURATION) for word in asked if word in bag}
+        words = weights.share(known, asked) * len(asked) / (len(asked) + _FEW)
+        # Words of a name that the text has; a name of many words needs more of them, and so does a text of many others.
+        name = telling_words(candidate.name)
+        named = weights.share(dict.fromkeys(name.keys() & asked.keys(), 1.0), name)
+        named *= (1 + weights.share(dict.fromkeys(known, 1.0), asked)) / 2
         penalty = _SNOOZED_PENALTY if candidate.is_snoozed else 0.0
-        value = _NAME * named + _WORDS * words + _MEANING * meaning - penalty
+        value = _NAME * named + _WORDS * words + _MEANING * max(0.0, meanings.get(candidate.id, 0.0)) - penalty
         return Score(id=candidate.id, value=min(1.0, max(0.0, value)))
 
     return sorted(map(score, candidates, bags), key=lambda score: -score.value)

@@ -7,15 +7,17 @@ from msgspec import Struct
 
 from carrel.board.classifier import store
 from carrel.board.classifier.cases import Case, known_place, read_case
+from carrel.board.classifier.merges import Merges
 from carrel.board.classifier.placement import PlaceChanged, give_up, make, put, rule_out
 from carrel.board.classifier.questions import SORTING_INSTRUCTIONS, Answer, question_about
 from carrel.board.classifier.rules import choose_by_rules
 from carrel.board.filters import UNALLOCATED
 from carrel.board.model_calls import Model
+from carrel.board.profiles import gist
 from carrel.gateway import GatewayFault
 from carrel.journal import Entry, pending_entries
 from carrel.kernel import Access, elapsed_seconds, log_trouble
-from carrel.kernel.limits import CLASSIFIER_ENTRIES_AT_A_TIME, CLASSIFIER_TURN_SECONDS_MAX
+from carrel.kernel.limits import CLASSIFIER_ENTRIES_AT_A_TIME, CLASSIFIER_MERGE_BUNDLES, CLASSIFIER_TURN_SECONDS_MAX
 from carrel.kernel.settings import Settings
 from carrel.runs import Rules
 from carrel.search import Nearness
@@ -53,6 +55,7 @@ class Sorting:
         self._attempts_max = sorter.settings.classifier.attempts_max
         self._asked = 0
         self._calls_max = calls_max
+        self._merges = Merges(sorter.db, access, sorter.nearness, sorter.settings.digests)
 
     async def sort(self, entries_max: int | None) -> bool:
         """Sort what is pending; return whether something is left that need not wait for the next turn."""
@@ -67,6 +70,9 @@ class Sorting:
             bundled, is_ended = await self._try(entry)
             tried |= bundled
             ended += is_ended
+            if self._merges.waiting >= CLASSIFIER_MERGE_BUNDLES:
+                await self._merges.merge()
+        await self._merges.merge()
         return len(page) == limit and ended > 0 and entries_max is None
 
     async def _try(self, entry: Entry) -> tuple[set[str], bool]:
@@ -116,13 +122,15 @@ class Sorting:
             put(tx, self._access, case, place, self._sorter.settings.digests, answer.summaries)
 
         await self._db.write(work)
+        self._merges.note(case)
 
     async def _by_rules(self, case: Case) -> Answer:
         assert case.around is not None
         asked, candidates = case.bundle.asked, [*case.around.topics, *case.around.tasks]
-        near = await self._sorter.nearness.of("\n".join(asked), [candidate.text for candidate in candidates])
-        meanings = dict(zip((candidate.id for candidate in candidates), near, strict=False))
-        return Answer(choose_by_rules(asked, case.around, meanings), ())
+        recent, text = gist("\n".join(case.around.recent)), gist("\n".join(asked))
+        near = await self._sorter.nearness.of(text, [recent, *(candidate.text for candidate in candidates)])
+        meanings = dict(zip((candidate.id for candidate in candidates), near[1:], strict=False))
+        return Answer(choose_by_rules(asked, case.around, meanings, near[0] if near and recent else None), ())
 
     async def _by_model(self, case: Case) -> Answer:
         assert case.around is not None

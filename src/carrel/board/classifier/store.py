@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from carrel.board.classifier.scores import Candidate, TaskCandidate
+from carrel.board.classifier.scores import TaskCandidate
 from carrel.journal import Entry, entries_by_id
 from carrel.kernel import Access
 from carrel.kernel.limits import CLASSIFIER_SAID_CHARS_MAX, WAITING_COUNTED_MAX
@@ -119,16 +119,6 @@ def conversation_around(tx: Tx, access: Access, entry: Entry, *, count: int) -> 
     return entries_by_id(tx, access, ids)
 
 
-def topics_of_space(tx: Tx, access: Access, space_id: str, *, limit: int) -> list[Candidate]:
-    """Return the topics that belong to a space and are not archived, the newest change first."""
-    sql = (
-        "SELECT id, name, substr(description, 1, :chars), status FROM topics WHERE account_id = :account "
-        "AND space_id = :space_id AND status <> 'archived' ORDER BY updated_at DESC, id LIMIT :limit"
-    )
-    rows = tx.all(sql, access, space_id=space_id, chars=CLASSIFIER_SAID_CHARS_MAX, limit=limit)
-    return [Candidate(id=row[0], name=row[1], description=row[2], is_snoozed=row[3] == "snoozed") for row in rows]
-
-
 def hold_topic(tx: Tx, access: Access, topic_id: str) -> str | None:
     """Return the space of a topic, which stays there until the end of the transaction; None when it is gone."""
     sql = "SELECT space_id FROM topics WHERE account_id = :account AND id = :id FOR NO KEY UPDATE"
@@ -161,16 +151,6 @@ def open_tasks_of(
     )
     rows = tx.all(sql, access, space_id=space_id, chars=CLASSIFIER_SAID_CHARS_MAX, limit=limit, **names)
     return [TaskCandidate(id=row[0], name=row[1], description=row[2], topic_id=row[3]) for row in rows]
-
-
-def said_in_topic(tx: Tx, access: Access, topic_id: str, *, read: int) -> list[str]:
-    """Return what people said among the newest entries of a topic, newest first."""
-    sql = (
-        "SELECT substr(content, 1, :chars), role, author_kind FROM entries WHERE account_id = :account "
-        "AND topic_id = :topic_id ORDER BY seq DESC LIMIT :read"
-    )
-    rows = tx.all(sql, access, topic_id=topic_id, chars=CLASSIFIER_SAID_CHARS_MAX, read=read)
-    return [row[0] for row in rows if row[1] == "user" and row[2] == "user"]
 
 
 def place_of_run(tx: Tx, access: Access, run_id: str) -> Placed | None:

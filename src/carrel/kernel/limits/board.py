@@ -86,6 +86,8 @@ TOPIC_NAME_CHARS_MAX = 2_000
 TOPIC_DESCRIPTION_CHARS_MAX = 100_000
 TOPIC_DIGEST_CHARS_MAX = 10_000
 TOPIC_DEPTH_MAX = 50
+# Merges that a topic remembers; an older one can no longer be taken back as a whole.
+TOPIC_MERGES_KEPT = 24
 TOPIC_LIST_ROWS_DEFAULT = 100
 TOPIC_LIST_ROWS_MAX = 500
 
@@ -197,15 +199,27 @@ SUMMARY_CHARS_MAX = 56
 SUMMARY_READ_CHARS_MAX = 2_000
 CLASSIFIER_NAME_CHARS_MAX = 60
 # Read for one bundle: entries before and behind its first; topics and tasks it may belong to, how many of the topics
-# are looked at closely, for their words and for being new, and what was last said there.
+# are looked at closely, for their words and for being new; and messages from which a topic is known that has no
+# profile, how many topics without one are read like that, and characters of each message.
 CLASSIFIER_BUNDLE_ENTRIES_MAX = 80
 CLASSIFIER_CANDIDATES_MAX = 500
 CLASSIFIER_SHORTLIST_MAX = 24
 CLASSIFIER_RECENT_MAX = 12
 CLASSIFIER_TASKS_MAX = 200
-CLASSIFIER_SAID_ENTRIES_READ = 24
-CLASSIFIER_SAID_MAX = 6
+CLASSIFIER_SAID_ENTRIES_READ = 48
+CLASSIFIER_UNPROFILED_MAX = 24
 CLASSIFIER_SAID_CHARS_MAX = 400
+# What a topic is recognised by: words of its profile, and the newest messages of a session that a next one continues.
+CLASSIFIER_PROFILE_WORDS_MAX = 80
+CLASSIFIER_RECENT_SAID_MAX = 5
+# A message continues what was said before it more readily within this time.
+CLASSIFIER_PAUSE_SECONDS = 600
+# Merging: bundles after which topics are looked at again, how many topics are all compared with one another, entries of
+# a topic that may still be merged into another, and messages up to which a topic is too small to stand alone.
+CLASSIFIER_MERGE_BUNDLES = 24
+CLASSIFIER_COMPARED_MAX = 100
+CLASSIFIER_MERGED_ENTRIES_MAX = 400
+CLASSIFIER_FRAGMENT_LINES_MAX = 2
 # One turn of an account: entries it begins with, how long it may take, and how long a server may hold it.
 CLASSIFIER_ENTRIES_AT_A_TIME = 500
 CLASSIFIER_ACCOUNTS_AT_A_TIME = 4
@@ -230,10 +244,12 @@ ROUTE_DAYS_MAX = 90
 ROUTE_ANCHOR_CHARS_MAX = 800
 # The newest entries of a session that are asked for its space.
 SPACE_ENTRIES_READ = 12
-# Digests: entries that one is written from, its lines of earlier entries, and characters of each line.
+# Digests: entries that one is written from, its lines of earlier entries, characters of each entry that a model is
+# shown, and of each sentence that a digest by rule repeats.
 DIGEST_ENTRIES_MAX = 120
 DIGEST_LINES_MAX = 6
 DIGEST_LINE_CHARS_MAX = 240
+DIGEST_SENTENCE_CHARS_MAX = 120
 # Context: the length of a block, and the lines of its sections.
 CONTEXT_TEXT_CHARS_DEFAULT = 2_200
 CONTEXT_TEXT_CHARS_MAX = 12_000

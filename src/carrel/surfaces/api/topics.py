@@ -4,13 +4,16 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
+from carrel.board import join_topics, split_topic
 from carrel.kernel import PEOPLE, Access
 from carrel.kernel.limits import (
+    CLASSIFIER_MERGED_ENTRIES_MAX,
     THREAD_ROWS_DEFAULT,
     THREAD_ROWS_MAX,
     TOPIC_DESCRIPTION_CHARS_MAX,
     TOPIC_LIST_ROWS_DEFAULT,
     TOPIC_LIST_ROWS_MAX,
+    TOPIC_MERGES_KEPT,
     TOPIC_NAME_CHARS_MAX,
 )
 from carrel.storage import Tx
@@ -82,6 +85,19 @@ class TopicOrder(In, frozen=True, kw_only=True):
     ordered_ids: Annotated[tuple[ShortText, ...], Meta(max_length=TOPIC_LIST_ROWS_MAX)]
 
 
+class TopicMerge(In, frozen=True, kw_only=True):
+    """Topics that are merged into another."""
+
+    topic_ids: Annotated[tuple[ShortText, ...], Meta(min_length=1, max_length=TOPIC_MERGES_KEPT)]
+
+
+class TopicSplit(In, frozen=True, kw_only=True):
+    """Entries of a topic that get one of their own, and its name; by default it is named after the first of them."""
+
+    entry_ids: Annotated[tuple[ShortText, ...], Meta(min_length=1, max_length=CLASSIFIER_MERGED_ENTRIES_MAX)]
+    name: TopicName | None = None
+
+
 _TOPIC = one("topic", TopicShape)
 
 
@@ -128,6 +144,18 @@ def delete_topic(call: Call[None, NoQuery], tx: Tx, access: Access) -> None:
 def reorder_all_topics(call: Call[TopicOrder, NoQuery], tx: Tx, access: Access) -> None:
     """Put topics into an order, keeping their places among all others."""
     reorder_topics(tx, access, call.body.ordered_ids)
+
+
+@endpoint("POST", "/api/topics/{id}/merge", answers={200: _TOPIC}, who=PEOPLE, body=TopicMerge)
+def merge_into_topic(call: Call[TopicMerge, NoQuery], tx: Tx, access: Access) -> TopicShape:
+    """Merge topics of the same space into this one: their entries move, and they are gone."""
+    return topic_shape(join_topics(tx, access, call.path("id"), call.body.topic_ids))
+
+
+@endpoint("POST", "/api/topics/{id}/split", answers={201: _TOPIC}, who=PEOPLE, body=TopicSplit, creates=True)
+def split_from_topic(call: Call[TopicSplit, NoQuery], tx: Tx, access: Access) -> Reply:
+    """Move entries of a topic into a new one; with those of an entry of `mergedFrom`, take that merge back."""
+    return Reply(201, topic_shape(split_topic(tx, access, call.path("id"), call.body.entry_ids, call.body.name)))
 
 
 @endpoint("GET", "/api/topics/{id}/thread", answers={200: Thread}, query=ThreadQuery)

@@ -1,0 +1,125 @@
+"""Profiles: the words that a topic is recognised by and named after, and how much each of them says. Pure."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+
+from carrel.board.common_words import FILLER_WORDS, FIRST_NAMES
+from carrel.kernel import clip, one_line
+from carrel.kernel.limits import (
+    CLASSIFIER_NAME_CHARS_MAX,
+    CLASSIFIER_PROFILE_WORDS_MAX,
+    CLASSIFIER_SAID_CHARS_MAX,
+    NEARNESS_TEXTS_KEPT,
+)
+from carrel.search import words_of
+
+_WORD = re.compile(r"[^\W_]+")
+# What an apostrophe leaves behind: "don't" is "don", "we'll" is "we".
+_ENDING = re.compile(r"['\u2019](?:s|t|m|ll|ve|re|d)\b", re.IGNORECASE)
+_CODE = re.compile(r"```.*?(?:```|\Z)|https?://\S+", re.DOTALL)
+# A name has so many words, each of which has to say nearly as much as the first.
+_NAME_WORDS_MAX, _NAME_SHARE_MIN = 3, 0.35
+
+
+class Profile(Struct, frozen=True):
+    """Words of a topic's messages, each with the number of messages that have it and the form it was first seen in.
+
+    `named` is how many messages there were when the topic was named; 0 when it is named after a message.
+    """
+
+    lines: int = 0
+    words: Mapping[str, tuple[int, str]] = {}
+    named: int = 0
+
+    def with_said(self, texts: Iterable[str]) -> "Profile":
+        """Return the profile with more messages; those that say nothing do not count."""
+        words, lines = dict(self.words), self.lines
+        for told in filter(None, map(telling_words, texts)):
+            lines += 1
+            for word, form in told.items():
+                count, known = words.pop(word, (0, form))
+                words[word] = (count + 1, known)
+        return Profile(lines, _commonest(words), self.named)
+
+    def joined(self, other: "Profile") -> "Profile":
+        """Return the profile of both topics together."""
+        words = dict(self.words)
+        for word, (count, form) in other.words.items():
+            known = words.pop(word, (0, form))
+            words[word] = (known[0] + count, known[1])
+        return Profile(self.lines + other.lines, _commonest(words), self.named)
+
+    @property
+    def text(self) -> str:
+        """The words as one text, for its meaning."""
+        return " ".join(form for _, form in self.words.values())
+
+
+def telling_words(text: str) -> Mapping[str, str]:
+    """Return the words of a message that say what it is about, each with the form it stands there in."""
+    return _telling(text[: CLASSIFIER_SAID_CHARS_MAX * 2])
+
+
+# Names of topics and what was said last are looked at again for each message.
+@lru_cache(maxsize=NEARNESS_TEXTS_KEPT)
+def _telling(text: str) -> Mapping[str, str]:
+    read = _ENDING.sub("", _CODE.sub(" ", text)[:CLASSIFIER_SAID_CHARS_MAX])
+    found: dict[str, str] = {}
+    for match in _WORD.finditer(read):
+        form = match[0]
+        if len(form) < 2 or form.isdigit() or is_filler(form):
+            continue
+        for word in words_of(form):
+            if word not in FILLER_WORDS:
+                found.setdefault(word, form)
+    return found
+
+
+def is_filler(word: str) -> bool:
+    """Return whether a word says nothing about a subject: a word of every conversation, or a first name."""
+    lower = word.lower()
+    return lower in FILLER_WORDS or lower in FIRST_NAMES
+
+
+def gist(text: str) -> str:
+    """Return what of a message says what it is about, for its meaning."""
+    return " ".join(telling_words(text).values())
+
+
+def _commonest(words: dict[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
+    """The words that are in most messages, of equal ones those that were seen last."""
+    if len(words) <= CLASSIFIER_PROFILE_WORDS_MAX:
+        return words
+    ranked = sorted(enumerate(words), key=lambda at: (-words[at[1]][0], -at[0]))[:CLASSIFIER_PROFILE_WORDS_MAX]
+    return {word: words[word] for _, word in sorted(ranked)}
+
+
+class Weights:
+    """How much a word says among topics: the more, the fewer of them have it."""
+
+    def __init__(self, bags: Sequence[Iterable[str]]) -> None:
+        self._topics = len(bags)
+        self._having = Counter(word for bag in bags for word in bag)
+
+    def of(self, word: str) -> float:
+        """Return the weight of a word."""
+        return math.log(1 + (self._topics + 1) / (self._having[word] + 0.5))
+
+    def share(self, part: Mapping[str, float], whole: Iterable[str]) -> float:
+        """Return how much of what some words say is in a part of them, each counted by so much."""
+        total = sum(map(self.of, whole))
+        return sum(self.of(word) * counted for word, counted in part.items()) / total if total else 0.0
+
+
+def name_by_words(profile: Profile, weights: Weights) -> str | None:
+    """Return a name of the words that set a topic apart; None where no word is in more than one of its messages."""
+    said = {word: count * weights.of(word) for word, (count, _) in profile.words.items() if count > 1}
+    ranked = sorted(said, key=lambda word: (-said[word], word))[:_NAME_WORDS_MAX]
+    chosen = [word for word in ranked if said[word] >= _NAME_SHARE_MIN * said[ranked[0]]]
+    name = clip(one_line(", ".join(profile.words[word][1] for word in chosen)), CLASSIFIER_NAME_CHARS_MAX)
+    return name[:1].upper() + name[1:] or None
