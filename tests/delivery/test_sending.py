@@ -23,7 +23,7 @@ from tests.scripted_gateway import Request, ScriptedGateway, calls, text
 pytestmark = pytest.mark.anyio
 
 
-LINE = re.compile(rf"(?:At|Message from a person, at) {MINUTE.pattern}(?:, just now)?:")
+LINE = re.compile(rf"(?:At|Message from a person, at) {MINUTE.pattern}(?: UTC, just now)?:")
 
 
 def texts(request: Request, *, with_lines: bool = False) -> list[str]:
@@ -64,7 +64,7 @@ async def test_a_message_in_a_task_lane_is_anchored_and_its_words_stand_alone_an
     assert heading.startswith(f"[message {run.message_id} · task task_1]\n")
     assert words == said
     assert [MINUTE.sub("(now)", part["text"]) for part in plain] == [
-        "Message from a person, at (now), just now:",
+        "Message from a person, at (now) UTC, just now:",
         "hello",
     ]
 
@@ -143,7 +143,7 @@ async def test_a_gateway_that_keeps_history_gets_only_the_new_words(sqlite_url: 
         await server.ask("the second")
         await server.ask("the third")
     sent = [request.json["input"] for request in gateway.requests[:3]]
-    told = "Message from a person, at (now), just now:\n\n"
+    told = "Message from a person, at (now) UTC, just now:\n\n"
     expected = [f"{told}{words}" for words in ("the first", "the second", "the third")]
     assert [MINUTE.sub("(now)", said) for said in sent] == expected, "one message alone is sent as text"
     assert [item["type"] for item in gateway.requests[3].talk] == [

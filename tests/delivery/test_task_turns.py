@@ -58,7 +58,7 @@ async def test_a_notified_agent_is_told_of_the_task_and_what_was_said_before(
         "Description:",
         "  Numbers first.",
         "Agents that response_request can ask: main (Main)",
-        "Message from owner, at (then), just now:",
+        "Message from owner, at (then) UTC, just now:",
     ]
     assert metadata["notificationId"] == source.notification_id
     assert metadata["taskId"] == task_id

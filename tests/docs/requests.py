@@ -25,7 +25,7 @@ KINDS = {
 }
 _ID = re.compile(r"\b([a-z]+)_[0-9a-z]{26}\b")
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b")
-_MINUTE = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d UTC")
+_MINUTE = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d")
 
 
 def requests() -> str:
@@ -69,7 +69,7 @@ def _plain(text: str) -> str:
     def numbered(found: re.Match[str]) -> str:
         return known.setdefault(found[0], f"{found[1]}_{len(known) + 1}")
 
-    return _MINUTE.sub("2026-01-31 12:00 UTC", _UUID.sub("<uuid>", _ID.sub(numbered, text)))
+    return _MINUTE.sub("2026-01-31 12:00", _UUID.sub("<uuid>", _ID.sub(numbered, text)))
 
 
 if __name__ == "__main__":

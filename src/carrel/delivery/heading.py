@@ -189,7 +189,7 @@ def _before_message(briefing: TaskBriefing) -> list[str]:
         return [line_before(_author(briefing), briefing.sent_at, briefing.read_at)]
     now, sent = minute_of(briefing.read_at), minute_of(briefing.sent_at)
     said = f"Messages, the first of them at {sent}"
-    return [f"{said}, just now:" if sent == now else f"It is now {now}. {said}:"]
+    return [f"{said} UTC, just now:" if sent == now else f"It is now {now} UTC. {said}:"]
 
 
 def _author(briefing: TaskBriefing) -> str:

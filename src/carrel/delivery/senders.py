@@ -3,7 +3,7 @@
 The model's own answers have no such lines: it would write them itself. Nor has every message: what was said within a
 few hours is dated once, and where one alone has written nobody is named. That keeps a history short, and the same from
 run to run for the caches of providers. The line before the newest message is the only one that says what time it is
-now; it stands at the end of the input.
+now, and in which zone all times are; it stands at the end of the input.
 """
 
 import re
@@ -52,8 +52,8 @@ def line_before(sender: str, sent_at: int, now: int) -> str:
     """Return the line before the message of a run: what time it is, and who wrote it and when."""
     sent, read = minute_of(sent_at), minute_of(now)
     if sent == read:
-        return f"Message from {sender}, at {sent}, just now:" if sender else f"It is now {read}."
-    return f"It is now {read}. {f'Message from {sender}, at' if sender else 'Sent at'} {sent}:"
+        return f"Message from {sender}, at {sent} UTC, just now:" if sender else f"It is now {read} UTC."
+    return f"It is now {read} UTC. {f'Message from {sender}, at' if sender else 'Sent at'} {sent}:"
 
 
 def have_several_senders(entries: Iterable[Entry]) -> bool:

@@ -44,8 +44,8 @@ def _to_the_second(seconds: int) -> str:
 
 
 def minute_of(ms: int) -> str:
-    """Format a moment for readers, to the minute and with its zone: 2026-01-31 12:00 UTC."""
-    return f"{_to_the_second(ms // 1000)[:16].replace('T', ' ')} UTC"
+    """Format a moment in UTC for readers, to the minute: 2026-01-31 12:00."""
+    return _to_the_second(ms // 1000)[:16].replace("T", " ")
 
 
 def parse_iso(text: str) -> int:
