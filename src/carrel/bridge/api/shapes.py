@@ -118,6 +118,8 @@ class Run(Shape, frozen=True, kw_only=True, rename="camel"):
     """
 
     id: str
+    title: str = ""
+    session_title: str = ""
     state: str = ""
     agent_id: str = ""
     session_key: str = ""
@@ -218,6 +220,8 @@ class Session(Shape, frozen=True, kw_only=True, rename="camel"):
     """A lane with one of its generations; `state` is idle, busy or closed."""
 
     session_key: str
+    title: str = ""
+    pinned: bool = False
     state: str = ""
     session_id: str | None = None
     agent_id: str = ""
