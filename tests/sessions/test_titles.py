@@ -13,7 +13,7 @@ ID = "11111111-1111-4111-8111-111111111111"
 
 def source(rest: str, **more: str) -> TitleSource:
     found: dict[str, str | None] = {"spawned_by": None, "name": None, "item": None, "maker": None, "words": None}
-    return TitleSource(key=f"agent:writer:{rest}", agent="Writer", **(found | more))  # type: ignore[arg-type]
+    return TitleSource(key=f"agent:writer:{rest}", agent="Writer", **(found | more))
 
 
 @pytest.mark.parametrize(

@@ -328,7 +328,7 @@ async def test_a_column_is_listed_and_changed_in_its_order(client: httpx.AsyncCl
     async def listed() -> list[str]:
         found, cursor = [], None
         while True:
-            query = {"status": "inbox", "sort": "position", "limit": 2} | ({"cursor": cursor} if cursor else {})
+            query = {"status": "inbox", "sort": "position", "limit": "2"} | ({"cursor": cursor} if cursor else {})
             page = (await client.get("/api/tasks", params=query)).json()
             found += [task["id"] for task in page["tasks"]]
             cursor = page["nextCursor"]

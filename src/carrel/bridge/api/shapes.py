@@ -105,6 +105,7 @@ class Usage(Part, frozen=True, kw_only=True, rename="camel"):
     """What a run cost, as far as its gateway reports it."""
 
     input_tokens: int = 0
+    cached_tokens: int = 0
     output_tokens: int = 0
     total_tokens: int = 0
     cost_usd: float | None = None

@@ -40,6 +40,7 @@ class RunUsage(Out, frozen=True, kw_only=True):
     """What a run cost, as far as its gateway reports it."""
 
     input_tokens: int
+    cached_tokens: int
     output_tokens: int
     total_tokens: int
     cost_usd: float | None
@@ -211,6 +212,7 @@ def _run_usage(run: Run) -> RunUsage:
     used = _usage(run.usage) if run.usage else {}
     return RunUsage(
         input_tokens=used.get("inputTokens", 0),
+        cached_tokens=used.get("cachedTokens", 0),
         output_tokens=used.get("outputTokens", 0),
         total_tokens=used.get("totalTokens", 0),
         cost_usd=used.get("costUsd"),
