@@ -11,7 +11,7 @@ from carrel.main.configuration import LiveConfiguration
 from carrel.main.demo.bulk import fill_board, fill_transcript, furnish
 from carrel.main.demo.gateway import DemoGateway
 from carrel.main.demo.scenes import day_of_work, last_day
-from carrel.main.demo.stage import DemoClock, Stage
+from carrel.main.demo.stage import WHOLE, DemoClock, Size, Stage
 from carrel.main.gateways import Gateways
 from carrel.main.owner_token import ensure_owner
 from carrel.main.settings import Loaded
@@ -23,7 +23,9 @@ _MORNING_MS = 8 * 3_600_000
 CONNECTION = GatewaySettings(kind="responses", base_url="http://127.0.0.1:9", model="demo-small")
 
 
-async def build_demo(read: Callable[[], Loaded], now_ms: int, *, seed: int = SEED, days: int = DAYS) -> None:
+async def build_demo(
+    read: Callable[[], Loaded], now_ms: int, *, seed: int = SEED, days: int = DAYS, size: Size = WHOLE
+) -> None:  # fmt: skip
     """Build the demo in the store that the settings name, so that its month ends at a moment; its folder must exist."""
     loaded = read()
     first_day = now_ms // MS_PER_DAY - days
@@ -41,7 +43,7 @@ async def build_demo(read: Callable[[], Loaded], now_ms: int, *, seed: int = SEE
                 configuration=LiveConfiguration(loaded, gateways, read),
             )  # fmt: skip
             owner = await db.read(owner_of_default)
-            await _act(Stage(db, assembly, clock, gateway, chance, owner), first_day, days, now_ms)
+            await _act(Stage(db, assembly, clock, gateway, chance, owner, size), first_day, days, now_ms)
     finally:
         await db.close()
 

@@ -12,8 +12,6 @@ from carrel.storage import Tx
 from carrel.topics import NewTopic, put_topic
 from carrel.work import NewTask, Task, TaskChange, change_task, create_task
 
-TASKS = 1_000
-LINES = 10_000
 DESK = SessionKey.of("support", "web:the-help-desk")
 _PEOPLE = ("Ann", "Ben")
 _BATCH = 200
@@ -54,7 +52,7 @@ def topic_id_of(number: int) -> str:
 
 async def fill_board(stage: Stage, day: int, days: int) -> None:
     """Create the day's share of the tasks that people do themselves, and move them as far as they have come."""
-    share = range(day * TASKS // days, (day + 1) * TASKS // days)
+    share = range(day * stage.size.tasks // days, (day + 1) * stage.size.tasks // days)
     await stage.write(lambda tx: [_task(tx, stage, number, days - day) for number in share])
 
 
@@ -93,7 +91,7 @@ def _status(stage: Stage, age_days: int) -> str:
 
 async def fill_transcript(stage: Stage, day: int, days: int) -> None:
     """Write the day's share of the lines of the help desk, and now and then a note for the board."""
-    share = list(range(day * LINES // days, (day + 1) * LINES // days))
+    share = list(range(day * stage.size.lines // days, (day + 1) * stage.size.lines // days))
     for start in range(0, len(share), _BATCH):
         batch = share[start : start + _BATCH]
         await stage.write(lambda tx, batch=batch: _lines(tx, stage, batch))

@@ -18,7 +18,7 @@ ROLES = (
     Role("writer", "Writer", "demo-small", "Writes drafts, notices and letters."),
     Role("analyst", "Analyst", "demo-small", "Counts loans and visits, and explains the figures."),
     Role("support", "Support", "demo-small", "Answers readers and collects what they ask for."),
-    Role("release", "Release", "demo-own", "Publishes what was approved, and asks before it creates work for others."),
+    Role("release", "Release", "demo-small", "Publishes what was approved, and asks before it creates work."),
 )
 SPACES = (("Editorial", "#2f6f4f"), ("Research", "#8a5a00"), ("Reading rooms", "#3b5b92"))
 TOPICS = (

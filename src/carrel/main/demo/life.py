@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from carrel.access import owner_of_default
-from carrel.kernel import Access, Chance, Envelope, Message, Provenance, SessionKey, system_chance
+from carrel.kernel import Access, Chance, Envelope, Message, Provenance, Refusal, SessionKey, system_chance
 from carrel.main.assembly import Assembly
 from carrel.main.demo import content
 from carrel.main.demo.gateway import DemoGateway, Say, Use
@@ -38,10 +38,11 @@ class Life:
         owner = await house.db.read(owner_of_default)
         for number in range(_HAPPENINGS_MAX):
             await asyncio.sleep(_PAUSE_SECONDS)
-            if number % 3 == 0:
-                await self._move(house, owner)
-            else:
-                await self._talk(house, owner, number)
+            try:
+                await (self._move(house, owner) if number % 3 == 0 else self._talk(house, owner, number))
+            except Refusal:
+                # Whoever watches has changed what was to be changed: the next time it is something else.
+                continue
 
     async def _move(self, house: House, owner: Access) -> None:
         """Let a person finish a task that is in review, or take one up."""
@@ -57,7 +58,7 @@ class Life:
         """Let an agent work: asked in a chat of its own."""
         agent = content.ROLES[number % len(content.ROLES)].id
         said, reply = self._pick(content.SAID), Say(self._pick(content.REPLIES))
-        key = SessionKey.of(agent, "web:live")
+        key = SessionKey.of(agent, "web:live-talk")
         self._gateway.cue(str(key), Use("session_status", {}), reply)
         message = Message(text=said, provenance=Provenance(kind="external_user", actor=owner.actor_id))
         envelope = Envelope(key=key, message=message, channel="web")

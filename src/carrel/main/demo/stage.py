@@ -1,7 +1,7 @@
 """Where the demo is built: a store on a clock that is moved, a server that is not started, and verbs for both."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import structs
 
@@ -22,6 +22,16 @@ _STEP_SECONDS = 2
 _CHARS_PER_SECOND = 60
 # Shorter than a lease, which nobody renews while the demo is built.
 _STEP_SECONDS_MAX = 40
+
+
+class Size(NamedTuple):
+    """How much there is of what there is much of."""
+
+    tasks: int
+    lines: int
+
+
+WHOLE = Size(tasks=1_000, lines=10_000)
 
 
 class DemoClock:
@@ -49,7 +59,7 @@ class Stage:
 
     def __init__(
         self, db: Database, assembly: Assembly, clock: DemoClock, gateway: DemoGateway, chance: Chance,
-        owner: Access,
+        owner: Access, size: Size,
     ) -> None:  # fmt: skip
         self.db, self.clock, self.gateway = db, clock, gateway
         self.rules = assembly.house.rules
@@ -61,7 +71,7 @@ class Stage:
             PlanRunner(db, self.rules),
             Exchanges(db, settings, self.rules, channels),
         )
-        self.owner = owner
+        self.owner, self.size = owner, size
         self.people: list[Access] = []
         self.tasks: list[Task] = []
 
