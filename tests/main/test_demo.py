@@ -52,11 +52,12 @@ def seen(tx: Tx, owner: Access) -> World:
     lanes = lane_rows(tx, owner, LaneFilter(), before=None, limit=LIST_ROWS_MAX)
     titles, names = titles_of_runs(tx, owner, runs), titles_of(tx, owner, [row.lane.key for row in lanes])
     used = report_usage(tx, owner, UsageFilter(since=0, until=NOW), ("day", "agent"), {})
+    known = memories_listed(tx, owner, [("global", "")], kind=None, before=None, limit=50)
     return {
         "tasks": [(task.id, task.title, task.status, task.sort_index, task.created_at) for task in tasks],
         "runs": [(run.id, run.state, run.waiting_for, run.reply, titles[run.id].title) for run in runs],
         "lanes": [(row.lane.key, names[row.lane.key].title, row.lane.updated_at) for row in lanes],
-        "memory": [one.content for one in memories_listed(tx, owner, [("global", "")], kind=None, before=None, limit=50)],
+        "memory": [one.content for one in known],
         "usage": used,
     }
 

@@ -1,5 +1,7 @@
 """What there is much of: a board of a thousand tasks, and a conversation of ten thousand lines."""
 
+from functools import partial
+
 from carrel.access import connect_spaces, make_space
 from carrel.agents import BehaviorFlags, Profile, ToolRules, change_account, make_agent
 from carrel.board import NewLog, record
@@ -94,7 +96,7 @@ async def fill_transcript(stage: Stage, day: int, days: int) -> None:
     share = list(range(day * stage.size.lines // days, (day + 1) * stage.size.lines // days))
     for start in range(0, len(share), _BATCH):
         batch = share[start : start + _BATCH]
-        await stage.write(lambda tx, batch=batch: _lines(tx, stage, batch))
+        await stage.write(partial(_lines, stage=stage, batch=batch))
         stage.clock.move_to(stage.clock.now_ms() + 20 * MS_PER_MINUTE)
     if day % 6 == 0:
         note = NewLog(type="note", content=content.NOTES[day // 6 % len(content.NOTES)], topic_id=topic_id_of(day % 8))

@@ -1,6 +1,7 @@
 """Where the demo is built: a store on a clock that is moved, a server that is not started, and verbs for both."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import structs
@@ -54,6 +55,10 @@ class DemoClock:
         self._now_ms += seconds * MS_PER_SECOND
 
 
+def _member(tx: Tx, access: Access, name: str) -> User:
+    return make_user(tx, access, name=name, slug=name.lower(), email=None, role="member")
+
+
 class Stage:
     """The store, the server and everyone in it."""
 
@@ -78,9 +83,7 @@ class Stage:
     async def invite(self, names: Sequence[str]) -> None:
         """Create the people."""
         for name in names:
-            user: User = await self.write(
-                lambda tx, name=name: make_user(tx, self.owner, name=name, slug=name.lower(), email=None, role="member")
-            )
+            user = await self.write(partial(_member, access=self.owner, name=name))
             who: dict[str, Any] = {"kind": "user", "actor_id": user.id, "user_id": user.id, "name": user.name}
             self.people.append(structs.replace(self.owner, **who))
 
