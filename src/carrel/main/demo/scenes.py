@@ -1,5 +1,7 @@
 """What the agents of the demo do: a few things every day, and on the last day what is still waiting for somebody."""
 
+from functools import partial
+
 from carrel.goals import PlannedTask, complete_goal, make_goal
 from carrel.kernel import MS_PER_MINUTE, Access, Message, Provenance, SessionKey
 from carrel.main.demo import content
@@ -32,7 +34,7 @@ async def day_of_work(stage: Stage, day: int) -> None:
     for number in range(2):
         task = await _assigned(stage, day, number)
         if stage.happens(0.8):
-            await stage.write(lambda tx, task=task: change_task(tx, stage.owner, task.id, _DONE, stage.rules))
+            await stage.write(partial(_finish, stage=stage, task=task))
         _pause(stage)
     await _chat(stage, day, person)
     if day % 7 == 2:
@@ -67,6 +69,14 @@ async def last_day(stage: Stage) -> None:
         _pause(stage)
 
 
+def _finish(tx: Tx, stage: Stage, task: Task) -> None:
+    change_task(tx, stage.owner, task.id, _DONE, stage.rules)
+
+
+def _fired(tx: Tx, stage: Stage, new: NewSchedule) -> None:
+    fire_now(tx, stage.owner, make_schedule(tx, stage.owner, new).id, stage.rules)
+
+
 def _pause(stage: Stage) -> None:
     stage.clock.move_to(stage.clock.now_ms() + _PAUSE_MS)
 
@@ -74,14 +84,14 @@ def _pause(stage: Stage) -> None:
 async def _assigned(stage: Stage, day: int, number: int, status: str = "in_progress") -> Task:
     """Create a task for an agent, which takes notes, answers in its thread and moves it."""
     agent = _WORKERS[(day + number) % len(_WORKERS)]
-    key = lambda task: SessionKey.of(agent, f"task:{task}")  # noqa: E731
     topic = stage.pick(range(len(content.TOPICS)))
     kind, fact = stage.pick(content.FACTS)
     task_id = f"demo-{day}-{number}"
+    key = str(SessionKey.of(agent, f"task:{task_id}"))
     acts = [Use("task_history", {"taskId": task_id}), Use("memory_add", {"content": fact, "type": kind})]
     if status == "review" or stage.happens(0.7):
         acts.append(Use("task_status", {"taskId": task_id, "status": "review"}))
-    stage.gateway.cue(str(key(task_id)), *acts, Say(stage.pick(content.REPLIES)))
+    stage.gateway.cue(key, *acts, Say(stage.pick(content.REPLIES)))
     new = NewTask(
         id=task_id,
         title=f"{stage.pick(content.ACTIONS)} {stage.pick(content.SUBJECTS)}",
@@ -95,7 +105,7 @@ async def _assigned(stage: Stage, day: int, number: int, status: str = "in_progr
     await stage.settle()
     if stage.happens(0.5):
         person, text = stage.pick(stage.people), f"@{agent} {stage.pick(content.SAID)}"
-        stage.gateway.cue(str(key(task_id)), Say(stage.pick(content.REPLIES)))
+        stage.gateway.cue(key, Say(stage.pick(content.REPLIES)))
         await stage.write(lambda tx: post_message(tx, person, task_id, text, stage.rules))
         await stage.settle()
     return task
@@ -190,8 +200,7 @@ async def _schedules(stage: Stage) -> None:
         new = NewSchedule(
             session=f"agent:{agent}:main", type="message", message=text, cron=cron, isolated=agent == "analyst"
         )
-        schedule = await stage.write(lambda tx, new=new: make_schedule(tx, stage.owner, new))
-        await stage.write(lambda tx, schedule=schedule: fire_now(tx, stage.owner, schedule.id, stage.rules))
+        await stage.write(partial(_fired, stage=stage, new=new))
         await stage.settle()
     key = SessionKey.of("support", "telegram:direct:reader-1")
     await stage.write(lambda tx: make_lane(tx, stage.owner, key))
