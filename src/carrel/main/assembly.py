@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.routing import BaseRoute
 
-from carrel import __version__, board, exchanges, goals, memory, modes, monitoring, outbox, search, topics, work
+from carrel import __version__, board, exchanges, goals, memory, modes, monitoring, outbox, search, topics, usage, work
 from carrel.board import BoardDocuments, Classifier, Followups, Sorter, observe_delegated_runs
 from carrel.context import Contexts
 from carrel.delivery import Connection, Extractions, Live, Recollection, Turns, default_model
@@ -19,7 +19,7 @@ from carrel.journal import FollowerDuty
 from carrel.kernel import Chance, Clock, SystemClock
 from carrel.kernel.settings import Settings
 from carrel.modes import AutoTicks, Schedules
-from carrel.outbox import prune_posts
+from carrel.outbox import Channels, prune_posts
 from carrel.records import prune_uploads
 from carrel.runs import Dispatcher, Pruner, Rules, Watch
 from carrel.search import Indexing, Nearness, Rebuilds, Search, embedder_for
@@ -53,12 +53,13 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     modes.observe_runs,
     modes.observe_sessions,
     monitoring.observe_runs,
+    usage.observe_runs,
     memory.observe_sessions,
     board.observe_changes,
     search.observe_entries,
 )
 # What the pruner removes for rooms above it.
-PRUNED = (prune_posts, prune_uploads, board.prune_routes)
+PRUNED = (prune_posts, prune_uploads, board.prune_routes, usage.prune_usage)
 # What surfaces besides the API put into the OpenAPI document.
 DESCRIBED = (*describe_a2a(), *describe_responses(), *describe_tools())
 
@@ -145,6 +146,11 @@ class Assembly:
             refusal_formats={"v1": refuse_responses},
         )
 
+    @property
+    def channels(self) -> Channels:
+        """The channels on which replies are posted."""
+        return self._telegram.channels
+
     def _routes(self) -> list[BaseRoute]:
         """Return the routes of every surface but the API, which adds its own."""
         house, wrong = self.house, self.wrong_tokens
@@ -171,7 +177,7 @@ class Assembly:
             self.dispatcher.serve,
             self._turns.outages.serve,
             Pruner(db, settings, (*PRUNED, prune_auto_runs)).serve,
-            Exchanges(db, settings, house.rules, self._telegram.channels).serve,
+            Exchanges(db, settings, house.rules, self.channels).serve,
             self._telegram.serve,
             Cleanup(db, settings).serve,
             Schedules(db, house.rules).serve,

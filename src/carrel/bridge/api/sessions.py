@@ -11,12 +11,12 @@ class Sessions(Group[D]):
     @operation
     def list(
         self, *, q: str | None = None, agent_id: str | None = None, task_id: str | None = None,
-        channel: str | None = None, state: str | None = None, archived: bool = False, limit: int = 50,
-        cursor: str | None = None,
+        channel: str | None = None, state: str | None = None, archived: bool = False,
+        pinned: bool = False, limit: int = 50, cursor: str | None = None,
     ) -> Call[Page[Session]]:  # fmt: skip
         """Return sessions, the most recently used first; `q` is searched in keys and names."""
         query: Item = {"q": q, "agentId": agent_id, "taskId": task_id, "channel": channel, "state": state}
-        query |= {"archived": archived, "limit": limit, "cursor": cursor}
+        query |= {"archived": archived, "pinned": pinned, "limit": limit, "cursor": cursor}
         return read_page(Session, (yield Request("GET", "/api/sessions", query)), "sessions")
 
     @operation
@@ -36,6 +36,11 @@ class Sessions(Group[D]):
     def reset(self, key: str) -> Call[Reset]:
         """Close the open generation; the next message opens the next one."""
         return read(Reset, (yield Request("POST", _path(key, "reset"), body={})))
+
+    @operation
+    def rename(self, key: str, title: str | None) -> Call[Session]:
+        """Give a session a name; None brings back the title that it has by itself."""
+        return read(Session, (yield Request("PATCH", _path(key), body={"title": title}))["session"])
 
     @operation
     def archive(self, key: str) -> Call[Session]:
