@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from carrel.board import verdict
+from carrel.board.filters import verdict
 from carrel.journal import ContextMarks, NewEntry
 from carrel.kernel import Provenance
 from tests.requirements.mark import requirement

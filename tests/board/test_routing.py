@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from carrel.board import infer_space, prune_routes, remember_route, routes_of, visible_routes
+from carrel.board import infer_space, prune_routes, routes_of, visible_routes
+from carrel.board.routing import remember_route
 from carrel.journal import NewEntry, append_entry
 from carrel.kernel import Provenance
 from carrel.kernel.limits import ROUTE_ANCHOR_CHARS_MAX, ROUTES_MAX

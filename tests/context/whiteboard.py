@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from msgspec import structs
 
 from carrel.access import make_space
-from carrel.board import LogSource, NewLog, record, remember_route
+from carrel.board import LogSource, NewLog, record
+from carrel.board.routing import remember_route
 from carrel.context import Context, ContextRequest, Contexts, key_named
 from carrel.journal import Entry
 from carrel.kernel import Access

@@ -15,7 +15,6 @@ from carrel.board.classifier.topic_merges import join_topics, split_topic
 from carrel.board.claude_hooks import ClaudeEvent
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, read_file, readable_entry
-from carrel.board.filters import verdict
 from carrel.board.followups import Followups, observe_delegated_runs
 from carrel.board.found_shapes import SearchShape, search_shape
 from carrel.board.hooks import require_hooks, run_hook, wake
@@ -27,7 +26,7 @@ from carrel.board.model import Classification, LogChange, LogFilter, LogSource, 
 from carrel.board.model_calls import Model, ModelOf
 from carrel.board.places import named_session
 from carrel.board.route_store import Route
-from carrel.board.routing import add_route, infer_space, prune_routes, remember_route, routes_of, visible_routes
+from carrel.board.routing import add_route, infer_space, prune_routes, routes_of, visible_routes
 from carrel.board.search import BoardFound, BoardQuery, Ranked, board_search, found_entry, place_of_search
 from carrel.board.store import list_entries
 
@@ -38,6 +37,6 @@ __all__ = [
     "backlog", "board_key", "board_search", "change_entry", "classifier_gauges", "delete_entry", "found_entry",
     "infer_space", "is_unrecorded", "join_topics", "list_entries", "log_shapes", "named_session", "observe_changes",
     "observe_delegated_runs", "place_of_search", "prune_routes", "read_file", "readable_entry", "record",
-    "remember_route", "require_hooks", "routes_of", "run_hook", "search_shape", "settle_accounts", "sort_again",
-    "sorted_by", "split_topic", "verdict", "visible_routes", "wake",
+    "require_hooks", "routes_of", "run_hook", "search_shape", "settle_accounts", "sort_again",
+    "sorted_by", "split_topic", "visible_routes", "wake",
 ]  # fmt: skip

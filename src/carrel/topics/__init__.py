@@ -3,7 +3,6 @@
 from carrel.topics.model import (
     DEFAULT_PRIORITY,
     PRIORITIES,
-    Merged,
     NewTopic,
     Topic,
     TopicChange,
@@ -39,7 +38,7 @@ from carrel.topics.topics import (
 )
 
 __all__ = [
-    "DEFAULT_PRIORITY", "PRIORITIES", "Departure", "Merged", "NewTopic", "Topic", "TopicChange", "TopicFilter",
+    "DEFAULT_PRIORITY", "PRIORITIES", "Departure", "NewTopic", "Topic", "TopicChange", "TopicFilter",
     "TopicMoved", "TopicShape", "absorb_topic", "change_topic", "check_tags", "curate_topic", "depart_with_task",
     "departures_between", "first_space", "forget_merges",
     "list_topics", "messages_of_topic", "move_entries_of_task", "observe_spaces", "put_topic", "read_priority",
