@@ -33,7 +33,7 @@ ENGINE = (
         "a long read trusts numbers that it cannot see",
         "storage/postgres.py",
         "        return self.settled\n",
-        "        return self._horizon.look(self._connection)\n",
+        "        return self._horizon.look(self._statements)\n",
         _HORIZON,
     ),
     Mutant(

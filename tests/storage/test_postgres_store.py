@@ -108,8 +108,8 @@ async def test_a_younger_transaction_with_a_lower_number_is_never_skipped(postgr
     async with opened(postgres_url) as db:
         access = await db.write(lambda tx: insert_account(tx, "a"))
         with connect(postgres_url, "full") as older, connect(postgres_url, "full") as younger:
-            older.execute(BEGIN)
-            younger.execute(BEGIN)
+            older.execute("; ".join(BEGIN))
+            younger.execute("; ".join(BEGIN))
             younger.execute(TELL, ("first",))
             older.execute(TELL, ("second",))
             older.execute("COMMIT")

@@ -13,19 +13,20 @@ from pathlib import Path
 from typing import TypeVar
 
 import psycopg
+from psycopg.pq.abc import PGresult
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal, limits
 from carrel.storage.backup import copy_to_sqlite
 from carrel.storage.bell_relay import Ringer
 from carrel.storage.bells import FEED
 from carrel.storage.database import CommonDatabase, CommonTx, InAccount, Landing, LongTx, Observers, Row, Tx
-from carrel.storage.dialect import for_postgres, script_for
+from carrel.storage.dialect import script_for
 from carrel.storage.horizon import BEGIN, Horizon
 from carrel.storage.long_reads import Deadline, LongReads
 from carrel.storage.schema import pending
+from carrel.storage.statements import Connection, Statements
 
 T = TypeVar("T")
-Connection = psycopg.Connection[Row]
 _CONNECTIONS = 8
 _TRIES = 5
 # A host that does not answer must not block a thread of the pool for minutes.
@@ -42,61 +43,67 @@ class PostgresTx(CommonTx):
     """A transaction on one pooled connection."""
 
     def __init__(
-        self, connection: Connection, now: int, ids: Ids, chance: Chance, horizon: Horizon, observers: Observers
+        self, statements: Statements, now: int, ids: Ids, chance: Chance, horizon: Horizon, observers: Observers
     ) -> None:
         super().__init__(ids, chance, observers)
-        self._connection = connection
+        self._statements = statements
         self._horizon = horizon
         self.now = now
         self._later: dict[str, list[dict[str, object]]] = {}
 
-    def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> psycopg.Cursor[Row]:
+    def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> PGresult:
         if access is not None:
             values["account"] = access.account_id
-        return self._connection.execute(for_postgres(sql), values)
+        return self._statements.execute(sql, values)
 
     def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
-        return self._execute(sql, access, values).fetchall()
+        return self._statements.rows(self._execute(sql, access, values))
 
     def one(self, sql: str, access: InAccount | None = None, /, **values: object) -> Row | None:
-        return self._execute(sql, access, values).fetchone()
+        rows = self._statements.rows(self._execute(sql, access, values))
+        return rows[0] if rows else None
 
     def run(self, sql: str, access: InAccount | None = None, /, **values: object) -> int:
-        return self._execute(sql, access, values).rowcount
+        return self._execute(sql, access, values).command_tuples or 0
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
-        if len(rows) == 1:
-            # The driver opens a pipeline for many rows, which for one row costs more than the row itself.
-            self._execute(sql, None, rows[0])
-        else:
-            self._connection.cursor().executemany(for_postgres(sql), rows)
+        for row in rows:
+            self._statements.add(sql, row)
+        self._statements.execute_added()
 
     def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         if access is not None:
             values["account"] = access.account_id
         self._later.setdefault(sql, []).append(values)
 
-    def finish(self) -> None:
-        """Execute what was deferred, each statement in one round trip."""
+    def commit(self) -> None:
+        """Execute what was deferred, and commit, in one round trip."""
         for sql, rows in self._later.items():
-            self.run_many(sql, rows)
+            for row in rows:
+                self._statements.add(sql, row)
         self._later.clear()
+        self._statements.execute("COMMIT", {})
 
     def attempt(self, work: Callable[[], T]) -> T:
         woken, later = self.woken.copy(), {sql: list(rows) for sql, rows in self._later.items()}
+        self._statements.execute("SAVEPOINT part", {})
         try:
-            with self._connection.transaction():
-                return work()
+            done = work()
+            self._statements.execute("RELEASE part", {})
+            return done
         except BaseException:
+            self._statements.forget()
+            self._statements.add("ROLLBACK TO part", {})
+            self._statements.execute("RELEASE part", {})
             self.woken, self._later = woken, later
             self.forget()
             raise
 
     def tick(self) -> int:
-        return _value(self._connection.execute("SELECT nextval('ticks')"))
+        return int(self._statements.rows(self._statements.execute("SELECT nextval('ticks')", {}))[0][0])
 
     def horizon(self) -> int:
-        return self._horizon.look(self._connection)
+        return self._horizon.look(self._statements)
 
 
 class LongPostgresTx(PostgresTx):
@@ -113,7 +120,7 @@ class LongPostgresTx(PostgresTx):
     def seconds_left(self) -> float:
         return self.deadline.seconds_left
 
-    def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> psycopg.Cursor[Row]:
+    def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> PGresult:
         self.deadline.check()
         return super()._execute(sql, access, values)
 
@@ -130,7 +137,7 @@ class PostgresDatabase(CommonDatabase):
         self._clock, self._ids, self._chance = clock, ids, chance
         self._horizon = Horizon()
         self._local = threading.local()
-        self._connections: list[Connection] = []
+        self._connections: list[Statements] = []
         self._connecting = threading.Lock()
         self._pool = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="carrel-postgres")
         try:
@@ -140,7 +147,7 @@ class PostgresDatabase(CommonDatabase):
             raise _unavailable(error) from error
         # By whether they are urgent.
         self._long_reads = {
-            urgent: LongReads(lambda: connect(url, durability), self._long_read, threads)
+            urgent: LongReads(lambda: Statements(connect(url, durability)), self._long_read, threads)
             for urgent, threads in ((True, limits.LONG_READERS_POSTGRES), (False, limits.PATIENT_READERS_POSTGRES))
         }
         self._ringer = Ringer(lambda: connect(url, durability), self._heard)
@@ -164,18 +171,20 @@ class PostgresDatabase(CommonDatabase):
         self._require_open()
         return await self._long_reads[urgent].run(work, seconds_max)
 
-    def _long_read(self, connection: Connection, work: Callable[[LongTx], T], deadline: Deadline) -> T:
+    def _long_read(self, statements: Statements, work: Callable[[LongTx], T], deadline: Deadline) -> T:
         now = self._clock.now_ms()
-        tx = LongPostgresTx(connection, now, self._ids, self._chance, self._horizon, self._observers)
+        tx = LongPostgresTx(statements, now, self._ids, self._chance, self._horizon, self._observers)
         tx.deadline = deadline
-        milliseconds = max(1, int(deadline.seconds_left * 1000))
+        milliseconds = {"milliseconds": str(max(1, int(deadline.seconds_left * 1000)))}
         try:
-            with deadline.cancelled_by(lambda: _cancel(connection)):
-                tx.settled = self._horizon.look(connection)
-                with connection.transaction():
-                    connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                    connection.execute(f"SET LOCAL statement_timeout = {milliseconds}")
+            with deadline.cancelled_by(lambda: _cancel(statements.connection)):
+                tx.settled = self._horizon.look(statements)
+                try:
+                    statements.add("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", {})
+                    statements.add("SELECT set_config('statement_timeout', :milliseconds, true)", milliseconds)
                     return work(tx)
+                finally:
+                    statements.end()
         except psycopg.errors.QueryCanceled:
             raise deadline.refusal() from None
         except psycopg.OperationalError as error:
@@ -205,15 +214,15 @@ class PostgresDatabase(CommonDatabase):
         for name in list(self._bells) if names is None else names:
             self._bells[name].ring()
 
-    def _connection(self) -> Connection:
-        connection: Connection | None = getattr(self._local, "connection", None)
-        if connection is None or connection.closed:
+    def _connection(self) -> Statements:
+        held: Statements | None = getattr(self._local, "connection", None)
+        if held is None or held.closed:
             connection = connect(self._url, self._durability)
             connection.execute(_NO_HANGING)
-            self._local.connection = connection
+            self._local.connection = held = Statements(connection)
             with self._connecting:
-                self._connections = [held for held in self._connections if not held.closed] + [connection]
-        return connection
+                self._connections = [one for one in self._connections if not one.closed] + [held]
+        return held
 
     def _write(self, work: Callable[[Tx], T]) -> T:
         collided = False
@@ -238,39 +247,35 @@ class PostgresDatabase(CommonDatabase):
         raise AssertionError("unreachable")
 
     def _attempt(self, work: Callable[[Tx], T]) -> T:
-        connection = self._begin()
-        tx = self._tx(connection)
+        statements = self._begin()
+        tx = self._tx(statements)
         landings: list[Landing] = []
         try:
             result = work(tx)
             for bell in tx.woken.keys() & self._riders.keys():
                 landings += filter(None, [self._riders[bell](tx)])
-            tx.finish()
-            connection.execute("COMMIT")
+            tx.commit()
         except BaseException:
-            self._loop.call_soon_threadsafe(self._land, landings, False)
-            connection.execute("ROLLBACK")
+            self._loop.call_soon_threadsafe(self._land, landings, set[str](), False)
+            statements.end()
             raise
         # From here, not from the caller, who may have gone away.
-        self._loop.call_soon_threadsafe(self._land, landings, True)
+        self._loop.call_soon_threadsafe(self._land, landings, set(tx.woken), True)
         if tx.woken:
-            self._loop.call_soon_threadsafe(self._ring, set(tx.woken))
             self._ringer.announce(set(tx.woken))
         return result
 
-    def _land(self, landings: list[Landing], committed: bool) -> None:
+    def _land(self, landings: list[Landing], woken: set[str], committed: bool) -> None:
         for landing in landings:
             landing(committed)
+        self._ring(woken)
 
-    def _begin(self) -> Connection:
+    def _begin(self) -> Statements:
         """Return a connection with an open transaction; one that was cut since its last use is replaced."""
-        connection = self._connection()
         try:
-            connection.execute(BEGIN)
+            return self._connection().begin(*BEGIN)
         except psycopg.OperationalError:
-            connection = self._connection()
-            connection.execute(BEGIN)
-        return connection
+            return self._connection().begin(*BEGIN)
 
     def _read(self, work: Callable[[Tx], T]) -> T:
         try:
@@ -285,9 +290,9 @@ class PostgresDatabase(CommonDatabase):
         except psycopg.OperationalError as error:
             raise _unavailable(error) from error
 
-    def _tx(self, connection: Connection) -> PostgresTx:
+    def _tx(self, statements: Statements) -> PostgresTx:
         now = self._clock.now_ms()
-        return PostgresTx(connection, now, self._ids, self._chance, self._horizon, self._observers)
+        return PostgresTx(statements, now, self._ids, self._chance, self._horizon, self._observers)
 
 
 def _unavailable(error: Exception) -> Refusal:
