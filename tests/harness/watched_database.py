@@ -118,7 +118,7 @@ class _WatchedTx:
 
     def __getattr__(self, name: str) -> Any:
         passed = getattr(self._tx, name)
-        if name not in ("all", "one", "run", "run_many", "later"):
+        if name not in ("all", "one", "run", "run_many", "soon", "later"):
             return passed
 
         def execute(sql: str, *args: Any, **values: Any) -> Any:

@@ -48,7 +48,7 @@ def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
     if place := place_of_task(tx, access, entry):
         entry = structs.replace(entry, **place)
     written = entry.written(tx.tick(), entry.id or tx.new_id("ent"), tx.now)
-    tx.run((_OF_LANES if entry.is_of_lane else _ENTRIES).insert, access, **_ENTRIES.values(written))
+    tx.soon((_OF_LANES if entry.is_of_lane else _ENTRIES).insert, access, **_ENTRIES.values(written))
     _publish(tx, access, "log.appended", written)
     return written
 

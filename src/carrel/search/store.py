@@ -69,7 +69,7 @@ _NUMBERS = ", ".join(f":n_{at}" for at in range(_NUMBERED))
 
 def write_document(tx: Tx, access: Access, document: Stored) -> None:
     """Write a document, or write over the one of that kind and id, which keeps its number; the version is new."""
-    tx.run(_WRITE, access, **_DOCUMENTS.values(document))
+    tx.soon(_WRITE, access, **_DOCUMENTS.values(document))
 
 
 def delete_documents(tx: Tx, access: Access, kind: str, ids: Iterable[str]) -> int:

@@ -55,7 +55,14 @@ class Tx(Protocol):
         ...
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
-        """Execute once for each set of values."""
+        """Execute once for each set of values, `soon`."""
+        ...
+
+    def soon(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+        """Execute before whatever comes next, without waiting for it; what it raises may be raised there.
+
+        On PostgreSQL it takes no round trip of its own.
+        """
         ...
 
     def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:

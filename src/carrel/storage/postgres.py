@@ -69,7 +69,11 @@ class PostgresTx(CommonTx):
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
         for row in rows:
             self._statements.add(sql, row)
-        self._statements.execute_added()
+
+    def soon(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+        if access is not None:
+            values["account"] = access.account_id
+        self._statements.add(sql, values)
 
     def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         if access is not None:

@@ -72,6 +72,9 @@ class SqliteTx(CommonTx):
         self._cursor.execute(text, ordered(values))
         return self._connection.changes()
 
+    def soon(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+        self.run(sql, access, **values)
+
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
         text, ordered = for_sqlite(sql)
         self._cursor.executemany(text, map(ordered, rows))
