@@ -148,11 +148,12 @@ def changes_of_run(tx: Tx, access: Access, run_id: str, after: int, *, limit: in
     return [(row[0], _EVENTS.row(row[1:])) for row in rows]
 
 
-def runs_told_of(tx: Tx, access: Access, after: int, *, limit: int) -> RunsTold:
-    """Return which runs the events after a number tell of."""
+def runs_told_of(tx: Tx, access: Access, after: int, *, names: tuple[str, ...] | None, limit: int) -> RunsTold:
+    """Return which runs the events after a number tell of: all events, or those of some names."""
     # The horizon first: whatever is below it is visible by then.
     horizon = tx.horizon()
-    sql = "SELECT seq, run_id FROM events WHERE account_id = :account AND seq > :after ORDER BY seq LIMIT :limit"
+    told = "run_id" if names is None else f"CASE WHEN name IN ({_quoted(names)}) THEN run_id END"
+    sql = f"SELECT seq, {told} FROM events WHERE account_id = :account AND seq > :after ORDER BY seq LIMIT :limit"
     rows = tx.all(sql, access, after=after, limit=limit)
     settled = [seq for seq, _ in rows if seq <= horizon]
     return RunsTold(
@@ -161,6 +162,10 @@ def runs_told_of(tx: Tx, access: Access, after: int, *, limit: int) -> RunsTold:
         has_more=len(settled) == limit,
         is_held_back=len(settled) < len(rows),
     )
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
 
 
 def entries_of_session(
