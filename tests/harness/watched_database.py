@@ -115,6 +115,15 @@ class _WatchedTx:
         self._forgotten = forgotten
         self._cost = cost
         self._deferred: set[str] = set()
+        self._is_ahead = False
+
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        """What is read ahead is counted when it is asked for."""
+        self._is_ahead = True
+        try:
+            self._tx.ahead(*reads)
+        finally:
+            self._is_ahead = False
 
     def __getattr__(self, name: str) -> Any:
         passed = getattr(self._tx, name)
@@ -124,7 +133,7 @@ class _WatchedTx:
         def execute(sql: str, *args: Any, **values: Any) -> Any:
             if tables := unbound_tables(sql):
                 self._judge(sql, tables)
-            if name != "later" or sql not in self._deferred:
+            if not self._is_ahead and (name != "later" or sql not in self._deferred):
                 self._cost.statements.append(Statement(*_callers_of_store(), sql))
             if name == "later":
                 self._deferred.add(sql)

@@ -41,6 +41,9 @@ class WrappedTransaction:
     def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         self.tx.later(sql, access, **values)
 
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        self.tx.ahead(*reads)
+
     def once(self, name: Hashable, read: Callable[[], T]) -> T:
         return self.tx.once(name, read)
 

@@ -69,6 +69,14 @@ class Tx(Protocol):
         """Execute at the end of this unit of work, in one batch with everything else deferred under the same SQL."""
         ...
 
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        """Tell what is read next: the first statements of these functions, made now and in this order.
+
+        On PostgreSQL that is one round trip for all of them. A statement that follows takes its answer from there,
+        once, unless something was written meanwhile.
+        """
+        ...
+
     def once(self, name: Hashable, read: Callable[[], T]) -> T:
         """Return what `read` gives, read once in this unit of work: for what many look at and few change.
 

@@ -7,7 +7,7 @@ process announces, a few milliseconds later at most and for everybody at once, w
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -39,6 +39,19 @@ _NO_HANGING = (
 _MIGRATION_LOCK = 7_279_143_051
 
 
+class _Foreseen(BaseException):
+    """A function was called for its first statement alone, which is this one."""
+
+    def __init__(self, sql: str, values: dict[str, object]) -> None:
+        super().__init__(sql)
+        self.sql = sql
+        self.values = values
+
+
+def _named(sql: str, values: dict[str, object]) -> Hashable:
+    return sql, tuple(values.items())
+
+
 class PostgresTx(CommonTx):
     """A transaction on one pooled connection."""
 
@@ -50,11 +63,35 @@ class PostgresTx(CommonTx):
         self._horizon = horizon
         self.now = now
         self._later: dict[str, list[dict[str, object]]] = {}
+        self._is_foreseeing = False
+        # Answers to statements that were made ahead.
+        self._answers: dict[Hashable, PGresult] = {}
 
     def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> PGresult:
         if access is not None:
             values["account"] = access.account_id
-        return self._statements.execute(sql, values)
+        if self._is_foreseeing:
+            raise _Foreseen(sql, values)
+        answer = self._answers.pop(_named(sql, values), None) if self._answers else None
+        return self._statements.execute(sql, values) if answer is None else answer
+
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        foreseen = list(filter(None, map(self._first_of, reads)))
+        for sql, values in foreseen:
+            self._statements.add(sql, values)
+        if foreseen:
+            answers = self._statements.execute_added()[-len(foreseen) :]
+            self._answers = {_named(*one): answer for one, answer in zip(foreseen, answers, strict=True)}
+
+    def _first_of(self, read: Callable[[], object]) -> tuple[str, dict[str, object]] | None:
+        self._is_foreseeing = True
+        try:
+            read()
+        except _Foreseen as foreseen:
+            return foreseen.sql, foreseen.values
+        finally:
+            self._is_foreseeing = False
+        return None
 
     def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
         return self._statements.rows(self._execute(sql, access, values))
@@ -64,15 +101,18 @@ class PostgresTx(CommonTx):
         return rows[0] if rows else None
 
     def run(self, sql: str, access: InAccount | None = None, /, **values: object) -> int:
+        self._answers.clear()
         return self._execute(sql, access, values).command_tuples or 0
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
+        self._answers.clear()
         for row in rows:
             self._statements.add(sql, row)
 
     def soon(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         if access is not None:
             values["account"] = access.account_id
+        self._answers.clear()
         self._statements.add(sql, values)
 
     def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
@@ -86,7 +126,7 @@ class PostgresTx(CommonTx):
             for row in rows:
                 self._statements.add(sql, row)
         self._later.clear()
-        self._statements.execute("COMMIT", {})
+        self._statements.commit()
 
     def attempt(self, work: Callable[[], T]) -> T:
         woken, later = self.woken.copy(), {sql: list(rows) for sql, rows in self._later.items()}
@@ -229,7 +269,7 @@ class PostgresDatabase(CommonDatabase):
         return held
 
     def _write(self, work: Callable[[Tx], T]) -> T:
-        collided = False
+        collided = is_cut = False
         for tries_left in reversed(range(_TRIES)):
             try:
                 result = self._attempt(work)
@@ -245,13 +285,19 @@ class PostgresDatabase(CommonDatabase):
                 if not tries_left:
                     raise
             except psycopg.OperationalError as error:
+                held: Statements | None = getattr(self._local, "connection", None)
+                if held is not None and held.closed and not held.is_answered and not is_cut:
+                    # The connection was cut since its last use, so nothing was done.
+                    is_cut = True
+                    continue
                 unavailable = _unavailable(error)
                 self.write_error = unavailable.message
                 raise unavailable from error
         raise AssertionError("unreachable")
 
     def _attempt(self, work: Callable[[Tx], T]) -> T:
-        statements = self._begin()
+        statements = self._connection()
+        statements.begin(*BEGIN)
         tx = self._tx(statements)
         landings: list[Landing] = []
         try:
@@ -273,13 +319,6 @@ class PostgresDatabase(CommonDatabase):
         for landing in landings:
             landing(committed)
         self._ring(woken)
-
-    def _begin(self) -> Statements:
-        """Return a connection with an open transaction; one that was cut since its last use is replaced."""
-        try:
-            return self._connection().begin(*BEGIN)
-        except psycopg.OperationalError:
-            return self._connection().begin(*BEGIN)
 
     def _read(self, work: Callable[[Tx], T]) -> T:
         try:

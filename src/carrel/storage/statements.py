@@ -7,7 +7,7 @@ Statements that nobody waits for are kept until the next one that somebody does,
 import select
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import psycopg
 from psycopg import pq
@@ -47,6 +47,8 @@ class Statements:
         self._names: OrderedDict[tuple[bytes, tuple[int, ...]], bytes] = OrderedDict()
         self._number = 0
         self._waiting: list[tuple[str, Values]] = []
+        # Whether the store has answered, or may have done, anything since a transaction was begun.
+        self.is_answered = True
 
     @property
     def closed(self) -> bool:
@@ -57,11 +59,16 @@ class Statements:
         """Close the connection."""
         self.connection.close()
 
-    def begin(self, *statements: str) -> Self:
-        """Begin a transaction by these statements."""
+    def begin(self, *statements: str) -> None:
+        """Begin a transaction by these statements, with the first one that follows."""
+        self.is_answered = False
         self._waiting = [(sql, {}) for sql in statements]
-        self.execute_added()
-        return self
+
+    def commit(self) -> None:
+        """Execute what was added, and commit."""
+        # If the connection is lost now, nobody knows what was done.
+        self.is_answered = True
+        self.execute("COMMIT", {})
 
     def end(self) -> None:
         """Roll back the transaction that is open, if there is one, with whatever was added."""
@@ -92,6 +99,7 @@ class Statements:
             result = self._pgconn.exec_params(sent.text, sent.values, sent.types, sent.formats)
         if result.status in _FAILED:
             raise self._error(result)
+        self.is_answered = True
         return result
 
     def execute_added(self) -> list[pq.abc.PGresult]:
@@ -115,6 +123,7 @@ class Statements:
         failed = next((result for result in results if result.status in _FAILED), None)
         if failed is not None:
             raise self._error(failed)
+        self.is_answered = True
         return results
 
     def rows(self, result: pq.abc.PGresult) -> list[Row]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Protocol
 
 from carrel.agents import ToolRules
@@ -150,9 +151,13 @@ _NOT_PLANNING = "this session is not in plan mode, which a person switches on, f
 _NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "agents_list")
 
 
-def toolset_for(catalog: Toolset, caller: Caller) -> Toolset:
+# Most agents share their rules, so what these leave of the catalog is found once.
+_permitted = lru_cache(maxsize=256)(Permitted)
+
+
+def toolset_for(catalog: Catalog, caller: Caller) -> Toolset:
     """Return a caller's tools: those its agent's profile allows, without those that make no sense where it is."""
-    found: Toolset = Entitled(Permitted(catalog, caller.agent.profile.tools), caller.actor)
+    found: Toolset = Entitled(_permitted(catalog, caller.agent.profile.tools), caller.actor)
     if caller.run is None:
         found = Without(found, lambda tool: tool.only_in_run, "it ends or feeds a turn, and this is not one.")
     if caller.key.kind == "subagent":
