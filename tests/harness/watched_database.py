@@ -88,8 +88,12 @@ class WatchedDatabase(WrappedDatabase):
         is_counted = not work.__module__.startswith("tests.")
         return await self.db.read(lambda tx: work(self.watched(tx, is_counted=is_counted)))
 
-    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True) -> T:
-        return await self.db.long_read(lambda tx: work(self.watched(tx)), seconds_max=seconds_max, urgent=urgent)
+    async def long_read(
+        self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True, feed: bool = True
+    ) -> T:
+        return await self.db.long_read(
+            lambda tx: work(self.watched(tx)), seconds_max=seconds_max, urgent=urgent, feed=feed
+        )
 
     def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
         self.db.observe(change, lambda tx, changed: observer(self.watched(tx), changed))

@@ -92,7 +92,7 @@ class Indexing(Follower[Prepared]):
             kept = {} if anew else self._kept(tx, access, documents)
             return documents, kept
 
-        documents, vectors = await self.db.long_read(look, urgent=False)
+        documents, vectors = await self.db.long_read(look, urgent=False, feed=False)
         missing = [one for one in documents if (one.kind, one.id) not in vectors]
         made = await self._embed([f"{one.label} {one.text}".strip() for one in missing])
         vectors |= {(one.kind, one.id): each for one, each in zip(missing, made, strict=True)}

@@ -153,13 +153,15 @@ class Database(Protocol):
         ...
 
     async def long_read(
-        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True
-    ) -> T:
+        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True,
+        feed: bool = True,
+    ) -> T:  # fmt: skip
         """Do `work`, which must change nothing, on one moment of what is committed, outside the loop.
 
         For whatever may take longer than a short read: search, context, statistics, exports. It is refused once
         `seconds_max` have passed, and stops when its caller has gone. What is not `urgent`, such as a search, has
-        connections and threads of its own, so that no turn waits for it.
+        connections and threads of its own, so that no turn waits for it. What does not read the `feed` is told of
+        a horizon that may be older, and need not wait until the present one was looked up.
         """
         ...
 

@@ -30,17 +30,18 @@ class Horizon:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._settled = 0
+        # As far as it is known.
+        self.settled = 0
 
     def look(self, statements: Statements) -> int:
         """Return the horizon now; rows are read afterwards, by a statement that sees what was committed until then."""
         newest = _value(statements, NEWEST)
         # The order matters: a write that begins between these statements draws numbers above the newest one.
-        if newest is not None and newest > self._settled:
+        if newest is not None and newest > self.settled:
             held = _value(statements, _LOWEST_HELD)
             with self._lock:
-                self._settled = max(self._settled, newest if held is None else min(newest, held))
-        return self._settled
+                self.settled = max(self.settled, newest if held is None else min(newest, held))
+        return self.settled
 
 
 def _value(statements: Statements, sql: str) -> int | None:

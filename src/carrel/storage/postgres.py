@@ -7,22 +7,22 @@ process announces, a few milliseconds later at most and for everybody at once, w
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import psycopg
-from psycopg.pq.abc import PGresult
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal, limits
 from carrel.storage.backup import copy_to_sqlite
 from carrel.storage.bell_relay import Ringer
 from carrel.storage.bells import FEED
-from carrel.storage.database import CommonDatabase, CommonTx, InAccount, Landing, LongTx, Observers, Row, Tx
+from carrel.storage.database import CommonDatabase, Landing, LongTx, Row, Tx
 from carrel.storage.dialect import script_for
 from carrel.storage.horizon import BEGIN, Horizon
 from carrel.storage.long_reads import Deadline, LongReads
+from carrel.storage.postgres_transaction import LongPostgresTx, PostgresTx
 from carrel.storage.schema import pending
 from carrel.storage.statements import Connection, Statements
 
@@ -39,134 +39,14 @@ _NO_HANGING = (
 _MIGRATION_LOCK = 7_279_143_051
 
 
-class _Foreseen(BaseException):
-    """A function was called for its first statement alone, which is this one."""
+class _Unfed(Generic[T]):
+    """A long read that does not read the feed."""
 
-    def __init__(self, sql: str, values: dict[str, object]) -> None:
-        super().__init__(sql)
-        self.sql = sql
-        self.values = values
+    def __init__(self, work: Callable[[LongTx], T]) -> None:
+        self._work = work
 
-
-def _named(sql: str, values: dict[str, object]) -> Hashable:
-    return sql, tuple(values.items())
-
-
-class PostgresTx(CommonTx):
-    """A transaction on one pooled connection."""
-
-    def __init__(
-        self, statements: Statements, now: int, ids: Ids, chance: Chance, horizon: Horizon, observers: Observers
-    ) -> None:
-        super().__init__(ids, chance, observers)
-        self._statements = statements
-        self._horizon = horizon
-        self.now = now
-        self._later: dict[str, list[dict[str, object]]] = {}
-        self._is_foreseeing = False
-        # Answers to statements that were made ahead.
-        self._answers: dict[Hashable, PGresult] = {}
-
-    def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> PGresult:
-        if access is not None:
-            values["account"] = access.account_id
-        if self._is_foreseeing:
-            raise _Foreseen(sql, values)
-        answer = self._answers.pop(_named(sql, values), None) if self._answers else None
-        return self._statements.execute(sql, values) if answer is None else answer
-
-    def ahead(self, *reads: Callable[[], object]) -> None:
-        foreseen = list(filter(None, map(self._first_of, reads)))
-        for sql, values in foreseen:
-            self._statements.add(sql, values)
-        if foreseen:
-            answers = self._statements.execute_added()[-len(foreseen) :]
-            self._answers = {_named(*one): answer for one, answer in zip(foreseen, answers, strict=True)}
-
-    def _first_of(self, read: Callable[[], object]) -> tuple[str, dict[str, object]] | None:
-        self._is_foreseeing = True
-        try:
-            read()
-        except _Foreseen as foreseen:
-            return foreseen.sql, foreseen.values
-        finally:
-            self._is_foreseeing = False
-        return None
-
-    def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
-        return self._statements.rows(self._execute(sql, access, values))
-
-    def one(self, sql: str, access: InAccount | None = None, /, **values: object) -> Row | None:
-        rows = self._statements.rows(self._execute(sql, access, values))
-        return rows[0] if rows else None
-
-    def run(self, sql: str, access: InAccount | None = None, /, **values: object) -> int:
-        self._answers.clear()
-        return self._execute(sql, access, values).command_tuples or 0
-
-    def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
-        self._answers.clear()
-        for row in rows:
-            self._statements.add(sql, row)
-
-    def soon(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
-        if access is not None:
-            values["account"] = access.account_id
-        self._answers.clear()
-        self._statements.add(sql, values)
-
-    def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
-        if access is not None:
-            values["account"] = access.account_id
-        self._later.setdefault(sql, []).append(values)
-
-    def commit(self) -> None:
-        """Execute what was deferred, and commit, in one round trip."""
-        for sql, rows in self._later.items():
-            for row in rows:
-                self._statements.add(sql, row)
-        self._later.clear()
-        self._statements.commit()
-
-    def attempt(self, work: Callable[[], T]) -> T:
-        woken, later = self.woken.copy(), {sql: list(rows) for sql, rows in self._later.items()}
-        self._statements.execute("SAVEPOINT part", {})
-        try:
-            done = work()
-            self._statements.execute("RELEASE part", {})
-            return done
-        except BaseException:
-            self._statements.forget()
-            self._statements.add("ROLLBACK TO part", {})
-            self._statements.execute("RELEASE part", {})
-            self.woken, self._later = woken, later
-            self.forget()
-            raise
-
-    def tick(self) -> int:
-        return int(self._statements.rows(self._statements.execute("SELECT nextval('ticks')", {}))[0][0])
-
-    def horizon(self) -> int:
-        return self._horizon.look(self._statements)
-
-
-class LongPostgresTx(PostgresTx):
-    """A transaction of a long read: every statement looks at the deadline first."""
-
-    deadline: Deadline
-    # Looked up before the read began, since all its statements see the store as it was then.
-    settled: int
-
-    def horizon(self) -> int:
-        return self.settled
-
-    @property
-    def seconds_left(self) -> float:
-        return self.deadline.seconds_left
-
-    def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> PGresult:
-        self.deadline.check()
-        return super()._execute(sql, access, values)
+    def __call__(self, tx: LongTx) -> T:
+        return self._work(tx)
 
 
 class PostgresDatabase(CommonDatabase):
@@ -210,10 +90,11 @@ class PostgresDatabase(CommonDatabase):
         return await self._loop.run_in_executor(self._pool, self._read, work)
 
     async def long_read(
-        self, work: Callable[[LongTx], T], *, seconds_max: float = limits.LONG_READ_SECONDS_MAX, urgent: bool = True
-    ) -> T:
+        self, work: Callable[[LongTx], T], *, seconds_max: float = limits.LONG_READ_SECONDS_MAX, urgent: bool = True,
+        feed: bool = True,
+    ) -> T:  # fmt: skip
         self._require_open()
-        return await self._long_reads[urgent].run(work, seconds_max)
+        return await self._long_reads[urgent].run(work if feed else _Unfed(work), seconds_max)
 
     def _long_read(self, statements: Statements, work: Callable[[LongTx], T], deadline: Deadline) -> T:
         now = self._clock.now_ms()
@@ -222,7 +103,7 @@ class PostgresDatabase(CommonDatabase):
         milliseconds = {"milliseconds": str(max(1, int(deadline.seconds_left * 1000)))}
         try:
             with deadline.cancelled_by(lambda: _cancel(statements.connection)):
-                tx.settled = self._horizon.look(statements)
+                tx.settled = self._horizon.settled if isinstance(work, _Unfed) else self._horizon.look(statements)
                 try:
                     statements.add("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", {})
                     statements.add("SELECT set_config('statement_timeout', :milliseconds, true)", milliseconds)

@@ -198,8 +198,9 @@ class SqliteDatabase(CommonDatabase):
         return _look(self._reading, self._read_tx, work)
 
     async def long_read(
-        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True
-    ) -> T:
+        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True,
+        feed: bool = True,
+    ) -> T:  # fmt: skip
         """Do `work` on another connection, in a thread."""
         self._require_open()
         return await self._long_reads[urgent].run(work, seconds_max)
