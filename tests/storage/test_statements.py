@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from carrel.storage import Database, Tx
+from carrel.storage import Database, Row, Tx
 from carrel.storage.postgres import connect
 from carrel.storage.statements import Statements
 from tests.harness.engine import opened
@@ -23,9 +23,13 @@ async def names(db: Database) -> list[str]:
 
 
 async def test_what_is_not_waited_for_is_done_before_the_next_statement(store_url: str) -> None:
+    def work(tx: Tx) -> list[Row]:
+        put(tx, "one")
+        return tx.all(_NAMES)
+
     async with opened(store_url) as db:
         await db.write(lambda tx: tx.run(_ACCOUNT))
-        assert await db.write(lambda tx: (put(tx, "one"), tx.all(_NAMES))[1]) == [("one",)]
+        assert await db.write(work) == [("one",)]
         await db.write(lambda tx: put(tx, "two"))
         assert await names(db) == ["one", "two"]
 

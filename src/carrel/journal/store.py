@@ -152,7 +152,7 @@ def runs_told_of(tx: Tx, access: Access, after: int, *, names: tuple[str, ...] |
     """Return which runs the events after a number tell of: all events, or those of some names."""
     # The horizon first: whatever is below it is visible by then.
     horizon = tx.horizon()
-    told = "run_id" if names is None else f"CASE WHEN name IN ({_quoted(names)}) THEN run_id END"
+    told = "run_id" if names is None else f"CASE WHEN name IN {names} THEN run_id END"
     sql = f"SELECT seq, {told} FROM events WHERE account_id = :account AND seq > :after ORDER BY seq LIMIT :limit"
     rows = tx.all(sql, access, after=after, limit=limit)
     settled = [seq for seq, _ in rows if seq <= horizon]
@@ -162,10 +162,6 @@ def runs_told_of(tx: Tx, access: Access, after: int, *, names: tuple[str, ...] |
         has_more=len(settled) == limit,
         is_held_back=len(settled) < len(rows),
     )
-
-
-def _quoted(names: Iterable[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
 
 
 def entries_of_session(

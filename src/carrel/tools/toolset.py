@@ -80,7 +80,7 @@ class _Narrowed:
         return self._offered
 
     def _has(self, tool: Tool) -> bool:
-        raise NotImplementedError
+        raise AssertionError("each part says what it has")
 
 
 class Permitted(_Narrowed):
