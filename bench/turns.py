@@ -27,10 +27,10 @@ WAIT_SECONDS = 60
 CONTEXTS = {"without context": "false", "with the default context": "true"}
 # Of turns, to reading one run over HTTP, by store and context.
 BARS = {
-    ("SQLite", "without context"): at_least(0.05),
-    ("SQLite", "with the default context"): at_least(0.04),
-    ("PostgreSQL", "without context"): at_least(0.04),
-    ("PostgreSQL", "with the default context"): at_least(0.03),
+    ("SQLite", "without context"): at_least(0.1),
+    ("SQLite", "with the default context"): at_least(0.08),
+    ("PostgreSQL", "without context"): at_least(0.07),
+    ("PostgreSQL", "with the default context"): at_least(0.06),
 }
 # Below this a commit says nothing about a disk, and a turn is the processor's time alone.
 _COMMIT_MS_MIN = 1.0

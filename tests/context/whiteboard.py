@@ -103,9 +103,11 @@ class Hindered(WrappedDatabase):
         super().__init__(db)
         self._before = before
 
-    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True) -> T:
+    async def long_read(
+        self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True, feed: bool = True
+    ) -> T:
         await self._before()
-        return await super().long_read(work, seconds_max=seconds_max, urgent=urgent)
+        return await super().long_read(work, seconds_max=seconds_max, urgent=urgent, feed=feed)
 
 
 def hindered_search(server: Server, before: Callable[[], Awaitable[None]]) -> Search:

@@ -97,7 +97,7 @@ def counted(cost: Cost) -> tuple[int, int]:
 
 @pytest.mark.parametrize(
     ("walk", "statements_max", "commits_max"),
-    [(chat, 90, 8), (task_message, 125, 6), (tool_call, 10, 1), (a2a, 90, 5), (heartbeat, 52, 4)],
+    [(chat, 90, 8), (task_message, 124, 6), (tool_call, 8, 1), (a2a, 86, 5), (heartbeat, 50, 4)],
 )
 async def test_a_walk_makes_no_more_statements_and_commits_than_this(
     server: HttpServer, walk: Walk, statements_max: int, commits_max: int

@@ -131,9 +131,11 @@ async def test_a_long_session_is_read_outside_the_loop_and_a_short_one_is_not(
     class Watched(Counted):
         long_reads = 0
 
-        async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True) -> T:
+        async def long_read(
+            self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True, feed: bool = True
+        ) -> T:
             self.long_reads += 1
-            return await super().long_read(work, seconds_max=seconds_max, urgent=urgent)
+            return await super().long_read(work, seconds_max=seconds_max, urgent=urgent, feed=feed)
 
     gateway.script(*[text("Yes.")] * 17)
     async with open_server(store_url, gateways_to(gateway), working=False) as server:

@@ -29,8 +29,12 @@ class CountingDatabase(WrappedDatabase):
     async def read(self, work: Callable[[Tx], T]) -> T:
         return await self.db.read(lambda tx: self._counted(work, tx))
 
-    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True) -> T:
-        return await self.db.long_read(lambda tx: self._counted(work, tx), seconds_max=seconds_max, urgent=urgent)
+    async def long_read(
+        self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True, feed: bool = True
+    ) -> T:
+        return await self.db.long_read(
+            lambda tx: self._counted(work, tx), seconds_max=seconds_max, urgent=urgent, feed=feed
+        )
 
     def _counted(self, work: Callable[..., T], tx: Tx) -> T:
         counted = Counted(tx)

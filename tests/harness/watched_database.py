@@ -88,8 +88,12 @@ class WatchedDatabase(WrappedDatabase):
         is_counted = not work.__module__.startswith("tests.")
         return await self.db.read(lambda tx: work(self.watched(tx, is_counted=is_counted)))
 
-    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True) -> T:
-        return await self.db.long_read(lambda tx: work(self.watched(tx)), seconds_max=seconds_max, urgent=urgent)
+    async def long_read(
+        self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True, feed: bool = True
+    ) -> T:
+        return await self.db.long_read(
+            lambda tx: work(self.watched(tx)), seconds_max=seconds_max, urgent=urgent, feed=feed
+        )
 
     def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
         self.db.observe(change, lambda tx, changed: observer(self.watched(tx), changed))
@@ -115,16 +119,25 @@ class _WatchedTx:
         self._forgotten = forgotten
         self._cost = cost
         self._deferred: set[str] = set()
+        self._is_ahead = False
+
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        """What is read ahead is counted when it is asked for."""
+        self._is_ahead = True
+        try:
+            self._tx.ahead(*reads)
+        finally:
+            self._is_ahead = False
 
     def __getattr__(self, name: str) -> Any:
         passed = getattr(self._tx, name)
-        if name not in ("all", "one", "run", "run_many", "later"):
+        if name not in ("all", "one", "run", "run_many", "soon", "later"):
             return passed
 
         def execute(sql: str, *args: Any, **values: Any) -> Any:
             if tables := unbound_tables(sql):
                 self._judge(sql, tables)
-            if name != "later" or sql not in self._deferred:
+            if not self._is_ahead and (name != "later" or sql not in self._deferred):
                 self._cost.statements.append(Statement(*_callers_of_store(), sql))
             if name == "later":
                 self._deferred.add(sql)

@@ -27,8 +27,10 @@ class WrappedDatabase:
     async def read(self, work: Callable[[Tx], T]) -> T:
         return await self.db.read(work)
 
-    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True) -> T:
-        return await self.db.long_read(work, seconds_max=seconds_max, urgent=urgent)
+    async def long_read(
+        self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True, feed: bool = True
+    ) -> T:
+        return await self.db.long_read(work, seconds_max=seconds_max, urgent=urgent, feed=feed)
 
     def bell(self, name: str) -> Bell:
         return self.db.bell(name)

@@ -35,8 +35,14 @@ class WrappedTransaction:
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
         self.tx.run_many(sql, rows)
 
+    def soon(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+        self.tx.soon(sql, access, **values)
+
     def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         self.tx.later(sql, access, **values)
+
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        self.tx.ahead(*reads)
 
     def once(self, name: Hashable, read: Callable[[], T]) -> T:
         return self.tx.once(name, read)

@@ -31,9 +31,9 @@ ENGINE = (
     ),
     Mutant(
         "a long read trusts numbers that it cannot see",
-        "storage/postgres.py",
+        "storage/postgres_transaction.py",
         "        return self.settled\n",
-        "        return self._horizon.look(self._connection)\n",
+        "        return self._horizon.look(self._statements)\n",
         _HORIZON,
     ),
     Mutant(

@@ -58,7 +58,9 @@ class SlowPages(WrappedDatabase):
         super().__init__(db)
         self._pages = pages
 
-    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True) -> T:
+    async def long_read(
+        self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True, feed: bool = True
+    ) -> T:
         return await super().long_read(
             lambda tx: work(SlowPage(tx, self._pages)), seconds_max=seconds_max, urgent=urgent
         )

@@ -70,7 +70,12 @@ class Held:
 
 
 def nothing(_tx: Tx) -> None:
-    """A transaction that is open and does nothing."""
+    """Do nothing."""
+
+
+def look(tx: Tx) -> None:
+    """Make the first statement of a transaction, which opens it."""
+    tx.one("SELECT 1")
 
 
 async def names_after(db: Database, access: Access, after: int) -> list[str]:
@@ -108,8 +113,8 @@ async def test_a_younger_transaction_with_a_lower_number_is_never_skipped(postgr
     async with opened(postgres_url) as db:
         access = await db.write(lambda tx: insert_account(tx, "a"))
         with connect(postgres_url, "full") as older, connect(postgres_url, "full") as younger:
-            older.execute(BEGIN)
-            younger.execute(BEGIN)
+            older.execute("; ".join(BEGIN))
+            younger.execute("; ".join(BEGIN))
             younger.execute(TELL, ("first",))
             older.execute(TELL, ("second",))
             older.execute("COMMIT")
@@ -121,7 +126,7 @@ async def test_a_younger_transaction_with_a_lower_number_is_never_skipped(postgr
 async def test_an_event_is_seen_soon_although_a_neighbour_that_tells_nothing_held_it_back(postgres_url: str) -> None:
     async with opened(postgres_url) as db:
         access = await db.write(lambda tx: insert_account(tx, "a"))
-        silent = Held(db, nothing, nothing)
+        silent = Held(db, look, nothing)
         await silent.reached()
         async with asyncio.timeout(SECONDS_MAX):
             looks = CountedReads(db)
@@ -214,7 +219,7 @@ async def test_a_long_read_trusts_no_number_that_it_cannot_see(postgres_url: str
 async def test_a_cursor_never_goes_back_whichever_server_answers(postgres_url: str) -> None:
     async with opened(postgres_url) as old:
         access = await old.write(lambda tx: insert_account(tx, "a"))
-        slow = Held(old, nothing, nothing)
+        slow = Held(old, look, nothing)
         await slow.reached()
         await old.write(lambda tx: tell(tx, access, "first"))
         # As on a server whose look was faster than the slow write's lock.
@@ -235,7 +240,7 @@ async def started_beside_a_slow_write(url: str) -> AsyncIterator[tuple[Database,
         access = await old.write(lambda tx: insert_account(tx, "a"))
         await old.write(lambda tx: tell(tx, access, "told"))
         cursor = await old.read(lambda tx: newest_event(tx, access))
-        slow = Held(old, nothing, nothing)
+        slow = Held(old, look, nothing)
         await slow.reached()
         async with opened(url) as new:
             yield new, access, cursor

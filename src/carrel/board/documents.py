@@ -26,7 +26,7 @@ class BoardDocuments:
         tasks = found_tasks(tx, access, dict.fromkeys([*ids["task"], *worked_on]))
         within = [*(one.topic_id for one in entries), *(one.topic_id for one in tasks.values())]
         topics = found_topics(tx, access, dict.fromkeys([*ids["topic"], *filter(None, within)]))
-        recalls = Recalls(tx, access)
+        recalls = Recalls(tx, access, (one.key for one in entries if one.key is not None))
         asked = (tasks[name] for name in ids["task"] if name in tasks)
         return [
             *(document_of_topic(topics[name]) for name in ids["topic"] if name in topics),

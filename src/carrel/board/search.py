@@ -89,7 +89,7 @@ async def board_search(db: Database, search: Search, access: Access, query: Boar
     if asked is None:
         return BoardFound(dense=search.mode == "hybrid")
     found = await search.find(access, asked)
-    seen = await db.long_read(lambda tx: _seen(tx, access, query, asked, found), urgent=query.quick)
+    seen = await db.long_read(lambda tx: _seen(tx, access, query, asked, found), urgent=query.quick, feed=False)
     return structs.replace(seen, duration_ms=round((elapsed_seconds() - begun) * _MS))
 
 

@@ -17,7 +17,7 @@ from carrel.board import BoardQuery, NewLog, Ranked, board_search, infer_space, 
 from carrel.context import store
 from carrel.context.budget import lay_out
 from carrel.context.depth import is_low_signal, recalls, shown_by
-from carrel.context.here import Here, read_here
+from carrel.context.here import Here, look_ahead, read_here
 from carrel.context.layers.kept_facts import fact_section
 from carrel.context.layers.place import place_lines
 from carrel.context.layers.routing import routing_lines
@@ -97,6 +97,8 @@ class Board(Struct, frozen=True, kw_only=True):
 
 def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Board:
     """Read layer A but for memory: where the session is, what is worked on, and what was said last."""
+    if request.key is not None:
+        look_ahead(tx, access, request.key)
     name, access = str(request.key) if request.key is not None else request.reference, _reader(tx, access, request)
     scope = effective_spaces(
         tx,
@@ -179,14 +181,17 @@ def _lines(
     ]
 
 
-def read_newest(tx: Tx, access: Access, request: ContextRequest, board: Board, settings: Settings) -> list[Line]:
-    """Read what is new on the board, for a context that has nothing else to show; in the lane of a task nothing.
+def shows_newest(request: ContextRequest, board: Board, settings: Settings) -> bool:
+    """Return whether a context that has nothing else to show says what is new on the board; in a task's lane nothing.
 
     A run is shown nothing rather than what has nothing to do with it.
     """
     is_of_task = board.here is not None and board.here.is_of_task and settings.context.task_lane != "space"
-    if is_of_task or request.form == "run":
-        return []
+    return not is_of_task and request.form != "run"
+
+
+def read_newest(tx: Tx, request: ContextRequest, board: Board) -> list[Line]:
+    """Read what is new on the board."""
     return newest_lines(tx, board.seen, board.scope.narrowed_for(board.reader), limit=request.limits.working_set)
 
 
@@ -278,7 +283,9 @@ def build_now(tx: Tx, access: Access, request: ContextRequest, settings: Setting
     """Build a context without a search, in a transaction that is open already."""
     board = read_board(tx, access, request, settings)
     lines = _put_together(request, board, read_facts(tx, access, request, settings), None)
-    return laid_out(access, request, board, lines or read_newest(tx, access, request, board, settings), None)
+    if not lines and shows_newest(request, board, settings):
+        lines = read_newest(tx, request, board)
+    return laid_out(access, request, board, lines, None)
 
 
 def _put_together(
@@ -330,8 +337,8 @@ class Contexts:
             }
         facts, recalled = (parts[name].result() if name in parts else None for name in ("memory", "semantic"))
         lines = _put_together(request, board, facts or [], recalled)
-        if not lines:
-            lines = await self._part("board", partial(self._newest, access, request, board), until, missing) or []
+        if not lines and shows_newest(request, board, self._settings):
+            lines = await self._part("board", partial(self._newest, request, board), until, missing) or []
         return laid_out(access, request, board, lines, missing[0] if missing else None)
 
     def _parts(self, access: Access, request: ContextRequest, board: Board) -> dict[str, Work[list[Line]]]:
@@ -362,15 +369,17 @@ class Contexts:
         return None
 
     async def _board(self, access: Access, request: ContextRequest, seconds: float) -> Board:
-        return await self._db.long_read(lambda tx: read_board(tx, access, request, self._settings), seconds_max=seconds)
-
-    async def _newest(self, access: Access, request: ContextRequest, board: Board, seconds: float) -> list[Line]:
         return await self._db.long_read(
-            lambda tx: read_newest(tx, access, request, board, self._settings), seconds_max=seconds
+            lambda tx: read_board(tx, access, request, self._settings), seconds_max=seconds, feed=False
         )
 
+    async def _newest(self, request: ContextRequest, board: Board, seconds: float) -> list[Line]:
+        return await self._db.long_read(lambda tx: read_newest(tx, request, board), seconds_max=seconds, feed=False)
+
     async def _facts(self, access: Access, request: ContextRequest, seconds: float) -> list[Line]:
-        return await self._db.long_read(lambda tx: read_facts(tx, access, request, self._settings), seconds_max=seconds)
+        return await self._db.long_read(
+            lambda tx: read_facts(tx, access, request, self._settings), seconds_max=seconds, feed=False
+        )
 
     async def _recalled(self, access: Access, request: ContextRequest, board: Board, _seconds: float) -> list[Line]:
         query = recall_query(request, board, self._settings)

@@ -2,12 +2,16 @@
 
 from msgspec import Struct
 
-from carrel.agents import agent_by_slug
+from carrel.access import account_of
+from carrel.agents import agent_by_id, agent_by_slug
+from carrel.board import infer_space, routes_of
 from carrel.context import store
 from carrel.context.store import TaskRow, TopicRow
 from carrel.kernel import Access, Code, Refusal, SessionKey
+from carrel.kernel.limits import CONTEXT_ROUTES_SHOWN
 from carrel.sessions import find_session, open_session_of, parse_reference
 from carrel.storage import Tx
+from carrel.visibility import Recalls
 
 
 class Here(Struct, frozen=True, kw_only=True):
@@ -64,6 +68,19 @@ def _names_lane(tx: Tx, access: Access, reference: str) -> bool:
     except Refusal:
         return False
     return parsed.bare is None and (parsed.slug is None or agent_by_slug(tx, access, parsed.slug) is not None)
+
+
+def look_ahead(tx: Tx, access: Access, key: SessionKey) -> None:
+    """Read at once what the context of every session needs."""
+    name = str(key)
+    tx.ahead(
+        lambda: agent_by_id(tx, access, key.agent),
+        lambda: infer_space(tx, access, name),
+        lambda: open_session_of(tx, access, name),
+        lambda: Recalls(tx, access).of(name),
+        lambda: routes_of(tx, access, name, CONTEXT_ROUTES_SHOWN),
+        lambda: account_of(tx, access),
+    )
 
 
 def read_here(tx: Tx, seen: Access, key: SessionKey | None, reference: str, session_id: str | None = None) -> Here:

@@ -71,7 +71,7 @@ def insert_context(tx: Tx, access: Access, run: Claim, context: Context) -> None
         omitted=context.omitted,
         degraded=context.degraded,
     )
-    tx.run(_CONTEXTS.insert, access, **_CONTEXTS.values(stored))
+    tx.soon(_CONTEXTS.insert, access, **_CONTEXTS.values(stored))
     of_run: dict[str, object] = {"account": access.account_id, "run_id": run.id}
     rows = [of_run | {"position": at} | structs.asdict(line) for at, line in enumerate(context.lines)]
     tx.run_many(_LINES.insert, rows)

@@ -5,6 +5,7 @@ a word here, there, or of what runs between two lanes are told (`exchange_words`
 it; a test holds them together.
 """
 
+from functools import lru_cache
 from hashlib import sha256
 
 from msgspec import Struct
@@ -149,6 +150,12 @@ def _capabilities(tools: tuple[Tool, ...]) -> str:
     """The families of the tools; what each of them does stands with its schema."""
     if not tools:
         return "You have no tools in this session."
-    families = (tool.name.partition("_")[0] for tool in tools)
+    return _named_families(tuple(tool.name for tool in tools))
+
+
+# Every step asks this of the same few sets of tools.
+@lru_cache(maxsize=256)
+def _named_families(names: tuple[str, ...]) -> str:
+    families = (name.partition("_")[0] for name in names)
     labels = sorted({_FAMILIES.get(family, family) for family in families})
     return f"Your tools, and no others, are for: {', '.join(labels)}."

@@ -23,6 +23,7 @@ from carrel.journal import Entry, as_report, entries_of_run, session_has_entries
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, TurnExtras
 from carrel.kernel.limits import EARLIER_RESULT_CHARS_MAX, HISTORY_ROWS_MAX, SHORT_SESSION_ENTRIES_MAX
 from carrel.kernel.settings import GatewaySettings
+from carrel.modes import is_planning
 from carrel.records import Attachment, AttachmentHead, attachment_heads, attachments_by_id
 from carrel.runs import Claim, ClaimLost, Run, extras_of, run_by_id
 from carrel.sessions import Lane, Session, lane_of, next_session, open_session_of, session_by_id
@@ -100,12 +101,29 @@ def read_short_snapshot(
 
     `before` is an earlier one of this claim, if there is one.
     """
+    _read_ahead(tx, claim, before)
     run = run_by_id(tx, claim.access, claim.id)
     if run is None or run.attached():
         return None
     if (before is None or before.unheard) and not _is_short(tx, run):
         return None
     return _read(tx, claim, run, services, connections, before, is_short=True)
+
+
+def _read_ahead(tx: Tx, claim: Claim, before: Snapshot | None) -> None:
+    """Read at once what a snapshot needs for sure."""
+    access, key = claim.access, claim.session_key
+    of_run = (lambda: run_by_id(tx, access, claim.id), lambda: is_planning(tx, access, key))
+    if before is not None and not before.unheard:
+        tx.ahead(*of_run, lambda: entries_of_run(tx, access, claim.id))
+        return
+    tx.ahead(
+        *of_run,
+        lambda: open_session_of(tx, access, claim.key),
+        lambda: agent_by_id(tx, access, claim.agent_id),
+        lambda: lane_of(tx, access, key),
+        lambda: account_of(tx, access),
+    )
 
 
 def _is_short(tx: Tx, run: Run) -> bool:
@@ -122,6 +140,7 @@ def read_snapshot(
     before: Snapshot | None = None,
 ) -> Snapshot:  # fmt: skip
     """Read everything a step of this claim needs; ClaimLost when the claim is over."""
+    _read_ahead(tx, claim, before)
     run = run_by_id(tx, claim.access, claim.id)
     snapshot = _read(tx, claim, run, services, connections, before)
     assert snapshot is not None, "only a short read ends before it has everything"

@@ -37,7 +37,7 @@ from carrel.runs import (
     note_instructions,
     replace_requested_end,
 )
-from carrel.sessions import close_generation, open_generation
+from carrel.sessions import close_generation, open_generation, open_session_of
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Preparation, Result, call_tool, finish_waiting, lock_caller, refuse_call
 from carrel.work import hear, is_reopened_since
@@ -111,6 +111,11 @@ def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> RequestedEnd | None:
         return fence(tx, claim)
     run, planned = snapshot.run, snapshot.session
     # Opening and closing lock the lane, the fence locks the run: the lane comes first, as everywhere.
+    tx.ahead(
+        lambda: open_generation(tx, claim.access, run.session_key, planned),
+        lambda: open_session_of(tx, claim.access, run.key),
+        lambda: fence(tx, claim),
+    )
     if run.starts_new_generation:
         close_generation(tx, claim.access, run.session_key, "rotated")
     session = open_generation(tx, claim.access, run.session_key, planned)

@@ -54,7 +54,7 @@ def step_of(tx: Tx, access: Access, run_id: str, n: int) -> StepRow:
 def answer_step(tx: Tx, access: Access, run_id: str, n: int, output: str) -> None:
     """Record the answer to a step."""
     sql = f"UPDATE steps SET answered_at = :now, output = :output WHERE {_OF_RUN} AND n = :n"
-    tx.run(sql, access, run_id=run_id, n=n, output=output, now=tx.now)
+    tx.soon(sql, access, run_id=run_id, n=n, output=output, now=tx.now)
 
 
 def outputs_of(tx: Tx, access: Access, run_id: str, gateway: str) -> list[tuple[int, str]]:

@@ -136,7 +136,7 @@ class Turns:
         snapshot = None if attempt.is_long else await self._db.read(lambda tx: read_short_snapshot(tx, *known))
         if snapshot is None:
             attempt.is_long = True
-            snapshot = await self._db.long_read(lambda tx: read_snapshot(tx, *known))
+            snapshot = await self._db.long_read(lambda tx: read_snapshot(tx, *known), feed=False)
         attempt.snapshot = snapshot
         return snapshot
 

@@ -48,7 +48,7 @@ def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
     if place := place_of_task(tx, access, entry):
         entry = structs.replace(entry, **place)
     written = entry.written(tx.tick(), entry.id or tx.new_id("ent"), tx.now)
-    tx.run((_OF_LANES if entry.is_of_lane else _ENTRIES).insert, access, **_ENTRIES.values(written))
+    tx.soon((_OF_LANES if entry.is_of_lane else _ENTRIES).insert, access, **_ENTRIES.values(written))
     _publish(tx, access, "log.appended", written)
     return written
 
@@ -148,11 +148,12 @@ def changes_of_run(tx: Tx, access: Access, run_id: str, after: int, *, limit: in
     return [(row[0], _EVENTS.row(row[1:])) for row in rows]
 
 
-def runs_told_of(tx: Tx, access: Access, after: int, *, limit: int) -> RunsTold:
-    """Return which runs the events after a number tell of."""
+def runs_told_of(tx: Tx, access: Access, after: int, *, names: tuple[str, ...] | None, limit: int) -> RunsTold:
+    """Return which runs the events after a number tell of: all events, or those of some names."""
     # The horizon first: whatever is below it is visible by then.
     horizon = tx.horizon()
-    sql = "SELECT seq, run_id FROM events WHERE account_id = :account AND seq > :after ORDER BY seq LIMIT :limit"
+    told = "run_id" if names is None else f"CASE WHEN name IN {names} THEN run_id END"
+    sql = f"SELECT seq, {told} FROM events WHERE account_id = :account AND seq > :after ORDER BY seq LIMIT :limit"
     rows = tx.all(sql, access, after=after, limit=limit)
     settled = [seq for seq, _ in rows if seq <= horizon]
     return RunsTold(

@@ -67,6 +67,18 @@ class Grammar:
 _LISTED_KINDS = {"main": "main", "group": "group", "channel": "group", "cron": "cron", "hook": "hook", "node": "node"}
 
 
+# Longer than keys that people and programs use; anybody can send one of megabytes, which is not to be kept.
+_CACHED_CHARS_MAX = 256
+
+
+def _find_kind(rest: str) -> str | None:
+    return next((kind for kind, form in _FORMS if form.fullmatch(rest)), None)
+
+
+# A turn asks dozens of times, always for the same key.
+_kind_of = lru_cache(maxsize=4096)(_find_kind)
+
+
 class SessionKey(Struct, frozen=True, order=True):
     """The canonical name of a lane; create it with `parse` or `of`, which check its parts."""
 
@@ -112,7 +124,7 @@ class SessionKey(Struct, frozen=True, order=True):
     @staticmethod
     def kind_of(rest: str) -> str | None:
         """Return the kind of session that `rest` names, or None."""
-        return next((kind for kind, form in _FORMS if form.fullmatch(rest)), None)
+        return _kind_of(rest) if len(rest) <= _CACHED_CHARS_MAX else _find_kind(rest)
 
     def __str__(self) -> str:
         return f"agent:{self.agent}:{self.rest}"

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import resource
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
@@ -13,6 +14,45 @@ from carrel.kernel.limits import (
     REQUEST_HEAD_SECONDS_MAX,
     STREAM_SEND_SECONDS_MAX,
 )
+
+
+class _JoinedWrites:
+    """A transport that sends the head of a response with its body: each alone would wake the client.
+
+    What is written alone goes out at the end of the loop's present round.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._held: bytes | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Write, together with what was written right before."""
+        if self._held is None:
+            self._held = data
+            self._loop.call_soon(self._flush)
+        else:
+            held, self._held = self._held, None
+            self._transport.write(held + data)
+
+    def close(self) -> None:
+        """Send what is left, and close."""
+        self._flush()
+        self._transport.close()
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Send what is left, and pass the connection on."""
+        self._flush()
+        self._transport.set_protocol(protocol)
+
+    def _flush(self) -> None:
+        if self._held is not None:
+            held, self._held = self._held, None
+            self._transport.write(held)
 
 
 class BoundedHttp(HttpToolsProtocol):
@@ -26,7 +66,7 @@ class BoundedHttp(HttpToolsProtocol):
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, _JoinedWrites(transport, self.loop)))
         self._expect(REQUEST_HEAD_SECONDS_MAX)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import gc
 import os
 import signal
 import socket
@@ -22,7 +23,7 @@ from msgspec import structs
 
 from carrel.board import settle_accounts
 from carrel.kernel import Code, Ids, Refusal, SystemClock, system_chance
-from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS
+from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS, OBJECTS_BETWEEN_COLLECTIONS
 from carrel.kernel.settings import LogSettings
 from carrel.main.assembly import Assembly, open_store
 from carrel.main.configuration import LiveConfiguration
@@ -151,6 +152,7 @@ class _Server:
 
     def _ready(self, sock: socket.socket) -> None:
         """Print the address once the server answers there."""
+        _collect_seldom()
         address = _address(sock)
         data_dir = self._settings.storage.data_dir
         _keep_address(data_dir, address)
@@ -209,6 +211,13 @@ class _Web(uvicorn.Server):
     def tell_to_end(self) -> None:
         """Let `serve_until_told` return soon."""
         self.should_exit = True
+
+
+def _collect_seldom() -> None:
+    """Leave what was made until now out of searches for unused cycles: it stays, and looking at it takes long."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
 async def _reload(configuration: LiveConfiguration) -> None:

@@ -33,22 +33,22 @@ def enter_lane(tx: Tx, access: Access, key: str, channel: str) -> None:
         "UPDATE lanes SET depth = depth + 1, updated_at = :now, archived_at = NULL, "
         f"last_channel = {'last_channel' if kept else ':channel'} WHERE {_LANE}"
     )
-    tx.run(sql, access, key=key, now=tx.now, **({} if kept else {"channel": channel}))
+    tx.soon(sql, access, key=key, now=tx.now, **({} if kept else {"channel": channel}))
 
 
 def leave_lane(tx: Tx, access: Access, key: str) -> None:
     """Count one run less in a lane, which locks the lane."""
-    tx.run(f"UPDATE lanes SET depth = depth - 1 WHERE {_LANE}", access, key=key)
+    tx.soon(f"UPDATE lanes SET depth = depth - 1 WHERE {_LANE}", access, key=key)
 
 
 def stay_in_lane(tx: Tx, access: Access, key: str) -> None:
     """Undo `leave_lane` for a run that stays."""
-    tx.run(f"UPDATE lanes SET depth = depth + 1 WHERE {_LANE}", access, key=key)
+    tx.soon(f"UPDATE lanes SET depth = depth + 1 WHERE {_LANE}", access, key=key)
 
 
 def insert_run(tx: Tx, run: Run) -> None:
     """Write a new run."""
-    tx.run(RUN_TABLE.insert, run, **RUN_TABLE.values(run))
+    tx.soon(RUN_TABLE.insert, run, **RUN_TABLE.values(run))
 
 
 def extend_queued(tx: Tx, access: Access, run: Run, text: str) -> bool:
@@ -134,7 +134,7 @@ def promote_next(tx: Tx, access: Access, key: str) -> bool:
     head = next_in_lane(tx, access, key)
     if head is None:
         return False
-    tx.run("UPDATE runs SET due_at = :now WHERE account_id = :account AND id = :id", access, id=head.id, now=tx.now)
+    tx.soon("UPDATE runs SET due_at = :now WHERE account_id = :account AND id = :id", access, id=head.id, now=tx.now)
     return True
 
 

@@ -207,13 +207,13 @@ def keep_end(tx: Tx, access: Access, run_id: str, end: str) -> None:
 def bind_session(tx: Tx, run: Claim, session_id: str, generation: int) -> None:
     """Record the generation in which a run is heard."""
     sql = f"UPDATE runs SET session_id = :session_id, generation = :generation WHERE {_ONE}"
-    tx.run(sql, run, id=run.id, session_id=session_id, generation=generation)
+    tx.soon(sql, run, id=run.id, session_id=session_id, generation=generation)
 
 
 def note_instructions(tx: Tx, run: Claim, version: str, sha256: str) -> None:
     """Record the instructions that a run was sent to its agent with."""
     sql = f"UPDATE runs SET instructions_version = :version, instructions_sha256 = :sha256 WHERE {_ONE}"
-    tx.run(sql, run, id=run.id, version=version, sha256=sha256)
+    tx.soon(sql, run, id=run.id, version=version, sha256=sha256)
 
 
 def count_change(tx: Tx, run: Claim) -> int:

@@ -4,7 +4,7 @@ If each of a thousand waiting callers looked at every commit, the server would d
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from logging import getLogger
@@ -14,7 +14,7 @@ from carrel.kernel import Access, Refusal, elapsed_seconds, not_found, system_ac
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, STREAM_PAGE_ROWS, UNSETTLED_POLL_SECONDS
 from carrel.runs import store
 from carrel.runs.model import SETTLED, SETTLED_STATES, Run
-from carrel.storage import FEED, Bell, Database
+from carrel.storage import FEED, Bell, Database, Tx
 
 _log = getLogger("carrel.runs")
 
@@ -24,9 +24,9 @@ class Watch:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._events = _Bells(db, FEED)
+        self._events = _Bells(db, FEED, None)
         # Most callers wait for the end alone, and need not look at what comes before.
-        self._ends = _Bells(db, SETTLED)
+        self._ends = _Bells(db, SETTLED, tuple(f"run.{state}" for state in SETTLED_STATES))
 
     async def serve(self) -> None:
         """Follow the feed and ring the bells, until cancelled."""
@@ -39,14 +39,18 @@ class Watch:
         return self._events.bell(account_id, run_id)
 
     async def until_settled(
-        self, access: Access, run_id: str, seconds_max: float, closing: asyncio.Event | None = None
+        self, access: Access, run_id: str, seconds_max: float, closing: asyncio.Event | None = None,
+        look: Callable[[Tx, Access, str], Run | None] = store.run_by_id,
     ) -> Run:  # fmt: skip
-        """Wait until a run has ended or waits for an answer, the time is up, or `closing` is set; return the run."""
+        """Wait until a run has ended or waits for an answer, the time is up, or `closing` is set; return the run.
+
+        `look` reads it, and may refuse to.
+        """
         deadline = elapsed_seconds() + seconds_max
         with self._ends.bell(access.account_id, run_id) as bell:
             while True:
                 version = bell.version
-                run = await self._db.read(lambda tx: store.run_by_id(tx, access, run_id))
+                run = await self._db.read(lambda tx: look(tx, access, run_id))
                 if run is None:
                     raise not_found("run")
                 left = deadline - elapsed_seconds()
@@ -56,10 +60,14 @@ class Watch:
 
 
 class _Bells:
-    """A bell for each watched run, rung when the feed has an event of that run, as often as one of the store rings."""
+    """A bell for each watched run, rung when the feed has an event of that run, as often as one of the store rings.
 
-    def __init__(self, db: Database, woken_by: str) -> None:
+    With `names` only events of these names count.
+    """
+
+    def __init__(self, db: Database, woken_by: str, names: tuple[str, ...] | None) -> None:
         self._db = db
+        self._look_for = partial(runs_told_of, names=names, limit=STREAM_PAGE_ROWS)
         self._woken_by = db.bell(woken_by)
         # Account -> run -> (bell, number of watchers).
         self._watched: dict[str, dict[str, tuple[Bell, int]]] = {}
@@ -119,7 +127,7 @@ class _Bells:
                 self._ring(account_id, list(self._watched[account_id]))
             return False
         while True:
-            page = await self._db.read(partial(runs_told_of, access=access, after=cursor, limit=STREAM_PAGE_ROWS))
+            page = await self._db.read(partial(self._look_for, access=access, after=cursor))
             if account_id not in self._cursors:
                 return False
             cursor = self._cursors[account_id] = page.cursor

@@ -14,14 +14,14 @@ def put_document(tx: Tx, access: Access, document: Document, vectors: Vectors = 
     """Index a document, in place of an earlier one of its kind and id; without vectors it is found by words alone."""
     reach, places = document.reach(access.account_id), document.places(access.account_id)
     kept = () if document.kind == "log" else (KEPT,)
-    said, speaker = _said(document), distinct_words(words_of(document.speaker))
+    said, speaker = _said(document), words_of(document.speaker)
     stored = Stored(
         kind=document.kind,
         id=document.id,
         at=document.at,
         reach=" ".join(reach),
         places=" ".join(places),
-        speaker=" ".join(speaker),
+        speaker=" ".join(distinct_words(speaker)),
         session_key=document.session_key,
         sequence=document.sequence,
         length=len(said),
@@ -29,25 +29,27 @@ def put_document(tx: Tx, access: Access, document: Document, vectors: Vectors = 
         model=vectors.model,
         codes=vectors.codes,
         label=" ".join(distinct_words(words_of(document.label))),
-        terms=" ".join((*reach, *places, *kept, *_own_terms(document, said))),
+        terms=" ".join((*reach, *places, *kept, *_own_terms(document, said, speaker))),
         vectors=vectors.quantized,
     )
     store.write_document(tx, access, stored)
 
 
 def _said(document: Document) -> list[str]:
-    return list(words_of(f"{document.label} {document.text}"))
+    return words_of(f"{document.label} {document.text}")
 
 
-def _own_terms(document: Document, said: list[str]) -> tuple[str, ...]:
-    return distinct_words((*said, *words_of(document.speaker), *date_words(document.at)))
+def _own_terms(document: Document, said: list[str], speaker: list[str]) -> tuple[str, ...]:
+    return distinct_words((*said, *speaker, *date_words(document.at)))
 
 
 def has_words_of(stored: Stored, document: Document) -> bool:
     """Return whether a stored document has the same words as this one, so that its meaning is the same."""
     said = _said(document)
+    if stored.length != len(said):
+        return False
     own = tuple(term for term in stored.terms.split() if not is_mark(term))
-    return stored.length == len(said) and own == _own_terms(document, said)
+    return own == _own_terms(document, said, words_of(document.speaker))
 
 
 def marks_text(access: Access, document: Document | None) -> str:

@@ -92,7 +92,7 @@ class Indexing(Follower[Prepared]):
             kept = {} if anew else self._kept(tx, access, documents)
             return documents, kept
 
-        documents, vectors = await self.db.long_read(look, urgent=False)
+        documents, vectors = await self.db.long_read(look, urgent=False, feed=False)
         missing = [one for one in documents if (one.kind, one.id) not in vectors]
         made = await self._embed([f"{one.label} {one.text}".strip() for one in missing])
         vectors |= {(one.kind, one.id): each for one, each in zip(missing, made, strict=True)}
@@ -143,10 +143,11 @@ class Indexing(Follower[Prepared]):
                 put_document(tx, access, document, prepared.vectors.get(name, NO_VECTORS))
             elif name in before:
                 store.delete_documents(tx, access, name[0], (name[1],))
+            if not spreads or name[0] not in _SPREADING:
+                continue
             # What is not indexed yet has nothing that belongs to it, unless the index is incomplete.
             known = before.get(name, "" if is_rebuilding else None)
-            has_moved = known is not None and known != marks_text(access, document)
-            if spreads and has_moved and name[0] in _SPREADING:
+            if known is not None and known != marks_text(access, document):
                 request_rebuild(tx, access, _SUBJECTS[name[0]], name[1])
 
 

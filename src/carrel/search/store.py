@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from carrel.kernel import Access
 from carrel.kernel.limits import SEARCH_LOAD_ROWS, SEARCH_REMOVALS_MAX
 from carrel.search.model import Scope
-from carrel.storage import Row, Table, Tx
+from carrel.storage import Row, Table, Tx, padded
 
 
 class Stored(Struct, frozen=True):
@@ -69,7 +69,7 @@ _NUMBERS = ", ".join(f":n_{at}" for at in range(_NUMBERED))
 
 def write_document(tx: Tx, access: Access, document: Stored) -> None:
     """Write a document, or write over the one of that kind and id, which keeps its number; the version is new."""
-    tx.run(_WRITE, access, **_DOCUMENTS.values(document))
+    tx.soon(_WRITE, access, **_DOCUMENTS.values(document))
 
 
 def delete_documents(tx: Tx, access: Access, kind: str, ids: Iterable[str]) -> int:
@@ -212,7 +212,7 @@ def _named(tx: Tx, access: Access, columns: str, names: Iterable[tuple[str, str]
     found: list[Row] = []
     for first in range(0, len(ids), _NUMBERED):
         some = ids[first : first + _NUMBERED]
-        listed = {f"id_{at}": some[min(at, len(some) - 1)] for at in range(_padded(len(some)))}
+        listed = {f"id_{at}": each for at, each in enumerate(padded(some))}
         sql = (
             f"SELECT {columns} FROM search_documents WHERE account_id = :account AND kind IN ({of_kinds}) "
             f"AND id IN ({', '.join(f':{each}' for each in listed)})"
@@ -221,17 +221,12 @@ def _named(tx: Tx, access: Access, columns: str, names: Iterable[tuple[str, str]
     return found
 
 
-def _padded(length: int) -> int:
-    """The next power of two: few statements of different lengths are prepared."""
-    return 1 << (length - 1).bit_length()
-
-
 def documents_numbered(tx: Tx, access: Access, numbers: list[int]) -> list[Stored]:
     """Return those of the documents that exist."""
     sql = f"{_DOCUMENTS.select} WHERE account_id = :account AND number IN ({_NUMBERS})"
     found: list[Stored] = []
     for first in range(0, len(numbers), _NUMBERED):
         some = numbers[first : first + _NUMBERED]
-        padded = [*some, *[-1] * (_NUMBERED - len(some))]
-        found += _DOCUMENTS.rows(tx.all(sql, access, **{f"n_{at}": number for at, number in enumerate(padded)}))
+        some += [-1] * (_NUMBERED - len(some))
+        found += _DOCUMENTS.rows(tx.all(sql, access, **{f"n_{at}": number for at, number in enumerate(some)}))
     return found

@@ -6,6 +6,7 @@ Both databases get the same words from here, so that they find the same document
 import re
 from collections.abc import Container, Iterable, Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from carrel.kernel import MS_PER_SECOND
 from carrel.kernel.limits import SEARCH_QUERY_WORDS_MAX, SEARCH_WORD_CHARS_MAX, SEARCH_WORDS_MAX
@@ -32,10 +33,9 @@ _STOP_WORDS = frozenset((
 ))  # fmt: skip
 
 
-def words_of(text: str) -> Iterator[str]:
-    """Yield the words of a text in order, in lower case and without their endings."""
-    for match in _WORD.finditer(text.lower()):
-        yield from _forms(match[0])
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in order, in lower case and without their endings."""
+    return [form for word in _WORD.findall(text.lower()) for form in _forms(word)]
 
 
 def places_of(text: str, words: Container[str]) -> Iterator[tuple[int, str]]:
@@ -45,10 +45,20 @@ def places_of(text: str, words: Container[str]) -> Iterator[tuple[int, str]]:
         yield from ((match.start(), form) for form in _forms(match[0].lower()) if form in words)
 
 
-def _forms(word: str) -> Iterator[str]:
-    if word.isascii():
-        yield stem(word)[:SEARCH_WORD_CHARS_MAX]
-        return
+def _forms(word: str) -> Iterable[str]:
+    # Anybody can send a word of megabytes, which is not to be kept.
+    return _short_forms(word) if len(word) <= SEARCH_WORD_CHARS_MAX else _find_forms(word)
+
+
+def _find_forms(word: str) -> tuple[str, ...]:
+    return (stem(word)[:SEARCH_WORD_CHARS_MAX],) if word.isascii() else tuple(_parts(word))
+
+
+# Most of what is said consists of a few thousand words.
+_short_forms = lru_cache(maxsize=16_384)(_find_forms)
+
+
+def _parts(word: str) -> Iterator[str]:
     at = 0
     for run in _UNSPACED.finditer(word):
         yield from filter(None, [word[at : run.start()][:SEARCH_WORD_CHARS_MAX]])

@@ -81,7 +81,7 @@ def show_lane(tx: Tx, access: Access, key: str) -> None:
 def note_tokens(tx: Tx, access: Access, key: str, tokens: int) -> None:
     """Record how many tokens the lane's last run used."""
     sql = f"UPDATE lanes SET total_tokens = total_tokens + :tokens, last_tokens = :tokens WHERE {_LANE}"
-    tx.run(sql, access, key=key, tokens=tokens)
+    tx.soon(sql, access, key=key, tokens=tokens)
 
 
 def delete_lane(tx: Tx, access: Access, key: str) -> None:

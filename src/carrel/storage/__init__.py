@@ -6,10 +6,10 @@ from carrel.storage.duties import Duty, LeasedDuty, StepDuty, repeat
 from carrel.storage.engines import open_database, sqlite_path
 from carrel.storage.maintenance import back_up, examine, migrate, restore
 from carrel.storage.schema import NewerSchema, applied_schema, database_bytes, migrations
-from carrel.storage.table import FLAG, Table, json_column
+from carrel.storage.table import FLAG, Table, json_column, padded
 
 __all__ = [
     "FEED", "FLAG", "Bell", "Database", "Duty", "Landing", "LeasedDuty", "LongTx", "NewerSchema", "Row", "StepDuty",
     "Table", "Tx", "applied_schema", "back_up", "database_bytes", "examine", "json_column", "migrate", "migrations",
-    "open_database", "repeat", "restore", "sqlite_path",
+    "open_database", "padded", "repeat", "restore", "sqlite_path",
 ]  # fmt: skip

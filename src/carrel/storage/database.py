@@ -55,11 +55,26 @@ class Tx(Protocol):
         ...
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
-        """Execute once for each set of values."""
+        """Execute once for each set of values, `soon`."""
+        ...
+
+    def soon(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+        """Execute before whatever comes next, without waiting for it; what it raises may be raised there.
+
+        On PostgreSQL it takes no round trip of its own.
+        """
         ...
 
     def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         """Execute at the end of this unit of work, in one batch with everything else deferred under the same SQL."""
+        ...
+
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        """Tell what is read next: the first statements of these functions, made now and in this order.
+
+        On PostgreSQL that is one round trip for all of them. A statement that follows takes its answer from there,
+        once, unless something was written meanwhile.
+        """
         ...
 
     def once(self, name: Hashable, read: Callable[[], T]) -> T:
@@ -138,13 +153,15 @@ class Database(Protocol):
         ...
 
     async def long_read(
-        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True
-    ) -> T:
+        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True,
+        feed: bool = True,
+    ) -> T:  # fmt: skip
         """Do `work`, which must change nothing, on one moment of what is committed, outside the loop.
 
         For whatever may take longer than a short read: search, context, statistics, exports. It is refused once
         `seconds_max` have passed, and stops when its caller has gone. What is not `urgent`, such as a search, has
-        connections and threads of its own, so that no turn waits for it.
+        connections and threads of its own, so that no turn waits for it. What does not read the `feed` is told of
+        a horizon that may be older, and need not wait until the present one was looked up.
         """
         ...
 

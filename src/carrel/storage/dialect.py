@@ -26,17 +26,20 @@ def for_sqlite(sql: str) -> tuple[str, Callable[[Values], Sequence[object]]]:
     Row locks are dropped: there is only one writer anyway. Parameters are numbered because the driver looks up every
     name at every execution, and a run binds about a hundred values.
     """
-    names = list(dict.fromkeys(_NAMED.findall(sql)))
-    numbered = _NAMED.sub(lambda found: f"?{names.index(found[1]) + 1}", _LOCKS.sub("", sql))
-    if len(names) > 1:
-        return numbered, itemgetter(*names)
-    return numbered, lambda values: [values[name] for name in names]
+    return _numbered(_LOCKS.sub("", sql), "?")
 
 
 @lru_cache(maxsize=4096)
-def for_postgres(sql: str) -> str:
-    """Return the SQL with parameters as the driver writes them."""
-    return _NAMED.sub(r"%(\1)s", sql.replace("%", "%%"))
+def for_postgres(sql: str) -> tuple[bytes, Callable[[Values], Sequence[object]]]:
+    """Return the SQL as it is sent to PostgreSQL and a function that puts named values into its order."""
+    numbered, ordered = _numbered(sql, "$")
+    return numbered.encode(), ordered
+
+
+def _numbered(sql: str, sign: str) -> tuple[str, Callable[[Values], Sequence[object]]]:
+    names = list(dict.fromkeys(_NAMED.findall(sql)))
+    numbered = _NAMED.sub(lambda found: f"{sign}{names.index(found[1]) + 1}", sql)
+    return numbered, itemgetter(*names) if len(names) > 1 else lambda values: [values[name] for name in names]
 
 
 def script_for(engine: str, script: str) -> str:

@@ -8,9 +8,7 @@ number and is not seen holding a lock has ended. Transactions of other programs 
 
 import threading
 
-import psycopg
-
-from carrel.storage.database import Row
+from carrel.storage.statements import Statements
 
 # The upper 16 bits of our advisory locks; the 48 below are the number.
 _MARK = 0x4341
@@ -24,7 +22,7 @@ _LOWEST_HELD = (
     "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
 # How every write begins. Its lock is shared, so it waits for nobody, and it is released after the commit is visible.
-BEGIN = f"BEGIN; SELECT pg_advisory_xact_lock_shared({_FIRST} + {_NEWEST})"
+BEGIN = ("BEGIN", f"SELECT pg_advisory_xact_lock_shared({_FIRST} + {_NEWEST})")
 
 
 class Horizon:
@@ -32,19 +30,20 @@ class Horizon:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._settled = 0
+        # As far as it is known.
+        self.settled = 0
 
-    def look(self, connection: psycopg.Connection[Row]) -> int:
+    def look(self, statements: Statements) -> int:
         """Return the horizon now; rows are read afterwards, by a statement that sees what was committed until then."""
-        newest = _value(connection, NEWEST)
+        newest = _value(statements, NEWEST)
         # The order matters: a write that begins between these statements draws numbers above the newest one.
-        if newest is not None and newest > self._settled:
-            held = _value(connection, _LOWEST_HELD)
+        if newest is not None and newest > self.settled:
+            held = _value(statements, _LOWEST_HELD)
             with self._lock:
-                self._settled = max(self._settled, newest if held is None else min(newest, held))
-        return self._settled
+                self.settled = max(self.settled, newest if held is None else min(newest, held))
+        return self.settled
 
 
-def _value(connection: psycopg.Connection[Row], sql: str) -> int | None:
-    row = connection.execute(sql).fetchone()
-    return None if row is None else row[0]
+def _value(statements: Statements, sql: str) -> int | None:
+    value: int | None = statements.rows(statements.execute(sql, {}))[0][0]
+    return value

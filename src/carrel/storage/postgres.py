@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import psycopg
 
@@ -18,14 +18,15 @@ from carrel.kernel import Chance, Clock, Code, Ids, Refusal, limits
 from carrel.storage.backup import copy_to_sqlite
 from carrel.storage.bell_relay import Ringer
 from carrel.storage.bells import FEED
-from carrel.storage.database import CommonDatabase, CommonTx, InAccount, Landing, LongTx, Observers, Row, Tx
-from carrel.storage.dialect import for_postgres, script_for
+from carrel.storage.database import CommonDatabase, Landing, LongTx, Row, Tx
+from carrel.storage.dialect import script_for
 from carrel.storage.horizon import BEGIN, Horizon
 from carrel.storage.long_reads import Deadline, LongReads
+from carrel.storage.postgres_transaction import LongPostgresTx, PostgresTx
 from carrel.storage.schema import pending
+from carrel.storage.statements import Connection, Statements
 
 T = TypeVar("T")
-Connection = psycopg.Connection[Row]
 _CONNECTIONS = 8
 _TRIES = 5
 # A host that does not answer must not block a thread of the pool for minutes.
@@ -38,84 +39,14 @@ _NO_HANGING = (
 _MIGRATION_LOCK = 7_279_143_051
 
 
-class PostgresTx(CommonTx):
-    """A transaction on one pooled connection."""
+class _Unfed(Generic[T]):
+    """A long read that does not read the feed."""
 
-    def __init__(
-        self, connection: Connection, now: int, ids: Ids, chance: Chance, horizon: Horizon, observers: Observers
-    ) -> None:
-        super().__init__(ids, chance, observers)
-        self._connection = connection
-        self._horizon = horizon
-        self.now = now
-        self._later: dict[str, list[dict[str, object]]] = {}
+    def __init__(self, work: Callable[[LongTx], T]) -> None:
+        self._work = work
 
-    def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> psycopg.Cursor[Row]:
-        if access is not None:
-            values["account"] = access.account_id
-        return self._connection.execute(for_postgres(sql), values)
-
-    def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
-        return self._execute(sql, access, values).fetchall()
-
-    def one(self, sql: str, access: InAccount | None = None, /, **values: object) -> Row | None:
-        return self._execute(sql, access, values).fetchone()
-
-    def run(self, sql: str, access: InAccount | None = None, /, **values: object) -> int:
-        return self._execute(sql, access, values).rowcount
-
-    def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
-        if len(rows) == 1:
-            # The driver opens a pipeline for many rows, which for one row costs more than the row itself.
-            self._execute(sql, None, rows[0])
-        else:
-            self._connection.cursor().executemany(for_postgres(sql), rows)
-
-    def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
-        if access is not None:
-            values["account"] = access.account_id
-        self._later.setdefault(sql, []).append(values)
-
-    def finish(self) -> None:
-        """Execute what was deferred, each statement in one round trip."""
-        for sql, rows in self._later.items():
-            self.run_many(sql, rows)
-        self._later.clear()
-
-    def attempt(self, work: Callable[[], T]) -> T:
-        woken, later = self.woken.copy(), {sql: list(rows) for sql, rows in self._later.items()}
-        try:
-            with self._connection.transaction():
-                return work()
-        except BaseException:
-            self.woken, self._later = woken, later
-            self.forget()
-            raise
-
-    def tick(self) -> int:
-        return _value(self._connection.execute("SELECT nextval('ticks')"))
-
-    def horizon(self) -> int:
-        return self._horizon.look(self._connection)
-
-
-class LongPostgresTx(PostgresTx):
-    """A transaction of a long read: every statement looks at the deadline first."""
-
-    deadline: Deadline
-    # Looked up before the read began, since all its statements see the store as it was then.
-    settled: int
-
-    def horizon(self) -> int:
-        return self.settled
-
-    @property
-    def seconds_left(self) -> float:
-        return self.deadline.seconds_left
-
-    def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> psycopg.Cursor[Row]:
-        self.deadline.check()
-        return super()._execute(sql, access, values)
+    def __call__(self, tx: LongTx) -> T:
+        return self._work(tx)
 
 
 class PostgresDatabase(CommonDatabase):
@@ -130,7 +61,7 @@ class PostgresDatabase(CommonDatabase):
         self._clock, self._ids, self._chance = clock, ids, chance
         self._horizon = Horizon()
         self._local = threading.local()
-        self._connections: list[Connection] = []
+        self._connections: list[Statements] = []
         self._connecting = threading.Lock()
         self._pool = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="carrel-postgres")
         try:
@@ -140,7 +71,7 @@ class PostgresDatabase(CommonDatabase):
             raise _unavailable(error) from error
         # By whether they are urgent.
         self._long_reads = {
-            urgent: LongReads(lambda: connect(url, durability), self._long_read, threads)
+            urgent: LongReads(lambda: Statements(connect(url, durability)), self._long_read, threads)
             for urgent, threads in ((True, limits.LONG_READERS_POSTGRES), (False, limits.PATIENT_READERS_POSTGRES))
         }
         self._ringer = Ringer(lambda: connect(url, durability), self._heard)
@@ -159,23 +90,26 @@ class PostgresDatabase(CommonDatabase):
         return await self._loop.run_in_executor(self._pool, self._read, work)
 
     async def long_read(
-        self, work: Callable[[LongTx], T], *, seconds_max: float = limits.LONG_READ_SECONDS_MAX, urgent: bool = True
-    ) -> T:
+        self, work: Callable[[LongTx], T], *, seconds_max: float = limits.LONG_READ_SECONDS_MAX, urgent: bool = True,
+        feed: bool = True,
+    ) -> T:  # fmt: skip
         self._require_open()
-        return await self._long_reads[urgent].run(work, seconds_max)
+        return await self._long_reads[urgent].run(work if feed else _Unfed(work), seconds_max)
 
-    def _long_read(self, connection: Connection, work: Callable[[LongTx], T], deadline: Deadline) -> T:
+    def _long_read(self, statements: Statements, work: Callable[[LongTx], T], deadline: Deadline) -> T:
         now = self._clock.now_ms()
-        tx = LongPostgresTx(connection, now, self._ids, self._chance, self._horizon, self._observers)
+        tx = LongPostgresTx(statements, now, self._ids, self._chance, self._horizon, self._observers)
         tx.deadline = deadline
-        milliseconds = max(1, int(deadline.seconds_left * 1000))
+        milliseconds = {"milliseconds": str(max(1, int(deadline.seconds_left * 1000)))}
         try:
-            with deadline.cancelled_by(lambda: _cancel(connection)):
-                tx.settled = self._horizon.look(connection)
-                with connection.transaction():
-                    connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                    connection.execute(f"SET LOCAL statement_timeout = {milliseconds}")
+            with deadline.cancelled_by(lambda: _cancel(statements.connection)):
+                tx.settled = self._horizon.settled if isinstance(work, _Unfed) else self._horizon.look(statements)
+                try:
+                    statements.add("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", {})
+                    statements.add("SELECT set_config('statement_timeout', :milliseconds, true)", milliseconds)
                     return work(tx)
+                finally:
+                    statements.end()
         except psycopg.errors.QueryCanceled:
             raise deadline.refusal() from None
         except psycopg.OperationalError as error:
@@ -205,18 +139,18 @@ class PostgresDatabase(CommonDatabase):
         for name in list(self._bells) if names is None else names:
             self._bells[name].ring()
 
-    def _connection(self) -> Connection:
-        connection: Connection | None = getattr(self._local, "connection", None)
-        if connection is None or connection.closed:
+    def _connection(self) -> Statements:
+        held: Statements | None = getattr(self._local, "connection", None)
+        if held is None or held.closed:
             connection = connect(self._url, self._durability)
             connection.execute(_NO_HANGING)
-            self._local.connection = connection
+            self._local.connection = held = Statements(connection)
             with self._connecting:
-                self._connections = [held for held in self._connections if not held.closed] + [connection]
-        return connection
+                self._connections = [one for one in self._connections if not one.closed] + [held]
+        return held
 
     def _write(self, work: Callable[[Tx], T]) -> T:
-        collided = False
+        collided = is_cut = False
         for tries_left in reversed(range(_TRIES)):
             try:
                 result = self._attempt(work)
@@ -232,45 +166,40 @@ class PostgresDatabase(CommonDatabase):
                 if not tries_left:
                     raise
             except psycopg.OperationalError as error:
+                held: Statements | None = getattr(self._local, "connection", None)
+                if held is not None and held.closed and not held.is_answered and not is_cut:
+                    # The connection was cut since its last use, so nothing was done.
+                    is_cut = True
+                    continue
                 unavailable = _unavailable(error)
                 self.write_error = unavailable.message
                 raise unavailable from error
         raise AssertionError("unreachable")
 
     def _attempt(self, work: Callable[[Tx], T]) -> T:
-        connection = self._begin()
-        tx = self._tx(connection)
+        statements = self._connection()
+        statements.begin(*BEGIN)
+        tx = self._tx(statements)
         landings: list[Landing] = []
         try:
             result = work(tx)
             for bell in tx.woken.keys() & self._riders.keys():
                 landings += filter(None, [self._riders[bell](tx)])
-            tx.finish()
-            connection.execute("COMMIT")
+            tx.commit()
         except BaseException:
-            self._loop.call_soon_threadsafe(self._land, landings, False)
-            connection.execute("ROLLBACK")
+            self._loop.call_soon_threadsafe(self._land, landings, set[str](), False)
+            statements.end()
             raise
         # From here, not from the caller, who may have gone away.
-        self._loop.call_soon_threadsafe(self._land, landings, True)
+        self._loop.call_soon_threadsafe(self._land, landings, set(tx.woken), True)
         if tx.woken:
-            self._loop.call_soon_threadsafe(self._ring, set(tx.woken))
             self._ringer.announce(set(tx.woken))
         return result
 
-    def _land(self, landings: list[Landing], committed: bool) -> None:
+    def _land(self, landings: list[Landing], woken: set[str], committed: bool) -> None:
         for landing in landings:
             landing(committed)
-
-    def _begin(self) -> Connection:
-        """Return a connection with an open transaction; one that was cut since its last use is replaced."""
-        connection = self._connection()
-        try:
-            connection.execute(BEGIN)
-        except psycopg.OperationalError:
-            connection = self._connection()
-            connection.execute(BEGIN)
-        return connection
+        self._ring(woken)
 
     def _read(self, work: Callable[[Tx], T]) -> T:
         try:
@@ -285,9 +214,9 @@ class PostgresDatabase(CommonDatabase):
         except psycopg.OperationalError as error:
             raise _unavailable(error) from error
 
-    def _tx(self, connection: Connection) -> PostgresTx:
+    def _tx(self, statements: Statements) -> PostgresTx:
         now = self._clock.now_ms()
-        return PostgresTx(connection, now, self._ids, self._chance, self._horizon, self._observers)
+        return PostgresTx(statements, now, self._ids, self._chance, self._horizon, self._observers)
 
 
 def _unavailable(error: Exception) -> Refusal:

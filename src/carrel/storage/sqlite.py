@@ -7,8 +7,7 @@ fsync per group instead of one per change.
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from logging import getLogger
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -24,6 +23,7 @@ from carrel.storage.long_reads import Deadline, LongReads
 from carrel.storage.sqlite_file import copy_file, migrate_file, open_file
 
 T = TypeVar("T")
+SomeTx = TypeVar("SomeTx", bound="SqliteTx")
 _log = getLogger("carrel.storage")
 _GROUP_MAX = 256
 _STEPS_BETWEEN_CHECKS = 10_000
@@ -52,18 +52,18 @@ class SqliteTx(CommonTx):
         self.now = self._clock.now_ms()
 
     def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
+        return self._rows(sql, access, values)
+
+    def one(self, sql: str, access: InAccount | None = None, /, **values: object) -> Row | None:
+        # Read to the end: a statement abandoned half way holds on to its effects and its locks.
+        rows = self._rows(sql, access, values)
+        return rows[0] if rows else None
+
+    def _rows(self, sql: str, access: InAccount | None, values: dict[str, object]) -> list[Row]:
         if access is not None:
             values["account"] = access.account_id
         text, ordered = for_sqlite(sql)
         return self._cursor.execute(text, ordered(values)).fetchall()
-
-    def one(self, sql: str, access: InAccount | None = None, /, **values: object) -> Row | None:
-        if access is not None:
-            values["account"] = access.account_id
-        # Read to the end: a statement abandoned half way holds on to its effects and its locks.
-        text, ordered = for_sqlite(sql)
-        rows = self._cursor.execute(text, ordered(values)).fetchall()
-        return rows[0] if rows else None
 
     def run(self, sql: str, access: InAccount | None = None, /, **values: object) -> int:
         if access is not None:
@@ -71,6 +71,9 @@ class SqliteTx(CommonTx):
         text, ordered = for_sqlite(sql)
         self._cursor.execute(text, ordered(values))
         return self._connection.changes()
+
+    def soon(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+        self.run(sql, access, **values)
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
         text, ordered = for_sqlite(sql)
@@ -81,6 +84,9 @@ class SqliteTx(CommonTx):
             values["account"] = access.account_id
         text, ordered = for_sqlite(sql)
         self._later.setdefault(text, []).append(ordered(values))
+
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        """Do nothing: a statement that nobody waits for takes as long."""
 
     def finish(self) -> None:
         """Execute what was deferred."""
@@ -120,24 +126,21 @@ class ShortSqliteTx(SqliteTx):
         super().begin()
         self._statements = 0
 
-    def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
-        self._hold_moment()
-        return super().all(sql, access, **values)
-
-    def one(self, sql: str, access: InAccount | None = None, /, **values: object) -> Row | None:
-        self._hold_moment()
-        return super().one(sql, access, **values)
-
-    def _hold_moment(self) -> None:
+    def _rows(self, sql: str, access: InAccount | None, values: dict[str, object]) -> list[Row]:
         self._statements += 1
         if self._statements == 2:
             self._cursor.execute("BEGIN")
+        return super()._rows(sql, access, values)
 
 
 class LongSqliteTx(SqliteTx):
     """A transaction of a long read."""
 
     deadline: Deadline
+
+    def begin(self) -> None:
+        super().begin()
+        self._cursor.execute("BEGIN")
 
     @property
     def seconds_left(self) -> float:
@@ -192,12 +195,12 @@ class SqliteDatabase(CommonDatabase):
     async def read(self, work: Callable[[Tx], T]) -> T:
         """Do `work` on the loop's own connection: a read takes microseconds, switching threads takes longer."""
         self._require_open()
-        with _looking(self._reading, self._read_tx):
-            return work(self._read_tx)
+        return _look(self._reading, self._read_tx, work)
 
     async def long_read(
-        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True
-    ) -> T:
+        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True,
+        feed: bool = True,
+    ) -> T:  # fmt: skip
         """Do `work` on another connection, in a thread."""
         self._require_open()
         return await self._long_reads[urgent].run(work, seconds_max)
@@ -209,9 +212,7 @@ class SqliteDatabase(CommonDatabase):
         connection.set_progress_handler(lambda: deadline.passed, _STEPS_BETWEEN_CHECKS)
         connection.exec_trace = lambda *_: not deadline.passed
         try:
-            with _looking(connection, tx):
-                connection.execute("BEGIN")
-                return work(tx)
+            return _look(connection, tx, work)
         except (apsw.InterruptError, apsw.ExecTraceAbort):
             raise deadline.refusal() from None
 
@@ -322,13 +323,12 @@ class SqliteDatabase(CommonDatabase):
 _TROUBLE = (apsw.FullError, apsw.IOError, apsw.CorruptError, apsw.NotADBError, apsw.ReadOnlyError, apsw.CantOpenError)
 
 
-@contextmanager
-def _looking(connection: apsw.Connection, tx: SqliteTx) -> Iterator[None]:
-    """A unit of work that changes nothing; the transaction that it has begun is ended."""
+def _look(connection: apsw.Connection, tx: SomeTx, work: Callable[[SomeTx], T]) -> T:
+    """Do a unit of work that changes nothing, and end the transaction that it has begun."""
     tx.begin()
     try:
         try:
-            yield
+            return work(tx)
         finally:
             # SQLite may have ended the transaction itself, and its error must not be hidden by another.
             if connection.in_transaction:

@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 from carrel.storage.database import InAccount, Row, Tx
 
 S = TypeVar("S", bound=Struct)
+V = TypeVar("V")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -86,9 +87,10 @@ class Table(Generic[S]):
 
     def among(self, tx: Tx, access: InAccount, column: str, values: Iterable[object], then: str = "") -> list[S]:
         """Return the account's rows whose column has one of the values; `then` is the rest of the statement."""
-        names = {f"value_{at}": value for at, value in enumerate(dict.fromkeys(values))}
-        if not names:
+        wanted = list(dict.fromkeys(values))
+        if not wanted:
             return []
+        names = {f"value_{at}": value for at, value in enumerate(padded(wanted))}
         listed = ", ".join(f":{name}" for name in names)
         sql = f"{self.select} WHERE account_id = :account AND {column} IN ({listed}) {then}"
         return self.rows(tx.all(sql, access, **names))
@@ -101,6 +103,11 @@ class Table(Generic[S]):
         return (
             self._struct(*values) if self._positional else self._struct(**dict(zip(self.fields, values, strict=True)))
         )
+
+
+def padded(values: list[V]) -> list[V]:
+    """Return a list for `IN`, made longer by its last value to a power of two: few statements have to be prepared."""
+    return values + values[-1:] * ((1 << (len(values) - 1).bit_length()) - len(values))
 
 
 def _bound(column: str) -> str:

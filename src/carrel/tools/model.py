@@ -152,8 +152,22 @@ class Shown(Struct, frozen=True):
 
 
 @cache
-def _compact(shape: type[Struct], shown: Shown) -> dict[str, Any]:
-    return compact_schema(_schema(shape), without=shown.without, words=dict(shown.words))
+def _names(name: str) -> tuple[str, ...]:
+    short = name.removeprefix(_BOARD)
+    return (name,) if short == name else (name, f"board_{short}")
+
+
+@cache
+def _function(name: str, description: str, params: type[Struct], shown: Shown) -> msgspec.Raw:
+    # Encoded once: the same tools are offered with every step.
+    function = {
+        "type": "function",
+        "name": name,
+        "description": description,
+        "parameters": compact_schema(_schema(params), without=shown.without, words=dict(shown.words)),
+        "strict": False,
+    }
+    return msgspec.Raw(msgspec.json.encode(function))
 
 
 class Tool(Struct, frozen=True):
@@ -185,8 +199,7 @@ class Tool(Struct, frozen=True):
     @property
     def names(self) -> tuple[str, ...]:
         """The names that it answers to, its own first: the tools of the board have two."""
-        short = self.name.removeprefix(_BOARD)
-        return (self.name,) if short == self.name else (self.name, f"board_{short}")
+        return _names(self.name)
 
     @property
     def model_name(self) -> str:
@@ -201,16 +214,10 @@ class Tool(Struct, frozen=True):
         """Return the JSON schema of its result, if it has one."""
         return None if self.result_type is None else _schema(self.result_type)
 
-    def function(self, actor: Actor) -> dict[str, Any]:
-        """Return the tool as it is offered to the model of an agent."""
+    def function(self, actor: Actor) -> msgspec.Raw:
+        """Return the tool as it is offered to the model of an agent, encoded."""
         shown = self.shown if isinstance(self.shown, Shown) else self.shown(actor)
-        return {
-            "type": "function",
-            "name": self.model_name,
-            "description": self.description,
-            "parameters": _compact(self.params, shown),
-            "strict": False,
-        }
+        return _function(self.model_name, self.description, self.params, shown)
 
     def read_params(self, arguments: str) -> Params:
         """Decode and check the arguments that the model wrote; what is plainly meant is accepted."""

@@ -3,6 +3,7 @@
 Others may be called all the same, as over HTTP and MCP: what a caller may use is decided by its toolset alone.
 """
 
+from functools import lru_cache
 from typing import Literal
 
 from carrel.tools.model import Caller, Tool
@@ -47,7 +48,15 @@ def shown_tools(toolset: Toolset, caller: Caller) -> tuple[Tool, ...]:
         return ()
     named = tuple(pattern for pattern in caller.agent.profile.tools.allow if pattern != "*")
     hidden = _UNSHOWN if caller.is_planning else (*_UNSHOWN, *_BY_PROFILE[profile])
-    return tuple(tool for tool in toolset.offered() if matches(tool.names, named) or not matches(tool.names, hidden))
+    offered = toolset.offered()
+    shown = _shown(tuple(tool.names for tool in offered), named, hidden)
+    return tuple(tool for tool in offered if tool.name in shown)
+
+
+# Every step asks this of the same few sets of tools.
+@lru_cache(maxsize=256)
+def _shown(offered: tuple[tuple[str, ...], ...], named: tuple[str, ...], hidden: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(names[0] for names in offered if matches(names, named) or not matches(names, hidden))
 
 
 def profile_of(caller: Caller) -> Profile:

@@ -24,7 +24,6 @@ def matches(names: Iterable[str], patterns: tuple[str, ...]) -> bool:
     return _matches(tuple(names), patterns)
 
 
-# Every step asks this of every tool, and there are few rules.
 @lru_cache(maxsize=4096)
 def _matches(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
@@ -32,12 +31,18 @@ def _matches(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
 
 def is_permitted(tool: Tool, rules: ToolRules) -> bool:
     """Return whether an agent may use a tool; deny beats allow."""
-    return matches(tool.names, rules.allow) and not matches(_names(tool), rules.deny)
+    return _is_permitted(tool.names, rules.allow, rules.deny)
+
+
+# Every step asks this of every tool, and there are few rules.
+@lru_cache(maxsize=4096)
+def _is_permitted(names: tuple[str, ...], allow: tuple[str, ...], deny: tuple[str, ...]) -> bool:
+    return _matches(names, allow) and not _matches(_same(names[0]) or names, deny)
 
 
 def needs_approval(tool: Tool, rules: ToolRules) -> bool:
     """Return whether a person has to approve each call of a tool."""
-    return matches(_names(tool), rules.ask)
+    return matches(_same(tool.name) or tool.names, rules.ask)
 
 
 def require_part(tx: Tx, access: Access, part: str, whole: str) -> None:
@@ -54,10 +59,6 @@ def require_part(tx: Tx, access: Access, part: str, whole: str) -> None:
     if matches([part], rules.ask) and not matches(_same(whole) or [whole], rules.ask):
         message = f"This needs a person's approval: leave it out of {whole} and call {part} in a turn instead."
         raise Refusal(Code.TOOL_NOT_ALLOWED, message)
-
-
-def _names(tool: Tool) -> tuple[str, ...]:
-    return _same(tool.name) or tool.names
 
 
 def _same(name: str) -> tuple[str, ...]:

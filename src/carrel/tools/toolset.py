@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Protocol
 
 from carrel.agents import ToolRules
@@ -64,33 +65,50 @@ class Catalog:
         return arguments if tool is None or tool.storable is None else tool.storable(arguments)
 
 
-class Permitted:
+class _Narrowed:
+    """A part of a toolset. It never changes, and a step asks for it many times, so it is narrowed once."""
+
+    def __init__(self, inner: Toolset) -> None:
+        self._inner = inner
+        self._offered: tuple[Tool, ...] | None = None
+
+    def offered(self) -> tuple[Tool, ...]:
+        """Return the tools of this part, in the order of the whole."""
+        if self._offered is None:
+            self._offered = tuple(filter(self._has, self._inner.offered()))
+        return self._offered
+
+    def _has(self, tool: Tool) -> bool:
+        raise AssertionError("each part says what it has")
+
+
+class Permitted(_Narrowed):
     """Only the tools that an agent's profile allows; deny beats allow."""
 
     def __init__(self, inner: Toolset, rules: ToolRules) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._rules = rules
 
-    def offered(self) -> tuple[Tool, ...]:
-        return tuple(tool for tool in self._inner.offered() if is_permitted(tool, self._rules))
+    def _has(self, tool: Tool) -> bool:
+        return is_permitted(tool, self._rules)
 
     def find(self, name: str) -> Tool:
         tool = self._inner.find(name)
-        if not is_permitted(tool, self._rules):
+        if not self._has(tool):
             raise Refusal(Code.TOOL_NOT_ALLOWED, f"This agent may not use {name}.")
         return tool
 
 
-class Without:
+class Without(_Narrowed):
     """All tools but the hidden ones, and the reason why those are missing."""
 
     def __init__(self, inner: Toolset, hidden: Callable[[Tool], bool], why: str) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._hidden = hidden
         self._why = why
 
-    def offered(self) -> tuple[Tool, ...]:
-        return tuple(tool for tool in self._inner.offered() if not self._hidden(tool))
+    def _has(self, tool: Tool) -> bool:
+        return not self._hidden(tool)
 
     def find(self, name: str) -> Tool:
         tool = self._inner.find(name)
@@ -99,15 +117,15 @@ class Without:
         return tool
 
 
-class Entitled:
+class Entitled(_Narrowed):
     """Only the tools whose effect on tasks and memory the caller is allowed."""
 
     def __init__(self, inner: Toolset, actor: Actor) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._actor = actor
 
-    def offered(self) -> tuple[Tool, ...]:
-        return tuple(tool for tool in self._inner.offered() if tool.right is None or self._actor.may(tool.right))
+    def _has(self, tool: Tool) -> bool:
+        return tool.right is None or self._actor.may(tool.right)
 
     def find(self, name: str) -> Tool:
         tool = self._inner.find(name)
@@ -132,9 +150,13 @@ _NOT_PLANNING = "this session is not in plan mode, which a person switches on, f
 _NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "agents_list")
 
 
-def toolset_for(catalog: Toolset, caller: Caller) -> Toolset:
+# Most agents share their rules, so what these leave of the catalog is found once.
+_permitted = lru_cache(maxsize=256)(Permitted)
+
+
+def toolset_for(catalog: Catalog, caller: Caller) -> Toolset:
     """Return a caller's tools: those its agent's profile allows, without those that make no sense where it is."""
-    found: Toolset = Entitled(Permitted(catalog, caller.agent.profile.tools), caller.actor)
+    found: Toolset = Entitled(_permitted(catalog, caller.agent.profile.tools), caller.actor)
     if caller.run is None:
         found = Without(found, lambda tool: tool.only_in_run, "it ends or feeds a turn, and this is not one.")
     if caller.key.kind == "subagent":

@@ -3,6 +3,7 @@
 `Viewer.allows` is the same rule as a predicate: a viewer finds what shares a name with it in one of its spaces.
 """
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal
 
@@ -105,6 +106,8 @@ class Viewer(Struct, frozen=True, kw_only=True):
         return in_space and not set(self.names()).isdisjoint(thing.names())
 
 
+# The entries of a session have the same marks.
+@lru_cache(maxsize=16_384)
 def mark(kind: str, account_id: str, *names: str | None) -> str:
     """Return a token that no word can equal, since words have no underscore."""
     named = msgspec.json.encode((account_id, *names))

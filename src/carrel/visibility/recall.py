@@ -5,6 +5,7 @@ agent or for the account. What is said in it is on the board likewise; but a per
 it, only if that was chosen for this very session: nobody else shares what a person says.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from carrel.journal import Entry
 from carrel.kernel import Access, Refusal, SessionKey
 from carrel.kernel.settings import Recall
 from carrel.storage import Tx
-from carrel.visibility.recall_store import LaneChoice, choice_of_lane, is_bucket
+from carrel.visibility.recall_store import LaneChoice, choices_of_lanes, is_bucket
 from carrel.visibility.tree_store import PERSONAL_KINDS, private_to
 
 ChosenBy = Literal["session", "agent", "account", "settings", "board"]
@@ -40,9 +41,11 @@ NO_LANE = LaneRecall("space", "board", on_board=False, private_to="")
 class Recalls:
     """Looks up what lanes recall, each once, at one moment of the store."""
 
-    def __init__(self, tx: Tx, access: Access) -> None:
+    def __init__(self, tx: Tx, access: Access, keys: Iterable[str] = ()) -> None:
         self._tx = tx
         self._access = access
+        # What was chosen for the lanes of those keys, which are looked up together.
+        self._choices = choices_of_lanes(tx, access, keys)
         self._known: dict[str, LaneRecall] = {}
         # By agent: what holds for its lanes for which nothing was chosen.
         self._of_agents: dict[str, tuple[Recall, ChosenBy]] = {}
@@ -56,7 +59,7 @@ class Recalls:
         return self._known[key]
 
     def _read(self, key: str) -> LaneRecall:
-        lane = choice_of_lane(self._tx, self._access, key)
+        lane = self._choices.get(key) or choices_of_lanes(self._tx, self._access, [key]).get(key)
         if lane is None:
             return self._unopened(key)
         self._of_agents[lane.agent_id] = _inherited(lane.of_agent, lane.of_account, lane.by_default)

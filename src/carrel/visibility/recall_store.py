@@ -1,11 +1,13 @@
 """The SQL of what lanes recall: what was chosen for one."""
 
+from collections.abc import Iterable
+
 import msgspec
 from msgspec import Struct
 
 from carrel.kernel import Access
 from carrel.kernel.settings import Recall
-from carrel.storage import Tx
+from carrel.storage import Tx, padded
 
 
 class LaneChoice(Struct, frozen=True, kw_only=True):
@@ -30,17 +32,25 @@ class _Chosen(Struct, frozen=True):
 _chosen = msgspec.json.Decoder(_Chosen).decode
 
 
-def choice_of_lane(tx: Tx, access: Access, key: str) -> LaneChoice | None:
-    """Return what was chosen for a lane; None when there is no such lane."""
+def choices_of_lanes(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, LaneChoice]:
+    """Return what was chosen for each of those lanes that exist."""
+    wanted = list(dict.fromkeys(keys))
+    if not wanted:
+        return {}
+    names = {f"key_{at}": key for at, key in enumerate(padded(wanted))}
     sql = (
-        "SELECT l.kind, l.agent_id, l.made_by, l.spawned_by, l.recall, g.profile, a.settings, a.recall_default "
+        "SELECT l.key, l.kind, l.agent_id, l.made_by, l.spawned_by, l.recall, g.profile, a.settings, a.recall_default "
         "FROM lanes l JOIN agents g ON g.account_id = l.account_id AND g.id = l.agent_id "
-        "JOIN accounts a ON a.id = l.account_id WHERE l.account_id = :account AND l.key = :key"
+        "JOIN accounts a ON a.id = l.account_id WHERE l.account_id = :account "
+        f"AND l.key IN ({', '.join(f':{name}' for name in names)})"
     )
-    row = tx.one(sql, access, key=key)
-    if row is None:
-        return None
-    kind, agent_id, made_by, spawned_by, recall, profile, settings, by_default = row
+    return {row[0]: _choice(*row[1:]) for row in tx.all(sql, access, **names)}
+
+
+def _choice(
+    kind: str, agent_id: str, made_by: str, spawned_by: str | None, recall: Recall | None, profile: str,
+    settings: str, by_default: Recall,
+) -> LaneChoice:  # fmt: skip
     return LaneChoice(
         kind=kind,
         agent_id=agent_id,

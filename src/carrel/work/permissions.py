@@ -90,7 +90,7 @@ class Actor(Struct, frozen=True, kw_only=True):
         if self.may(action):
             return
         if action in _FLAGS:
-            message = f"This agent may not do this: its flag {_camel(_FLAGS[action])} is off."
+            message = f"This agent may not do this: its flag {_WIRE_NAMES[_FLAGS[action]]} is off."
         elif action in _ORCHESTRATOR_ONLY:
             message = "Only people and the account's orchestrator may do this."
         else:
@@ -153,7 +153,7 @@ def actor_of(tx: Tx, access: Access, run: Run | None = None) -> Actor:
 def agent_actor(tx: Tx, access: Access, agent: Agent, run: Run | None = None) -> Actor:
     """Return an agent as an actor."""
     settings = account_settings(account_of(tx, access))
-    place = store.RunPlace() if access.run_id is None else store.place_of_run(tx, access, access.run_id)
+    place = store.RunPlace() if access.run_id is None else store.place_of_run(tx, access, access.run_id, run)
     return Actor(
         kind="agent",
         id=agent.id,
@@ -176,15 +176,13 @@ def resolve_flags(agent: Agent, account: dict[str, object]) -> Flags:
     """Return an agent's flags: its own, else the account's, else the built-in ones."""
     own, resolved = agent.profile.behavior_flags, dict[str, bool]()
     for name in Flags.__struct_fields__:
-        for value in (account.get(_camel(name)), getattr(own, name)):
+        for value in (account.get(_WIRE_NAMES[name]), getattr(own, name)):
             if isinstance(value, bool):
                 resolved[name] = value
     return Flags(**resolved)
 
 
-def _camel(name: str) -> str:
-    fields = dict(zip(BehaviorFlags.__struct_fields__, BehaviorFlags.__struct_encode_fields__, strict=True))
-    return fields[name]
+_WIRE_NAMES = dict(zip(BehaviorFlags.__struct_fields__, BehaviorFlags.__struct_encode_fields__, strict=True))
 
 
 def readable_task(

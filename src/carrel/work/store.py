@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 
 from carrel.journal import json_text
 from carrel.kernel import Access
+from carrel.runs import Run
 from carrel.storage import FLAG, Table, Tx, json_column
 from carrel.visibility import seen_tasks
 from carrel.work.model import Party, PartyKind, Searchable, Task, TaskFilter, statuses_meant
@@ -313,15 +314,22 @@ _IS_PLANNED = (
 )
 
 
-def place_of_run(tx: Tx, access: Access, run_id: str) -> RunPlace:
-    """Return what a run is to tasks."""
+def place_of_run(tx: Tx, access: Access, run_id: str, run: Run | None = None) -> RunPlace:
+    """Return what a run is to tasks; `run` is that run, if it was read: without a task it says everything itself."""
+    if run is not None and run.id == run_id and run.task_id is None:
+        return _place(None, run.auto_run_id, run.space_ids, is_planned=False, kind=run.provenance_kind)
     columns = f"task_id, auto_run_id, space_ids, {_IS_PLANNED}, provenance_kind"
     sql = f"SELECT {columns} FROM runs WHERE account_id = :account AND id = :id"
     row = tx.one(sql, access, id=run_id)
     if row is None:
         return RunPlace()
-    is_tick, is_limited = row[1] is not None, row[2] is not None
+    return _place(*row[:3], is_planned=bool(row[3]), kind=row[4])
+
+
+def _place(
+    task_id: str | None, auto_run_id: str | None, space_ids: str | None, *, is_planned: bool, kind: str
+) -> RunPlace:  # fmt: skip
     return RunPlace(
-        task_id=row[0], is_tick=is_tick, is_planned=bool(row[3]), is_limited=is_limited,
-        is_answering=row[4] in ANSWERING_KINDS, is_heartbeat=row[4] == "heartbeat",
+        task_id=task_id, is_tick=auto_run_id is not None, is_planned=is_planned, is_limited=space_ids is not None,
+        is_answering=kind in ANSWERING_KINDS, is_heartbeat=kind == "heartbeat",
     )  # fmt: skip

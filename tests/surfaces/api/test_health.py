@@ -190,7 +190,7 @@ async def test_a_follower_that_does_not_keep_up_degrades_the_feed(
 async def test_an_event_that_a_long_transaction_holds_back_degrades_the_feed(postgres_url: str) -> None:
     async with open_http_server(postgres_url) as server, server.client() as client:
         with psycopg.connect(postgres_url, autocommit=True) as neighbour:
-            neighbour.execute(BEGIN)
+            neighbour.execute("; ".join(BEGIN))
             await send_and_wait(client, "hello")
             await server.db.write(lambda tx: tx.run("UPDATE events SET at = at - 120000"))
             assert (await client.get("/readyz")).json()["checks"]["feed"] == "degraded"

@@ -24,6 +24,10 @@ REQUEST_BODY_SECONDS_MAX = 300
 # Longer than clients and proxies keep idle connections: if the server closed first, it could cut off a new request.
 KEEP_ALIVE_SECONDS = 75
 OPEN_FILES_WANTED = 65_536
+# Statements that a connection to PostgreSQL keeps prepared; a server has a few hundred that it repeats.
+POSTGRES_STATEMENTS_MAX = 500
+# How many objects are made between two searches for unused cycles. Requests leave few: they are freed by counting.
+OBJECTS_BETWEEN_COLLECTIONS = 50_000
 IDEMPOTENCY_KEY_CHARS_MAX = 200
 IDEMPOTENCY_KEPT_HOURS = 24
 IDEMPOTENT_SECRETS_MAX = 1_000

@@ -7,17 +7,43 @@ from starlette.routing import BaseRoute, Match, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
 
-class RouteIndex(BaseRoute):
-    """Routes by their paths; those with parameters by their first two parts, and tried in order.
+class _Ends:
+    """Routes with the same beginning, by how many parts they have and by the last one if they name it."""
 
-    The first part must be literal; a route whose second part is a parameter is tried for whatever stands there.
+    def __init__(self, routes: list[BaseRoute]) -> None:
+        ends = [(_end(route.path), route) for route in routes if isinstance(route, Route | WebSocketRoute)]
+        # What may stand for several parts fits every length.
+        self._any = [route for route in routes if ":path}" in getattr(route, "path", "")]
+        self._by_end: dict[tuple[int, str], list[BaseRoute]] = {}
+        for length, last in {end for end, _ in ends}:
+            fitting: list[BaseRoute] = [
+                route
+                for end, route in ends
+                if route in self._any or (end[0] == length and ("{" in end[1] or end[1] == last))
+            ]
+            self._by_end[length, "{" if "{" in last else last] = fitting
+
+    def routes_for(self, path: str) -> list[BaseRoute]:
+        """Return the routes that a path may match."""
+        length, last = _end(path)
+        return self._by_end.get((length, last)) or self._by_end.get((length, "{")) or self._any
+
+
+def _end(path: str) -> tuple[int, str]:
+    return path.count("/"), path.rpartition("/")[2]
+
+
+class RouteIndex(BaseRoute):
+    """Routes by their paths; those with parameters by their first two parts, length and last part, tried in order.
+
+    The first part must be literal; a route whose second or last part is a parameter is tried for whatever stands there.
     """
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
         self.routes = list(routes)
         self._by_path: dict[str, list[BaseRoute]] = {}
-        # By the first part, and by the second if a route names it.
-        self._by_parts: dict[tuple[str, str | None], list[BaseRoute]] = {}
+        # By the first part, and by the second if a route names it; then by the length and the last part.
+        self._by_parts: dict[tuple[str, str | None], _Ends] = {}
         placed: list[tuple[str, str | None, BaseRoute]] = []
         for route in self.routes:
             assert isinstance(route, Route | WebSocketRoute), "only these have a path"
@@ -29,7 +55,7 @@ class RouteIndex(BaseRoute):
                 self._by_path.setdefault(route.path, []).append(route)
         for part in {(first, second) for first, second, _ in placed}:
             found = [route for first, second, route in placed if first == part[0] and second in (None, part[1])]
-            self._by_parts[part] = found
+            self._by_parts[part] = _Ends(found)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return the best match: a route that matches the path but not the method comes after one that matches both."""
@@ -49,7 +75,8 @@ class RouteIndex(BaseRoute):
 
     def _with_parameters(self, path: str) -> list[BaseRoute]:
         first, second = _parts(path)
-        return self._by_parts.get((first, second)) or self._by_parts.get((first, None), [])
+        ends = self._by_parts.get((first, second)) or self._by_parts.get((first, None))
+        return [] if ends is None else ends.routes_for(path)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request to the route that was found; 405 if it and others on its path have only other methods."""

@@ -143,9 +143,8 @@ def read_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
 @endpoint("GET", "/api/runs/{id}/wait", answers={200: Waited}, query=WaitQuery)
 async def wait_for_run(call: Call[None, WaitQuery]) -> Waited:
     """Wait until a run has ended or is waiting, at most for the given time."""
-    run = await call.read(lambda tx, access: visible_run(tx, access, call.path("id")))
     seconds = clamp(call.query.timeout_seconds, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, 0)
-    return waited(await call.house.wait_for_run(call.access, run.id, seconds))
+    return waited(await call.house.wait_for_run(call.access, call.path("id"), seconds, visible_run))
 
 
 @endpoint("POST", "/api/runs/{id}/cancel", answers={200: one("run", RunShape)}, who=PEOPLE)

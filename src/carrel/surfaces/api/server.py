@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -147,6 +148,7 @@ def decode_query(request: Request, kind: type) -> Any:
     return query
 
 
+@cache
 def _attribute(kind: type, name: str) -> str:
     return next(field.name for field in msgspec.structs.fields(kind) if field.encode_name == name)
 

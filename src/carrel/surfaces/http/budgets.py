@@ -34,7 +34,8 @@ class ByteBudget:
         try:
             yield share
         finally:
-            self.move(share.holder, -share.counted)
+            if share.counted:
+                self.move(share.holder, -share.counted)
 
     def move(self, holder: Holder, more: int) -> None:
         """Count bytes for a holder and for the whole; Refusal, changing nothing, when they are more than its share."""

@@ -10,9 +10,9 @@ from carrel.context import Contexts
 from carrel.delivery import Connection, Live
 from carrel.kernel import Access
 from carrel.kernel.settings import SettingRow, Settings
-from carrel.runs import Rules, Run, Watch
+from carrel.runs import Rules, Run, Watch, run_by_id
 from carrel.search import Search
-from carrel.storage import Database
+from carrel.storage import Database, Tx
 from carrel.tools import OpenChannelThread, ToolServices
 
 
@@ -77,9 +77,11 @@ class House(Struct, frozen=True, kw_only=True):
         """Refuse new work while the server is stopping."""
         self.tool_services.refuse_when_draining()
 
-    async def wait_for_run(self, access: Access, run_id: str, seconds_max: float) -> Run:
+    async def wait_for_run(
+        self, access: Access, run_id: str, seconds_max: float, look: Callable[[Tx, Access, str], Run | None] = run_by_id
+    ) -> Run:
         """Return the run once it has ended or is waiting, or as it is when the time is up or the server stops."""
-        return await self.watch.until_settled(access, run_id, seconds_max, self.closing)
+        return await self.watch.until_settled(access, run_id, seconds_max, self.closing, look)
 
     @property
     def tool_services(self) -> ToolServices:

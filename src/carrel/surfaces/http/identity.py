@@ -77,6 +77,8 @@ def refuse_token_in_query(connection: HTTPConnection) -> None:
     """Refuse a token in the query string, which ends up in logs and browser histories; and very many parameters."""
     if connection.scope["query_string"].count(b"&") >= QUERY_PARAMETERS_MAX:
         raise Refusal(Code.INVALID_PARAMS, f"A request may have at most {QUERY_PARAMETERS_MAX} query parameters.")
+    if not connection.scope["query_string"]:
+        return
     for name, value in connection.query_params.multi_items():
         if name in ("token", "access_token") or value.startswith(TOKEN_PREFIX):
             raise Refusal(Code.TOKEN_IN_QUERY, "Send the token in the Authorization header, never in the URL.")

@@ -44,7 +44,7 @@ def _note_change(request: Request, route: str, status: int) -> None:
     access: Access | None = getattr(request.state, "access", None)
     caller = {} if access is None else {"account_id": access.account_id, "kind": access.kind, "actor": access.actor_id}
     # A secret in a path is one all the same.
-    path = route if "secret" in route else request.url.path
+    path = route if "secret" in route else request.scope["path"]
     asked = {"method": request.method, "path": path, "status": status}
     _audit.info("request", extra={"request_id": request.state.request_id, **caller, **asked})
 
