@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from carrel.agents import Agent
@@ -65,12 +66,8 @@ def preview_prompt(tx: Tx, services: ToolServices, access: Access, agent: Agent,
         version=standing.version,
         sha256=standing.sha256,
         instructions=standing.text,
-        tools=[PreviewedTool(**shown) for shown in [_shown(tool.function(caller.actor)) for tool in tools]],
+        tools=[msgspec.json.decode(tool.function(caller.actor), type=PreviewedTool) for tool in tools],
     )
-
-
-def _shown(function: dict[str, Any]) -> dict[str, Any]:
-    return {name: function[name] for name in ("name", "description", "parameters")}
 
 
 def _run(access: Access, key: SessionKey, provenance: str, task_id: str | None) -> Run:
