@@ -18,6 +18,7 @@ ONLY_NAMED = {
     "*.message_id": SENDER,
     "*.attachment_ids": LISTED,
     "*.idempotency_key": SENDER,
+    "topics.merged_from": "a JSON list of topics that are gone, with the entries they had",
     "events.key": OUTLIVES,
     "events.run_id": OUTLIVES,
     "events.agent_id": OUTLIVES,

@@ -1,10 +1,11 @@
 """The context block: what a session is about, laid out in sections within a limit, each line explained."""
 
 from carrel.context.budget import AROUND_CHARS, injected, shown_to_run
-from carrel.context.builder import ContextRequest, Contexts, build_now
+from carrel.context.builder import Contexts, build_now
 from carrel.context.depth import mode_named
 from carrel.context.here import key_named
 from carrel.context.model import MEMORY, Context, ContextLimits, Form, Line, Mode
+from carrel.context.request import ContextRequest
 from carrel.context.shapes import ContextShape, context_shape
 
 __all__ = [

@@ -24,13 +24,14 @@ from carrel.context.layers.routing import routing_lines
 from carrel.context.layers.semantic import FLOOR, Recalling, is_said_in, recalled_lines
 from carrel.context.layers.timeline import timeline_lines
 from carrel.context.layers.working_set import Pressing, newest_lines, pressing_tasks, task_lines, topic_lines
-from carrel.context.model import SECTIONS, Context, ContextLimits, Form, Line, Mode, each_once
+from carrel.context.model import SECTIONS, Context, Line, each_once
+from carrel.context.request import ContextRequest
 from carrel.context.store import Said, Spoken
 from carrel.journal import Entry, entries_of_task
-from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, elapsed_seconds
+from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds
 from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN, SNIPPET_MESSAGES_MAX
 from carrel.kernel.settings import Recall, Settings
-from carrel.memory import Reader, recall
+from carrel.memory import recall
 from carrel.search import Search
 from carrel.storage import Database, Tx
 from carrel.visibility import LaneRecall, Recalls
@@ -45,37 +46,6 @@ _SPARE, _LINE_CHARS = 4, 100
 _OWN_NOTICES = ("assignment", "status_change", "stalled")
 # Refusals that pass, and what a context says of them.
 _PASSING = {Code.SEARCH_BUSY: "search_busy", Code.STORAGE_UNAVAILABLE: "timeout"}
-
-
-class ContextRequest(Struct, frozen=True, kw_only=True):
-    """What a context is asked for. `reference` is the session as it was named, and `key` its lane if it has one."""
-
-    reference: str | None = None
-    key: SessionKey | None = None
-    question: str = ""
-    mode: Mode = "auto"
-    form: Form = "clawboard"
-    limits: ContextLimits = ContextLimits()
-    space_id: str | None = None
-    allowed_space_ids: tuple[str, ...] | None = None
-    with_pending: bool = True
-    # Whose memory is read; None for a session that has none.
-    reader: Reader | None = None
-    # The generation that hears the run; by default the open one.
-    session_id: str | None = None
-    # The task that the message is headed by, which needs no line of its own.
-    told_task_id: str | None = None
-    # The auto run whose tick asks.
-    auto_run_id: str | None = None
-    # Entries that whoever asks is shown anyway, and which are neither recalled nor in the timeline.
-    shown: frozenset[str] = frozenset()
-    # The idempotency keys of entries that hold the question itself; these are neither recalled nor in the timeline.
-    without_keys: tuple[str, ...] = ()
-
-    @property
-    def asked(self) -> str:
-        """The question, as far as it is looked at."""
-        return self.question[:CONTEXT_QUERY_CHARS_MAX]
 
 
 class Board(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,39 @@
+"""What a context is asked for."""
+
+from msgspec import Struct
+
+from carrel.context.model import ContextLimits, Form, Mode
+from carrel.kernel import SessionKey
+from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX
+from carrel.memory import Reader
+
+
+class ContextRequest(Struct, frozen=True, kw_only=True):
+    """A question in a session. `reference` is the session as it was named, and `key` its lane if it has one."""
+
+    reference: str | None = None
+    key: SessionKey | None = None
+    question: str = ""
+    mode: Mode = "auto"
+    form: Form = "clawboard"
+    limits: ContextLimits = ContextLimits()
+    space_id: str | None = None
+    allowed_space_ids: tuple[str, ...] | None = None
+    with_pending: bool = True
+    # Whose memory is read; None for a session that has none.
+    reader: Reader | None = None
+    # The generation that hears the run; by default the open one.
+    session_id: str | None = None
+    # The task that the message is headed by, which needs no line of its own.
+    told_task_id: str | None = None
+    # The auto run whose tick asks.
+    auto_run_id: str | None = None
+    # Entries that whoever asks is shown anyway, and which are neither recalled nor in the timeline.
+    shown: frozenset[str] = frozenset()
+    # The idempotency keys of entries that hold the question itself; these are neither recalled nor in the timeline.
+    without_keys: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> str:
+        """The question, as far as it is looked at."""
+        return self.question[:CONTEXT_QUERY_CHARS_MAX]
