@@ -15,7 +15,9 @@ for (const [path, operations] of Object.entries(document.paths)) {
   }
 }
 removeUnused(document);
-process.stdout.write(`// Made by \`./dev dashboard types\`; do not edit.\n\n${astToString(await openapiTypescript(document))}`);
+// A body may leave out what has a default.
+const types = await openapiTypescript(document, { defaultNonNullable: false });
+process.stdout.write(`// Made by \`./dev dashboard types\`; do not edit.\n\n${astToString(types)}`);
 
 /** Remove the components that nothing refers to any more. */
 function removeUnused({ paths, components }) {

@@ -13,8 +13,10 @@ export const cache = new QueryClient({
       gcTime: MINUTES_KEPT * 60_000,
       refetchOnWindowFocus: false,
       refetchOnReconnect: false,
+      // The server may be on this machine, whatever the browser knows of the network.
+      networkMode: "always",
       retry: (failures, error) => failures < ATTEMPTS_MAX && error instanceof Refusal && error.passing,
     },
-    mutations: { retry: false },
+    mutations: { retry: false, networkMode: "always" },
   },
 });

@@ -73,11 +73,15 @@ export function follow(feed: Feed, cache: QueryClient): () => void {
   let timer = 0;
 
   function flush(): void {
-    const keys = [...waiting.values()];
+    const due = waiting;
     waiting = new Map();
-    timer = keys.length === 0 ? 0 : window.setTimeout(flush, BURST_MS);
-    // A read that is under way may have missed the change, so it is made again.
-    for (const queryKey of keys) void cache.invalidateQueries({ queryKey });
+    for (const [text, queryKey] of due) {
+      // A read that is under way may have missed the change, so it is made again when it is done, and not cut off:
+      // under constant change it would never end.
+      if (cache.isFetching({ queryKey }) > 0) waiting.set(text, queryKey);
+      else void cache.invalidateQueries({ queryKey });
+    }
+    timer = due.size === 0 ? 0 : window.setTimeout(flush, BURST_MS);
   }
 
   const unlisten = feed.listen((notice) => {

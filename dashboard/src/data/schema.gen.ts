@@ -348,6 +348,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/commands": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the slash commands of chats. */
+        get: operations["list_commands"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/context": {
         parameters: {
             query?: never;
@@ -1942,7 +1959,7 @@ export interface components {
              * @default web
              * @enum {unknown}
              */
-            channelType: "cli" | "telegram" | "web";
+            channelType?: "cli" | "telegram" | "web";
             clientInstanceId: string;
             sessionId: string;
         };
@@ -2071,9 +2088,9 @@ export interface components {
              * @default none
              * @enum {unknown}
              */
-            state: "delivered" | "none" | "pending" | "skipped" | "undelivered";
+            state?: "delivered" | "none" | "pending" | "skipped" | "undelivered";
             /** @default 0 */
-            attempts: number;
+            attempts?: number;
         };
         /**
          * Answered
@@ -2081,9 +2098,9 @@ export interface components {
          */
         Answered: {
             /** @default null */
-            text: string | null;
+            text?: string | null;
             /** @default null */
-            approve: boolean | null;
+            approve?: boolean | null;
         };
         /**
          * AppliedLimits
@@ -2120,11 +2137,11 @@ export interface components {
          */
         AssignBody: {
             /** @default [] */
-            agentIds: string[];
+            agentIds?: string[];
             /** @default [] */
-            userIds: string[];
+            userIds?: string[];
             /** @default false */
-            remove: boolean;
+            remove?: boolean;
         };
         /**
          * AttachmentBlock
@@ -2172,15 +2189,15 @@ export interface components {
          */
         AutoStart: {
             /** @default null */
-            sessionId: string | null;
+            sessionId?: string | null;
             /** @default null */
-            goalId: string | null;
+            goalId?: string | null;
             /** @default null */
-            taskId: string | null;
+            taskId?: string | null;
             /** @default null */
-            text: string | null;
+            text?: string | null;
             /** @default null */
-            intervalSeconds: number | null;
+            intervalSeconds?: number | null;
         };
         /**
          * AutoStop
@@ -2188,9 +2205,9 @@ export interface components {
          */
         AutoStop: {
             /** @default null */
-            sessionId: string | null;
+            sessionId?: string | null;
             /** @default null */
-            runId: string | null;
+            runId?: string | null;
         };
         /**
          * BehaviorFlags
@@ -2198,17 +2215,17 @@ export interface components {
          */
         BehaviorFlags: {
             /** @default null */
-            canCreateTasks: boolean | null;
+            canCreateTasks?: boolean | null;
             /** @default null */
-            canModifyTaskStatus: boolean | null;
+            canModifyTaskStatus?: boolean | null;
             /** @default null */
-            canMentionAgents: boolean | null;
+            canMentionAgents?: boolean | null;
             /** @default null */
-            canReviewTasks: boolean | null;
+            canReviewTasks?: boolean | null;
             /** @default null */
-            canMarkDone: boolean | null;
+            canMarkDone?: boolean | null;
             /** @default null */
-            canPromoteMemory: boolean | null;
+            canPromoteMemory?: boolean | null;
         };
         /**
          * BehaviorPatch
@@ -2276,25 +2293,25 @@ export interface components {
         ChatLine: {
             text: string;
             /** @default null */
-            sessionId: string | null;
+            sessionId?: string | null;
             /** @default null */
-            sessionKey: string | null;
+            sessionKey?: string | null;
             /** @default null */
-            agentId: string | null;
+            agentId?: string | null;
             /**
              * @default web
              * @enum {unknown}
              */
-            channelType: "cli" | "telegram" | "web";
+            channelType?: "cli" | "telegram" | "web";
             /** @default null */
-            clientInstanceId: string | null;
+            clientInstanceId?: string | null;
             /** @default null */
-            clientMessageId: string | null;
+            clientMessageId?: string | null;
             answersRunId?: string | null;
             /** @default null */
-            metadata: components["schemas"]["ChatMetadata"] | null;
+            metadata?: components["schemas"]["ChatMetadata"] | null;
             /** @default [] */
-            attachments: components["schemas"]["NewFile"][];
+            attachments?: components["schemas"]["NewFile"][];
         };
         /**
          * ChatMetadata
@@ -2302,7 +2319,7 @@ export interface components {
          */
         ChatMetadata: {
             /** @default null */
-            goalId: string | null;
+            goalId?: string | null;
         };
         /**
          * Checks
@@ -2347,7 +2364,7 @@ export interface components {
          */
         ClaudeAnswer: {
             /** @default null */
-            hookSpecificOutput: components["schemas"]["HookOutput"] | null;
+            hookSpecificOutput?: components["schemas"]["HookOutput"] | null;
         };
         /**
          * ClaudeEvent
@@ -2357,27 +2374,27 @@ export interface components {
             session_id: string;
             hook_event_name: string;
             /** @default  */
-            prompt: string;
+            prompt?: string;
             /** @default  */
-            tool_name: string;
+            tool_name?: string;
             /** @default  */
-            tool_use_id: string;
+            tool_use_id?: string;
             /** @default null */
-            tool_input: unknown;
+            tool_input?: unknown;
             /** @default null */
-            tool_response: unknown;
+            tool_response?: unknown;
             /** @default null */
-            error: unknown;
+            error?: unknown;
             /** @default  */
-            source: string;
+            source?: string;
             /** @default  */
-            reason: string;
+            reason?: string;
             /** @default  */
-            agent_type: string;
+            agent_type?: string;
             /** @default  */
-            task_subject: string;
+            task_subject?: string;
             /** @default  */
-            last_assistant_message: string;
+            last_assistant_message?: string;
         };
         /**
          * CommandAnswer
@@ -2475,7 +2492,7 @@ export interface components {
          */
         ContextShape: {
             /** @default true */
-            ok: boolean;
+            ok?: boolean;
             /** @enum {unknown} */
             mode: "auto" | "cheap" | "full" | "patient";
             layers: string[];
@@ -2494,15 +2511,15 @@ export interface components {
          */
         Deleted: {
             /** @default [] */
-            spaces: string[];
+            spaces?: string[];
             /** @default [] */
-            topics: string[];
+            topics?: string[];
             /** @default [] */
-            tasks: string[];
+            tasks?: string[];
             /** @default [] */
-            logs: string[];
+            logs?: string[];
             /** @default [] */
-            sessions: string[];
+            sessions?: string[];
         };
         /**
          * DeliveryContext
@@ -2519,11 +2536,11 @@ export interface components {
          */
         Departed: {
             /** @default [] */
-            topics: string[];
+            topics?: string[];
             /** @default [] */
-            tasks: string[];
+            tasks?: string[];
             /** @default [] */
-            logs: string[];
+            logs?: string[];
         };
         /**
          * Difference
@@ -2539,9 +2556,9 @@ export interface components {
          */
         DigestsBody: {
             /** @default null */
-            topicId: string | null;
+            topicId?: string | null;
             /** @default null */
-            taskId: string | null;
+            taskId?: string | null;
         };
         /**
          * FileShape
@@ -2605,9 +2622,9 @@ export interface components {
             status: "degraded" | "failed" | "ok";
             since: string;
             /** @default 0 */
-            waitingRuns: number;
+            waitingRuns?: number;
             /** @default null */
-            lastError: string | null;
+            lastError?: string | null;
         };
         /**
          * GoalBody
@@ -2615,14 +2632,14 @@ export interface components {
          */
         GoalBody: {
             /** @default null */
-            sessionId: string | null;
+            sessionId?: string | null;
             name: string;
             /** @default  */
-            description: string;
+            description?: string;
             /** @default null */
-            status: ("submitted" | "planning" | "working" | "cancelled") | null;
+            status?: ("submitted" | "planning" | "working" | "cancelled") | null;
             /** @default {} */
-            metadata: Record<string, never>;
+            metadata?: Record<string, never>;
         };
         /** GoalPage */
         GoalPage: {
@@ -2635,7 +2652,7 @@ export interface components {
          */
         GoalPatch: {
             /** @default null */
-            sessionId: string | null;
+            sessionId?: string | null;
             name?: string;
             description?: string;
             /** @enum {string} */
@@ -2716,11 +2733,11 @@ export interface components {
         HookMessage: {
             message: string;
             /** @default null */
-            agentId: string | null;
+            agentId?: string | null;
             /** @default null */
-            sessionKey: string | null;
+            sessionKey?: string | null;
             /** @default null */
-            name: string | null;
+            name?: string | null;
         };
         /**
          * HookOutput
@@ -2754,37 +2771,37 @@ export interface components {
          */
         IngestBody: {
             /** @default null */
-            content: string | null;
+            content?: string | null;
             /** @default null */
-            id: string | null;
+            id?: string | null;
             /** @default null */
-            summary: string | null;
+            summary?: string | null;
             /** @default null */
-            raw: string | null;
+            raw?: string | null;
             /** @default null */
-            topicId: string | null;
+            topicId?: string | null;
             /** @default null */
-            taskId: string | null;
+            taskId?: string | null;
             /** @default null */
-            spaceId: string | null;
+            spaceId?: string | null;
             /** @default null */
-            relatedLogId: string | null;
+            relatedLogId?: string | null;
             /** @default null */
-            agentId: string | null;
+            agentId?: string | null;
             /** @default null */
-            agentLabel: string | null;
+            agentLabel?: string | null;
             /** @default null */
-            source: components["schemas"]["LogSource"] | null;
+            source?: components["schemas"]["LogSource"] | null;
             /** @default null */
-            idempotencyKey: string | null;
+            idempotencyKey?: string | null;
             /** @default null */
-            createdAt: string | null;
+            createdAt?: string | null;
             /** @default [] */
-            attachmentIds: string[];
+            attachmentIds?: string[];
             /** @default null */
-            type: ("action" | "conversation" | "import" | "note" | "system") | null;
+            type?: ("action" | "conversation" | "import" | "note" | "system") | null;
             /** @default null */
-            entries: components["schemas"]["LogBody"][] | null;
+            entries?: components["schemas"]["LogBody"][] | null;
         };
         /**
          * InjectedContext
@@ -2792,13 +2809,13 @@ export interface components {
          */
         InjectedContext: {
             /** @default false */
-            injected: boolean;
+            injected?: boolean;
             /** @default [] */
-            layers: string[];
+            layers?: string[];
             /** @default 0 */
-            chars: number;
+            chars?: number;
             /** @default null */
-            degraded: string | null;
+            degraded?: string | null;
         };
         /**
          * Injection
@@ -2810,6 +2827,23 @@ export interface components {
             runsSince: number;
         };
         /**
+         * KnownCommand
+         * @description A slash command: its name without the slash, how it is written, and what it does.
+         */
+        KnownCommand: {
+            name: string;
+            usage: string;
+            effect: string;
+            ownerOnly: boolean;
+        };
+        /**
+         * KnownCommands
+         * @description Every slash command, in the order in which /help lists them.
+         */
+        KnownCommands: {
+            commands: components["schemas"]["KnownCommand"][];
+        };
+        /**
          * KnownLog
          * @description An entry that was stored before (`duplicate`), with its `id` alone where the caller may not read it.
          *
@@ -2818,9 +2852,9 @@ export interface components {
         KnownLog: {
             log: Record<string, never> | null;
             /** @default false */
-            duplicate: boolean;
+            duplicate?: boolean;
             /** @default false */
-            ignored: boolean;
+            ignored?: boolean;
         };
         /**
          * LaneCounts
@@ -2852,31 +2886,31 @@ export interface components {
         LogBody: {
             content: string;
             /** @default null */
-            id: string | null;
+            id?: string | null;
             /** @default null */
-            summary: string | null;
+            summary?: string | null;
             /** @default null */
-            raw: string | null;
+            raw?: string | null;
             /** @default null */
-            topicId: string | null;
+            topicId?: string | null;
             /** @default null */
-            taskId: string | null;
+            taskId?: string | null;
             /** @default null */
-            spaceId: string | null;
+            spaceId?: string | null;
             /** @default null */
-            relatedLogId: string | null;
+            relatedLogId?: string | null;
             /** @default null */
-            agentId: string | null;
+            agentId?: string | null;
             /** @default null */
-            agentLabel: string | null;
+            agentLabel?: string | null;
             /** @default null */
-            source: components["schemas"]["LogSource"] | null;
+            source?: components["schemas"]["LogSource"] | null;
             /** @default null */
-            idempotencyKey: string | null;
+            idempotencyKey?: string | null;
             /** @default null */
-            createdAt: string | null;
+            createdAt?: string | null;
             /** @default [] */
-            attachmentIds: string[];
+            attachmentIds?: string[];
             /** @enum {unknown} */
             type: "action" | "conversation" | "import" | "note" | "system";
         };
@@ -2960,29 +2994,29 @@ export interface components {
          */
         LogSource: {
             /** @default null */
-            channel: string | null;
+            channel?: string | null;
             /** @default null */
-            sessionKey: string | null;
+            sessionKey?: string | null;
             /** @default null */
-            messageId: string | null;
+            messageId?: string | null;
             /** @default null */
-            requestId: string | null;
+            requestId?: string | null;
             /** @default null */
-            conversationId: string | null;
+            conversationId?: string | null;
             /** @default null */
-            threadId: string | null;
+            threadId?: string | null;
             /** @default null */
-            channelId: string | null;
+            channelId?: string | null;
             /** @default null */
-            boardScopeTopicId: string | null;
+            boardScopeTopicId?: string | null;
             /** @default null */
-            boardScopeTaskId: string | null;
+            boardScopeTaskId?: string | null;
             /** @default null */
-            boardScopeSpaceId: string | null;
+            boardScopeSpaceId?: string | null;
             /** @default null */
-            boardScopeKind: string | null;
+            boardScopeKind?: string | null;
             /** @default null */
-            boardScopeLock: boolean | null;
+            boardScopeLock?: boolean | null;
         };
         /** LogsAnswer */
         LogsAnswer: {
@@ -3008,15 +3042,15 @@ export interface components {
             type: "constraint" | "decision" | "fact" | "failure" | "fix" | "preference" | "result" | "task_state";
             content: string;
             /** @default  */
-            title: string;
+            title?: string;
             /** @default [] */
-            tags: string[];
+            tags?: string[];
             /** @default null */
-            agentId: string | null;
+            agentId?: string | null;
             /** @default null */
-            expiresAt: string | null;
+            expiresAt?: string | null;
             /** @default null */
-            supersedes: string | null;
+            supersedes?: string | null;
         };
         /**
          * MemoryList
@@ -3093,7 +3127,7 @@ export interface components {
         MessageBody: {
             content: string;
             /** @default [] */
-            attachmentIds: string[];
+            attachmentIds?: string[];
         };
         /**
          * MessageShape
@@ -3132,9 +3166,9 @@ export interface components {
          */
         ModeBody: {
             /** @default null */
-            sessionId: string | null;
+            sessionId?: string | null;
             /** @default null */
-            clientInstanceId: string | null;
+            clientInstanceId?: string | null;
         };
         /**
          * MovedTask
@@ -3152,7 +3186,7 @@ export interface components {
         NewAccount: {
             name: string;
             /** @default null */
-            slug: string | null;
+            slug?: string | null;
         };
         /**
          * NewAccountAnswer
@@ -3205,13 +3239,13 @@ export interface components {
         NewRun: {
             message: string;
             /** @default null */
-            agentId: string | null;
+            agentId?: string | null;
             /** @default null */
-            sessionKey: string | null;
+            sessionKey?: string | null;
             /** @default null */
-            taskId: string | null;
+            taskId?: string | null;
             /** @default 0 */
-            timeoutSeconds: number;
+            timeoutSeconds?: number;
         };
         /**
          * NewSession
@@ -3219,18 +3253,18 @@ export interface components {
          */
         NewSession: {
             /** @default null */
-            agentId: string | null;
+            agentId?: string | null;
             /**
              * @default web
              * @enum {unknown}
              */
-            channelType: "cli" | "telegram" | "web";
+            channelType?: "cli" | "telegram" | "web";
             /** @default null */
-            conversationKey: string | null;
+            conversationKey?: string | null;
             /** @default null */
-            clientInstanceId: string | null;
+            clientInstanceId?: string | null;
             /** @default null */
-            displayName: string | null;
+            displayName?: string | null;
         };
         /**
          * NewTokenAnswer
@@ -3249,15 +3283,15 @@ export interface components {
             kind: "agent" | "client" | "owner" | "user";
             name: string;
             /** @default null */
-            agentId: string | null;
+            agentId?: string | null;
             /** @default null */
-            userId: string | null;
+            userId?: string | null;
             /** @default [] */
-            agentIds: string[];
+            agentIds?: string[];
             /** @default null */
-            spaceIds: string[] | null;
+            spaceIds?: string[] | null;
             /** @default null */
-            expiresAt: string | null;
+            expiresAt?: string | null;
         };
         /**
          * NewUser
@@ -3266,14 +3300,14 @@ export interface components {
         NewUser: {
             name: string;
             /** @default null */
-            slug: string | null;
+            slug?: string | null;
             /** @default null */
-            email: string | null;
+            email?: string | null;
             /**
              * @default member
              * @enum {unknown}
              */
-            role: "member" | "owner";
+            role?: "member" | "owner";
         };
         /**
          * NotesBody
@@ -3282,33 +3316,33 @@ export interface components {
         NotesBody: {
             content: string;
             /** @default null */
-            id: string | null;
+            id?: string | null;
             /** @default null */
-            summary: string | null;
+            summary?: string | null;
             /** @default null */
-            raw: string | null;
+            raw?: string | null;
             /** @default null */
-            topicId: string | null;
+            topicId?: string | null;
             /** @default null */
-            taskId: string | null;
+            taskId?: string | null;
             /** @default null */
-            spaceId: string | null;
+            spaceId?: string | null;
             /** @default null */
-            relatedLogId: string | null;
+            relatedLogId?: string | null;
             /** @default null */
-            agentId: string | null;
+            agentId?: string | null;
             /** @default null */
-            agentLabel: string | null;
+            agentLabel?: string | null;
             /** @default null */
-            source: components["schemas"]["LogSource"] | null;
+            source?: components["schemas"]["LogSource"] | null;
             /** @default null */
-            idempotencyKey: string | null;
+            idempotencyKey?: string | null;
             /** @default null */
-            createdAt: string | null;
+            createdAt?: string | null;
             /** @default [] */
-            attachmentIds: string[];
+            attachmentIds?: string[];
             /** @default note */
-            type: string;
+            type?: string;
         };
         /**
          * NotificationList
@@ -3347,7 +3381,7 @@ export interface components {
             /** @enum {unknown} */
             type: "assignment" | "mention" | "response_request" | "stalled" | "status_change" | "thread_update";
             /** @default null */
-            runId: string | null;
+            runId?: string | null;
         };
         /**
          * OfSession
@@ -3355,7 +3389,7 @@ export interface components {
          */
         OfSession: {
             /** @default null */
-            sessionId: string | null;
+            sessionId?: string | null;
         };
         /** OneAccount */
         OneAccount: {
@@ -3416,9 +3450,9 @@ export interface components {
         OrderBody: {
             orderedIds: string[];
             /** @default null */
-            topicId: string | null;
+            topicId?: string | null;
             /** @default null */
-            status: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
+            status?: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
         };
         /**
          * OwnAccount
@@ -3435,13 +3469,13 @@ export interface components {
          */
         PlanBody: {
             /** @default null */
-            sessionId: string | null;
+            sessionId?: string | null;
             /** @default null */
-            markdown: string | null;
+            markdown?: string | null;
             /** @default null */
-            title: string | null;
+            title?: string | null;
             /** @default null */
-            tasks: components["schemas"]["TaskOfPlan"][] | null;
+            tasks?: components["schemas"]["TaskOfPlan"][] | null;
         };
         /**
          * PlanMode
@@ -3589,7 +3623,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "all" | "log" | "task" | "topic";
             /** @default null */
-            id: string | null;
+            id?: string | null;
         };
         /**
          * Reindexing
@@ -3618,7 +3652,7 @@ export interface components {
              * @default bundle
              * @enum {unknown}
              */
-            mode: "bundle" | "from_here";
+            mode?: "bundle" | "from_here";
         };
         /**
          * ResetSession
@@ -3664,9 +3698,9 @@ export interface components {
             sessionKey: string;
             topicId: string;
             /** @default null */
-            taskId: string | null;
+            taskId?: string | null;
             /** @default  */
-            anchor: string;
+            anchor?: string;
         };
         /**
          * RoutingShown
@@ -3682,13 +3716,13 @@ export interface components {
          */
         RunAttributes: {
             /** @default null */
-            AUTO_RUN_KIND: ("GOAL_RUN" | "TASK_RUN") | null;
+            AUTO_RUN_KIND?: ("GOAL_RUN" | "TASK_RUN") | null;
             /** @default null */
-            AUTO_RUN_ID: string | null;
+            AUTO_RUN_ID?: string | null;
             /** @default null */
-            AUTO_GOAL_ID: string | null;
+            AUTO_GOAL_ID?: string | null;
             /** @default null */
-            AUTO_TASK_ID: string | null;
+            AUTO_TASK_ID?: string | null;
             SESSION_IDENTITY_CHANNEL: string;
             SESSION_IDENTITY_CONVERSATION: string;
         };
@@ -3778,20 +3812,20 @@ export interface components {
             /** @enum {unknown} */
             type: "goal" | "message" | "task";
             /** @default null */
-            targetId: string | null;
+            targetId?: string | null;
             /** @default null */
-            message: string | null;
+            message?: string | null;
             /** @default null */
-            sessionId: string | null;
+            sessionId?: string | null;
             cron: string;
             /** @default UTC */
-            timezone: string;
+            timezone?: string;
             /** @default false */
-            isolated: boolean;
+            isolated?: boolean;
             /** @default true */
-            enabled: boolean;
+            enabled?: boolean;
             /** @default -1 */
-            maxExecutions: number;
+            maxExecutions?: number;
         };
         /** SchedulePage */
         SchedulePage: {
@@ -3804,7 +3838,7 @@ export interface components {
          */
         SchedulePatch: {
             /** @default null */
-            sessionId: string | null;
+            sessionId?: string | null;
             message?: string;
             cron?: string;
             timezone?: string;
@@ -3950,7 +3984,7 @@ export interface components {
         SessionMessage: {
             message: string;
             /** @default 0 */
-            timeoutSeconds: number;
+            timeoutSeconds?: number;
         };
         /**
          * SessionNamed
@@ -4018,7 +4052,7 @@ export interface components {
             /** @enum {unknown} */
             state: "busy" | "closed" | "idle";
             /** @default null */
-            waitingFor: ("approval" | "auth" | "input") | null;
+            waitingFor?: ("approval" | "auth" | "input") | null;
             openedAt: string | null;
             closedAt: string | null;
             closedReason: string | null;
@@ -4097,11 +4131,11 @@ export interface components {
         SpaceBody: {
             name: string;
             /** @default null */
-            id: string | null;
+            id?: string | null;
             /** @default null */
-            color: string | null;
+            color?: string | null;
             /** @default true */
-            defaultVisible: boolean;
+            defaultVisible?: boolean;
         };
         /** SpacePage */
         SpacePage: {
@@ -4140,9 +4174,9 @@ export interface components {
             /** @enum {string} */
             status: "inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing";
             /** @default null */
-            blockedReason: string | null;
+            blockedReason?: string | null;
             /** @default null */
-            expectedStatus: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
+            expectedStatus?: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
         };
         /** StoppedAnswer */
         StoppedAnswer: {
@@ -4162,13 +4196,13 @@ export interface components {
          */
         SubagentRules: {
             /** @default [] */
-            allowAgents: string[];
+            allowAgents?: string[];
             /** @default null */
-            runTimeoutSeconds: number | null;
+            runTimeoutSeconds?: number | null;
             /** @default null */
-            archiveAfterMinutes: number | null;
+            archiveAfterMinutes?: number | null;
             /** @default null */
-            maxChildren: number | null;
+            maxChildren?: number | null;
         };
         /**
          * SubagentsPatch
@@ -4187,39 +4221,39 @@ export interface components {
         TaskBody: {
             title: string;
             /** @default null */
-            id: string | null;
+            id?: string | null;
             /** @default  */
-            description: string;
+            description?: string;
             /** @default null */
-            status: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
+            status?: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
             /** @default null */
-            blockedReason: string | null;
+            blockedReason?: string | null;
             /** @default 3 */
-            priority: number | ("critical" | "high" | "medium" | "low" | "lowest");
+            priority?: number | ("critical" | "high" | "medium" | "low" | "lowest");
             tags?: string[];
             labels?: string[];
             /** @default null */
-            topicId: string | null;
+            topicId?: string | null;
             /** @default null */
-            spaceId: string | null;
+            spaceId?: string | null;
             /** @default null */
-            parentId: string | null;
+            parentId?: string | null;
             /** @default [] */
-            dependencies: string[];
+            dependencies?: string[];
             /** @default [] */
-            assignedAgentIds: string[];
+            assignedAgentIds?: string[];
             /** @default [] */
-            assignedUserIds: string[];
+            assignedUserIds?: string[];
             /** @default null */
-            dueDate: string | null;
+            dueDate?: string | null;
             /** @default null */
-            snoozedUntil: string | null;
+            snoozedUntil?: string | null;
             /** @default false */
-            pinned: boolean;
+            pinned?: boolean;
             /** @default null */
-            color: string | null;
+            color?: string | null;
             /** @default {} */
-            metadata: Record<string, never>;
+            metadata?: Record<string, never>;
         };
         /**
          * TaskHistory
@@ -4261,9 +4295,9 @@ export interface components {
         TaskOfPlan: {
             title: string;
             /** @default  */
-            description: string;
+            description?: string;
             /** @default [] */
-            dependencies: string[];
+            dependencies?: string[];
         };
         /** TaskPage */
         TaskPage: {
@@ -4280,7 +4314,7 @@ export interface components {
             /** @enum {string} */
             status?: "inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing";
             /** @default null */
-            expectedStatus: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
+            expectedStatus?: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
             blockedReason?: string | null;
             priority?: number | ("critical" | "high" | "medium" | "low" | "lowest");
             tags?: string[];
@@ -4429,11 +4463,11 @@ export interface components {
              *       "*"
              *     ]
              */
-            allow: string[];
+            allow?: string[];
             /** @default [] */
-            deny: string[];
+            deny?: string[];
             /** @default [] */
-            ask: string[];
+            ask?: string[];
         };
         /**
          * ToolsPatch
@@ -4462,12 +4496,12 @@ export interface components {
             color?: string | null;
             sortIndex?: number;
             /** @default null */
-            id: string | null;
+            id?: string | null;
             /**
              * @default user
              * @enum {unknown}
              */
-            createdBy: "import" | "user";
+            createdBy?: "import" | "user";
         };
         /**
          * TopicHit
@@ -4547,7 +4581,7 @@ export interface components {
          */
         TurnBody: {
             /** @default null */
-            limit: number | null;
+            limit?: number | null;
         };
         /**
          * Typing
@@ -4614,7 +4648,7 @@ export interface components {
         WakeText: {
             text: string;
             /** @default null */
-            agentId: string | null;
+            agentId?: string | null;
         };
         /**
          * Why
@@ -5326,6 +5360,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClassifierStatus"];
+                };
+            };
+        };
+    };
+    list_commands: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KnownCommands"];
                 };
             };
         };

@@ -1,0 +1,1 @@
+import{a as e,f as t}from"./index-Cg_2gWeU.js";var n=t();function r(){return(0,n.jsx)(e,{name:`Home`})}export{r as Home};

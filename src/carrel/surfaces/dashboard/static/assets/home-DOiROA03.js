@@ -1,1 +1,0 @@
-import{a as e,f as t}from"./index-AaqTIgaL.js";var n=t();function r(){return(0,n.jsx)(e,{name:`Home`})}export{r as Home};
