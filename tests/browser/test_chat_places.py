@@ -2,12 +2,14 @@
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.talking import Client, OpenPage, ScriptedModel
 from tests.browser.test_chat import address, row, transcript, write
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import calls, text
+
+SCROLLED = "document.querySelector('[role=log]').scrollTop"
 
 
 def chats(page: Page, name: str) -> None:
@@ -51,20 +53,22 @@ def test_what_was_not_sent_survives_switching_and_reload(signed_in: OpenPage, cl
 def test_the_place_in_a_transcript_survives_switching(
     signed_in: OpenPage, client: Client, model: ScriptedModel
 ) -> None:
-    key, other = client.open_lane("Long scroll"), client.open_lane("Short scroll")
+    key = client.open_lane("Long scroll")
+    client.open_lane("Short scroll")
     model.on("Tell all", text("\n\n".join(f"Verse {number}" for number in range(80))))
     client.ended(client.say(key, "Tell all"))
     page = signed_in(address(key))
-    expect(row(page, "Verse 79")).to_be_visible()
+    last = transcript(page).get_by_text("Verse 79", exact=True)
+    expect(last).to_be_in_viewport()
     transcript(page).hover()
     page.mouse.wheel(0, -900)
-    top = "document.querySelector('[role=log]').scrollTop"
-    page.wait_for_function(f"{top} < document.querySelector('[role=log]').scrollHeight - 1200")
-    before = page.evaluate(top)
+    expect(last).not_to_be_in_viewport()
+    top = page.evaluate(SCROLLED)
     chats(page, "Short scroll")
     chats(page, "Long scroll")
-    page.wait_for_function(f"Math.abs({top} - {before}) < 5")
-    assert other != key
+    expect(last).to_have_count(1)
+    expect(last).not_to_be_in_viewport()
+    assert abs(page.evaluate(SCROLLED) - top) < 5
 
 
 def test_a_chat_is_renamed_and_archived_with_an_undo(signed_in: OpenPage, client: Client) -> None:
@@ -127,9 +131,7 @@ def test_dropped_and_pasted_files_go_with_the_message(signed_in: OpenPage, clien
     page.get_by_role("button", name="Remove paste.txt").click()
     write(page, "Here it is")
     expect(row(page, "Noted.")).to_have_count(1)
-    file = transcript(page).get_by_role("link", name="drop.txt")
-    expect(file).to_be_visible()
-    assert client.http.get(str(file.get_attribute("href"))).text == "the words"
+    expect(transcript(page).get_by_role("list", name="Files")).to_have_text("drop.txt9 B")
 
 
 def test_ones_own_markdown_is_shown_and_code_is_copied(signed_in: OpenPage, client: Client) -> None:
@@ -139,7 +141,8 @@ def test_ones_own_markdown_is_shown_and_code_is_copied(signed_in: OpenPage, clie
     mine = transcript(page).get_by_role("article", name="You")
     expect(mine.get_by_role("strong")).to_have_text("this")
     mine.get_by_role("button", name="Copy code").click()
-    page.wait_for_function("navigator.clipboard.readText().then((text) => text === 'ls -l')")
+    expect(mine.get_by_text("Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "ls -l"
 
 
 def test_a_sub_agent_is_a_card_that_opens(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
@@ -164,14 +167,15 @@ def test_the_plan_panel_shows_the_state_of_the_open_session_alone(signed_in: Ope
     for panel in (plan, auto):
         expect(panel).to_contain_text("of Desk 0")
     expect(plan).to_contain_text("Plan mode is off")
-    held = []
+    held: list[Route] = []
     page.route("**/api/plans?*", lambda route: held.append(route))
     for number in (1, 2):
         chats(page, f"Desk {number}")
-    page.wait_for_function("document.title.startsWith('Desk 2')")
-    page.unroute("**/api/plans?*")
+    expect(page).to_have_title(re.compile("^Desk 2"))
+    # The answer for the session that was left comes last.
     for route in reversed(held):
         route.continue_()
+    page.unroute("**/api/plans?*")
     expect(plan).to_contain_text("of Desk 2")
     expect(plan).to_contain_text("Plan mode is off")
     chats(page, "Desk 1")

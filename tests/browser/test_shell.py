@@ -78,7 +78,6 @@ def test_tabs_share_one_stream_and_one_takes_over_when_it_closes(signed_in: Open
         expect(page.get_by_role("link", name="In both tabs")).to_be_visible()
     assert streams == []
     first.close()
-    second.wait_for_function("document.querySelectorAll('[data-state=live]').length > 0")
     client.ended(client.say(client.open_lane("In the second tab"), "Hello"))
     expect(second.get_by_role("link", name="In the second tab")).to_be_visible()
     assert len(streams) == 1
@@ -101,7 +100,7 @@ def test_a_restart_of_the_server_shows_reconnecting_and_loses_nothing(browser: B
         port = server.url.rsplit(":", 1)[1]
         server.stop()
         expect(connection).to_have_text(re.compile("Reconnecting|Offline"))
-        start(CARREL_SERVER__DRAIN_SECONDS="1", CARREL_SERVER__PORT=port)
+        start("--port", port, CARREL_SERVER__DRAIN_SECONDS="1")
         expect(connection).to_have_text("Live", timeout=20_000)
         expect(field).to_have_value("Half a sentence")
         assert page.evaluate("window.untouched") is True

@@ -19,8 +19,8 @@ export function Transcript({ sessionKey, items, agent, acts, older, sent }: Prop
   const [behind, setBehind] = useState(false);
   const last = useRef("");
   const touched = useRef(0);
-  const place = useRef({ top: 0, height: 0 });
-  const before = useRef({ first: "", height: 0 });
+  const height = useRef(0);
+  const before = useRef({ first: "", tall: 0 });
 
   const follow = () => {
     const element = log.current;
@@ -36,11 +36,11 @@ export function Transcript({ sessionKey, items, agent, acts, older, sent }: Prop
 
   useLayoutEffect(() => {
     const first = items[0]?.key ?? "";
-    const height = log.current?.scrollHeight ?? 0;
+    const tall = log.current?.scrollHeight ?? 0;
     // Older messages came in above: what one reads stays where it is.
     const isOlder = before.current.first !== "" && first !== before.current.first && items.some((item) => item.key === before.current.first);
-    if (isOlder) top.current = (log.current?.scrollTop ?? 0) + height - before.current.height;
-    before.current = { first, height };
+    if (isOlder) top.current = (log.current?.scrollTop ?? 0) + tall - before.current.tall;
+    before.current = { first, tall };
     follow();
     const newest = items.at(-1);
     const now = `${newest?.key}/${newest?.kind === "speaking" ? newest.text.length : 0}`;
@@ -51,7 +51,7 @@ export function Transcript({ sessionKey, items, agent, acts, older, sent }: Prop
     if (sent > 0) toEnd();
   }, [sent]);
   useEffect(() => {
-    const resizing = new ResizeObserver(() => top.current === undefined && follow());
+    const resizing = new ResizeObserver(follow);
     for (const each of [log.current, list.current]) if (each !== null) resizing.observe(each);
     return () => resizing.disconnect();
   }, []);
@@ -61,10 +61,10 @@ export function Transcript({ sessionKey, items, agent, acts, older, sent }: Prop
     if (element === null) return;
     const { scrollTop, scrollHeight, clientHeight } = element;
     const atEnd = scrollHeight - scrollTop - clientHeight < NEAR_THE_END_PX;
-    // Rows that are drawn for the first time change the height, which also scrolls; only a person leaves the end.
-    const byPerson = Date.now() - touched.current < BY_PERSON_MS || (scrollTop < place.current.top && scrollHeight === place.current.height);
-    place.current = { top: scrollTop, height: scrollHeight };
-    if (!atEnd && top.current === undefined && !byPerson) return follow();
+    // Rows that are drawn for the first time change the height, which also scrolls; only a person leaves the place.
+    const byPerson = Date.now() - touched.current < BY_PERSON_MS || scrollHeight === height.current;
+    height.current = scrollHeight;
+    if (!byPerson) return follow();
     top.current = atEnd ? undefined : scrollTop;
     keep(sessionKey, { top: top.current });
     if (atEnd) setBehind(false);
@@ -75,7 +75,7 @@ export function Transcript({ sessionKey, items, agent, acts, older, sent }: Prop
 
   return (
     <div className="relative min-h-0 flex-1">
-      <div ref={log} role="log" aria-label="Transcript" tabIndex={0} onScroll={scrolled} onWheel={touch} onTouchMove={touch} onPointerDown={touch} onKeyDown={touch} className="h-full overflow-y-auto overscroll-contain py-4 pr-3 pl-0.5 [overflow-anchor:none]">
+      <div ref={log} role="log" aria-label="Transcript" tabIndex={0} onScroll={scrolled} onWheel={touch} onTouchMove={touch} onPointerDown={touch} onKeyDown={touch} onFocus={touch} className="h-full overflow-y-auto overscroll-contain py-4 pr-3 pl-0.5 [overflow-anchor:none]">
         {older}
         <div ref={list} className="grid grid-cols-[minmax(0,1fr)] gap-[1.15rem]">
           {items.map((item) => <Row key={item.key} item={item} agent={agent} acts={acts} />)}
