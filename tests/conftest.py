@@ -28,6 +28,7 @@ SLOW_PATHS = (
     "browser",
     "canary/test_worlds.py",
     "chaos",
+    "dashboard/test_build.py",
     "end_to_end",
     "gateway/test_growth.py",
     "house/test_conftest.py",

@@ -1,5 +1,7 @@
 """Parsing and running slash commands. A message that starts with an unknown command is ordinary text."""
 
+from collections.abc import Mapping
+
 from carrel.commands.auto import auto
 from carrel.commands.context import context, receipt
 from carrel.commands.goals import goal, goals, tasks
@@ -23,6 +25,11 @@ def read_command(text: str) -> ParsedCommand | None:
     if not token.startswith("/") or name not in COMMANDS:
         return None
     return ParsedCommand(name, tuple(words), more.strip())
+
+
+def known_commands() -> Mapping[str, Command]:
+    """Return every command by its name, in the order of /help."""
+    return COMMANDS
 
 
 def lock_for_command(tx: Tx, access: Access, key: SessionKey, parsed: ParsedCommand) -> None:

@@ -31,6 +31,7 @@ from carrel.surfaces.a2a import routes as a2a_routes
 from carrel.surfaces.agent_http import describe as describe_tools
 from carrel.surfaces.agent_http import routes as agent_routes
 from carrel.surfaces.api import Recorder, build_app, openapi_document
+from carrel.surfaces.dashboard import missing_page
 from carrel.surfaces.dashboard import routes as dashboard_routes
 from carrel.surfaces.mcp import Endpoint as McpEndpoint
 from carrel.surfaces.mcp import routes as mcp_routes
@@ -144,6 +145,7 @@ class Assembly:
             more_routes=[*self._routes(), *more_routes],
             more_operations=DESCRIBED,
             refusal_formats={"v1": refuse_responses},
+            missing_page=missing_page,
         )
 
     @property

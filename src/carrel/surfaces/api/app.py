@@ -42,12 +42,14 @@ def build_app(
     more_routes: Iterable[BaseRoute] = (),
     more_operations: Iterable[Operation] = (),
     refusal_formats: Mapping[str, Callable[[Refusal], Response]] | None = None,
+    missing_page: Callable[[Request], Response | None] = lambda _: None,
     clock: Clock | None = None,
 ) -> Starlette:
     """Build the application of one server; `recorder` is already running.
 
     `more_routes` belong to other surfaces, and `more_operations` describe them in the OpenAPI document;
-    `refusal_formats` are those of surfaces with a format of their own, by the first part of their paths.
+    `refusal_formats` are those of surfaces with a format of their own, by the first part of their paths. `missing_page`
+    answers a browser at an address that no route has.
 
     `wrong` counts wrong tokens for all surfaces together, so that guessing on another one is no way around the limit.
     """
@@ -68,6 +70,7 @@ def build_app(
     app.state.wrong_tokens = wrong
     app.state.openapi = cache(lambda: msgspec.json.encode(openapi_document(more_operations)))
     app.state.refusal_formats = refusal_formats or {}
+    app.state.missing_page = missing_page
     app.state.request_budget = ByteBudget(REQUESTS_BYTES_MAX, "requests")
     app.state.response_budget = responses
     app.state.readiness = Readiness(house, clock)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from carrel.commands import ChatMessage, Received, receive
+from carrel.commands import ChatMessage, Received, known_commands, receive
 from carrel.kernel import PEOPLE, Access, NewAttachment, Refusal, invalid
 from carrel.kernel.limits import ATTACHMENTS_MAX, NAME_CHARS_MAX
 from carrel.storage import Tx
@@ -63,6 +63,32 @@ class CommandAnswer(Out, frozen=True, kw_only=True):
     reply: str
     session_id: str
     session_key: str
+
+
+class KnownCommand(Out, frozen=True, kw_only=True):
+    """A slash command: its name without the slash, how it is written, and what it does."""
+
+    name: str
+    usage: str
+    effect: str
+    owner_only: bool
+
+
+class KnownCommands(Out, frozen=True, kw_only=True):
+    """Every slash command, in the order in which /help lists them."""
+
+    commands: tuple[KnownCommand, ...]
+
+
+@endpoint("GET", "/api/commands", answers={200: KnownCommands}, who=PEOPLE)
+async def list_commands(call: Call[None, NoQuery]) -> KnownCommands:
+    """List the slash commands of chats."""
+    return KnownCommands(
+        commands=tuple(
+            KnownCommand(name=name, usage=command.usage, effect=command.effect, owner_only=command.owner_only)
+            for name, command in known_commands().items()
+        )
+    )
 
 
 @endpoint("POST", "/api/chat", answers={202: ChatAccepted, 200: CommandAnswer}, who=PEOPLE, body=ChatLine, creates=True)

@@ -157,6 +157,9 @@ async def http_error(request: Request, error: Exception) -> Response:
     """Answer Starlette's own errors (no such path, wrong method) in the format of the surface that has the path."""
     assert isinstance(error, HTTPException)
     wrong_method = error.status_code == 405
+    page = None if wrong_method else request.app.state.missing_page(request)
+    if page is not None:
+        return page  # type: ignore[no-any-return]
     message = "This path does not support that method."
     refusal = Refusal(Code.METHOD_NOT_ALLOWED, message) if wrong_method else nothing_here()
     response = refused_in_format(request.scope, refusal)

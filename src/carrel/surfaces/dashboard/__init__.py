@@ -3,6 +3,6 @@
 The page itself reads and writes by the same public API as every other client.
 """
 
-from carrel.surfaces.dashboard.pages import routes
+from carrel.surfaces.dashboard.pages import missing_page, routes
 
-__all__ = ["routes"]
+__all__ = ["missing_page", "routes"]

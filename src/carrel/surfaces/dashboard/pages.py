@@ -1,9 +1,11 @@
-"""Serves the page and its files with ETags and a strict content security policy.
+"""Serves the dashboard and its files with a strict content security policy.
 
-There are no templates and no values of an account here: every client gets the same bytes.
+There are no templates and no values of an account here: every client gets the same bytes. The files are built from the
+folder dashboard/ of the repository.
 """
 
 import hashlib
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,7 +17,10 @@ STATIC = Path(__file__).parent / "static"
 
 PAGE = "index.html"
 
-# Every path of the page, which itself reads the ids and keys in it, and says so where it has nothing to show yet.
+# The files in it have a hash of their content in their names.
+HASHED = "assets/"
+
+# Every path of the page, which itself reads the ids and keys in it.
 _PLACES = (
     "board", "sessions", "runs", "memory", "isolation", "search", "agents", "goals", "schedules", "spaces", "tokens",
     "models", "usage", "settings", "health",
@@ -45,8 +50,6 @@ ALLOWED_SOURCES = {
 CONTENT_POLICY = "; ".join(f"{kind} {sources}" for kind, sources in ALLOWED_SOURCES.items())
 
 HEADERS = {
-    # File names never change, so a browser has to check whether its copy is still current.
-    "Cache-Control": "no-cache",
     "Content-Security-Policy": CONTENT_POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
@@ -60,6 +63,7 @@ class StaticFile(Struct, frozen=True, kw_only=True):
     content: bytes
     media_type: str
     etag: str
+    immutable: bool
 
 
 def read_files(folder: Path = STATIC) -> dict[str, StaticFile]:
@@ -70,13 +74,15 @@ def read_files(folder: Path = STATIC) -> dict[str, StaticFile]:
         if path.is_file() and media_type is not None:
             content = path.read_bytes()
             etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-            files[path.relative_to(folder).as_posix()] = StaticFile(content=content, media_type=media_type, etag=etag)
+            name = path.relative_to(folder).as_posix()
+            immutable = name.startswith(HASHED)
+            files[name] = StaticFile(content=content, media_type=media_type, etag=etag, immutable=immutable)
     return files
 
 
 def routes() -> list[BaseRoute]:
-    """Return the routes of the page and its files, which are read now and not per request."""
-    files = read_files()
+    """Return the routes of the page and its files, which are read once and not per request."""
+    files = _files()
 
     async def page(request: Request) -> Response:
         return respond(request, files[PAGE])
@@ -91,9 +97,22 @@ def routes() -> list[BaseRoute]:
     ]
 
 
+def missing_page(request: Request) -> Response | None:
+    """Return the dashboard, which says that there is nothing at this address; None for a program."""
+    if request.method not in ("GET", "HEAD") or "text/html" not in request.headers.get("accept", ""):
+        return None
+    return Response(_files()[PAGE].content, 404, {**HEADERS, "Cache-Control": "no-cache"}, MEDIA_TYPES[".html"])
+
+
+@cache
+def _files() -> dict[str, StaticFile]:
+    return read_files()
+
+
 def respond(request: Request, file: StaticFile) -> Response:
     """Return the file, or 304 when the client already has it."""
-    headers = {**HEADERS, "ETag": file.etag}
+    caching = "public, max-age=31536000, immutable" if file.immutable else "no-cache"
+    headers = {**HEADERS, "Cache-Control": caching, "ETag": file.etag}
     if has_current(request.headers.get("if-none-match", ""), file.etag):
         return Response(status_code=304, headers=headers)
     return Response(file.content, media_type=file.media_type, headers=headers)

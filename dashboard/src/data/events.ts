@@ -1,0 +1,123 @@
+// The events of the stream, and what each changes in the query cache.
+
+import type { QueryClient, QueryKey } from "@tanstack/react-query";
+import type { Notification, Task } from "./api";
+import type { Feed } from "./feed";
+
+export type CarrelEvent = {
+  seq: number;
+  name: string;
+  at: string;
+  sessionId: string | null;
+  sessionKey: string | null;
+  generation: number | null;
+  runId: string | null;
+  taskId: string | null;
+  topicId: string | null;
+  spaceId: string | null;
+  agentId: string | null;
+  data: Record<string, unknown>;
+};
+
+export const EVENT_NAMES = [
+  "run.queued", "run.started", "run.waiting", "run.completed", "run.failed", "run.cancelled", "run.retrying", "run.rescued",
+  "run.progress", "session.opened", "session.closed", "session.updated", "session.deleted", "task.created", "task.updated",
+  "task.moved", "task.assigned", "task.deleted", "topic.created", "topic.updated", "topic.deleted", "space.created",
+  "space.updated", "space.deleted", "log.appended", "log.updated", "log.deleted", "digest.updated", "notification.created",
+  "notification.read", "plan_mode.enabled", "plan_mode.disabled", "plan.created", "plan.updated", "auto.started",
+  "auto.ticked", "auto.stopped", "goal.created", "goal.updated", "schedule.fired", "schedule.disabled", "memory.written",
+  "memory.promoted", "memory.forgotten", "announce.delivered", "announce.undelivered", "context.injected", "agent.updated",
+  "pointer.changed",
+];
+
+// What to read again, by the part of the name before the dot. A query's key begins with the kind of what it holds and, where
+// it is about one thing, the id or key of that: ["runs", filter], ["run", id, "receipt"], ["session", key, "history"].
+const AFFECTED: Record<string, (event: CarrelEvent) => QueryKey[]> = {
+  run: ({ runId, sessionKey, taskId }) => [
+    ["runs"], ["sessions"], ["agents"], ["health"], ...about("run", runId), ...about("session", sessionKey), ...about("task", taskId),
+  ],
+  announce: ({ runId }) => [["runs"], ...about("run", runId)],
+  session: ({ sessionKey, taskId }) => [["sessions"], ...about("session", sessionKey), ...about("task", taskId)],
+  task: ({ taskId }) => [["tasks"], ...about("task", taskId)],
+  topic: ({ topicId }) => [["topics"], ...about("topic", topicId)],
+  space: () => [["spaces"], ["topics"], ["tasks"]],
+  log: ({ sessionKey, taskId, topicId }) => [["log"], ...about("session", sessionKey), ...about("task", taskId), ...about("topic", topicId)],
+  digest: ({ taskId, topicId }) => [...about("task", taskId), ...about("topic", topicId)],
+  notification: () => [["notifications"]],
+  plan: ({ sessionKey, taskId }) => [["plans"], ["goals"], ...about("session", sessionKey), ...about("task", taskId)],
+  plan_mode: ({ sessionKey }) => [["plans"], ["sessions"], ...about("session", sessionKey)],
+  auto: ({ sessionKey }) => [["auto"], ...about("session", sessionKey)],
+  goal: () => [["goals"]],
+  schedule: () => [["schedules"]],
+  memory: () => [["memory"]],
+  context: ({ runId }) => about("run", runId),
+  agent: ({ agentId }) => [["agents"], ...about("agent", agentId)],
+  pointer: () => [["recent"]],
+};
+
+function about(kind: string, id: string | null): QueryKey[] {
+  return id === null ? [] : [[kind, id]];
+}
+
+/** Return the keys of the queries that an event makes out of date. */
+export function affectedBy(event: CarrelEvent): QueryKey[] {
+  return AFFECTED[event.name.split(".")[0] ?? ""]?.(event) ?? [];
+}
+
+// Events come in bursts: the first is answered at once, those that follow together.
+const BURST_MS = 150;
+
+/** Keep the cache true to the feed; returns how to stop. */
+export function follow(feed: Feed, cache: QueryClient): () => void {
+  let waiting = new Map<string, QueryKey>();
+  let timer = 0;
+
+  function flush(): void {
+    const due = waiting;
+    waiting = new Map();
+    for (const [text, queryKey] of due) {
+      // A read that is under way may have missed the change, so it is made again when it is done, and not cut off:
+      // under constant change it would never end.
+      if (cache.isFetching({ queryKey }) > 0) waiting.set(text, queryKey);
+      else void cache.invalidateQueries({ queryKey });
+    }
+    timer = due.size === 0 ? 0 : window.setTimeout(flush, BURST_MS);
+  }
+
+  const unlisten = feed.listen((notice) => {
+    if (notice.kind === "reset") {
+      void cache.invalidateQueries();
+      return;
+    }
+    patch(cache, notice.event);
+    for (const key of affectedBy(notice.event)) waiting.set(JSON.stringify(key), key);
+    if (timer === 0) flush();
+  });
+  return () => {
+    clearTimeout(timer);
+    unlisten();
+  };
+}
+
+/** Put what an event carries into the lists that show it, before they are read again. */
+function patch(cache: QueryClient, { name, data }: CarrelEvent): void {
+  const task = data["task"] as Task | undefined;
+  if (name.startsWith("task.") && task !== undefined) {
+    cache.setQueriesData<{ tasks: Task[] }>({ queryKey: ["tasks"] }, (page) => withRow(page, "tasks", task));
+    cache.setQueriesData<{ task: Task }>({ queryKey: ["task", task.id], exact: true }, (page) => page && { ...page, task });
+  }
+  const notification = data["notification"] as Notification | undefined;
+  if (notification !== undefined) {
+    cache.setQueriesData<{ notifications: Notification[] }>({ queryKey: ["notifications"] }, (page) => withRow(page, "notifications", notification));
+  }
+}
+
+/** Return the page with this row in place of the one with its id; a page without it stays as it is. */
+function withRow<Name extends string, Row extends { id: string }, Page extends Record<Name, Row[]>>(
+  page: Page | undefined,
+  name: Name,
+  row: Row,
+): Page | undefined {
+  if (page === undefined || !Array.isArray(page[name])) return page;
+  return { ...page, [name]: page[name].map((each) => (each.id === row.id ? row : each)) };
+}

@@ -1,0 +1,197 @@
+// One event stream for the whole browser. The tab that holds a Web Lock follows the stream and passes every frame on to the
+// others, which take over where it stopped. Without Web Locks (an address that is neither https nor localhost) every tab
+// follows the stream itself.
+
+import { useEffect, useSyncExternalStore } from "react";
+import { api } from "./api";
+import { EVENT_NAMES, type CarrelEvent } from "./events";
+
+export type Connection = "connecting" | "live" | "reconnecting" | "offline";
+type Notice = { kind: "event"; event: CarrelEvent } | { kind: "reset"; seq: number };
+type Passed = Notice | { kind: "state"; state: Connection; seq: number | null } | { kind: "hello" };
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 8_000;
+const OFFLINE_AFTER_MS = 10_000;
+
+export class Feed {
+  #listeners = new Set<(notice: Notice) => void>();
+  #stateListeners = new Set<() => void>();
+  #state: Connection = "connecting";
+  #source: EventSource | null = null;
+  #channel: BroadcastChannel | null = null;
+  #last: number | null = null;
+  #attempts = 0;
+  #retryTimer = 0;
+  #offlineTimer = 0;
+  #leads = false;
+  #ending = new AbortController();
+
+  /** Follow the events of this person; tabs of another person in the same browser have a stream of their own. */
+  constructor(readonly who: string) {}
+
+  get state(): Connection {
+    return this.#state;
+  }
+
+  listen(listener: (notice: Notice) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  listenState = (listener: () => void): (() => void) => {
+    this.#stateListeners.add(listener);
+    return () => this.#stateListeners.delete(listener);
+  };
+
+  start(): void {
+    const { signal } = this.#ending;
+    window.addEventListener("online", () => this.#leads && this.#open(), { signal });
+    window.addEventListener("offline", () => this.#leads && this.#lost(), { signal });
+    if (!("locks" in navigator) || !("BroadcastChannel" in window)) return this.#lead();
+    this.#channel = new BroadcastChannel(`carrel.feed.${this.who}`);
+    this.#channel.onmessage = (message: MessageEvent<Passed>) => this.#heard(message.data);
+    this.#pass({ kind: "hello" });
+    const held = navigator.locks.request(`carrel.feed.${this.who}`, { signal }, () => {
+      this.#lead();
+      return new Promise<void>((release) => signal.addEventListener("abort", () => release()));
+    });
+    held.catch(() => {
+      // Stopped before this tab's turn came.
+    });
+  }
+
+  stop(): void {
+    this.#ending.abort();
+    this.#close();
+    this.#channel?.close();
+    clearTimeout(this.#offlineTimer);
+  }
+
+  #lead(): void {
+    this.#leads = true;
+    this.#open();
+  }
+
+  #pass(passed: Passed): void {
+    this.#channel?.postMessage(passed);
+  }
+
+  #heard(passed: Passed): void {
+    if (passed.kind === "hello") {
+      if (this.#leads) this.#pass({ kind: "state", state: this.#state, seq: this.#last });
+    } else if (passed.kind === "state") {
+      this.#last ??= passed.seq;
+      this.#setState(passed.state);
+    } else this.#take(passed);
+  }
+
+  #open(): void {
+    this.#close();
+    if (this.#ending.signal.aborted) return;
+    const query = this.#last === null ? "" : `?lastEventId=${this.#last}`;
+    const source = new EventSource(`/api/stream${query}`);
+    this.#source = source;
+    source.addEventListener("stream.ready", (frame) => this.#ready(JSON.parse(frame.data).seq));
+    source.addEventListener("stream.reset", (frame) => this.#both({ kind: "reset", seq: JSON.parse(frame.data).seq }));
+    for (const name of EVENT_NAMES) {
+      source.addEventListener(name, (frame) => this.#both({ kind: "event", event: JSON.parse(frame.data) }));
+    }
+    source.onerror = () => this.#failed(source);
+  }
+
+  #close(): void {
+    clearTimeout(this.#retryTimer);
+    this.#source?.close();
+    this.#source = null;
+  }
+
+  #ready(seq: number): void {
+    const first = this.#last === null;
+    // With a cursor the stream replays what was missed, so only a stream without one starts at `seq`.
+    this.#last ??= seq;
+    this.#attempts = 0;
+    clearTimeout(this.#offlineTimer);
+    this.#offlineTimer = 0;
+    this.#setState("live");
+    this.#pass({ kind: "state", state: "live", seq: this.#last });
+    // What was read before the stream began may have changed in between.
+    if (first) this.#tell({ kind: "reset", seq });
+  }
+
+  #both(notice: Notice): void {
+    this.#pass(notice);
+    this.#take(notice);
+  }
+
+  #take(notice: Notice): void {
+    if (notice.kind === "event") {
+      if (this.#last !== null && notice.event.seq <= this.#last) return;
+      this.#last = notice.event.seq;
+    } else this.#last = notice.seq;
+    this.#tell(notice);
+  }
+
+  #tell(notice: Notice): void {
+    for (const listener of this.#listeners) listener(notice);
+  }
+
+  #failed(source: EventSource): void {
+    if (source !== this.#source) return;
+    this.#lost();
+    // The browser reconnects by itself after a drop, with an address that names an old cursor, and not after a refusal.
+    this.#close();
+    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#attempts) * (0.75 + Math.random() / 2);
+    this.#attempts += 1;
+    this.#retryTimer = window.setTimeout(() => this.#retry(), pause);
+  }
+
+  async #retry(): Promise<void> {
+    // A refusal may mean that this browser is signed out; then this request leads to the sign-in page.
+    const known = await api.GET("/api/auth/me").then(() => true, () => false);
+    if (this.#ending.signal.aborted) return;
+    if (known) this.#open();
+    else this.#retryTimer = window.setTimeout(() => this.#retry(), Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#attempts++));
+  }
+
+  #lost(): void {
+    if (this.#state !== "offline") this.#setState(navigator.onLine ? "reconnecting" : "offline");
+    if (this.#offlineTimer === 0) this.#offlineTimer = window.setTimeout(() => this.#setState("offline"), OFFLINE_AFTER_MS);
+    this.#pass({ kind: "state", state: this.#state, seq: this.#last });
+  }
+
+  #setState(state: Connection): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    if (this.#leads) this.#pass({ kind: "state", state, seq: this.#last });
+    for (const listener of this.#stateListeners) listener();
+  }
+}
+
+let current: Feed | null = null;
+
+/** Start the feed of a person, in place of that of the last one. */
+export function startFeed(who: string): Feed {
+  current?.stop();
+  current = new Feed(who);
+  current.start();
+  return current;
+}
+
+export function stopFeed(): void {
+  current?.stop();
+  current = null;
+}
+
+/** The state of the connection, for the shell. */
+export function useConnection(): Connection {
+  return useSyncExternalStore(
+    (changed) => current?.listenState(changed) ?? (() => {}),
+    () => current?.state ?? "connecting",
+  );
+}
+
+/** Call `listener` with every event, and with null when the page has to be read anew. */
+export function useEvents(listener: (event: CarrelEvent | null) => void): void {
+  useEffect(() => current?.listen((notice) => listener(notice.kind === "event" ? notice.event : null)), [listener]);
+}

@@ -1,0 +1,64 @@
+// Every page: its address, what its address may say, and where it stands in the navigation. A new page is a line in `pages`,
+// and one in NAVIGATION if it has a link of its own. Pages are loaded when they are opened.
+
+import { createRootRoute, createRoute, createRouter, type ErrorComponentProps, lazyRouteComponent } from "@tanstack/react-router";
+import { useSyncExternalStore } from "react";
+import { currentIdentity, listenIdentity } from "./data/identity";
+import { chatSearch } from "./pages/chat/address";
+import { homeSearch } from "./pages/home/address";
+import { ErrorState } from "./ui/failure";
+import { NotFound } from "./ui/shell/missing";
+import { Shell } from "./ui/shell/shell";
+import { SignIn, Unreachable } from "./ui/shell/signin";
+
+const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
+const at = () => root;
+const nothing = () => ({});
+
+const pages = [
+  createRoute({ getParentRoute: at, path: "/", validateSearch: homeSearch, component: lazyRouteComponent(() => import("./pages/home/home"), "Home") }),
+  createRoute({ getParentRoute: at, path: "/chat", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
+  createRoute({ getParentRoute: at, path: "/chat/$", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
+  createRoute({ getParentRoute: at, path: "/tasks/$id", validateSearch: nothing, component: lazyRouteComponent(() => import("./pages/task/task"), "TaskPage") }),
+] as const;
+
+// The keys follow `g`. Group 1 is the daily work, 2 is looking closer, 3 is setting up, 4 is operating.
+export const NAVIGATION = [
+  { name: "Home", to: "/", keys: "h", group: 1 },
+  { name: "Chat", to: "/chat", keys: "c", group: 1 },
+] as const;
+
+// What `c` and the palette create: a page that opens its form by its address.
+export const CREATE = [{ name: "chat", to: "/chat", search: { new: "1" } }] as const;
+
+export const router = createRouter({
+  routeTree: root.addChildren(pages),
+  defaultErrorComponent: Broken,
+  defaultPreload: "intent",
+  scrollRestoration: true,
+  // Every value of an address is text, as a person would write it.
+  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  stringifySearch(search) {
+    const kept = Object.entries(search).filter(([, value]) => value !== undefined && value !== null && value !== "");
+    const text = new URLSearchParams(kept.map(([name, value]) => [name, String(value)])).toString();
+    return text === "" ? "" : `?${text}`;
+  },
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}
+
+function Root() {
+  const identity = useSyncExternalStore(listenIdentity, currentIdentity);
+  if (identity.stage === "entering") return null;
+  if (identity.stage === "out") return <SignIn key={identity.complaint} complaint={identity.complaint} />;
+  if (identity.stage === "unreachable") return <Unreachable complaint={identity.complaint} />;
+  return <Shell me={identity.me} />;
+}
+
+function Broken({ error, reset }: ErrorComponentProps) {
+  return <ErrorState title="This page failed" error={error} retry={reset} />;
+}

@@ -1,0 +1,32 @@
+// What a page shows when something could not be read: the server's sentence, the request's id, and a way to try again.
+
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Refusal } from "../data/api";
+import { Button } from "./button";
+
+export function ErrorState({ error, retry, title = "This could not be read" }: { error: unknown; retry?: () => void; title?: string }) {
+  const request = error instanceof Refusal ? error.requestId : null;
+  return (
+    <div role="alert" className="my-6 grid max-w-[44rem] justify-items-start gap-2 rounded-r-lg border-l-[3px] border-red-edge bg-red-wash px-4 py-3">
+      <p className="font-serif text-lg">{title}</p>
+      <p>{error instanceof Error ? error.message : String(error)}</p>
+      {request && <p className="note font-mono">Request {request}</p>}
+      {retry && <Button onClick={retry}>Try again</Button>}
+    </div>
+  );
+}
+
+/** Show what a query read, `waiting` until it has, or why it could not. What was read before stays while it is read again. */
+export function Loaded<Data>({ query, waiting, children }: { query: UseQueryResult<Data>; waiting?: ReactNode; children: (data: Data) => ReactNode }) {
+  if (query.data !== undefined) {
+    return (
+      <>
+        {query.isError && <p role="alert" className="complaint py-1">This may be out of date: {query.error.message}</p>}
+        {children(query.data)}
+      </>
+    );
+  }
+  if (query.isError) return <ErrorState error={query.error} retry={() => void query.refetch()} />;
+  return waiting ?? <p className="note py-6">Loading…</p>;
+}

@@ -1,0 +1,39 @@
+// The heading of a page: its h1, the window's title, and where the focus goes after navigation.
+
+import { type ReactNode, useEffect, useRef } from "react";
+
+let first = true;
+
+type Props = {
+  /** The page's name, or the title of the one thing it shows. */
+  name: string;
+  /** What stands in the window's title before the name, such as how many things wait. */
+  count?: number;
+  /** Under the heading: facts, a sentence. */
+  children?: ReactNode;
+  /** At the end of the line: buttons, filters. */
+  actions?: ReactNode;
+  /** Leave the focus to the page, which puts it where one types. */
+  keepFocus?: boolean;
+};
+
+export function Title({ name, count = 0, children, actions, keepFocus = false }: Props) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${count > 0 ? `(${count}) ` : ""}${name} · Carrel`;
+  }, [name, count]);
+  useEffect(() => {
+    // On the first page the first Tab should reach the skip link.
+    if (!first && !keepFocus) heading.current?.focus({ preventScroll: true });
+    first = false;
+  }, [keepFocus]);
+  return (
+    <header className="flex flex-wrap items-end justify-between gap-x-8 gap-y-3 border-b border-ink pt-6 pb-3 lg:pt-8">
+      <div className="min-w-0">
+        <h1 ref={heading} tabIndex={-1} className="text-[1.75rem] tracking-[-0.01em] lg:text-[2.1rem]">{name}</h1>
+        {children}
+      </div>
+      {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+    </header>
+  );
+}

@@ -1,0 +1,1 @@
+"""The dashboard's source: what is built from it, and the tools that build it."""
