@@ -6,6 +6,8 @@ import { useSyncExternalStore } from "react";
 import { currentIdentity, listenIdentity } from "./data/identity";
 import { chatSearch } from "./pages/chat/address";
 import { homeSearch } from "./pages/home/address";
+import { memorySearch } from "./pages/memory/address";
+import { searchSearch } from "./pages/search/address";
 import { ErrorState } from "./ui/failure";
 import { NotFound } from "./ui/shell/missing";
 import { Shell } from "./ui/shell/shell";
@@ -20,16 +22,23 @@ const pages = [
   createRoute({ getParentRoute: at, path: "/chat", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "NewChat") }),
   createRoute({ getParentRoute: at, path: "/chat/$", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
   createRoute({ getParentRoute: at, path: "/tasks/$id", validateSearch: nothing, component: lazyRouteComponent(() => import("./pages/task/task"), "TaskPage") }),
+  createRoute({ getParentRoute: at, path: "/search", validateSearch: searchSearch, component: lazyRouteComponent(() => import("./pages/search/search"), "Search") }),
+  createRoute({ getParentRoute: at, path: "/memory", validateSearch: memorySearch, component: lazyRouteComponent(() => import("./pages/memory/memory"), "Memory") }),
 ] as const;
 
 // The keys follow `g`. Group 1 is the daily work, 2 is looking closer, 3 is setting up, 4 is operating.
 export const NAVIGATION = [
   { name: "Home", to: "/", keys: "h", group: 1 },
   { name: "Chat", to: "/chat", keys: "c", group: 1 },
+  { name: "Search", to: "/search", keys: "f", group: 2 },
+  { name: "Memory", to: "/memory", keys: "m", group: 2 },
 ] as const;
 
 // What `c` and the palette create: a page that opens its form by its address.
-export const CREATE = [{ name: "chat", to: "/chat", search: { new: "1" } }] as const;
+export const CREATE = [
+  { name: "chat", to: "/chat", search: { new: "1" } },
+  { name: "memory", to: "/memory", search: { add: "1" } },
+] as const;
 
 export const router = createRouter({
   routeTree: root.addChildren(pages),
