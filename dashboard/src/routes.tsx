@@ -4,10 +4,13 @@
 import { createRootRoute, createRoute, createRouter, type ErrorComponentProps, lazyRouteComponent } from "@tanstack/react-router";
 import { useSyncExternalStore } from "react";
 import { currentIdentity, listenIdentity } from "./data/identity";
+import { agentsSearch } from "./pages/agents/address";
 import { chatSearch } from "./pages/chat/address";
+import { healthSearch } from "./pages/health/address";
 import { homeSearch } from "./pages/home/address";
 import { memorySearch } from "./pages/memory/address";
 import { searchSearch } from "./pages/search/address";
+import { usageSearch } from "./pages/usage/address";
 import { ErrorState } from "./ui/failure";
 import { NotFound } from "./ui/shell/missing";
 import { Shell } from "./ui/shell/shell";
@@ -24,6 +27,9 @@ const pages = [
   createRoute({ getParentRoute: at, path: "/tasks/$id", validateSearch: nothing, component: lazyRouteComponent(() => import("./pages/task/task"), "TaskPage") }),
   createRoute({ getParentRoute: at, path: "/search", validateSearch: searchSearch, component: lazyRouteComponent(() => import("./pages/search/search"), "Search") }),
   createRoute({ getParentRoute: at, path: "/memory", validateSearch: memorySearch, component: lazyRouteComponent(() => import("./pages/memory/memory"), "Memory") }),
+  createRoute({ getParentRoute: at, path: "/agents", validateSearch: agentsSearch, component: lazyRouteComponent(() => import("./pages/agents/agents"), "Agents") }),
+  createRoute({ getParentRoute: at, path: "/usage", validateSearch: usageSearch, component: lazyRouteComponent(() => import("./pages/usage/usage"), "Usage") }),
+  createRoute({ getParentRoute: at, path: "/health", validateSearch: healthSearch, component: lazyRouteComponent(() => import("./pages/health/health"), "HealthPage") }),
 ] as const;
 
 // The keys follow `g`. Group 1 is the daily work, 2 is looking closer, 3 is setting up, 4 is operating.
@@ -32,12 +38,16 @@ export const NAVIGATION = [
   { name: "Chat", to: "/chat", keys: "c", group: 1 },
   { name: "Search", to: "/search", keys: "f", group: 2 },
   { name: "Memory", to: "/memory", keys: "m", group: 2 },
+  { name: "Agents", to: "/agents", keys: "a", group: 3 },
+  { name: "Usage", to: "/usage", keys: "u", group: 4 },
+  { name: "Health", to: "/health", keys: "y", group: 4 },
 ] as const;
 
 // What `c` and the palette create: a page that opens its form by its address.
 export const CREATE = [
   { name: "chat", to: "/chat", search: { new: "1" } },
   { name: "memory", to: "/memory", search: { add: "1" } },
+  { name: "agent", to: "/agents", search: { new: "1" } },
 ] as const;
 
 export const router = createRouter({

@@ -28,7 +28,7 @@ export function TextField({ label, hint, complaint, className, mono = false, ...
 }
 
 export function TextArea({ label, hint, complaint, className, ...rest }: Around & TextareaHTMLAttributes<HTMLTextAreaElement>) {
-  return <Labelled {...{ label, hint, complaint, className }}>{(wiring) => <textarea rows={4} {...rest} {...wiring} className="field" />}</Labelled>;
+  return <Labelled {...{ label, hint, complaint, className }}>{(wiring) => <textarea rows={4} {...rest} {...wiring} className="field min-h-20" />}</Labelled>;
 }
 
 export type Option = { value: string; label: string };
@@ -57,7 +57,7 @@ export function Check({ label, hint, className = "", ...rest }: { label: string;
 /** One of a few options, as buttons in a row; the chosen one is pressed. */
 export function Options({ name, options, value, onChange }: { name: string; options: Option[]; value: string; onChange: (value: string) => void }) {
   return (
-    <div role="group" aria-label={name} className="inline-flex max-w-full overflow-x-auto rounded-md border border-rule bg-leaf text-[0.8125rem]">
+    <div role="group" aria-label={name} className="inline-flex w-fit max-w-full overflow-x-auto rounded-md border border-rule bg-leaf text-[0.8125rem]">
       {options.map((option) => (
         <button
           key={option.value} type="button" aria-pressed={option.value === value} onClick={() => onChange(option.value)}
