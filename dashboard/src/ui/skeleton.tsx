@@ -1,11 +1,11 @@
-// Where a list will be, in about its height, until it is read.
+// Where rows will be: the page keeps its shape while they are read.
 
-export function Skeleton({ rows = 6 }: { rows?: number }) {
+export function SkeletonRows({ count = 8, label = "Loading" }: { count?: number; label?: string }) {
   return (
-    <div role="status" aria-label="Loading" className="animate-breathe">
-      {Array.from({ length: rows }, (_, i) => (
-        <div key={i} className="flex h-11 items-center gap-6 border-b border-rule">
-          <span className={`h-3 rounded bg-rule ${["w-1/3", "w-1/2", "w-2/5"][i % 3]}`} /><span className="ml-auto h-3 w-16 rounded bg-rule" />
+    <div role="status" aria-label={label}>
+      {Array.from({ length: count }, (_, i) => (
+        <div key={i} aria-hidden="true" className="flex h-11 items-center gap-6 border-b border-rule">
+          <span className="h-3 w-20 rounded-full bg-rule/70" /><span className="h-3 grow rounded-full bg-rule/70" /><span className="h-3 w-16 rounded-full bg-rule/70" />
         </div>
       ))}
     </div>

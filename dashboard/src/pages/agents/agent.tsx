@@ -13,7 +13,7 @@ import { Options } from "../../ui/form";
 import { Ident } from "../../ui/ident";
 import { Code, Markdown } from "../../ui/markdown";
 import { Peek } from "../../ui/peek";
-import { Skeleton } from "../../ui/skeleton";
+import { SkeletonRows } from "../../ui/skeleton";
 import { StateBadge } from "../../ui/state";
 import { type AgentsSearch, type Profile, PROFILES, TABS } from "./address";
 import { type Load, ModelOf, useEnabling } from "./agents";
@@ -119,7 +119,7 @@ function Offered({ agent, profile }: { agent: Agent; profile: Profile }) {
   return (
     <details className="border-b border-rule pb-1" open={profile === "chat"}>
       <summary className="cursor-pointer text-base">{PROFILE_NAMES[profile]} <span className="note">{prompt.data ? plural(prompt.data.tools.length, "tool") : ""}</span></summary>
-      <Loaded query={prompt} waiting={<Skeleton rows={2} />}>
+      <Loaded query={prompt} waiting={<SkeletonRows count={2} />}>
         {({ tools }) => (
           <ul className="grid gap-1.5 py-2">
             {tools.map((tool) => <li key={tool.name} className="text-sm"><code>{tool.name}</code> <span className="text-soft">{tool.description}</span></li>)}
@@ -135,7 +135,7 @@ function Prompt({ agent, profile, set }: { agent: Agent; profile: Profile; set: 
     <div className="grid gap-3">
       <p className="note">Exactly what every request of such a run begins with. What differs from run to run stands in brackets.</p>
       <Options name="Kind of run" value={profile} onChange={(next) => set({ profile: PROFILES.find((each) => each === next) })} options={PROFILES.map((value) => ({ value, label: PROFILE_NAMES[value] }))} />
-      <Loaded query={useQuery(promptQuery(agent, profile))} waiting={<Skeleton />}>
+      <Loaded query={useQuery(promptQuery(agent, profile))} waiting={<SkeletonRows />}>
         {(prompt) => (
           <>
             <div className="[&_pre]:wrap-anywhere [&_pre]:whitespace-pre-wrap"><Code>{prompt.instructions}</Code></div>

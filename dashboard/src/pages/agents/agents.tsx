@@ -14,7 +14,7 @@ import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
 import { Icon } from "../../ui/icon";
 import { useShortcuts } from "../../ui/keys";
-import { Skeleton } from "../../ui/skeleton";
+import { SkeletonRows } from "../../ui/skeleton";
 import { StateBadge } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
 import { Title } from "../../ui/title";
@@ -36,7 +36,7 @@ export function Agents() {
   return (
     <>
       <Title name="Agents" actions={<Button weight="main" onClick={() => set({ new: "1" })}><Icon name="plus" className="size-4" />New agent</Button>} />
-      <div className="py-3"><Loaded query={agents} waiting={<Skeleton />}>{(data) => <List agents={data.agents} search={search} set={set} />}</Loaded></div>
+      <div className="py-3"><Loaded query={agents} waiting={<SkeletonRows />}>{(data) => <List agents={data.agents} search={search} set={set} />}</Loaded></div>
     </>
   );
 }

@@ -10,7 +10,7 @@ import { Age } from "../../ui/age";
 import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
 import { Figures } from "../../ui/figures";
-import { Skeleton } from "../../ui/skeleton";
+import { SkeletonRows } from "../../ui/skeleton";
 import { StateBadge } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
 import { Title } from "../../ui/title";
@@ -33,7 +33,7 @@ export function HealthPage() {
   const search = useSearch({ from: "/health" });
   const navigate = useNavigate({ from: "/health" });
   return (
-    <Loaded query={useQuery(healthQuery())} waiting={<><Title name="Health" /><Skeleton /></>}>
+    <Loaded query={useQuery(healthQuery())} waiting={<><Title name="Health" /><SkeletonRows /></>}>
       {(health) => (
         <>
           <Title name="Health" actions={<Whole health={health} />} />

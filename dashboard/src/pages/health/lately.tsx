@@ -7,7 +7,7 @@ import { useEvents } from "../../data/feed";
 import { Loaded } from "../../ui/failure";
 import { Options } from "../../ui/form";
 import { type Line, Plot } from "../../ui/plot";
-import { Skeleton } from "../../ui/skeleton";
+import { SkeletonRows } from "../../ui/skeleton";
 import { type HealthSearch, SPANS } from "./address";
 import { unlessForbidden } from "./followers";
 
@@ -39,7 +39,7 @@ export function Lately({ minutes, onChange }: { minutes: (typeof SPANS)[number];
         <h2 className="text-xl">Lately</h2>
         <Options name="How far back" value={minutes} onChange={(next) => onChange(SPANS.find((each) => each === next))} options={SPANS.map((value) => ({ value, label: LABELS[value] }))} />
       </div>
-      <Loaded query={history} waiting={<Skeleton rows={4} />}>{({ series }) => <Plots series={series} />}</Loaded>
+      <Loaded query={history} waiting={<SkeletonRows count={4} />}>{({ series }) => <Plots series={series} />}</Loaded>
     </section>
   );
 }

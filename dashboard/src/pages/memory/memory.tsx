@@ -14,7 +14,7 @@ import { Highlight } from "../../ui/highlight";
 import { Icon } from "../../ui/icon";
 import { useShortcuts } from "../../ui/keys";
 import { Seek } from "../../ui/seek";
-import { Skeleton } from "../../ui/skeleton";
+import { SkeletonRows } from "../../ui/skeleton";
 import { type Column, Table } from "../../ui/table";
 import { Title } from "../../ui/title";
 import { GLOBAL, type MemorySearch, TYPES } from "./address";
@@ -55,7 +55,7 @@ export function Memory() {
               options={[{ value: "", label: "Every type" }, ...TYPES.map((type) => ({ value: type, label: typeName(type) }))]}
             />
           </div>
-          <Loaded query={read} waiting={<Skeleton />}>
+          <Loaded query={read} waiting={<SkeletonRows />}>
             {(data) => <Facts read={data} search={search} set={set} nameOf={scopeName} stale={read.isPlaceholderData} />}
           </Loaded>
         </section>

@@ -7,7 +7,7 @@ import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
 import { Choose, TextField } from "../../ui/form";
 import { Code } from "../../ui/markdown";
-import { Skeleton } from "../../ui/skeleton";
+import { SkeletonRows } from "../../ui/skeleton";
 import { type Column, Table } from "../../ui/table";
 import type { SearchSearch } from "./address";
 
@@ -42,7 +42,7 @@ export function Block({ search, set }: Props) {
           onChange={(event) => set({ size: event.target.value.replace(/\D/g, "").slice(0, 5) })}
         />
       </div>
-      <Loaded query={read} waiting={<Skeleton />}>{(context) => <Shown context={context} asked={search} stale={read.isPlaceholderData} />}</Loaded>
+      <Loaded query={read} waiting={<SkeletonRows />}>{(context) => <Shown context={context} asked={search} stale={read.isPlaceholderData} />}</Loaded>
     </section>
   );
 }

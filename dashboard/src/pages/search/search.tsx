@@ -5,13 +5,14 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useRef } from "react";
 import { api, ask } from "../../data/api";
 import { sessionsQuery } from "../../data/queries";
+import { spacesQuery } from "../../data/standing";
 import { titleOfSession } from "../../data/words";
 import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
 import { Choose, Options } from "../../ui/form";
 import { useShortcuts } from "../../ui/keys";
 import { Seek } from "../../ui/seek";
-import { Skeleton } from "../../ui/skeleton";
+import { SkeletonRows } from "../../ui/skeleton";
 import { Title } from "../../ui/title";
 import type { SearchSearch } from "./address";
 import { Block } from "./block";
@@ -24,11 +25,6 @@ const foundQuery = ({ q = "", space, session }: SearchSearch) => queryOptions({
   queryFn: ({ signal }) => ask(api.GET("/api/search", { params: { query: { q, spaceId: space, sessionKey: session } }, signal })),
   enabled: q.trim() !== "",
   placeholderData: keepPreviousData,
-});
-
-const spacesQuery = queryOptions({
-  queryKey: ["spaces"],
-  queryFn: ({ signal }) => ask(api.GET("/api/spaces", { signal })),
 });
 
 export function Search() {
@@ -66,7 +62,7 @@ export function Search() {
         </div>
       </div>
       {search.view === "block" ? <Block search={search} set={set} /> : (search.q ?? "").trim() === "" ? <Start /> : (
-        <Loaded query={found} waiting={<Skeleton />}>{(data) => <Hits found={data} search={search} set={set} stale={found.isPlaceholderData} />}</Loaded>
+        <Loaded query={found} waiting={<SkeletonRows />}>{(data) => <Hits found={data} search={search} set={set} stale={found.isPlaceholderData} />}</Loaded>
       )}
     </>
   );

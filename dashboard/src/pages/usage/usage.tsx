@@ -10,7 +10,7 @@ import { Loaded } from "../../ui/failure";
 import { Figures } from "../../ui/figures";
 import { Choose, Options } from "../../ui/form";
 import { Icon } from "../../ui/icon";
-import { Skeleton } from "../../ui/skeleton";
+import { SkeletonRows } from "../../ui/skeleton";
 import { Title } from "../../ui/title";
 import { type Group, GROUPS, SPANS, type UsageSearch } from "./address";
 import { Days } from "./days";
@@ -40,7 +40,7 @@ export function Usage() {
         </>}
       />
       <Narrowed search={search} set={set} />
-      <Loaded query={days} waiting={<Skeleton rows={8} />}>
+      <Loaded query={days} waiting={<SkeletonRows count={8} />}>
         {(report) => usedOf(report.total).runs === 0 ? (
           <Empty title="No run has used anything in this time"><p>Usage is counted when an agent's run ends. Choose more days, or let an agent do something.</p></Empty>
         ) : (
@@ -49,7 +49,7 @@ export function Usage() {
             <Days rows={report.usage} search={search} />
             <section aria-label="By what" className="py-4">
               <div className="pb-3"><Options name="Sum up by" value={by} onChange={(next) => set({ by: GROUPS.find((each) => each === next) })} options={GROUPS.map((value) => ({ value, label: GROUP_NAMES[value] }))} /></div>
-              <Loaded query={groups} waiting={<Skeleton />}>{(grouped) => <Groups report={grouped} by={by} name={GROUP_NAMES[by]} set={set} agents={agents.data?.agents ?? []} />}</Loaded>
+              <Loaded query={groups} waiting={<SkeletonRows />}>{(grouped) => <Groups report={grouped} by={by} name={GROUP_NAMES[by]} set={set} agents={agents.data?.agents ?? []} />}</Loaded>
             </section>
           </div>
         )}
