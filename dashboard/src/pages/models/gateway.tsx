@@ -32,7 +32,7 @@ export function GatewayPeek({ gateway, run, onRun, onClose }: Props) {
           <dt>Model</dt><dd>{modelOf(gateway)}</dd>
           {Array.isArray(models) && models.length > 0 && <><dt>Models</dt><dd>{models.join(", ")}</dd></>}
           <dt>Waiting runs</dt><dd>{gateway.waitingRuns ?? 0}</dd>
-          <dt>Agents</dt><dd>{gateway.agents.length === 0 ? "None" : gateway.agents.map((agent) => <Link key={agent.id} to="/agents" search={{ peek: agent.id }} className="mr-2 underline">{agent.name}</Link>)}</dd>
+          <dt>Agents</dt><dd>{gateway.agents.length === 0 ? "None" : gateway.agents.map((agent) => <Link key={agent.id} to="/agents" search={{ peek: agent.id }} className="mr-2 inline-block underline">{agent.name}</Link>)}</dd>
         </dl>
         <Trial gateway={gateway} run={run} onRun={onRun} />
         {set.length > 0 && (

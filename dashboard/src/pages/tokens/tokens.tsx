@@ -90,7 +90,7 @@ function List({ tokens, people, agents }: { tokens: Token[]; people: Person[]; a
     { name: "Kind", className: "w-24 text-sm max-sm:hidden", cell: ({ kind }) => capital(kind) },
     { name: "For", className: "w-52 text-sm max-sm:hidden", cell: (token) => <>{forWhom(token)}{!token.spaceIds.includes("*") && <span className="note block">only {token.spaceIds.join(", ")}</span>}</> },
     { name: "Last used", className: "w-32 text-sm text-soft max-md:hidden", cell: ({ lastUsedAt }) => lastUsedAt ? <Age at={lastUsedAt} ago /> : "never" },
-    { name: "Until", className: "w-32 text-sm text-soft max-md:hidden", cell: ({ expiresAt }) => expiresAt ? new Date(expiresAt).toLocaleDateString() : "revoked" },
+    { name: "Expires", className: "w-32 text-sm text-soft max-md:hidden", cell: ({ expiresAt }) => expiresAt ? new Date(expiresAt).toLocaleDateString() : "never" },
     { name: "Actions", bare: true, className: "w-24 text-right", cell: (token) => <Button small weight="danger" aria-label={`Revoke ${token.name}`} onClick={() => setAsking(token)}>Revoke</Button> },
   ];
   return (
