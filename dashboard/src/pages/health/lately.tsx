@@ -15,6 +15,8 @@ type Series = Shapes["Series"];
 
 const NAMES = ["runs.running", "runs.queued", "runs.ended.count", "runs.dead_letter.count", "followers.lag.events", "classifier.pending", "http.requests.count"];
 const POINT_MS = 60_000;
+// As many as a small plot can show.
+const DRAWN_MOST = 144;
 const LABELS: Record<(typeof SPANS)[number], string> = { 60: "1 hour", 360: "6 hours", 1440: "1 day" };
 
 const historyQuery = (minutes: number) => queryOptions({
@@ -46,15 +48,17 @@ export function Lately({ minutes, onChange }: { minutes: (typeof SPANS)[number];
 
 function Plots({ series }: { series: Series[] }) {
   const drawn = useMemo(() => {
-    const times = [...new Set(series.flatMap(({ points }) => points.map(([at]) => Date.parse(at ?? ""))))].sort((a, b) => a - b);
+    const all = [...new Set(series.flatMap(({ points }) => points.map(([at]) => Date.parse(at ?? ""))))].sort((a, b) => a - b);
+    const every = Math.ceil(all.length / DRAWN_MOST);
+    const times = all.filter((_, i) => (all.length - 1 - i) % every === 0);
     const sum = (name: string) => summed(series.filter((each) => each.name === name), times);
     const line = (name: string, tone: Line["tone"], values: (number | null)[]): Line => ({ name, tone, values });
     return {
       times,
       runs: [line("At work", "green", sum("runs.running")), line("Queued", "brass", sum("runs.queued"))],
-      ended: [line("Ended", "green", steps(sum("runs.ended.count"))), line("Given up", "red", steps(sum("runs.dead_letter.count")))],
+      ended: [line("Ended", "green", pace(sum("runs.ended.count"), times)), line("Given up", "red", pace(sum("runs.dead_letter.count"), times))],
       behind: [line("Events to follow", "green", sum("followers.lag.events")), line("Entries to file", "brass", sum("classifier.pending"))],
-      requests: [line("Requests", "green", steps(sum("http.requests.count")))],
+      requests: [line("Requests", "green", pace(sum("http.requests.count"), times))],
     };
   }, [series]);
   if (drawn.times.length < 2) return <p className="note py-4">The first points come within two minutes of the server's start.</p>;
@@ -81,5 +85,10 @@ function summed(series: Series[], times: number[]): number[] {
   return sums;
 }
 
-/** Return how much a counter grew with each point; a restart begins it again. */
-const steps = (values: number[]): (number | null)[] => values.map((value, i) => (i === 0 ? null : Math.max(0, value - (values[i - 1] ?? 0))));
+/** Return how much a counter grew a minute before each time; a restart begins it again. */
+function pace(values: number[], times: number[]): (number | null)[] {
+  return values.map((value, i) => {
+    const before = times[i - 1];
+    return before === undefined ? null : (Math.max(0, value - (values[i - 1] ?? 0)) * POINT_MS) / ((times[i] ?? before) - before);
+  });
+}
