@@ -23,7 +23,6 @@ from carrel.kernel.ids import (
     is_uuid_of,
     new_secret,
     secret_digest,
-    seeded_chance,
     system_chance,
     uuid_for,
 )
@@ -58,5 +57,5 @@ __all__ = [
     "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "decode_json",
     "elapsed_seconds", "first_id", "invalid", "is_agent_id", "is_control_text", "is_conversation_key", "is_loopback",
     "is_uuid_of", "iso", "key_text", "log_trouble", "minute_of", "new_secret", "not_found", "one_line", "parse_iso",
-    "redact", "secret_digest", "seeded_chance", "system_access", "system_chance", "uuid_for", "wrong_value",
+    "redact", "secret_digest", "system_access", "system_chance", "uuid_for", "wrong_value",
 ]  # fmt: skip

@@ -27,11 +27,6 @@ def system_chance() -> Chance:
     return random.SystemRandom()
 
 
-def seeded_chance(seed: int) -> Chance:
-    """Return a source that gives the same for the same seed; never for secrets."""
-    return random.Random(seed)  # noqa: S311  (chosen so that it can be repeated)
-
-
 def new_secret() -> str:
     """Return a new 256-bit secret in hex; it has no underscore, so tokens can be split at theirs."""
     return secrets.token_hex(32)

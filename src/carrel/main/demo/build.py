@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 from carrel.access import owner_of_default
 from carrel.delivery import BUILTIN, Connection
-from carrel.kernel import MS_PER_DAY, seeded_chance
+from carrel.kernel import MS_PER_DAY
 from carrel.kernel.settings import GatewaySettings
 from carrel.main.assembly import Assembly, open_store
 from carrel.main.configuration import LiveConfiguration
 from carrel.main.demo.bulk import fill_board, fill_transcript, furnish
 from carrel.main.demo.gateway import DemoGateway
 from carrel.main.demo.scenes import day_of_work, last_day
-from carrel.main.demo.stage import WHOLE, DemoClock, Size, Stage
+from carrel.main.demo.stage import WHOLE, DemoClock, SeededChance, Size, Stage
 from carrel.main.gateways import Gateways
 from carrel.main.owner_token import ensure_owner
 from carrel.main.settings import Loaded
@@ -30,7 +30,7 @@ async def build_demo(
     loaded = read()
     first_day = now_ms // MS_PER_DAY - days
     clock = DemoClock(first_day * MS_PER_DAY)
-    chance = seeded_chance(seed)
+    chance = SeededChance(seed)
     db = open_store(loaded.settings.storage.url, durability="normal", clock=clock, chance=chance)
     try:
         await ensure_owner(db, loaded.settings.storage.data_dir)

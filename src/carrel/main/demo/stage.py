@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import structs
@@ -33,6 +34,23 @@ class Size(NamedTuple):
 
 
 WHOLE = Size(tasks=1_000, lines=10_000)
+
+
+class SeededChance:
+    """Chance that is the same for the same seed: the hashes of numbers that are counted up."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed, self._drawn = seed, 0
+
+    def getrandbits(self, k: int, /) -> int:
+        """Return a number of at most so many bits, up to 256."""
+        self._drawn += 1
+        drawn = sha256(f"{self._seed}:{self._drawn}".encode()).digest()
+        return int.from_bytes(drawn) >> (8 * len(drawn) - k)
+
+    def random(self) -> float:
+        """Return a number from 0 to below 1."""
+        return self.getrandbits(32) / (1 << 32)
 
 
 class DemoClock:
