@@ -27,7 +27,7 @@ const nothing = () => ({});
 
 const pages = [
   createRoute({ getParentRoute: at, path: "/", validateSearch: homeSearch, component: lazyRouteComponent(() => import("./pages/home/home"), "Home") }),
-  createRoute({ getParentRoute: at, path: "/chat", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "NewChat") }),
+  createRoute({ getParentRoute: at, path: "/chat", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
   createRoute({ getParentRoute: at, path: "/chat/$", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
   createRoute({ getParentRoute: at, path: "/tasks/$id", validateSearch: nothing, component: lazyRouteComponent(() => import("./pages/task/task"), "TaskPage") }),
   createRoute({ getParentRoute: at, path: "/search", validateSearch: searchSearch, component: lazyRouteComponent(() => import("./pages/search/search"), "Search") }),
