@@ -2535,9 +2535,28 @@ export interface components {
             sessionKey?: string;
             q?: string;
         };
+        /**
+         * ContextWindow
+         * @description How many tokens the last run of a session used; `modelTokens` is null where nobody knows the model's limit.
+         */
+        ContextWindow: {
+            usedTokens: number;
+            /** @default null */
+            modelTokens?: number | null;
+        };
         /** CycleIdAnswer */
         CycleIdAnswer: {
             cycleId: string;
+        };
+        /**
+         * DatabaseState
+         * @description The database: which one, the number of its newest migration, and how large it is.
+         */
+        DatabaseState: {
+            /** @enum {unknown} */
+            engine: "postgresql" | "sqlite";
+            schema: number;
+            sizeBytes: number;
         };
         /**
          * Deleted
@@ -2612,6 +2631,14 @@ export interface components {
         FiredSchedule: {
             schedule: components["schemas"]["ScheduleShape"];
             runId: string;
+        };
+        /**
+         * FollowerState
+         * @description What follows the feed of changes, such as the index, and how many events it still has to handle.
+         */
+        FollowerState: {
+            name: string;
+            behind: number;
         };
         /**
          * FoundMemories
@@ -2724,6 +2751,8 @@ export interface components {
             index: components["schemas"]["IndexState"];
             contextInjection: components["schemas"]["Injection"][];
             classifier: components["schemas"]["ClassifierBacklog"];
+            followers: components["schemas"]["FollowerState"][];
+            database: components["schemas"]["DatabaseState"] | null;
             storageError: string | null;
         };
         /**
@@ -4131,6 +4160,7 @@ export interface components {
             queuedRuns: number;
             deliverySessionKey: string | null;
             planMode: components["schemas"]["PlanMode"];
+            contextWindow: components["schemas"]["ContextWindow"];
         };
         /** SessionsAnswer */
         SessionsAnswer: {

@@ -18,6 +18,8 @@ import { Followers } from "./followers";
 import { Lately } from "./lately";
 
 type Health = Shapes["Health"];
+const MEGABYTE = 1_000_000;
+
 type Part = keyof Shapes["Checks"];
 
 const PARTS: Record<Part, [string, string]> = {
@@ -40,7 +42,7 @@ export function HealthPage() {
           {health.storageError && <p role="alert" className="complaint pt-3">Nothing can be written: {health.storageError}</p>}
           <Figures figures={figuresOf(health)} />
           <div className="grid gap-x-10 lg:grid-cols-2">
-            <Part name="Parts"><Checks checks={health.checks} /></Part>
+            <Part name="Parts"><Checks health={health} /></Part>
             <Part name="Gateways"><Gateways gateways={health.gateways} /></Part>
           </div>
           <Lately minutes={search.minutes ?? "1440"} onChange={(minutes) => void navigate({ search: { minutes } })} />
@@ -72,12 +74,13 @@ function Part({ name, children }: { name: string; children: ReactNode }) {
   return <section aria-label={name} className="min-w-0 py-4"><h2 className="border-b border-rule pb-1 text-xl">{name}</h2>{children}</section>;
 }
 
-function Checks({ checks }: { checks: Shapes["Checks"] }) {
+function Checks({ health: { checks, database } }: { health: Health }) {
+  const words = database && `${database.engine === "sqlite" ? "SQLite" : "PostgreSQL"}, ${(database.sizeBytes / MEGABYTE).toFixed(1)} MB, schema ${database.schema}`;
   return (
     <ul>
       {(Object.keys(PARTS) as Part[]).map((part) => (
         <li key={part} className="flex items-baseline justify-between gap-4 border-b border-rule py-2">
-          <span>{PARTS[part][0]} <span className="note">{PARTS[part][1]}</span></span><StateBadge state={checks[part]} label={checks[part] === "ok" ? "OK" : undefined} />
+          <span>{PARTS[part][0]} <span className="note">{part === "storage" && words ? words : PARTS[part][1]}</span></span><StateBadge state={checks[part]} label={checks[part] === "ok" ? "OK" : undefined} />
         </li>
       ))}
     </ul>

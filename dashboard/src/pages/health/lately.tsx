@@ -2,14 +2,13 @@
 
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { api, ask, type Shapes } from "../../data/api";
+import { api, ask, Refusal, type Shapes } from "../../data/api";
 import { useEvents } from "../../data/feed";
 import { Loaded } from "../../ui/failure";
 import { Options } from "../../ui/form";
 import { type Line, Plot } from "../../ui/plot";
 import { SkeletonRows } from "../../ui/skeleton";
 import { type HealthSearch, SPANS } from "./address";
-import { unlessForbidden } from "./followers";
 
 type Series = Shapes["Series"];
 
@@ -19,12 +18,18 @@ const POINT_MS = 60_000;
 const DRAWN_MOST = 144;
 const LABELS: Record<(typeof SPANS)[number], string> = { 60: "1 hour", 360: "6 hours", 1440: "1 day" };
 
+// Only an owner may read metrics; others see the rest of the page.
+function nothingIfForbidden(error: unknown): { series: Series[] } {
+  if (error instanceof Refusal && error.status === 403) return { series: [] };
+  throw error;
+}
+
 const historyQuery = (minutes: number) => queryOptions({
   queryKey: ["history", minutes],
   async queryFn({ signal }) {
     const read = ask(api.GET("/api/metrics/history", { params: { query: { names: NAMES.join(","), minutes } }, signal }));
     // The client's types do not keep the pairs of points.
-    return (await read.catch(unlessForbidden({ series: [] }))) as { series: Series[] };
+    return (await read.catch(nothingIfForbidden)) as { series: Series[] };
   },
   placeholderData: keepPreviousData,
   staleTime: POINT_MS,
@@ -61,7 +66,7 @@ function Plots({ series }: { series: Series[] }) {
       requests: [line("Requests", "green", pace(sum("http.requests.count"), times))],
     };
   }, [series]);
-  if (drawn.times.length < 2) return <p className="note py-4">The first points come within two minutes of the server's start.</p>;
+  if (drawn.times.length < 3) return <p className="note py-4">Plots begin some minutes after the server's start, and only owners see them.</p>;
   return (
     <div className="grid gap-x-8 gap-y-5 py-3 sm:grid-cols-2">
       <Plot name="Runs at work, and queued in amber" times={drawn.times} lines={drawn.runs} />

@@ -6,7 +6,7 @@ import { useState } from "react";
 import { useAction } from "../../data/action";
 import { api, ask } from "../../data/api";
 import { cache } from "../../data/cache";
-import { nameOfKey, splitKey } from "../../data/words";
+import { splitKey } from "../../data/words";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
@@ -17,14 +17,14 @@ import { Markdown } from "../../ui/markdown";
 import { Peek } from "../../ui/peek";
 import { toast } from "../../ui/toast";
 import { GLOBAL } from "./address";
-import { typeName } from "./memory";
+import { isTitled, typeName } from "./memory";
 import { type Item, type Read, readsQuery } from "./queries";
 
 const REASON_CHARS_MAX = 500;
 
-type Props = { item: Item; scopeName: string; onClose: () => void };
+type Props = { item: Item; nameOf: (scope: string) => string; onClose: () => void };
 
-export function Fact({ item, scopeName, onClose }: Props) {
+export function Fact({ item, nameOf, onClose }: Props) {
   const [asking, setAsking] = useState<"promote" | "forget" | null>(null);
   const forget = useAction({
     act: () => ask(api.DELETE("/api/memory/{id}", { params: { path: { id: item.id } } })),
@@ -37,7 +37,7 @@ export function Fact({ item, scopeName, onClose }: Props) {
   });
   return (
     <Peek
-      title={item.title || typeName(item.type)} onClose={onClose}
+      title={isTitled(item) ? item.title : typeName(item.type)} onClose={onClose}
       actions={<>
         {item.scope !== GLOBAL && <Button small onClick={() => setAsking("promote")}>Promote</Button>}
         <Button small weight="danger" onClick={() => setAsking("forget")}>Forget</Button>
@@ -47,7 +47,7 @@ export function Fact({ item, scopeName, onClose }: Props) {
         <Markdown text={item.content} />
         <dl className="grid grid-cols-[7rem_minmax(0,1fr)] gap-x-4 gap-y-1 text-sm [&_dt]:text-soft">
           <dt>Type</dt><dd>{typeName(item.type)}</dd>
-          <dt>Kept for</dt><dd>{scopeName}</dd>
+          <dt>Kept for</dt><dd>{nameOf(item.scope)}</dd>
           <dt>Kept</dt><dd><Age at={item.createdAt} ago /> by {item.createdBy}</dd>
           {item.tags.length > 0 && <><dt>Tags</dt><dd>{item.tags.join(", ")}</dd></>}
           <dt>Confidence</dt><dd>{item.confidence.toFixed(2)}</dd>
@@ -56,7 +56,7 @@ export function Fact({ item, scopeName, onClose }: Props) {
           {item.source.runId && <><dt>Learned in</dt><dd><Ident text={item.source.runId} what="run id" /></dd></>}
           <dt>Id</dt><dd><Ident text={item.id} /></dd>
         </dl>
-        <Reads id={item.id} />
+        <Reads id={item.id} nameOf={nameOf} />
       </div>
       {asking === "promote" && <Promote item={item} onClose={() => setAsking(null)} />}
       <Dialog open={asking === "forget"} title="Forget this memory?" about="It is removed for good. Runs that were shown it keep it in their receipts." onClose={() => setAsking(null)}>
@@ -69,7 +69,7 @@ export function Fact({ item, scopeName, onClose }: Props) {
   );
 }
 
-function Reads({ id }: { id: string }) {
+function Reads({ id, nameOf }: { id: string; nameOf: Props["nameOf"] }) {
   return (
     <section aria-label="Who was shown it">
       <h3 className="border-b border-rule pb-1 text-base">Who was shown it</h3>
@@ -78,7 +78,7 @@ function Reads({ id }: { id: string }) {
           <ul>
             {reads.map((read) => (
               <li key={read.runId} className="flex items-baseline justify-between gap-3 border-b border-rule py-1.5 text-sm">
-                <Link to="/chat/$" params={{ _splat: read.sessionKey }} search={{ receipt: read.runId }} className="min-w-0 truncate underline">{nameOfKey(read.sessionKey)}</Link>
+                <Link to="/chat/$" params={{ _splat: read.sessionKey }} search={{ receipt: read.runId }} className="min-w-0 truncate underline">{nameOf(read.sessionKey)}</Link>
                 <span className="note shrink-0">{splitKey(read.sessionKey).agent} · <Age at={read.at} ago /></span>
               </li>
             ))}

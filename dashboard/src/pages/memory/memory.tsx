@@ -65,6 +65,9 @@ export function Memory() {
   );
 }
 
+/** Whether a memory has a title that says more than how it begins. */
+export const isTitled = ({ title, content }: Item): boolean => title !== "" && !content.startsWith(title);
+
 export const typeName = (type: string): string => capital(type.replaceAll("_", " "));
 
 type Shown = { read: Read; search: MemorySearch; set: (change: MemorySearch) => void; nameOf: (scope: string) => string; stale: boolean };
@@ -78,8 +81,8 @@ function Facts({ read, search, set, nameOf, stale }: Shown) {
       name: "Memory",
       cell: (item) => (
         <div className="py-0.5">
-          {item.title && <span className="font-medium"><Highlight text={item.title} query={q} />. </span>}
-          <span className={item.title ? "text-soft" : ""}><Highlight text={item.content} query={q} most={SHOWN_CHARS} /></span>
+          {isTitled(item) && <span className="font-medium"><Highlight text={item.title} query={q} /> · </span>}
+          <span className={isTitled(item) ? "text-soft" : ""}><Highlight text={item.content} query={q} most={SHOWN_CHARS} /></span>
           {item.reason && <span className="note block">{item.reason} · score {item.score?.toFixed(2)}</span>}
           <span className="note block sm:hidden">{typeName(item.type)}</span>
         </div>
@@ -97,7 +100,7 @@ function Facts({ read, search, set, nameOf, stale }: Shown) {
           <Table name="Memories" rows={items} columns={columns} idOf={({ id }) => id} titleOf={(item) => item.title || item.content} onOpen={({ id }) => set({ peek: id })} openId={search.peek} />
         </>
       )}
-      {open && <Fact key={open.id} item={open} scopeName={nameOf(open.scope)} onClose={() => set({ peek: undefined })} />}
+      {open && <Fact key={open.id} item={open} nameOf={nameOf} onClose={() => set({ peek: undefined })} />}
     </div>
   );
 }
