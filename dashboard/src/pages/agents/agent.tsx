@@ -42,7 +42,7 @@ export function AgentPeek({ agent, load, gateway, search, set }: Props) {
           : <Button small weight="main" onClick={() => enabling.mutate({ id: agent.id, enabled: true })}>Enable</Button>}
       </>}
     >
-      <div className="grid gap-4">
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
         <Options name="What to show" value={tab} onChange={(next) => set({ tab: TABS.find((each) => each === next) })} options={[{ value: "about", label: "About" }, { value: "tools", label: "Tools" }, { value: "prompt", label: "Prompt" }]} />
         {tab === "about" && <About agent={agent} load={load} gateway={gateway} />}
         {tab === "tools" && <Tools agent={agent} />}
@@ -66,7 +66,7 @@ const MAY: [keyof Shapes["BehaviorFlags"], string][] = [
 function About({ agent, load, gateway }: { agent: Agent; load: Load; gateway?: Shapes["GatewayState"] }) {
   const { subagents, behaviorFlags } = agent;
   return (
-    <div className="grid gap-4">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
       {agent.description && <p>{agent.description}</p>}
       <dl className="grid grid-cols-[8rem_minmax(0,1fr)] gap-x-4 gap-y-1.5 text-sm [&_dt]:text-soft">
         <dt>State</dt><dd><StateBadge state={agent.status} /></dd>
@@ -101,7 +101,7 @@ function About({ agent, load, gateway }: { agent: Agent; load: Load; gateway?: S
 function Tools({ agent }: { agent: Agent }) {
   const { allow = [], deny = [], ask: asks = [] } = agent.tools;
   return (
-    <div className="grid gap-4">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
       <dl className="grid grid-cols-[8rem_minmax(0,1fr)] gap-x-4 gap-y-1.5 text-sm [&_dt]:text-soft">
         <dt>Allowed</dt><dd>{allow.includes("*") ? "Every tool" : allow.join(", ") || "None"}</dd>
         <dt>Denied</dt><dd>{deny.join(", ") || "None"}</dd>
@@ -132,7 +132,7 @@ function Offered({ agent, profile }: { agent: Agent; profile: Profile }) {
 
 function Prompt({ agent, profile, set }: { agent: Agent; profile: Profile; set: (change: AgentsSearch) => void }) {
   return (
-    <div className="grid gap-3">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <p className="note">Exactly what every request of such a run begins with. What differs from run to run stands in brackets.</p>
       <Options name="Kind of run" value={profile} onChange={(next) => set({ profile: PROFILES.find((each) => each === next) })} options={PROFILES.map((value) => ({ value, label: PROFILE_NAMES[value] }))} />
       <Loaded query={useQuery(promptQuery(agent, profile))} waiting={<SkeletonRows />}>

@@ -43,7 +43,7 @@ export function Fact({ item, nameOf, onClose }: Props) {
         <Button small weight="danger" onClick={() => setAsking("forget")}>Forget</Button>
       </>}
     >
-      <div className="grid gap-5">
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
         <Markdown text={item.content} />
         <dl className="grid grid-cols-[7rem_minmax(0,1fr)] gap-x-4 gap-y-1 text-sm [&_dt]:text-soft">
           <dt>Type</dt><dd>{typeName(item.type)}</dd>

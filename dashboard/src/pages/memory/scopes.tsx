@@ -68,11 +68,13 @@ function Group({ name, places, here }: { name: string; places: Place[]; here: st
 }
 
 function Entry({ place, here }: { place: Place; here: string }) {
+  const current = place.key === here;
   return (
     <li>
       <Link
-        to="/memory" search={place.search} aria-current={place.key === here ? "true" : undefined} activeProps={{}} title={place.name}
-        className="flex items-baseline gap-2 border-l-2 border-transparent px-2 py-0.5 text-sm text-soft no-underline hover:text-ink aria-[current=true]:border-green aria-[current=true]:text-ink"
+        to="/memory" search={place.search} title={place.name}
+        aria-current={current ? "true" : undefined}
+        className={`flex items-baseline gap-2 border-l-2 px-2 py-0.5 text-sm no-underline hover:text-ink ${current ? "border-green text-ink" : "border-transparent text-soft"}`}
       >
         <span className="min-w-0 flex-1 truncate">{place.name}</span><span className="shrink-0 text-xs">{place.note}</span>
       </Link>

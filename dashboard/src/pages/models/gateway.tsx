@@ -25,7 +25,7 @@ export function GatewayPeek({ gateway, run, onRun, onClose }: Props) {
   const models = gateway.settings["models"];
   return (
     <Peek title={gateway.name} onClose={onClose}>
-      <div className="grid gap-5">
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
         <dl className="grid grid-cols-[8rem_minmax(0,1fr)] gap-x-4 gap-y-1.5 text-sm [&_dt]:text-soft">
           <dt>State</dt><dd><StateBadge state={gateway.status} label={gateway.status === "ok" ? "Answers" : undefined} />{gateway.lastError && <span className="complaint block wrap-anywhere">{gateway.lastError}</span>}</dd>
           <dt>Speaks</dt><dd>{KINDS[gateway.kind] ?? gateway.kind}</dd>

@@ -24,7 +24,7 @@ export function SchedulePeek({ schedule, sessionName, onEdit, onClose }: Props) 
       title={titleOf(schedule)} onClose={onClose}
       actions={<><Button small onClick={onEdit}>Edit</Button><Button small weight="danger" onClick={() => setAsking(true)}>Delete</Button></>}
     >
-      <div className="grid gap-5">
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
         <div className="flex flex-wrap gap-2">
           <Button weight="main" busy={run.isPending} onClick={() => run.mutate(id)}>Run now</Button>
           <Button onClick={() => enable.mutate({ id, enabled: !enabled })}>{enabled ? "Pause" : "Resume"}</Button>

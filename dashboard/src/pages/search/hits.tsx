@@ -98,7 +98,7 @@ const BARS = { words: "Words", meaning: "Meaning", label: "Name", note: "Note", 
 
 function About({ hit, q }: { hit: Hit; q: string }) {
   return (
-    <div className="grid gap-4">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
       <p className="note"><Facts hit={hit} /></p>
       <div className="flex flex-wrap gap-2">
         {hit.taskId && <Link className="button quiet" to="/tasks/$id" params={{ id: hit.taskId }}>Open the task</Link>}

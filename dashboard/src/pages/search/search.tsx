@@ -6,7 +6,7 @@ import { useCallback, useRef } from "react";
 import { api, ask } from "../../data/api";
 import { sessionsQuery } from "../../data/queries";
 import { spacesQuery } from "../../data/standing";
-import { titleOfSession } from "../../data/words";
+import { nameOfKey, titleOfSession } from "../../data/words";
 import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
 import { Choose, Options } from "../../ui/form";
@@ -41,6 +41,7 @@ export function Search() {
   const found = useQuery(foundQuery(search));
   useShortcuts([{ keys: "/", does: "Write a question", run: () => box.current?.focus() }]);
   const places = (sessions.data?.rows ?? []).map((row) => ({ value: row.key, label: `Seen from ${titleOfSession(row)} · ${row.agentSlug}` }));
+  if (search.session && !places.some(({ value }) => value === search.session)) places.push({ value: search.session, label: `Seen from ${nameOfKey(search.session)}` });
   return (
     <>
       <Title name="Search" keepFocus />
