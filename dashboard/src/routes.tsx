@@ -51,7 +51,7 @@ export const NAVIGATION = [
   { name: "Agents", to: "/agents", keys: "a", group: 3 },
   { name: "Usage", to: "/usage", keys: "u", group: 4 },
   { name: "Health", to: "/health", keys: "y", group: 4 },
-  { name: "Models", to: "/models", keys: "o", group: 3 },
+  { name: "Models", to: "/models", keys: "l", group: 3 },
   { name: "Schedules", to: "/schedules", keys: "d", group: 3 },
   { name: "Spaces", to: "/spaces", keys: "p", group: 3 },
   { name: "People and tokens", to: "/tokens", keys: "t", group: 3 },
