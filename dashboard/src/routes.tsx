@@ -4,8 +4,18 @@
 import { createRootRoute, createRoute, createRouter, type ErrorComponentProps, lazyRouteComponent } from "@tanstack/react-router";
 import { useSyncExternalStore } from "react";
 import { currentIdentity, listenIdentity } from "./data/identity";
+import { agentsSearch } from "./pages/agents/address";
 import { chatSearch } from "./pages/chat/address";
+import { healthSearch } from "./pages/health/address";
 import { homeSearch } from "./pages/home/address";
+import { memorySearch } from "./pages/memory/address";
+import { modelsSearch } from "./pages/models/address";
+import { schedulesSearch } from "./pages/schedules/address";
+import { searchSearch } from "./pages/search/address";
+import { settingsSearch } from "./pages/settings/address";
+import { spacesSearch } from "./pages/spaces/address";
+import { tokensSearch } from "./pages/tokens/address";
+import { usageSearch } from "./pages/usage/address";
 import { ErrorState } from "./ui/failure";
 import { NotFound } from "./ui/shell/missing";
 import { Shell } from "./ui/shell/shell";
@@ -20,16 +30,44 @@ const pages = [
   createRoute({ getParentRoute: at, path: "/chat", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
   createRoute({ getParentRoute: at, path: "/chat/$", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
   createRoute({ getParentRoute: at, path: "/tasks/$id", validateSearch: nothing, component: lazyRouteComponent(() => import("./pages/task/task"), "TaskPage") }),
+  createRoute({ getParentRoute: at, path: "/search", validateSearch: searchSearch, component: lazyRouteComponent(() => import("./pages/search/search"), "Search") }),
+  createRoute({ getParentRoute: at, path: "/memory", validateSearch: memorySearch, component: lazyRouteComponent(() => import("./pages/memory/memory"), "Memory") }),
+  createRoute({ getParentRoute: at, path: "/agents", validateSearch: agentsSearch, component: lazyRouteComponent(() => import("./pages/agents/agents"), "Agents") }),
+  createRoute({ getParentRoute: at, path: "/usage", validateSearch: usageSearch, component: lazyRouteComponent(() => import("./pages/usage/usage"), "Usage") }),
+  createRoute({ getParentRoute: at, path: "/health", validateSearch: healthSearch, component: lazyRouteComponent(() => import("./pages/health/health"), "HealthPage") }),
+  createRoute({ getParentRoute: at, path: "/models", validateSearch: modelsSearch, component: lazyRouteComponent(() => import("./pages/models/models"), "Models") }),
+  createRoute({ getParentRoute: at, path: "/schedules", validateSearch: schedulesSearch, component: lazyRouteComponent(() => import("./pages/schedules/schedules"), "Schedules") }),
+  createRoute({ getParentRoute: at, path: "/spaces", validateSearch: spacesSearch, component: lazyRouteComponent(() => import("./pages/spaces/spaces"), "Spaces") }),
+  createRoute({ getParentRoute: at, path: "/tokens", validateSearch: tokensSearch, component: lazyRouteComponent(() => import("./pages/tokens/tokens"), "TokensPage") }),
+  createRoute({ getParentRoute: at, path: "/settings", validateSearch: settingsSearch, component: lazyRouteComponent(() => import("./pages/settings/settings"), "Settings") }),
 ] as const;
 
 // The keys follow `g`. Group 1 is the daily work, 2 is looking closer, 3 is setting up, 4 is operating.
 export const NAVIGATION = [
   { name: "Home", to: "/", keys: "h", group: 1 },
   { name: "Chat", to: "/chat", keys: "c", group: 1 },
+  { name: "Search", to: "/search", keys: "f", group: 2 },
+  { name: "Memory", to: "/memory", keys: "m", group: 2 },
+  { name: "Agents", to: "/agents", keys: "a", group: 3 },
+  { name: "Usage", to: "/usage", keys: "u", group: 4 },
+  { name: "Health", to: "/health", keys: "y", group: 4 },
+  { name: "Models", to: "/models", keys: "l", group: 3 },
+  { name: "Schedules", to: "/schedules", keys: "d", group: 3 },
+  { name: "Spaces", to: "/spaces", keys: "p", group: 3 },
+  { name: "People and tokens", to: "/tokens", keys: "t", group: 3 },
+  { name: "Settings", to: "/settings", keys: ",", group: 4 },
 ] as const;
 
 // What `c` and the palette create: a page that opens its form by its address.
-export const CREATE = [{ name: "chat", to: "/chat", search: { new: "1" } }] as const;
+export const CREATE = [
+  { name: "chat", to: "/chat", search: { new: "1" } },
+  { name: "memory", to: "/memory", search: { add: "1" } },
+  { name: "agent", to: "/agents", search: { new: "1" } },
+  { name: "schedule", to: "/schedules", search: { new: "1" } },
+  { name: "space", to: "/spaces", search: { new: "1" } },
+  { name: "token", to: "/tokens", search: { new: "token" } },
+  { name: "person", to: "/tokens", search: { new: "person" } },
+] as const;
 
 export const router = createRouter({
   routeTree: root.addChildren(pages),

@@ -20,6 +20,7 @@ EXPECTED_ON_CONSOLE = (
     "401 (Unauthorized)",
     "/api/chat: 400 (Bad Request)",
     "/api/chat: 409 (Conflict)",
+    "/connectivity: 500 (Internal Server Error)",
     "net::ERR_FAILED",
     "net::ERR_INTERNET_DISCONNECTED",
 )

@@ -33,8 +33,8 @@ export const EVENT_NAMES = [
 // What to read again, by the part of the name before the dot. A query's key begins with the kind of what it holds and, where
 // it is about one thing, the id or key of that: ["runs", filter], ["run", id, "receipt"], ["session", key, "history"].
 const AFFECTED: Record<string, (event: CarrelEvent) => QueryKey[]> = {
-  run: ({ runId, sessionKey, taskId }) => [
-    ["runs"], ["sessions"], ["agents"], ["health"], ...about("run", runId), ...about("session", sessionKey), ...about("task", taskId),
+  run: ({ name, runId, sessionKey, taskId }) => [
+    ["runs"], ["sessions"], ["agents"], ["health"], ...(ENDS.has(name) ? [["usage"]] : []), ...about("run", runId), ...about("session", sessionKey), ...about("task", taskId),
   ],
   announce: ({ runId }) => [["runs"], ...about("run", runId)],
   session: ({ sessionKey, taskId }) => [["sessions"], ...about("session", sessionKey), ...about("task", taskId)],
@@ -54,6 +54,9 @@ const AFFECTED: Record<string, (event: CarrelEvent) => QueryKey[]> = {
   agent: ({ agentId }) => [["agents"], ...about("agent", agentId)],
   pointer: () => [["recent"]],
 };
+
+// What a run used is known when it has ended.
+const ENDS = new Set(["run.completed", "run.failed", "run.cancelled"]);
 
 function about(kind: string, id: string | null): QueryKey[] {
   return id === null ? [] : [[kind, id]];

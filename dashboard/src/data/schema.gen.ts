@@ -74,6 +74,23 @@ export interface paths {
         patch: operations["update_agent"];
         trace?: never;
     };
+    "/api/agents/{id}/prompt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the standing instructions and tools that an agent is sent in one kind of run. */
+        get: operations["preview_agent_prompt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/artifacts/{id}/content": {
         parameters: {
             query?: never;
@@ -406,7 +423,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the goals of a session, newest first. */
+        /** List the goals of a session, or with `all` of all sessions that the caller may see, newest first. */
         get: operations["list_goals"];
         put?: never;
         /** Create a goal of a session. */
@@ -1131,7 +1148,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the schedules of a session, oldest first. */
+        /** List the schedules of a session, or of all sessions that the caller may see, oldest first. */
         get: operations["list_schedules"];
         put?: never;
         /** Schedule a message, or work on a goal or task, in a session by a cron expression. */
@@ -1548,7 +1565,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tasks that the caller may read, newest first. */
+        /** List the tasks that the caller may read, newest first, or in the order of their columns. */
         get: operations["list_all_tasks"];
         put?: never;
         /** Create a task; its assignees are notified. */
@@ -1863,6 +1880,23 @@ export interface paths {
         };
         /** Get the newest messages of a topic. */
         get: operations["read_topic_thread"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sum up what runs used: tokens, time and cost, by day, agent, model, task or session, or several of them. */
+        get: operations["read_usage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2501,9 +2535,28 @@ export interface components {
             sessionKey?: string;
             q?: string;
         };
+        /**
+         * ContextWindow
+         * @description How many tokens the last run of a session used; `modelTokens` is null where nobody knows the model's limit.
+         */
+        ContextWindow: {
+            usedTokens: number;
+            /** @default null */
+            modelTokens?: number | null;
+        };
         /** CycleIdAnswer */
         CycleIdAnswer: {
             cycleId: string;
+        };
+        /**
+         * DatabaseState
+         * @description The database: which one, the number of its newest migration, and how large it is.
+         */
+        DatabaseState: {
+            /** @enum {unknown} */
+            engine: "postgresql" | "sqlite";
+            schema: number;
+            sizeBytes: number;
         };
         /**
          * Deleted
@@ -2578,6 +2631,14 @@ export interface components {
         FiredSchedule: {
             schedule: components["schemas"]["ScheduleShape"];
             runId: string;
+        };
+        /**
+         * FollowerState
+         * @description What follows the feed of changes, such as the index, and how many events it still has to handle.
+         */
+        FollowerState: {
+            name: string;
+            behind: number;
         };
         /**
          * FoundMemories
@@ -2690,6 +2751,8 @@ export interface components {
             index: components["schemas"]["IndexState"];
             contextInjection: components["schemas"]["Injection"][];
             classifier: components["schemas"]["ClassifierBacklog"];
+            followers: components["schemas"]["FollowerState"][];
+            database: components["schemas"]["DatabaseState"] | null;
             storageError: string | null;
         };
         /**
@@ -3525,6 +3588,15 @@ export interface components {
             notified: components["schemas"]["Notified"][];
         };
         /**
+         * PreviewedTool
+         * @description A tool as the model is shown it.
+         */
+        PreviewedTool: {
+            name: string;
+            description: string;
+            parameters: Record<string, never>;
+        };
+        /**
          * PromoteBody
          * @description Why every session should know a memory.
          */
@@ -3538,6 +3610,19 @@ export interface components {
         PromotedMemory: {
             item: components["schemas"]["MemoryShape"];
             promotedFrom: string;
+        };
+        /**
+         * PromptPreview
+         * @description What every request of an agent begins with in one kind of run.
+         */
+        PromptPreview: {
+            agentId: string;
+            /** @enum {unknown} */
+            profile: "chat" | "heartbeat" | "subagent" | "task";
+            version: string;
+            sha256: string;
+            instructions: string;
+            tools: components["schemas"]["PreviewedTool"][];
         };
         /**
          * Provenance
@@ -3741,10 +3826,12 @@ export interface components {
         };
         /**
          * RunShape
-         * @description A run as every list shows it.
+         * @description A run as every list shows it; `title` is what a person would call it, `sessionTitle` its session.
          */
         RunShape: {
             id: string;
+            title: string;
+            sessionTitle: string;
             agentId: string;
             sessionKey: string;
             sessionId: string | null;
@@ -3791,6 +3878,7 @@ export interface components {
          */
         RunUsage: {
             inputTokens: number;
+            cachedTokens: number;
             outputTokens: number;
             totalTokens: number;
             costUsd: number | null;
@@ -3997,8 +4085,12 @@ export interface components {
         /**
          * SessionPatch
          * @description Changes of a session; null inherits, fields left out stay as they are.
+         *
+         *         `title` renames it: it is another word for `displayName`, and null brings back the title that it has by itself.
          */
         SessionPatch: {
+            title?: string | null;
+            pinned?: boolean;
             recall?: ("own" | "space") | null;
             sendPolicy?: ("allow" | "deny") | null;
             label?: string | null;
@@ -4044,6 +4136,8 @@ export interface components {
             label: string | null;
             deliveryContext?: components["schemas"]["DeliveryContext"];
             messages?: components["schemas"]["MessageShape"][];
+            title: string;
+            pinned: boolean;
             accountId: string;
             agentId: string;
             agentSlug: string;
@@ -4066,6 +4160,7 @@ export interface components {
             queuedRuns: number;
             deliverySessionKey: string | null;
             planMode: components["schemas"]["PlanMode"];
+            contextWindow: components["schemas"]["ContextWindow"];
         };
         /** SessionsAnswer */
         SessionsAnswer: {
@@ -4307,6 +4402,9 @@ export interface components {
         /**
          * TaskPatch
          * @description Changes of a task; fields left out stay as they are. Lists replace what was there.
+         *
+         *         `beforeId` and `afterId` put it next to another task of its column, also together with a new status; `position` is
+         *         its rank there, which `sortIndex` is another word for.
          */
         TaskPatch: {
             title?: string;
@@ -4330,6 +4428,9 @@ export interface components {
             pinned?: boolean;
             color?: string | null;
             sortIndex?: number;
+            position?: number;
+            beforeId?: string;
+            afterId?: string;
             metadata?: Record<string, never>;
         };
         /**
@@ -4362,6 +4463,7 @@ export interface components {
             pinned: boolean;
             color: string | null;
             sortIndex: number;
+            position: number;
             digest: string | null;
             digestUpdatedAt: string | null;
             metadata: Record<string, never>;
@@ -4591,6 +4693,57 @@ export interface components {
             agentId: string;
             runId: string;
             since: string | null;
+        };
+        /**
+         * Usage
+         * @description What runs used; `costUsd` is null where neither a gateway nor the settings say what it costs.
+         */
+        Usage: {
+            /** @default 0 */
+            runs?: number;
+            /** @default 0 */
+            inputTokens?: number;
+            /** @default 0 */
+            cachedTokens?: number;
+            /** @default 0 */
+            outputTokens?: number;
+            /** @default 0 */
+            costUsd?: number | null;
+            /** @default 0 */
+            seconds?: number;
+        };
+        /**
+         * UsageReport
+         * @description Usage, the most tokens first, days in their order; `more` says whether there were more rows than are shown.
+         */
+        UsageReport: {
+            usage: components["schemas"]["UsageRow"][];
+            total: components["schemas"]["Usage"];
+            more: boolean;
+        };
+        /**
+         * UsageRow
+         * @description The usage of one day, agent, model, task or session, or of several of them together; `title` names the last.
+         */
+        UsageRow: {
+            /** @default 0 */
+            runs?: number;
+            /** @default 0 */
+            inputTokens?: number;
+            /** @default 0 */
+            cachedTokens?: number;
+            /** @default 0 */
+            outputTokens?: number;
+            /** @default 0 */
+            costUsd?: number | null;
+            /** @default 0 */
+            seconds?: number;
+            day?: string;
+            agentId?: string;
+            model?: string;
+            taskId?: string | null;
+            sessionKey?: string;
+            title?: string;
         };
         /** UserPage */
         UserPage: {
@@ -4931,6 +5084,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OneAgent"];
+                };
+            };
+        };
+    };
+    preview_agent_prompt: {
+        parameters: {
+            query?: {
+                profile?: "chat" | "heartbeat" | "subagent" | "task";
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptPreview"];
                 };
             };
         };
@@ -5449,6 +5626,7 @@ export interface operations {
                 sessionId?: string;
                 limit?: number;
                 cursor?: string;
+                all?: boolean;
             };
             header?: never;
             path?: never;
@@ -6937,6 +7115,7 @@ export interface operations {
             query?: {
                 q?: string;
                 archived?: boolean;
+                pinned?: boolean;
                 kinds?: string;
                 agentId?: string;
                 taskId?: string;
@@ -7581,6 +7760,7 @@ export interface operations {
                 tag?: string;
                 pinned?: boolean;
                 includeArchived?: boolean;
+                sort?: "newest" | "position";
                 limit?: number;
                 cursor?: string;
             };
@@ -8205,6 +8385,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Thread"];
+                };
+            };
+        };
+    };
+    read_usage: {
+        parameters: {
+            query?: {
+                from?: string;
+                to?: string;
+                by?: string;
+                agentId?: string;
+                taskId?: string;
+                sessionKey?: string;
+                model?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReport"];
                 };
             };
         };

@@ -54,11 +54,12 @@ export function Plot({ name, times, lines, unit = "", height = 120, bars = false
     <figure className="min-w-0">
       <figcaption className="note">{name}</figcaption>
       <div ref={frame} aria-hidden="true" className="w-full overflow-hidden" />
-      <table className="sr-only">
+      {/* A table is never narrower than its words, so it hides in something that is. */}
+      <div className="sr-only"><table>
         <caption>{name}</caption>
         <thead><tr><th>Time</th>{lines.map((line) => <th key={line.name}>{line.name}</th>)}</tr></thead>
         <tbody>{times.map((time, i) => <tr key={time}><td>{new Date(time).toLocaleString()}</td>{lines.map((line) => <td key={line.name}>{line.values[i] ?? "none"}{unit}</td>)}</tr>)}</tbody>
-      </table>
+      </table></div>
     </figure>
   );
 }

@@ -1,0 +1,82 @@
+// Models: where do agents think, does it answer, and which models are there?
+
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import type { Agent, Shapes } from "../../data/api";
+import { agentsQuery, healthQuery } from "../../data/queries";
+import { settingsQuery } from "../../data/standing";
+import { Age } from "../../ui/age";
+import { Loaded } from "../../ui/failure";
+import { Code } from "../../ui/markdown";
+import { SkeletonRows } from "../../ui/skeleton";
+import { StateBadge } from "../../ui/state";
+import { type Column, Table } from "../../ui/table";
+import { Title } from "../../ui/title";
+import type { ModelsSearch } from "./address";
+import { GatewayPeek } from "./gateway";
+
+export type Gateway = Shapes["GatewayState"] & { settings: Record<string, unknown>; agents: Agent[] };
+
+export const KINDS: Record<string, string> = { builtin: "Built in, without a model", responses: "Open Responses", chat: "Chat Completions", anthropic: "Anthropic Messages", openclaw: "OpenClaw", a2a: "A2A agent" };
+
+export function Models() {
+  const search = useSearch({ from: "/models" });
+  const navigate = useNavigate({ from: "/models" });
+  const set = (change: ModelsSearch) => void navigate({ search: (before) => ({ ...before, ...change }) });
+  return (
+    <>
+      <Title name="Models"><p className="note mt-1">Gateways are where agents reach their models.</p></Title>
+      <Loaded query={useQuery(healthQuery())} waiting={<SkeletonRows count={3} />}>{(health) => <List states={health.gateways} search={search} set={set} />}</Loaded>
+      <Connecting />
+    </>
+  );
+}
+
+function List({ states, search, set }: { states: Shapes["GatewayState"][]; search: ModelsSearch; set: (change: ModelsSearch) => void }) {
+  const settings = useQuery(settingsQuery).data?.settings ?? [];
+  const agents = useQuery(agentsQuery()).data?.agents ?? [];
+  const hasDefault = states.some(({ name }) => name === "default");
+  const rows: Gateway[] = states.map((state) => ({
+    ...state,
+    settings: Object.fromEntries(settings.filter(({ name }) => name.startsWith(`gateway.${state.name}.`)).map(({ name, value }) => [name.slice(`gateway.${state.name}.`.length), value])),
+    agents: agents.filter(({ gateway }) => (gateway || (hasDefault ? "default" : "builtin")) === state.name),
+  }));
+  const open = rows.find(({ name }) => name === search.peek);
+  const columns: Column<Gateway>[] = [
+    {
+      name: "Gateway",
+      cell: (row) => (
+        <div className="py-0.5">
+          <span className="font-medium">{row.name}</span> <span className="note">{KINDS[row.kind] ?? (row.kind || "not in the settings")}</span>
+          {typeof row.settings["base_url"] === "string" && row.settings["base_url"] && <code className="block text-xs text-soft wrap-anywhere">{row.settings["base_url"]}</code>}
+          {row.lastError && <span className="complaint block wrap-anywhere">{row.lastError}</span>}
+        </div>
+      ),
+    },
+    { name: "Model", className: "w-48 text-sm max-sm:hidden", cell: (row) => modelOf(row) },
+    { name: "Agents", className: "w-56 text-sm max-md:hidden", cell: (row) => row.agents.map(({ name }) => name).join(", ") || "None" },
+    { name: "State", className: "w-28 text-right", cell: (row) => <><StateBadge state={row.status} label={row.status === "ok" ? "OK" : undefined} /><Age at={row.since} prefix="for " className="note block" /></> },
+  ];
+  return (
+    <div className="py-3">
+      <Table name="Gateways" rows={rows} columns={columns} idOf={({ name }) => name} titleOf={({ name }) => name} openId={open?.name} onOpen={({ name }) => set({ peek: name, run: undefined })} />
+      {open && <GatewayPeek key={open.name} gateway={open} run={search.run} onRun={(run) => set({ run })} onClose={() => set({ peek: undefined, run: undefined })} />}
+    </div>
+  );
+}
+
+export function modelOf({ settings, agents }: Gateway): string {
+  const own = settings["model"];
+  return typeof own === "string" && own ? own : ([...new Set(agents.map(({ model }) => model).filter(Boolean))].join(", ") || "–");
+}
+
+function Connecting() {
+  return (
+    <section aria-label="Connect another" className="max-w-[44rem] py-4">
+      <h2 className="border-b border-rule pb-1 text-xl">Connect another</h2>
+      <p className="py-2">Keys and addresses of models are in the settings file, which only the machine of the server can change. There, one command asks a server what it speaks and which models it has, writes it down and lets it answer once:</p>
+      <Code>carrel connect ollama{"\n"}carrel connect https://models.example.org/v1 --key-env MODEL_KEY</Code>
+      <p className="note pt-2">This page shows the new gateway as soon as the command has ended.</p>
+    </section>
+  );
+}
