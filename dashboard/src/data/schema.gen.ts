@@ -1871,6 +1871,40 @@ export interface paths {
         patch: operations["update_topic"];
         trace?: never;
     };
+    "/api/topics/{id}/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Merge topics of the same space into this one: their entries move, and they are gone. */
+        post: operations["merge_into_topic"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/topics/{id}/split": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move entries of a topic into a new one; with those of an entry of `mergedFrom`, take that merge back. */
+        post: operations["split_from_topic"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/topics/{id}/thread": {
         parameters: {
             query?: never;
@@ -3184,6 +3218,16 @@ export interface components {
             id: string;
         };
         /**
+         * Merged
+         * @description A topic that was merged into another: its name then, when that was, and the entries that came from it.
+         */
+        Merged: {
+            id: string;
+            name: string;
+            at: string;
+            entryIds: string[];
+        };
+        /**
          * MessageBody
          * @description A message to a task's thread.
          */
@@ -3637,6 +3681,7 @@ export interface components {
             notificationId?: string;
             type?: string;
             actor?: string;
+            name?: string;
             by?: string;
         };
         /**
@@ -4623,6 +4668,13 @@ export interface components {
             name: string;
         };
         /**
+         * TopicMerge
+         * @description Topics that are merged into another.
+         */
+        TopicMerge: {
+            topicIds: string[];
+        };
+        /**
          * TopicOrder
          * @description Topics in their new order.
          */
@@ -4672,10 +4724,20 @@ export interface components {
             sortIndex: number;
             digest: string | null;
             digestUpdatedAt: string | null;
+            mergedFrom: components["schemas"]["Merged"][];
             /** @enum {unknown} */
             createdBy: "agent" | "classifier" | "import" | "user";
             createdAt: string;
             updatedAt: string;
+        };
+        /**
+         * TopicSplit
+         * @description Entries of a topic that get one of their own, and its name; by default it is named after the first of them.
+         */
+        TopicSplit: {
+            entryIds: string[];
+            /** @default null */
+            name?: string | null;
         };
         /**
          * TurnBody
@@ -8355,6 +8417,60 @@ export interface operations {
         responses: {
             /** @description The request succeeded. */
             200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneTopic"];
+                };
+            };
+        };
+    };
+    merge_into_topic: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TopicMerge"];
+            };
+        };
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneTopic"];
+                };
+            };
+        };
+    };
+    split_from_topic: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TopicSplit"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,1 @@
+var e=(e,t)=>e[t]===void 0||e[t]===``?void 0:String(e[t]);function t(e,t,n){return n.find(n=>n===e[t])}export{e as n,t};
