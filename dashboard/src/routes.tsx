@@ -4,8 +4,11 @@
 import { createRootRoute, createRoute, createRouter, type ErrorComponentProps, lazyRouteComponent } from "@tanstack/react-router";
 import { useSyncExternalStore } from "react";
 import { currentIdentity, listenIdentity } from "./data/identity";
+import { boardSearch } from "./pages/board/address";
 import { chatSearch } from "./pages/chat/address";
+import { goalsSearch } from "./pages/goals/address";
 import { homeSearch } from "./pages/home/address";
+import { taskSearch } from "./pages/task/address";
 import { ErrorState } from "./ui/failure";
 import { NotFound } from "./ui/shell/missing";
 import { Shell } from "./ui/shell/shell";
@@ -13,23 +16,29 @@ import { SignIn, Unreachable } from "./ui/shell/signin";
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
 const at = () => root;
-const nothing = () => ({});
 
 const pages = [
   createRoute({ getParentRoute: at, path: "/", validateSearch: homeSearch, component: lazyRouteComponent(() => import("./pages/home/home"), "Home") }),
   createRoute({ getParentRoute: at, path: "/chat", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "NewChat") }),
   createRoute({ getParentRoute: at, path: "/chat/$", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
-  createRoute({ getParentRoute: at, path: "/tasks/$id", validateSearch: nothing, component: lazyRouteComponent(() => import("./pages/task/task"), "TaskPage") }),
+  createRoute({ getParentRoute: at, path: "/board", validateSearch: boardSearch, component: lazyRouteComponent(() => import("./pages/board/board"), "Board") }),
+  createRoute({ getParentRoute: at, path: "/goals", validateSearch: goalsSearch, component: lazyRouteComponent(() => import("./pages/goals/goals"), "Goals") }),
+  createRoute({ getParentRoute: at, path: "/tasks/$id", validateSearch: taskSearch, component: lazyRouteComponent(() => import("./pages/task/task"), "TaskPage") }),
 ] as const;
 
 // The keys follow `g`. Group 1 is the daily work, 2 is looking closer, 3 is setting up, 4 is operating.
 export const NAVIGATION = [
   { name: "Home", to: "/", keys: "h", group: 1 },
+  { name: "Board", to: "/board", keys: "b", group: 1 },
   { name: "Chat", to: "/chat", keys: "c", group: 1 },
+  { name: "Goals", to: "/goals", keys: "o", group: 1 },
 ] as const;
 
 // What `c` and the palette create: a page that opens its form by its address.
-export const CREATE = [{ name: "chat", to: "/chat", search: { new: "1" } }] as const;
+export const CREATE = [
+  { name: "chat", to: "/chat", search: { new: "1" } },
+  { name: "task", to: "/board", search: { new: "1" } },
+] as const;
 
 export const router = createRouter({
   routeTree: root.addChildren(pages),
