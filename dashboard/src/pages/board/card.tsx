@@ -32,7 +32,7 @@ type Props = {
 
 export const Card = memo(function Card({ task, around, edge, chosen, choosing, peeked, onOpen, onChoose }: Props) {
   const drag = useDraggable({ id: task.id, data: { task } });
-  const drop = useDroppable({ id: `card:${task.id}`, data: { status: task.status, id: task.id } });
+  const drop = useDroppable({ id: `card:${task.id}`, data: { status: task.status, id: task.id, title: task.title } });
   return (
     <div
       ref={(node) => {
@@ -51,13 +51,13 @@ export const Card = memo(function Card({ task, around, edge, chosen, choosing, p
         data-row=""
         aria-describedby={drag.attributes["aria-describedby"]}
         aria-current={peeked || undefined}
-        className="w-full text-left font-medium after:absolute after:inset-0 after:rounded-md focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:outline-green"
+        className="block w-full text-left font-medium after:absolute after:inset-0 after:rounded-md focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:outline-green"
         onClick={() => onOpen(task)}
         onKeyDown={(event) => {
           if (event.key === "x") onChoose(task.id, event.shiftKey);
           else drag.listeners?.["onKeyDown"]?.(event);
         }}
-        >
+      >
         <span className="line-clamp-4">{task.title}</span>
       </button>
       <input
@@ -68,7 +68,7 @@ export const Card = memo(function Card({ task, around, edge, chosen, choosing, p
         onChange={(event) => onChoose(task.id, (event.nativeEvent as MouseEvent).shiftKey)}
         onMouseDown={(event) => event.stopPropagation()}
         className={`absolute top-1.5 right-1.5 z-10 accent-green ${choosing ? "" : "opacity-0 group-hover:opacity-100 focus-visible:opacity-100"}`}
-        />
+      />
       {task.status === "blocked" && task.blockedReason && <p className="mt-1 line-clamp-2 text-[0.8125rem] text-red">{task.blockedReason}</p>}
       <Facts task={task} around={around} />
     </div>

@@ -90,15 +90,16 @@ export function Columns({ tasks, around, chosen, peek, onOpen, onChoose, onMove,
 }
 
 const nameOf = (data: unknown): string => (data as { task: Task }).task.title;
-const columnOf = (over: { data: { current?: unknown } } | null): string => {
-  const status = (over?.data.current as { status: ColumnStatus } | undefined)?.status;
-  return status === undefined ? "no column" : STATUS_NAMES[status];
+const placeNamed = (over: { data: { current?: unknown } } | null): string => {
+  const target = over?.data.current as { status: ColumnStatus; title?: string } | undefined;
+  if (target === undefined) return "no column";
+  return target.title === undefined ? STATUS_NAMES[target.status] : `${STATUS_NAMES[target.status]}, at ${target.title}`;
 };
 
 const ANNOUNCEMENTS: Announcements = {
   onDragStart: ({ active }) => `Lifted ${nameOf(active.data.current)}.`,
-  onDragOver: ({ active, over }) => `${nameOf(active.data.current)} is over ${columnOf(over)}.`,
-  onDragEnd: ({ active, over }) => `${nameOf(active.data.current)} was put into ${columnOf(over)}.`,
+  onDragOver: ({ active, over }) => `${nameOf(active.data.current)} is over ${placeNamed(over)}.`,
+  onDragEnd: ({ active, over }) => `${nameOf(active.data.current)} was put into ${placeNamed(over)}.`,
   onDragCancel: ({ active }) => `${nameOf(active.data.current)} was put back.`,
 };
 

@@ -31,7 +31,7 @@ export function dropOf({ active, over }: DragMoveEvent, columns: Record<ColumnSt
   if (id === null) return { status, id: columns[status].at(-1)?.id ?? null, edge: "after" };
   if (id === dragged.id) return null;
   const middle = rect.top + rect.height / 2 - (over.rect.top + over.rect.height / 2);
-  if (Math.abs(middle) > 2) return { status, id, edge: middle < 0 ? "before" : "after" };
+  if (Math.abs(rect.top - over.rect.top) > 2) return { status, id, edge: middle < 0 ? "before" : "after" };
   // The keyboard puts it exactly on another card: it takes that place.
   const places = columns[status].map((task) => task.id);
   const later = dragged.status === status && places.indexOf(dragged.id) < places.indexOf(id);

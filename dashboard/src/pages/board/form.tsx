@@ -35,7 +35,7 @@ export function NewTask({ search, topics, directory, onClose, onMade }: Props) {
     <Dialog title="New task" open onClose={onClose}>
       <form onSubmit={submit} className="grid gap-3">
         <Labelled name="Title"><input className="field" autoFocus required autoComplete="off" value={title} onChange={(event) => setTitle(event.target.value)} /></Labelled>
-        <Labelled name="Description (Markdown)"><textarea className="field" rows={4} value={description} onChange={(event) => setDescription(event.target.value)} /></Labelled>
+        <Labelled name="Description (Markdown)"><textarea className="field min-h-24" rows={4} value={description} onChange={(event) => setDescription(event.target.value)} /></Labelled>
         <div className="grid gap-3 sm:grid-cols-2">
           <Labelled name="Assigned to">
             <select className="field" value={who} onChange={(event) => setWho(event.target.value)}>

@@ -32,7 +32,7 @@ export function Goals() {
   return (
     <>
       <Title name="Goals" actions={session && <Button weight="main" onClick={() => setWriting(true)}><Icon name="plus" className="size-4" />New goal</Button>} />
-      <div className="grid gap-x-8 gap-y-4 py-4 lg:grid-cols-[13rem_minmax(0,1fr)]">
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-x-8 gap-y-4 py-4 lg:grid-cols-[13rem_minmax(0,1fr)]">
         <Sessions choices={choices} chosen={session} />
         {session ? <OfSession key={session} session={session} onOpen={open} /> : ready && <Empty title="No sessions yet.">Goals belong to a session: begin a chat, and set one there or here.</Empty>}
       </div>
@@ -65,7 +65,7 @@ function OfSession({ session, onOpen }: { session: string; onOpen: (id: string) 
   const goals = useQuery(goalsQuery(session));
   const plans = useQuery(plansQuery(session));
   return (
-    <div className="grid min-w-0 content-start gap-8">
+    <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] content-start gap-8">
       <Loaded query={goals} waiting={<div role="status" aria-label="Loading" className="h-40 rounded-lg bg-rule/25" />}>
         {(known) => (
           <Loaded query={plans} waiting={<div role="status" aria-label="Loading" className="h-40 rounded-lg bg-rule/25" />}>
@@ -110,7 +110,7 @@ function GoalCard({ goal, onOpen }: { goal: Goal; onOpen: (id: string) => void }
     <section aria-label={goal.name}>
       <div className="flex flex-wrap items-start justify-between gap-3 border-b border-rule pb-2">
         <div className="min-w-0">
-          <h2 className="flex flex-wrap items-baseline gap-x-3 text-xl">{goal.name}<StateBadge state={goal.status} /></h2>
+          <h2 className="flex flex-wrap items-baseline gap-x-3 text-xl">{goal.name}<StateBadge state={goal.status} className="font-sans" /></h2>
           <Progress tasks={all} />
         </div>
         {!OVER.includes(goal.status) && (
@@ -145,7 +145,7 @@ function NewGoal({ session, onClose }: { session: string; onClose: () => void })
     <Dialog title="New goal" open onClose={onClose}>
       <form onSubmit={submit} className="grid gap-3">
         <label className="grid gap-1 text-[0.8125rem] text-soft">What is to be achieved<input className="field text-ink" autoFocus required autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} /></label>
-        <label className="grid gap-1 text-[0.8125rem] text-soft">Description (Markdown)<textarea className="field text-ink" rows={4} value={description} onChange={(event) => setDescription(event.target.value)} /></label>
+        <label className="grid gap-1 text-[0.8125rem] text-soft">Description (Markdown)<textarea className="field min-h-24 text-ink" rows={4} value={description} onChange={(event) => setDescription(event.target.value)} /></label>
         <div className="flex justify-end gap-2"><Button onClick={onClose}>Cancel</Button><Button type="submit" weight="main" busy={make.isPending}>Create goal</Button></div>
       </form>
     </Dialog>

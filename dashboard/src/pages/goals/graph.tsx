@@ -4,9 +4,10 @@ import { useMemo } from "react";
 import type { Task } from "../../data/api";
 import { STATUS_NAMES } from "../../data/moves";
 import { StateBadge } from "../../ui/state";
-import { BOX, type Graph, layOut, type Node, useNow } from "./data";
+import { useNow } from "./data";
+import { BOX, type Graph, layOut, type Node, pathOf } from "./layout";
 
-const EDGE: Record<string, string> = { done: "stroke-green", archived: "stroke-rule" };
+const LOOKS: Record<string, string> = { done: "stroke-green", archived: "stroke-rule" };
 
 export function TaskGraph({ tasks, name, onOpen }: { tasks: Task[]; name: string; onOpen: (id: string) => void }) {
   const now = useNow(tasks);
@@ -14,7 +15,7 @@ export function TaskGraph({ tasks, name, onOpen }: { tasks: Task[]; name: string
   return (
     <div className="overflow-x-auto py-3" role="group" aria-label={name} tabIndex={0}>
       <div className="relative" style={{ width: graph.width, height: graph.height }}>
-        <Edges graph={graph} />
+        <Lines graph={graph} />
         <ol>
           {graph.nodes.map((node) => <Box key={node.task.id} node={node} titles={titlesOf(node.task, now)} onOpen={onOpen} />)}
         </ol>
@@ -38,14 +39,10 @@ function Box({ node: { task, x, y }, titles, onOpen }: { node: Node; titles: str
   );
 }
 
-function Edges({ graph }: { graph: Graph }) {
+function Lines({ graph }: { graph: Graph }) {
   return (
     <svg aria-hidden="true" width={graph.width} height={graph.height} className="absolute inset-0 fill-none stroke-[1.5]">
-      {graph.edges.map(({ from, to }) => {
-        const [x1, y1, x2, y2] = [from.x + BOX.width, from.y + BOX.height / 2, to.x, to.y + BOX.height / 2];
-        const bend = Math.max(18, (x2 - x1) / 2);
-        return <path key={`${from.task.id}-${to.task.id}`} className={EDGE[from.task.status] ?? "stroke-edge"} d={`M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`} />;
-      })}
+      {graph.lines.map((line) => <path key={line.id} className={LOOKS[line.status] ?? "stroke-edge"} d={pathOf(line)} />)}
     </svg>
   );
 }

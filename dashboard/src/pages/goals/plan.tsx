@@ -16,7 +16,7 @@ export function PlanCard({ plan, onOpen }: { plan: Plan; onOpen: (id: string) =>
   return (
     <section aria-label={plan.title || "Plan without a title"} className="border-b border-rule py-4 last:border-0">
       <div className="flex flex-wrap items-center justify-between gap-3">
-        <h3 className="flex flex-wrap items-baseline gap-x-3 text-lg">{plan.title || "A plan that is being written"}<StateBadge state={plan.status} /></h3>
+        <h3 className="flex flex-wrap items-baseline gap-x-3 text-lg">{plan.title || "A plan that is being written"}<StateBadge state={plan.status} className="font-sans" /></h3>
         <Decisions plan={plan} />
       </div>
       <Progress tasks={plan.tasks} />

@@ -73,7 +73,7 @@ function Edit({ task, onClose }: { task: Task; onClose: () => void }) {
       >
         <label className="grid gap-1 text-[0.8125rem] text-soft">Title<input className="field text-ink" autoFocus required value={title} onChange={(event) => setTitle(event.target.value)} /></label>
         <label className="grid gap-1 text-[0.8125rem] text-soft">Description (Markdown)
-          <textarea className="field max-h-[50dvh]! text-ink" rows={8} value={description} onChange={(event) => setDescription(event.target.value)} />
+          <textarea className="field min-h-40 max-h-[50dvh]! text-ink" rows={8} value={description} onChange={(event) => setDescription(event.target.value)} />
         </label>
         <div className="flex justify-end gap-2"><Button onClick={onClose}>Cancel</Button><Button type="submit" weight="main">Save</Button></div>
       </form>

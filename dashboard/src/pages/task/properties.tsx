@@ -23,7 +23,7 @@ export function Properties({ task, compact = false }: { task: Task; compact?: bo
   const set = (change: Parameters<typeof mutate>[0]["change"]) => mutate({ task, change });
   return (
     <dl className={`grid items-center gap-x-3 gap-y-1.5 text-sm ${compact ? "grid-cols-[5.5rem_minmax(0,1fr)] sm:grid-cols-[5rem_minmax(0,1fr)_4rem_minmax(0,1fr)]" : "grid-cols-[5.5rem_minmax(0,1fr)]"}`}>
-      <Fact name="Assigned to"><Assignees task={task} /></Fact>
+      <Fact name="Assigned"><Assignees task={task} /></Fact>
       <Fact name="Priority">
         <select aria-label="Priority" className={FLAT} value={task.priority} onChange={(event) => set({ priority: Number(event.target.value) })}>
           {PRIORITIES.map((name, i) => <option key={name} value={i + 1}>{name}</option>)}

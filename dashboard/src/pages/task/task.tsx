@@ -24,14 +24,14 @@ export function TaskPage() {
       {({ task }) => (
         <>
           <Title key={task.id} name={task.title} actions={<TaskActions task={task} />} />
-          <div className="grid gap-x-10 gap-y-6 py-5 lg:grid-cols-[minmax(0,1fr)_19rem]">
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-x-10 gap-y-6 py-5 lg:grid-cols-[minmax(0,1fr)_19rem]">
             <div className="grid min-w-0 content-start gap-5">
               <WhyBox task={task} onOpen={open} />
               <Waiting task={task} />
               <Description task={task} />
               <Panels task={task} tab={tab} onTab={(next) => void navigate({ search: { tab: next }, replace: true })} />
             </div>
-            <aside aria-label="About this task" className="grid content-start gap-6 max-lg:row-start-1">
+            <aside aria-label="About this task" className="grid content-start gap-6">
               <Properties task={task} />
               <Relations task={task} onOpen={open} />
             </aside>
