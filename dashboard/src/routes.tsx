@@ -19,7 +19,7 @@ const at = () => root;
 
 const pages = [
   createRoute({ getParentRoute: at, path: "/", validateSearch: homeSearch, component: lazyRouteComponent(() => import("./pages/home/home"), "Home") }),
-  createRoute({ getParentRoute: at, path: "/chat", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "NewChat") }),
+  createRoute({ getParentRoute: at, path: "/chat", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
   createRoute({ getParentRoute: at, path: "/chat/$", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
   createRoute({ getParentRoute: at, path: "/board", validateSearch: boardSearch, component: lazyRouteComponent(() => import("./pages/board/board"), "Board") }),
   createRoute({ getParentRoute: at, path: "/goals", validateSearch: goalsSearch, component: lazyRouteComponent(() => import("./pages/goals/goals"), "Goals") }),

@@ -89,11 +89,11 @@ def take(browser: Browser, server: RunningServer, key: str, scheme: Literal["lig
     page = browser.new_page(base_url=server.url, viewport=SIZE, color_scheme=scheme, reduced_motion="reduce")
     ending = "-dark" if scheme == "dark" else ""
     page.goto(server.dashboard)
-    for region in ("Waiting for you", "Failed"):
-        expect(page.get_by_role("region", name=region).locator(".card")).to_have_count(2)
+    expect(page.get_by_role("list", name="What needs you").get_by_role("listitem")).to_have_count(4)
+    expect(page.get_by_role("region", name="At work").get_by_role("img")).to_have_count(2)
     page.screenshot(path=PICTURES / f"dashboard{ending}.png")
     page.goto(f"/chat/{key.replace(':', '%3A')}")
-    expect(page.get_by_role("button", name="What the agent saw")).to_have_count(2)
+    expect(page.get_by_role("button", name="What it was shown")).to_have_count(2)
     expect(page.get_by_role("complementary", name="Chats").get_by_role("link", name="Receipts")).to_be_visible()
     page.screenshot(path=PICTURES / f"chat{ending}.png")
     page.close()

@@ -44,6 +44,9 @@ BUILT = {
     "S3.edge.disconnect": "Closing a connection removes its own routes only.",
     "S3.ui.sessionid": "Every chat frame and session event carries sessionId.",
     "S3.ui.filter": "The dashboard shows only events of the selected session.",
+    "S3.ui.querykey": "Plan state is cached per session.",
+    "S3.ui.switch": "Switching sessions shows the selected session's plan state, also when fast.",
+    "S3.ui.label": "The plan panel names its session.",
     "S3.x.plan.steps": "Approving a plan runs its tasks; one without tasks cannot be approved.",
     "S3.x.addtasks.atomic": "Adding several tasks is all or nothing.",
     "S3.plan.scope": "Plan mode is stored per session: enabled, active plan, time of change.",
@@ -95,14 +98,6 @@ BUILT = {
 }
 
 # What is still open of ids in BUILT.
-PARTIAL: dict[str, str] = {
-    "S3.accept": "that the dashboard shows the selected session's plan mode waits for S3.ui.switch.",
-}
+PARTIAL: dict[str, str] = {}
 
-DEFERRED = {
-    "the dashboard does not show plan mode yet": {
-        "S3.ui.querykey": "Plan state is cached per session.",
-        "S3.ui.switch": "Switching sessions shows the selected session's plan state, also when fast.",
-        "S3.ui.label": "The plan panel names its session.",
-    },
-}
+DEFERRED: dict[str, dict[str, str]] = {}

@@ -134,6 +134,7 @@ ENDPOINTS: dict[str, Rights] = {
     "POST /api/orchestrator-chat": PEOPLE,
     "POST /api/attachments": PEOPLE,
     "GET /api/attachments/{id}": READERS_OF_ONE,
+    "GET /api/commands": PEOPLE,
     "POST /api/chat": PEOPLE,
     "GET /api/auto/runs": READERS_OF_ONE,
     "GET /api/auto/runs/{id}": READERS_OF_ONE,

@@ -88,5 +88,7 @@ export function leave(complaint: string): void {
 
 export async function signOut(): Promise<void> {
   await api.DELETE("/api/auth/session");
+  // Unsent texts are this person's alone.
+  sessionStorage.clear();
   leave("");
 }

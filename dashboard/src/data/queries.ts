@@ -6,6 +6,8 @@ import { api, ask, readAll } from "./api";
 type RunState = "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
 export type RunFilter = { sessionKey?: string; agentId?: string; taskId?: string; state?: RunState; limit?: number };
 
+type TaskStatus = "inbox" | "assigned" | "in_progress" | "review" | "blocked" | "done";
+
 const PAGE = 200;
 
 /** Runs by a filter, newest first; at most `pages` pages of them. */
@@ -29,7 +31,7 @@ export const receiptQuery = (id: string) => queryOptions({
   queryFn: ({ signal }) => ask(api.GET("/api/runs/{id}/receipt", { params: { path: { id } }, signal })),
 });
 
-export type SessionFilter = { q?: string; agentId?: string; taskId?: string; archived?: boolean; messageLimit?: number; limit?: number };
+export type SessionFilter = { q?: string; channel?: string; agentId?: string; taskId?: string; archived?: boolean; messageLimit?: number; limit?: number };
 
 export const sessionsQuery = (filter: SessionFilter = {}, pages = 5) => queryOptions({
   queryKey: ["sessions", filter, pages],
@@ -46,7 +48,7 @@ export const sessionQuery = (key: string) => queryOptions({
   queryFn: ({ signal }) => ask(api.GET("/api/sessions/{key}", { params: { path: { key } }, signal })),
 });
 
-export const tasksQuery = (filter: { status?: "review"; topicId?: string; assigneeId?: string } = {}, pages = 5) => queryOptions({
+export const tasksQuery = (filter: { status?: TaskStatus; topicId?: string; assigneeId?: string } = {}, pages = 5) => queryOptions({
   queryKey: ["tasks", filter, pages],
   queryFn: ({ signal }) => readAll(
     (cursor) => ask(api.GET("/api/tasks", { params: { query: { limit: PAGE, ...filter, cursor } }, signal })),

@@ -2,7 +2,7 @@
 // Its own overlay would add a style element, which the content policy does not allow, so the backdrop is ours.
 
 import { Dialog as Radix } from "radix-ui";
-import type { ReactNode } from "react";
+import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { Button } from "./button";
 import { Icon } from "./icon";
 
@@ -19,12 +19,21 @@ type Props = {
 };
 
 export function Dialog({ title, open, onClose, about, bare = false, wide = false, children }: Props) {
+  const opener = useRef<Element | null>(null);
+  useLayoutEffect(() => {
+    if (open) opener.current = document.activeElement;
+  }, [open]);
   return (
     <Radix.Root open={open} onOpenChange={(now) => now || onClose()}>
       <Radix.Portal>
         <div className="fixed inset-0 z-40 grid items-start justify-items-center overflow-y-auto bg-shade p-3 pt-[max(0.75rem,8dvh)]">
           <Radix.Content
             className={`leaf grid max-h-[84dvh] w-full grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)] ${wide ? "max-w-[50rem]" : "max-w-[34rem]"}`}
+            onCloseAutoFocus={(event) => {
+              // Radix gives the focus back to a trigger of its own, which ours are not.
+              event.preventDefault();
+              if (opener.current instanceof HTMLElement && opener.current.isConnected) opener.current.focus();
+            }}
             {...(about === undefined ? { "aria-describedby": undefined } : {})}
           >
             <div className={bare ? "sr-only" : "flex items-start justify-between gap-4 border-b border-rule px-5 py-3.5"}>

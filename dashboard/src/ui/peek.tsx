@@ -18,7 +18,8 @@ export function Peek({ title, onClose, actions, children }: Props) {
   const opener = useRef(document.activeElement);
   useEffect(() => {
     const from = opener.current;
-    panel.current?.focus({ preventScroll: true });
+    // A form in it may have taken the focus.
+    if (!panel.current?.contains(document.activeElement)) panel.current?.focus({ preventScroll: true });
     // The row that opened it may be gone by now: what was done goes away.
     return () => {
       if (from instanceof HTMLElement && from.isConnected) from.focus({ preventScroll: true });

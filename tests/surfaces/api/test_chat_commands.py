@@ -76,3 +76,11 @@ async def test_the_log_line_of_a_command_names_its_session_and_hides_its_chat(
     assert (fields["session_identity"], fields["goal_id"], fields["task_id"]) == (f"web:{session}", None, None)
     assert fields["transport_chat_hash"] == caller_hash("a-browser-of-mine")
     assert "a-browser-of-mine" not in str(fields)
+
+
+@pytest.mark.anyio
+async def test_the_list_of_commands_is_the_one_that_help_shows(client: httpx.AsyncClient) -> None:
+    listed = (await client.get("/api/commands")).json()["commands"]
+    told = (await chat(client, "/help"))["reply"].splitlines()
+    assert [f"{command['usage']}: {command['effect']}" for command in listed] == told
+    assert {command["name"] for command in listed if command["ownerOnly"]} == {"send"}

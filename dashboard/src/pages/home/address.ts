@@ -1,8 +1,11 @@
-// What the address of Home says: the open peek, the kind that is shown, and whether machine-made things are.
+// What the address of Home says: which kind of thing is listed, and what is open beside the list.
 
-export type HomeSearch = { peek?: string; kind?: string };
+export type HomeSearch = { kind?: string; peek?: string; receipt?: string };
+
+const text = (value: unknown): string | undefined => (value === undefined ? undefined : String(value));
 
 export const homeSearch = (raw: Record<string, unknown>): HomeSearch => ({
-  peek: raw["peek"] === undefined ? undefined : String(raw["peek"]),
-  kind: raw["kind"] === undefined ? undefined : String(raw["kind"]),
+  kind: text(raw["kind"]),
+  peek: text(raw["peek"]),
+  receipt: text(raw["receipt"]),
 });

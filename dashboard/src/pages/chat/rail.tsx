@@ -1,0 +1,150 @@
+// The chats at the side: by agent, with names one can change; a new one has its own address at once.
+
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import { useAction } from "../../data/action";
+import { api, ask, type Session } from "../../data/api";
+import { agentsQuery, sessionsQuery } from "../../data/queries";
+import { nameOfKey, splitKey, stateOfSession, titleOfSession } from "../../data/words";
+import { Button } from "../../ui/button";
+import { Dialog } from "../../ui/dialog";
+import { Icon } from "../../ui/icon";
+import { Menu } from "../../ui/menu";
+import { toast } from "../../ui/toast";
+import { instanceId } from "./instance";
+
+const FILTERED_FROM = 9;
+const STATE_LOOKS: Record<string, string> = { busy: "text-green", waiting: "text-brass" };
+
+/** The web chats of this person, newest first; `archived` shows those that were put away. */
+const chatsQuery = (archived: boolean) => sessionsQuery({ channel: "web", archived, limit: 100 }, 2);
+
+export function Rail({ current }: { current: string | null }) {
+  const [open, setOpen] = useState(false);
+  const [archived, setArchived] = useState(false);
+  const [sought, setSought] = useState("");
+  const [agent, setAgent] = useState("");
+  const [renaming, setRenaming] = useState<Session | null>(null);
+  const chats = useQuery(chatsQuery(archived));
+  const agents = (useQuery(agentsQuery()).data?.agents ?? []).filter((each) => each.enabled);
+  const fresh = useNewChat();
+  const rows = (chats.data?.rows ?? []).filter((row) => Boolean(row.archivedAt) === archived);
+  const shown = rows.filter((row) => `${titleOfSession(row)} ${row.agentSlug}`.toLowerCase().includes(sought.trim().toLowerCase()));
+  const groups = Map.groupBy(shown, (row) => row.agentSlug);
+  const isListed = current === null || rows.some((row) => row.key === current);
+  return (
+    <aside aria-label="Chats" className="flex min-h-0 flex-col lg:pb-5">
+      <div className="flex items-center justify-between gap-2 border-b border-rule py-2 lg:pt-0">
+        <h2 className="font-sans! text-[0.8125rem] font-semibold! text-soft max-lg:hidden">{archived ? "Archived chats" : "Chats"}</h2>
+        <Button className="lg:hidden" aria-expanded={open} aria-controls="chats" onClick={() => setOpen(!open)}>Chats</Button>
+        <Button weight="main" small busy={fresh.isPending} onClick={() => fresh.mutate(agent || undefined)}>New</Button>
+      </div>
+      <div id="chats" className={`${open ? "flex" : "hidden"} min-h-0 flex-1 flex-col max-lg:max-h-[50dvh] max-lg:border-b max-lg:border-rule lg:flex`}>
+        {agents.length > 1 && (
+          <label className="note flex items-center gap-2 pt-2 whitespace-nowrap">New with
+            <select value={agent} onChange={(event) => setAgent(event.target.value)} className="field min-h-8! py-0!">
+              <option value="">the default agent</option>
+              {agents.map((each) => <option key={each.id} value={each.id}>{each.name || each.id}</option>)}
+            </select>
+          </label>
+        )}
+        {(rows.length >= FILTERED_FROM || sought !== "") && (
+          <input type="search" aria-label="Find a chat" placeholder="Find a chat" value={sought} onChange={(event) => setSought(event.target.value)} className="field mt-2 min-h-8! py-0!" />
+        )}
+        <div className="min-h-0 flex-1 overflow-y-auto px-0.5 py-1.5">
+          {!isListed && current !== null && <ul><Entry row={{ key: current, agentSlug: splitKey(current).agent }} isCurrent /></ul>}
+          {[...groups].map(([name, list]) => (
+            <section key={name} aria-label={`Chats with ${name}`}>
+              {groups.size > 1 && <h3 className="agent mt-2.5 mb-1 px-2">{name}</h3>}
+              <ul>{list.map((row) => <Entry key={row.key} row={row} isCurrent={row.key === current} onRename={() => setRenaming(row)} />)}</ul>
+            </section>
+          ))}
+          {chats.isSuccess && shown.length === 0 && <p className="note py-2">{sought ? "No chat has that name." : archived ? "Nothing is archived." : "No chats yet."}</p>}
+          {chats.isError && <p role="alert" className="complaint">{chats.error.message}</p>}
+        </div>
+        <Button weight="plain" className="self-start" onClick={() => setArchived(!archived)}>{archived ? "Show current chats" : "Show archived"}</Button>
+      </div>
+      {renaming && <RenameDialog session={renaming} onClose={() => setRenaming(null)} />}
+    </aside>
+  );
+}
+
+type EntryRow = Pick<Session, "key" | "agentSlug"> & Partial<Session>;
+
+function Entry({ row, isCurrent, onRename }: { row: EntryRow; isCurrent: boolean; onRename?: () => void }) {
+  const state = row.state === undefined ? "" : stateOfSession({ state: row.state, waitingFor: row.waitingFor });
+  const move = useArchive();
+  return (
+    <li className="group relative">
+      <Link
+        to="/chat/$" params={{ _splat: row.key }} aria-current={isCurrent ? "true" : undefined}
+        className="grid rounded-r-md border-l-2 border-transparent py-1.5 pr-8 pl-2.5 no-underline hover:bg-green-wash/60 aria-[current]:border-green aria-[current]:bg-green-wash"
+      >
+        <span className="truncate font-serif text-base leading-snug">{row.state === undefined ? nameOfKey(row.key) : titleOfSession(row)}</span>
+        <span className={`text-xs ${STATE_LOOKS[state] ?? "text-soft"}`}>{[row.agentSlug, state].filter(Boolean).join(" · ")}</span>
+      </Link>
+      {onRename && (
+        <div className="absolute top-1.5 right-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100 has-[[aria-expanded=true]]:opacity-100">
+          <Menu
+            trigger={<Button weight="bare" small aria-label={`More: ${titleOfSession(row)}`}><Icon name="more" /></Button>}
+            choices={[
+              { label: "Rename", run: onRename },
+              row.archivedAt ? { label: "Take out of the archive", run: () => move.mutate({ key: row.key, to: "unarchive" }) } : { label: "Archive", run: () => move.mutate({ key: row.key, to: "archive" }) },
+            ]}
+          />
+        </div>
+      )}
+    </li>
+  );
+}
+
+function useArchive() {
+  const stale = () => [["sessions"]];
+  const back = useAction({
+    act: (key: string) => ask(api.POST("/api/sessions/{key}/unarchive", { params: { path: { key } } })),
+    failed: "The chat stays archived",
+    stale,
+  });
+  return useAction<{ key: string; to: "archive" | "unarchive" }>({
+    act: ({ key, to }) => ask(to === "archive" ? api.POST("/api/sessions/{key}/archive", { params: { path: { key } } }) : api.POST("/api/sessions/{key}/unarchive", { params: { path: { key } } })),
+    failed: "The chat was not moved",
+    stale,
+    done: (_answer, { key, to }) => {
+      if (to === "archive") toast({ text: "Archived.", action: { label: "Undo", run: () => back.mutate(key) } });
+    },
+  });
+}
+
+/** Open a new chat with an agent, the default one without a name. */
+export function useNewChat(replace = false) {
+  const navigate = useNavigate();
+  return useAction({
+    act: (agentId: string | undefined) => ask(api.POST("/api/sessions", { body: { channelType: "web", clientInstanceId: instanceId(), agentId } })),
+    failed: "No chat was opened",
+    stale: () => [["sessions"]],
+    done: ({ sessionKey }) => void navigate({ to: "/chat/$", params: { _splat: sessionKey }, replace }),
+  });
+}
+
+export function RenameDialog({ session, onClose }: { session: Session; onClose: () => void }) {
+  const [name, setName] = useState(titleOfSession(session));
+  const rename = useAction({
+    act: (displayName: string | null) => ask(api.PATCH("/api/sessions/{key}", { params: { path: { key: session.key } }, body: { displayName } })),
+    failed: "The chat was not renamed",
+    stale: () => [["sessions"], ["session", session.key]],
+    done: onClose,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    rename.mutate(name.trim() === "" ? null : name.trim());
+  };
+  return (
+    <Dialog title="Rename this chat" about="Without a name it is called after its first words." open onClose={onClose}>
+      <form onSubmit={submit} className="flex items-end gap-2">
+        <label className="flex-1"><span className="note">Name</span><input className="field" value={name} onChange={(event) => setName(event.target.value)} autoFocus /></label>
+        <Button type="submit" weight="main" busy={rename.isPending}>Rename</Button>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,53 @@
+// What is open beside the list: everything about one need, and the form that settles it.
+
+import { Link } from "@tanstack/react-router";
+import { Age } from "../../ui/age";
+import { AnswerForm, Question } from "../../ui/answer";
+import { Button } from "../../ui/button";
+import { Markdown } from "../../ui/markdown";
+import { Peek } from "../../ui/peek";
+import type { Acts } from "./acts";
+import { KIND_NAMES, type Need } from "./needs";
+
+type Props = { need: Need; acts: Acts; onClose: () => void; onReceipt: (runId: string) => void };
+
+export function NeedPeek({ need, acts, onClose, onReceipt }: Props) {
+  const { run, task, notification } = need;
+  const waits = need.kind === "approval" || need.kind === "question";
+  return (
+    <Peek title={KIND_NAMES[need.kind][0]} onClose={onClose}>
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+        <p className="note">
+          {need.agent && <span className="agent mr-2">{need.agent}</span>}
+          {need.sessionKey !== null && <Link to="/chat/$" params={{ _splat: need.sessionKey }} className="text-ink underline">{need.where}</Link>}
+          {task && <Link to="/tasks/$id" params={{ id: task.id }} className="text-ink underline">{task.title}</Link>}
+          <Age at={need.at} ago prefix=" · " />
+        </p>
+        {run && waits && <div className="font-serif text-[1.125rem] leading-snug"><Question run={run} /></div>}
+        {run && waits && <AnswerForm key={run.id} run={run} autoFocus onDone={acts.answered} />}
+        {!waits && need.why !== "" && <p className={need.kind === "failed" ? "text-red" : ""}>{need.why}</p>}
+        {notification && <Markdown text={notification.body} />}
+        {task && <Markdown text={task.description || "No description."} />}
+        {run && (
+          <section aria-label="Message" className="border-t border-rule pt-3">
+            <h3 className="note font-sans!">It was asked</h3>
+            <Markdown text={run.message.text} />
+          </section>
+        )}
+        <div className="flex flex-wrap items-center gap-2 border-t border-rule pt-3">
+          {need.kind === "failed" && <Button weight="main" busy={acts.retry.isPending} onClick={() => acts.retry.mutate([need])}>Retry</Button>}
+          {need.kind === "undelivered" && <Button weight="main" busy={acts.retry.isPending} onClick={() => acts.retry.mutate([need])}>Deliver again</Button>}
+          {task && need.kind === "review" && (
+            <>
+              <Button weight="main" onClick={() => acts.review.mutate({ id: task.id, to: "done" })}>Done</Button>
+              <Button onClick={() => acts.review.mutate({ id: task.id, to: "in_progress" })}>Send back</Button>
+            </>
+          )}
+          {need.sessionKey !== null && <Link to="/chat/$" params={{ _splat: need.sessionKey }} className="button quiet">Open the chat</Link>}
+          {run && <Button weight="plain" onClick={() => onReceipt(run.id)}>What it was shown</Button>}
+          {!waits && need.kind !== "review" && <Button weight="plain" className="ml-auto" onClick={() => acts.putAside([need])}>Dismiss</Button>}
+        </div>
+      </div>
+    </Peek>
+  );
+}

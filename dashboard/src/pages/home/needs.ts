@@ -1,0 +1,133 @@
+// What needs a person: read from runs, tasks and notifications, and put into one list, the most urgent first.
+
+import { useQueries, useQuery } from "@tanstack/react-query";
+import type { Notification, Run, Session, Task } from "../../data/api";
+import { notificationsQuery, runQuery, runsQuery, sessionsQuery, tasksQuery } from "../../data/queries";
+import { firstLine, instant, nameOfKey, splitKey, titleOfSession, whyEnded } from "../../data/words";
+
+export type Kind = "approval" | "question" | "review" | "mention" | "failed" | "undelivered" | "stalled";
+
+export type Need = {
+  id: string;
+  kind: Kind;
+  /** What it is about, in one line. */
+  what: string;
+  /** Why it is here, where `what` does not say. */
+  why: string;
+  /** Whose work it is. */
+  agent: string;
+  /** Where: the title of the session, or nothing for a task. */
+  where: string;
+  sessionKey: string | null;
+  at: string | null;
+  run?: Run;
+  task?: Task;
+  notification?: Notification;
+};
+
+export const KINDS: Kind[] = ["approval", "question", "review", "mention", "failed", "undelivered", "stalled"];
+export const KIND_NAMES: Record<Kind, [one: string, many: string]> = {
+  approval: ["Approval", "Approvals"],
+  question: ["Question", "Questions"],
+  review: ["Review", "Reviews"],
+  mention: ["Mention", "Mentions"],
+  failed: ["Failed", "Failed"],
+  undelivered: ["Undelivered", "Undelivered"],
+  stalled: ["Stalled", "Stalled"],
+};
+
+const FAILED_READ = 100;
+const NOTICES_READ = 200;
+const UNDELIVERED_MOST = 20;
+const FOR_ME = new Set(["mention", "response_request"]);
+
+export type HomeData = {
+  needs: Need[];
+  running: Run[];
+  queued: Run[];
+  recent: Run[];
+  /** How many runs wait for the program that sent their message. */
+  programs: number;
+  titles: (key: string) => string;
+  hasSessions: boolean;
+  isReady: boolean;
+  error: Error | null;
+};
+
+/** Read everything Home shows. */
+export function useHome(): HomeData {
+  const queries = [
+    useQuery(runsQuery({ state: "waiting" })),
+    useQuery(runsQuery({ state: "failed", limit: FAILED_READ }, 1)),
+    useQuery(runsQuery({ state: "running" })),
+    useQuery(runsQuery({ state: "queued" }, 1)),
+    useQuery(runsQuery({ limit: 50 }, 1)),
+  ] as const;
+  const [waiting, failed, running, queued, recent] = queries.map((query) => (query.data?.rows ?? []) as Run[]);
+  const reviews = useQuery(tasksQuery({ status: "review" }));
+  const blocked = useQuery(tasksQuery({ status: "blocked" }));
+  const notices = useQuery({ ...notificationsQuery(NOTICES_READ), retry: false });
+  const sessions = useQuery(sessionsQuery({}, 1));
+  const notifications = notices.data?.notifications ?? [];
+  const undelivered = useUndelivered(notifications);
+  const titles = titlesOf(sessions.data?.rows ?? []);
+  // A run that waits for a program's tool output does not need a person.
+  const asked = (waiting ?? []).filter((run) => run.waitingFor !== "tool_output");
+  const needs = [
+    ...asked.map((run) => askedNeed(run, titles)),
+    ...(reviews.data?.rows ?? []).map((task) => taskNeed("review", task)),
+    ...notifications.filter((each) => each.readAt === null && FOR_ME.has(each.type)).map((each) => mentionNeed(each, titles)),
+    ...(failed ?? []).map((run) => failedNeed(run, titles)),
+    ...undelivered.map((run) => ({ ...failedNeed(run, titles), id: `undelivered-${run.id}`, kind: "undelivered" as const, why: "Its result did not reach where it was to be announced." })),
+    ...(blocked.data?.rows ?? []).map((task) => taskNeed("stalled", task)),
+  ].sort(byUrgency);
+  return {
+    needs, running: running ?? [], queued: queued ?? [], recent: recent ?? [], titles,
+    programs: (waiting ?? []).length - asked.length,
+    hasSessions: (sessions.data?.rows.length ?? 0) > 0,
+    isReady: queries.every((query) => query.data !== undefined) && sessions.data !== undefined,
+    error: [...queries, reviews, blocked, sessions].find((query) => query.isError)?.error ?? null,
+  };
+}
+
+/** Return the runs whose result still did not arrive, by the notifications that told so. */
+function useUndelivered(notifications: Notification[]): Run[] {
+  const ids = notifications.flatMap((each) => (each.type === "run_undelivered" && each.runId !== null ? [each.runId] : []));
+  const runs = useQueries({ queries: [...new Set(ids)].slice(0, UNDELIVERED_MOST).map((id) => runQuery(id)) });
+  return runs.flatMap(({ data }) => (data?.run.announce.state === "undelivered" ? [data.run] : []));
+}
+
+function titlesOf(sessions: Session[]): (key: string) => string {
+  const known = new Map(sessions.map((session) => [session.key, titleOfSession(session)]));
+  return (key) => known.get(key) ?? nameOfKey(key);
+}
+
+type Titles = (key: string) => string;
+
+function ofRun(run: Run, titles: Titles) {
+  return { id: run.id, agent: run.agentId || splitKey(run.sessionKey).agent, where: titles(run.sessionKey), sessionKey: run.sessionKey, run };
+}
+
+function askedNeed(run: Run, titles: Titles): Need {
+  const kind = run.waitingFor === "approval" ? "approval" : "question";
+  return { ...ofRun(run, titles), kind, what: firstLine(run.reply || run.note) || "The agent is waiting.", why: "", at: run.startedAt ?? run.createdAt };
+}
+
+function failedNeed(run: Run, titles: Titles): Need {
+  const attempts = run.attempt === 1 ? "one attempt" : `${run.attempt} attempts`;
+  return { ...ofRun(run, titles), kind: "failed", what: firstLine(run.message.text) || "(no text)", why: `Failed after ${attempts}: ${whyEnded(run)}`, at: run.endedAt ?? run.createdAt };
+}
+
+function taskNeed(kind: "review" | "stalled", task: Task): Need {
+  const why = kind === "review" ? "" : (task.blockedReason ?? "It is blocked.");
+  return { id: task.id, kind, what: task.title, why, agent: task.assignedAgentIds[0] ?? "", where: "", sessionKey: null, at: task.updatedAt, task };
+}
+
+function mentionNeed(notification: Notification, titles: Titles): Need {
+  const { id, title, body, sessionKey, createdAt } = notification;
+  return { id, kind: "mention", what: title, why: firstLine(body), agent: "", where: sessionKey === null ? "" : titles(sessionKey), sessionKey, at: createdAt, notification };
+}
+
+function byUrgency(one: Need, other: Need): number {
+  return KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind) || (instant(other.at) ?? 0) - (instant(one.at) ?? 0);
+}

@@ -1,1 +1,0 @@
-import{a as e,f as t}from"./index-Cg_2gWeU.js";var n=t();function r(){return(0,n.jsx)(e,{name:`Home`})}export{r as Home};

@@ -1,0 +1,107 @@
+"""The frame around every page: navigation, palette, keys, one stream for all tabs, and a server that comes back."""
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import EXPECT_MS
+from tests.browser.talking import Client, OpenPage
+from tests.harness.process import servers_in
+
+
+def palette(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog", name="Command palette")).to_be_visible()
+
+
+def test_the_palette_goes_to_pages_creates_and_finds(signed_in: OpenPage, client: Client) -> None:
+    task = client.post("/api/tasks", {"title": "Repair the globe"})["task"]["id"]
+    page = signed_in()
+    palette(page)
+    page.keyboard.insert_text("chat")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/chat/agent"))
+    palette(page)
+    page.keyboard.insert_text("globe")
+    page.get_by_role("option", name="Repair the globe").click()
+    expect(page.get_by_role("heading", level=1, name="Repair the globe")).to_be_visible()
+    assert page.url.endswith(f"/tasks/{task}")
+    palette(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_keys_go_to_pages_and_are_listed(signed_in: OpenPage) -> None:
+    page = signed_in()
+    page.keyboard.press("?")
+    listed = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(listed).to_contain_text("Go to Chat")
+    page.keyboard.press("Escape")
+    expect(listed).to_be_hidden()
+    page.keyboard.press("g")
+    page.keyboard.press("c")
+    expect(page.get_by_role("textbox", name="Message")).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("?")
+
+
+def test_an_unknown_address_has_a_page_for_people_and_json_for_programs(signed_in: OpenPage, client: Client) -> None:
+    page = signed_in()
+    page.evaluate("history.pushState({}, '', '/nowhere'); dispatchEvent(new PopStateEvent('popstate'))")
+    expect(page.get_by_role("heading", level=1, name="Page not found")).to_be_visible()
+    program = client.http.get("/nowhere")
+    assert (program.status_code, program.json()["error"]["code"]) == (404, "not_found")
+    browser = client.http.get("/nowhere", headers={"Accept": "text/html"})
+    assert (browser.status_code, browser.headers["content-type"]) == (404, "text/html; charset=utf-8")
+
+
+def test_the_navigation_opens_and_closes_in_a_narrow_window(signed_in: OpenPage) -> None:
+    page = signed_in(viewport={"width": 390, "height": 844})
+    link = page.get_by_role("navigation", name="Main").get_by_role("link", name="Chat")
+    expect(link).to_be_hidden()
+    page.get_by_role("button", name="Menu").click()
+    link.click()
+    expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+    expect(link).to_be_hidden()
+
+
+def test_tabs_share_one_stream_and_one_takes_over_when_it_closes(signed_in: OpenPage, client: Client) -> None:
+    first = signed_in()
+    streams: list[str] = []
+    first.context.on("request", lambda request: streams.append(request.url) if "/api/stream" in request.url else None)
+    second = first.context.new_page()
+    second.goto("/")
+    expect(second.get_by_role("status", name="Connection")).to_have_text("Live")
+    client.ended(client.say(client.open_lane("In both tabs"), "Hello"))
+    for page in (first, second):
+        expect(page.get_by_role("link", name="In both tabs")).to_be_visible()
+    assert streams == []
+    first.close()
+    client.ended(client.say(client.open_lane("In the second tab"), "Hello"))
+    expect(second.get_by_role("link", name="In the second tab")).to_be_visible()
+    assert len(streams) == 1
+
+
+def test_a_restart_of_the_server_shows_reconnecting_and_loses_nothing(browser: Browser, tmp_path: Path) -> None:
+    with servers_in(tmp_path) as start:
+        server = start(CARREL_SERVER__DRAIN_SECONDS="1")
+        window = browser.new_context(base_url=server.url)
+        window.set_default_timeout(EXPECT_MS)
+        page = window.new_page()
+        page.goto(server.dashboard)
+        connection = page.get_by_role("status", name="Connection")
+        expect(connection).to_have_text("Live")
+        page.evaluate("window.untouched = true")
+        page.goto("/chat")
+        field = page.get_by_role("textbox", name="Message")
+        field.fill("Half a sentence")
+        page.evaluate("window.untouched = true")
+        port = server.url.rsplit(":", 1)[1]
+        server.stop()
+        expect(connection).to_have_text(re.compile("Reconnecting|Offline"))
+        start("--port", port, CARREL_SERVER__DRAIN_SECONDS="1")
+        expect(connection).to_have_text("Live", timeout=20_000)
+        expect(field).to_have_value("Half a sentence")
+        assert page.evaluate("window.untouched") is True
+        window.close()
