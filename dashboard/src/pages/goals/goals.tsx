@@ -6,7 +6,7 @@ import { type FormEvent, useState } from "react";
 import { useAction } from "../../data/action";
 import { api, ask } from "../../data/api";
 import { useLiveBoard } from "../../data/tasks";
-import { titleOfSession } from "../../data/words";
+import { plural, titleOfSession } from "../../data/words";
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
 import { Empty } from "../../ui/empty";
@@ -52,7 +52,7 @@ function Sessions({ choices, chosen }: { choices: Choice[]; chosen: string | und
           <li key={session.key} className="max-lg:max-w-56 max-lg:shrink-0">
             <Link to="/goals" search={{ session: session.key }} aria-current={session.key === chosen || undefined} className="grid rounded-md px-2 py-1 text-soft no-underline hover:text-ink aria-[current]:bg-green-wash aria-[current]:text-ink">
               <span className="truncate">{titleOfSession(session)}</span>
-              <span className="note truncate">{[session.agentSlug, planning ? "planning" : "", goals > 0 ? "has goals" : ""].filter(Boolean).join(" · ")}</span>
+              <span className="note truncate">{[session.agentSlug, planning ? "planning" : "", goals > 0 ? plural(goals, "goal") : ""].filter(Boolean).join(" · ")}</span>
             </Link>
           </li>
         ))}
