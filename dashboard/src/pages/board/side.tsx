@@ -54,7 +54,7 @@ function Item({ name, count, to, on }: { name: string; count: number | null; to:
   return (
     <li>
       <Link to="/board" search={{ ...to, peek: undefined, tab: undefined }} aria-current={on || undefined} className="flex items-baseline justify-between gap-2 rounded-md px-2 py-1 text-soft no-underline hover:text-ink aria-[current]:bg-green-wash aria-[current]:font-semibold aria-[current]:text-ink">
-        <span className="truncate">{name}</span>{count !== null && count > 0 && <span className="text-xs">{count}</span>}
+        <span className="truncate">{name}</span>{count !== null && count > 0 && <span className="shrink-0 text-xs">{count}</span>}
       </Link>
     </li>
   );

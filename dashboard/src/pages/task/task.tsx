@@ -25,7 +25,7 @@ export function TaskPage() {
         <>
           <Title key={task.id} name={task.title} actions={<TaskActions task={task} />} />
           <div className="grid grid-cols-[minmax(0,1fr)] gap-x-10 gap-y-6 py-5 lg:grid-cols-[minmax(0,1fr)_19rem]">
-            <div className="grid min-w-0 content-start gap-5">
+            <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] content-start gap-5">
               <WhyBox task={task} onOpen={open} />
               <Waiting task={task} />
               <Description task={task} />

@@ -37,8 +37,10 @@ export function WhyBox({ task, onOpen }: { task: Task; onOpen: (id: string) => v
   );
 }
 
-/** Leave out an id where the title stands beside it. */
-const readable = (text: string): string => text.replace(/\b\w+_[0-9a-z]{8,} \(([^)]+)\)/g, "“$1”");
+/** Leave out an id where the title stands beside it, and tell times as the reader's clock does. */
+const readable = (text: string): string => text
+  .replace(/\b\w+_[0-9a-z]{8,} \(([^)]+)\)/g, "“$1”")
+  .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => new Date(time).toLocaleString());
 
 type ActProps = { action: string; reason: Reason; task: Task; onOpen: (id: string) => void; onMove: (to: Status) => void };
 

@@ -21,14 +21,14 @@ export function Work({ task }: { task: Task }) {
       {({ sessions: known }) => (
         <Loaded query={runs}>
           {({ rows }) => (
-            <div className="grid gap-5 py-4">
+            <div className="grid grid-cols-[minmax(0,1fr)] gap-5 py-4">
               {known.length + rows.length === 0 && <p className="note">No agent has worked on it yet.</p>}
               <Runs runs={waiting(rows, known)} label="Not in a session yet" />
               {byKey(known).map((generations) => (
                 <section key={generations[0].key} aria-label={`Session of ${nameOf(generations[0].agentId)}`}>
                   <h3 className="flex flex-wrap items-baseline justify-between gap-2 text-base">
                     <Link to="/chat/$" params={{ _splat: generations[0].key }}>{nameOf(generations[0].agentId)}</Link>
-                    <span className="note">{plural(generations.length, "generation")}</span>
+                    <span className="note font-sans">{plural(generations.length, "generation")}</span>
                   </h3>
                   {generations.map((session) => <Generation key={session.generation} session={session} runs={rows.filter((run) => holds(session, run))} />)}
                 </section>
@@ -67,7 +67,7 @@ function Generation({ session, runs }: { session: Session; runs: Run[] }) {
 function Runs({ runs, label }: { runs: Run[]; label?: string }) {
   if (runs.length === 0) return null;
   return (
-    <ul aria-label={label ?? "Runs"} className="grid">
+    <ul aria-label={label ?? "Runs"} className="grid grid-cols-[minmax(0,1fr)]">
       {runs.map((run) => (
         <li key={run.id} className="border-b border-rule/60 py-1.5 text-sm last:border-0">
           <p className="flex items-baseline justify-between gap-3">
