@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.talking import Client, OpenPage
 
-STEPS = [
+STEPS: list[dict[str, Any]] = [
     {"title": "Sketch"},
     {"title": "Build", "dependencies": ["task-0"]},
     {"title": "Launch", "dependencies": ["task-1"]},

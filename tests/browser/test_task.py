@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import FilePayload, expect
 
 from tests.browser.talking import Client, OpenPage, ScriptedModel
 from tests.harness.process import RunningServer
@@ -102,8 +102,8 @@ def test_what_another_client_changes_appears_and_a_draft_survives_a_reload(signe
 def test_files_are_sent_with_a_message(signed_in: OpenPage, client: Client) -> None:
     made = make(client, "File the letter")
     page = signed_in(f"/tasks/{made}")
-    letter = {"name": "<b>letter</b>.txt", "mimeType": "text/plain", "buffer": b"Dear reader"}
-    page.locator("input[type=file]").set_input_files([letter])  # type: ignore[list-item]
+    letter = FilePayload(name="<b>letter</b>.txt", mimeType="text/plain", buffer=b"Dear reader")
+    page.locator("input[type=file]").set_input_files(letter)
     expect(page.get_by_role("list", name="Files to send")).to_contain_text("letter")
     page.get_by_role("textbox", name="Message").fill("Here it is")
     page.get_by_role("button", name="Send").click()
