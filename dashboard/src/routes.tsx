@@ -5,7 +5,9 @@ import { createRootRoute, createRoute, createRouter, type ErrorComponentProps, l
 import { useSyncExternalStore } from "react";
 import { currentIdentity, listenIdentity } from "./data/identity";
 import { agentsSearch } from "./pages/agents/address";
+import { boardSearch } from "./pages/board/address";
 import { chatSearch } from "./pages/chat/address";
+import { goalsSearch } from "./pages/goals/address";
 import { healthSearch } from "./pages/health/address";
 import { homeSearch } from "./pages/home/address";
 import { memorySearch } from "./pages/memory/address";
@@ -14,6 +16,7 @@ import { schedulesSearch } from "./pages/schedules/address";
 import { searchSearch } from "./pages/search/address";
 import { settingsSearch } from "./pages/settings/address";
 import { spacesSearch } from "./pages/spaces/address";
+import { taskSearch } from "./pages/task/address";
 import { tokensSearch } from "./pages/tokens/address";
 import { usageSearch } from "./pages/usage/address";
 import { ErrorState } from "./ui/failure";
@@ -23,13 +26,11 @@ import { SignIn, Unreachable } from "./ui/shell/signin";
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
 const at = () => root;
-const nothing = () => ({});
 
 const pages = [
   createRoute({ getParentRoute: at, path: "/", validateSearch: homeSearch, component: lazyRouteComponent(() => import("./pages/home/home"), "Home") }),
   createRoute({ getParentRoute: at, path: "/chat", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
   createRoute({ getParentRoute: at, path: "/chat/$", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
-  createRoute({ getParentRoute: at, path: "/tasks/$id", validateSearch: nothing, component: lazyRouteComponent(() => import("./pages/task/task"), "TaskPage") }),
   createRoute({ getParentRoute: at, path: "/search", validateSearch: searchSearch, component: lazyRouteComponent(() => import("./pages/search/search"), "Search") }),
   createRoute({ getParentRoute: at, path: "/memory", validateSearch: memorySearch, component: lazyRouteComponent(() => import("./pages/memory/memory"), "Memory") }),
   createRoute({ getParentRoute: at, path: "/agents", validateSearch: agentsSearch, component: lazyRouteComponent(() => import("./pages/agents/agents"), "Agents") }),
@@ -40,11 +41,15 @@ const pages = [
   createRoute({ getParentRoute: at, path: "/spaces", validateSearch: spacesSearch, component: lazyRouteComponent(() => import("./pages/spaces/spaces"), "Spaces") }),
   createRoute({ getParentRoute: at, path: "/tokens", validateSearch: tokensSearch, component: lazyRouteComponent(() => import("./pages/tokens/tokens"), "TokensPage") }),
   createRoute({ getParentRoute: at, path: "/settings", validateSearch: settingsSearch, component: lazyRouteComponent(() => import("./pages/settings/settings"), "Settings") }),
+  createRoute({ getParentRoute: at, path: "/board", validateSearch: boardSearch, component: lazyRouteComponent(() => import("./pages/board/board"), "Board") }),
+  createRoute({ getParentRoute: at, path: "/goals", validateSearch: goalsSearch, component: lazyRouteComponent(() => import("./pages/goals/goals"), "Goals") }),
+  createRoute({ getParentRoute: at, path: "/tasks/$id", validateSearch: taskSearch, component: lazyRouteComponent(() => import("./pages/task/task"), "TaskPage") }),
 ] as const;
 
 // The keys follow `g`. Group 1 is the daily work, 2 is looking closer, 3 is setting up, 4 is operating.
 export const NAVIGATION = [
   { name: "Home", to: "/", keys: "h", group: 1 },
+  { name: "Board", to: "/board", keys: "b", group: 1 },
   { name: "Chat", to: "/chat", keys: "c", group: 1 },
   { name: "Search", to: "/search", keys: "f", group: 2 },
   { name: "Memory", to: "/memory", keys: "m", group: 2 },
@@ -54,8 +59,9 @@ export const NAVIGATION = [
   { name: "Models", to: "/models", keys: "l", group: 3 },
   { name: "Schedules", to: "/schedules", keys: "d", group: 3 },
   { name: "Spaces", to: "/spaces", keys: "p", group: 3 },
-  { name: "People and tokens", to: "/tokens", keys: "t", group: 3 },
+  { name: "Tokens", to: "/tokens", keys: "t", group: 3 },
   { name: "Settings", to: "/settings", keys: ",", group: 4 },
+  { name: "Goals", to: "/goals", keys: "o", group: 1 },
 ] as const;
 
 // What `c` and the palette create: a page that opens its form by its address.
@@ -67,6 +73,7 @@ export const CREATE = [
   { name: "space", to: "/spaces", search: { new: "1" } },
   { name: "token", to: "/tokens", search: { new: "token" } },
   { name: "person", to: "/tokens", search: { new: "person" } },
+  { name: "task", to: "/board", search: { new: "1" } },
 ] as const;
 
 export const router = createRouter({

@@ -15,12 +15,13 @@ from tests.scripted_gateway import ScriptedGateway
 EXPECT_MS = 10_000
 
 # The browser logs failed requests even if the page handles them: the check for a cookie, answers that are unclear or
-# late, and requests while offline.
+# late, moves of a task that are not legal, and requests while offline.
 EXPECTED_ON_CONSOLE = (
     "401 (Unauthorized)",
     "/api/chat: 400 (Bad Request)",
     "/api/chat: 409 (Conflict)",
     "/connectivity: 500 (Internal Server Error)",
+    "422 (Unprocessable Entity)",
     "net::ERR_FAILED",
     "net::ERR_INTERNET_DISCONNECTED",
 )

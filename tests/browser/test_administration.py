@@ -10,7 +10,7 @@ from tests.browser.talking import Client, OpenPage
 
 PAGES = {
     "/search?q=garden": "Search", "/memory": "Memory", "/agents?peek=main": "Agents", "/models": "Models",
-    "/schedules": "Schedules", "/spaces": "Spaces", "/tokens": "People and tokens", "/usage": "Usage",
+    "/schedules": "Schedules", "/spaces": "Spaces", "/tokens": "Tokens", "/usage": "Usage",
     "/health": "Health", "/settings": "Settings",
 }  # fmt: skip
 

@@ -1,48 +1,43 @@
-// One task: what it is, how far it is, and its thread, live.
+// One task: what it is, how far it is, what it waits for, and its thread, live.
 
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "@tanstack/react-router";
-import { api, ask, type Shapes } from "../../data/api";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { taskQuery } from "../../data/queries";
-import { capital } from "../../data/words";
-import { Age } from "../../ui/age";
+import { useLiveBoard } from "../../data/tasks";
 import { Loaded } from "../../ui/failure";
-import { Markdown } from "../../ui/markdown";
 import { Title } from "../../ui/title";
-
-const MESSAGES_READ = 200;
+import { TaskActions } from "./actions";
+import { Relations } from "./relations";
+import { Properties } from "./properties";
+import { Description, Panels } from "./panels";
+import { Waiting } from "./waiting";
+import { WhyBox } from "./why";
 
 export function TaskPage() {
   const { id } = useParams({ from: "/tasks/$id" });
-  const thread = useQuery({
-    queryKey: ["task", id, "thread"],
-    queryFn: ({ signal }) => ask(api.GET("/api/tasks/{id}/thread", { params: { path: { id }, query: { limit: MESSAGES_READ } }, signal })),
-  });
+  const { tab } = useSearch({ from: "/tasks/$id" });
+  const navigate = useNavigate({ from: "/tasks/$id" });
+  const open = (other: string) => void navigate({ to: "/tasks/$id", params: { id: other } });
+  useLiveBoard();
   return (
     <Loaded query={useQuery(taskQuery(id))} waiting={<Title name="Task" />}>
       {({ task }) => (
         <>
-          <Title name={task.title}>
-            <p className="note mt-1">{[capital(task.status.replaceAll("_", " ")), task.blockedReason, ...task.assignedAgentIds].filter(Boolean).join(" · ")}</p>
-          </Title>
-          {task.description && <Markdown text={task.description} className="py-4" />}
-          <section aria-label="Thread" className="py-4">
-            <h2 className="text-xl">Thread</h2>
-            <Loaded query={thread}>
-              {({ messages }) => messages.length === 0 ? <p className="note">No messages yet.</p> : messages.map((each) => <Line key={each.id} message={each} />)}
-            </Loaded>
-          </section>
+          <Title key={task.id} name={task.title} actions={<TaskActions task={task} />} />
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-x-10 gap-y-6 py-5 lg:grid-cols-[minmax(0,1fr)_19rem]">
+            <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] content-start gap-5">
+              <WhyBox task={task} onOpen={open} />
+              <Waiting task={task} />
+              <Description task={task} />
+              <Panels task={task} tab={tab} onTab={(next) => void navigate({ search: { tab: next }, replace: true })} />
+            </div>
+            <aside aria-label="About this task" className="grid content-start gap-6">
+              <Properties task={task} />
+              <Relations task={task} onOpen={open} />
+            </aside>
+          </div>
         </>
       )}
     </Loaded>
-  );
-}
-
-function Line({ message }: { message: Shapes["ThreadMessage"] }) {
-  return (
-    <article aria-label={message.authorName} className="border-b border-rule py-3">
-      <p className="flex justify-between gap-4"><span className="agent">{message.authorName}</span><Age at={message.createdAt} ago className="note" /></p>
-      <Markdown text={message.content} />
-    </article>
   );
 }

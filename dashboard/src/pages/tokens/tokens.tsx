@@ -42,7 +42,7 @@ export function TokensPage() {
   const edited = known.find(({ id }) => id === search.person);
   return (
     <>
-      <Title name="People and tokens" actions={<><Button onClick={() => set({ new: "person" })}>New person</Button><Button weight="main" onClick={() => set({ new: "token" })}><Icon name="plus" className="size-4" />New token</Button></>} />
+      <Title name="Tokens" actions={<><Button onClick={() => set({ new: "person" })}>New person</Button><Button weight="main" onClick={() => set({ new: "token" })}><Icon name="plus" className="size-4" />New token</Button></>} />
       <section aria-label="People" className="py-4">
         <h2 className="text-xl">People</h2>
         <Loaded query={people} waiting={<SkeletonRows count={3} />}>{({ users }) => <People people={users} onOpen={(person) => set({ person })} />}</Loaded>
