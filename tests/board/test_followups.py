@@ -112,9 +112,9 @@ async def test_a_long_run_is_reported_to_its_requester_and_to_people_at_each_che
     assert await watched.notified() == []
     await watched.at(10)
     (entry,) = await watched.said()
-    assert entry.content == ("teller is still working on: how many?\nIt was handed over 10 minutes ago and is running.")
+    assert entry.content == ("Teller is still working on: how many?\nIt was handed over 10 minutes ago and is running.")
     assert (entry.author, entry.role, entry.key) == ("system", "system", str(watched.talk.asker))
-    assert await watched.notified() == ["teller is still working on: how many?"]
+    assert await watched.notified() == ["Teller is still working on: how many?"]
     await watched.at(14)
     assert len(await watched.said()) == 1
     for minutes in (15, 30, 60, 120):
@@ -269,7 +269,7 @@ async def test_a_server_tells_the_session_that_spawned_while_its_child_works(
 
         def is_told(tx: Tx) -> bool:
             found = entries_of_session(tx, access, session_id, limit=100)
-            return any(entry.content.startswith("main is still working on: count the sheep") for entry in found)
+            return any(entry.content.startswith("Main is still working on: count the sheep") for entry in found)
 
         await server.until(is_told)
         gate.open()

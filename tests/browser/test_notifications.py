@@ -45,9 +45,9 @@ def test_a_failure_appears_at_once_and_opening_it_marks_it_read(
         expect(bell(each)).to_have_accessible_name("Notifications, 1 unread")
     bell(page).click()
     notice = panel(page).get_by_role("listitem").filter(has_text="Print the list")
-    expect(notice).to_contain_text("main failed: Print the list")
+    expect(notice).to_contain_text("Main failed: Print the list")
     expect(notice).to_contain_text("the printer has no paper")
-    notice.get_by_role("link", name="Unread: main failed: Print the list").click()
+    notice.get_by_role("link", name="Unread: Main failed: Print the list").click()
     expect(page.get_by_role("log", name="Transcript")).to_contain_text("Print the list")
     expect(panel(page)).to_be_hidden()
     for each in (page, other):
@@ -92,7 +92,7 @@ def test_all_are_marked_at_once_and_stay_in_the_list(signed_in: OpenPage, client
     expect(bell(page)).to_have_accessible_name("Notifications, none unread")
     expect(panel(page).get_by_role("button", name="Mark all read")).to_be_hidden()
     expect(panel(page)).to_contain_text("All read.")
-    expect(panel(page).get_by_role("link", name="main failed: Break 1", exact=True)).to_be_visible()
+    expect(panel(page).get_by_role("link", name="Main failed: Break 1", exact=True)).to_be_visible()
 
 
 def test_the_panel_is_opened_walked_and_left_by_keyboard(
@@ -128,7 +128,7 @@ def test_a_button_shows_older_ones(signed_in: OpenPage, client: Client, model: S
     bell(page).click()
     expect(panel(page).get_by_role("listitem")).to_have_count(20)
     panel(page).get_by_role("button", name="Show older").click()
-    expect(panel(page).get_by_role("link", name="main failed: Break piece 0.")).to_be_visible()
+    expect(panel(page).get_by_role("link", name="Main failed: Break piece 0.")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

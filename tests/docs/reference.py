@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from carrel.main.assembly import whole_document
-from carrel.main.setting_names import Known, Name, known_gateway_names, known_names, shown
+from carrel.main.setting_names import Known, Name, known_named, known_names, shown
 from carrel.surfaces.http.errors import STATUS
 from tests.docs.meanings import ADVICE, API, ERRORS, ERRORS_END, MEANINGS, SETTINGS
 
@@ -16,7 +16,11 @@ OBJECT_FIELDS_MIN = 6
 
 def settings_page() -> str:
     """Return the page of settings."""
-    rows = [*known_names().items(), *known_gateway_names("<name>").items()]
+    rows = [
+        *known_names().items(),
+        *known_named("gateway", "<name>").items(),
+        *known_named("prices", "<model>").items(),
+    ]
     table = ["| name | default | accepts | meaning |", "| --- | --- | --- | --- |"]
     table += [setting_row(name, known) for name, known in sorted(rows)]
     return "\n".join(["# Settings", "", GENERATED, "", SETTINGS.strip(), "", *table]) + "\n"

@@ -375,7 +375,7 @@ async def test_a_result_for_an_ended_session_goes_to_the_next_generation_and_not
     assert (woken.text, woken.generation) == (told, before.generation + 1)
     (notice,) = await spawner.told()
     assert (notice.type, notice.run_id, notice.key) == ("run_undelivered", answer["runId"], str(MAIN))
-    assert notice.title == "main finished after the session had ended: count the sheep"
+    assert notice.title == "Main finished after the session had ended: count the sheep"
     assert str(MAIN) in notice.body
     assert [each.title for each in await spawner.told(ada.id)] == [notice.title], "and to who had asked for it"
 

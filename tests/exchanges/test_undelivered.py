@@ -172,7 +172,7 @@ async def test_a_refused_result_is_retried_for_half_an_hour_and_can_be_delivered
         assert names == ["announce.undelivered", "announce.delivered"]
         (notice,) = await spawn.told()
         assert (notice.type, notice.run_id, notice.key) == ("run_undelivered", spawn.run_id, child.key)
-        assert notice.title == "main could not deliver: count"
+        assert notice.title == "Main could not deliver: count"
         assert notice.body.startswith(f"It did not reach {MAIN}: ")
         assert "denied" in notice.body
 

@@ -42,7 +42,7 @@ async def test_a_failed_run_notifies_the_owners_and_its_sender(store_url: str) -
         (to_owners,) = await told(engine)
         (to_ada,) = await told(engine, ada.actor_id)
         assert await told(engine, ben.actor_id) == []
-        assert (to_owners.type, to_owners.title) == ("run_failed", "main failed: Print the list")
+        assert (to_owners.type, to_owners.title) == ("run_failed", "Main failed: Print the list")
         assert to_owners.body == "The printer has no paper."
         assert (to_owners.run_id, to_owners.session_id, to_owners.key) == (run.id, run.session_id, run.key)
         assert to_owners.entry_id == run.message_id
@@ -83,7 +83,7 @@ async def test_a_declined_run_says_so_and_titles_are_redacted(sqlite_url: str) -
         declined = Failed(code="rejected", message="Not today.", reason="rejected")
         await ended(engine, "use crl_owner_abc_0123456789abcdef and " + "word " * 100, declined)
         (notice,) = await told(engine)
-        assert notice.title.startswith("main declined: use [redacted] and word")
+        assert notice.title.startswith("Main declined: use [redacted] and word")
         assert len(notice.title) < 120
 
 

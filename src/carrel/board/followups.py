@@ -15,7 +15,7 @@ from carrel.journal import NewEntry, append_entry, append_event, json_text
 from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, Access, Provenance, system_access
 from carrel.kernel.limits import FOLLOWUP_RETRY_SECONDS, FOLLOWUPS_AT_A_TIME, SAFETY_POLL_SECONDS
 from carrel.kernel.settings import FollowupsSettings
-from carrel.monitoring import notify_people, subject_of
+from carrel.monitoring import headline, notify_people
 from carrel.notifications import NewNotification
 from carrel.runs import Claim, Run, RunChanged, about_run, run_by_id
 from carrel.sessions import Session, lock_lane, session_by_id
@@ -146,7 +146,7 @@ def _parent(tx: Tx, run: Run) -> Run | None:
 
 def _tell(tx: Tx, run: Run, asked_in: Session | None, note: str, progress: dict[str, object]) -> None:
     """Write an entry into the session that asked, and notify the people concerned."""
-    text = f"{run.agent_id} is still working on: {subject_of(run)}"
+    text = headline(tx, run, "is still working on")
     if asked_in is not None:
         entry = NewEntry(
             type="system",

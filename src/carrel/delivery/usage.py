@@ -13,6 +13,7 @@ class _Stored(Struct, frozen=True, kw_only=True, rename="camel"):
     """The usage of a run as its row stores it."""
 
     input_tokens: int = 0
+    cached_tokens: int = 0
     output_tokens: int = 0
     total_tokens: int = 0
     cost_usd: float | None = None
@@ -37,8 +38,10 @@ def with_usage(outcome: Outcome, usage: Usage | None) -> Outcome:
 def _spent(usage: Usage) -> dict[str, Any] | None:
     if not usage.total_tokens and not usage.input_tokens and not usage.output_tokens:
         return None
+    cached = {"cachedTokens": usage.cached_tokens} if usage.cached_tokens else {}
     return {
         "inputTokens": usage.input_tokens,
+        **cached,
         "outputTokens": usage.output_tokens,
         "totalTokens": usage.total_tokens or usage.input_tokens + usage.output_tokens,
         "costUsd": usage.cost_usd,
@@ -50,6 +53,7 @@ def summed(one: Usage, other: Usage) -> Usage:
     cost = None if one.cost_usd is None and other.cost_usd is None else (one.cost_usd or 0) + (other.cost_usd or 0)
     return Usage(
         input_tokens=one.input_tokens + other.input_tokens,
+        cached_tokens=one.cached_tokens + other.cached_tokens,
         output_tokens=one.output_tokens + other.output_tokens,
         total_tokens=one.total_tokens + other.total_tokens,
         cost_usd=cost,

@@ -8,7 +8,7 @@ from carrel.exchanges.model import Exchange, moved
 from carrel.journal import append_event, json_text
 from carrel.kernel import METRICS, MS_PER_SECOND, clip, redact
 from carrel.kernel.limits import ERROR_CHARS_MAX, OFFER_AGAIN_SECONDS, OFFER_AGAIN_SECONDS_MAX, OFFERING_SECONDS_MAX
-from carrel.monitoring import notify_people, subject_of
+from carrel.monitoring import headline, notify_people
 from carrel.notifications import NewNotification
 from carrel.runs import Run, about_run, run_by_id
 from carrel.sessions import session_by_id
@@ -68,7 +68,7 @@ def _notify_undelivered(tx: Tx, exchange: Exchange, first: Run, to: str, why: st
     """Notify people that a result could not be delivered; it is kept with its run and can be delivered again."""
     new = NewNotification(
         type="run_undelivered",
-        title=f"{first.agent_id} could not deliver: {subject_of(first)}",
+        title=headline(tx, first, "could not deliver"),
         body=f"It did not reach {to}: {clip(redact(why), ERROR_CHARS_MAX)}\n"
         "The result is kept with its run and can be delivered again.",
         key=first.key,
@@ -94,7 +94,7 @@ def notify_if_session_ended(tx: Tx, exchange: Exchange) -> None:
     assert first is not None, "an exchange is deleted with its first run"
     new = NewNotification(
         type="run_undelivered",
-        title=f"{first.agent_id} finished after the session had ended: {subject_of(first)}",
+        title=headline(tx, first, "finished after the session had ended"),
         body=f"The session that asked for this has ended. The result is in the next session of "
         f"{exchange.requester_key}, and is kept with its run.",
         key=exchange.requester_key,

@@ -102,10 +102,19 @@ def usage_of(usage: Any) -> Usage:
     cost = usage.get("cost_usd", usage.get("cost"))
     return Usage(
         input_tokens=input_tokens,
+        cached_tokens=min(input_tokens, _cached(usage)),
         output_tokens=output_tokens,
         total_tokens=_count(usage.get("total_tokens")) or input_tokens + output_tokens,
         cost_usd=float(cost) if isinstance(cost, int | float) and 0 <= cost <= USD_MAX else None,
     )
+
+
+def _cached(usage: Item) -> int:
+    """The tokens of the input that the server had in its cache, by whichever name it reports them."""
+    if "cache_read_input_tokens" in usage:
+        return _count(usage["cache_read_input_tokens"])
+    details = usage.get("input_tokens_details", usage.get("prompt_tokens_details"))
+    return _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
 
 
 def incomplete_reason(response: Item) -> str | None:

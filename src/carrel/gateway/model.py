@@ -41,9 +41,10 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """The cost of a step, as far as the gateway reports it."""
+    """The cost of a step, as far as the gateway reports it; cached tokens are among those of the input."""
 
     input_tokens: int = 0
+    cached_tokens: int = 0
     output_tokens: int = 0
     total_tokens: int = 0
     cost_usd: float | None = None

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, structs
 from msgspec.inspect import FloatType, IntType, LiteralType, Metadata, type_info
 
-from carrel.kernel.settings import GatewaySettings, Settings
+from carrel.kernel.settings import GatewaySettings, PriceSettings, Settings
 
 Name = tuple[str, ...]
 
@@ -33,13 +33,17 @@ class Known(Struct, frozen=True, kw_only=True):
 
 
 def known_names() -> dict[Name, Known]:
-    """Return all settings by name, in the order of the structs, except those of gateways, whose names users choose."""
+    """Return all settings by name, in the order of the structs, except those under names that users choose."""
     return dict(_leaves(Settings, ()))
 
 
-def known_gateway_names(gateway: str) -> dict[Name, Known]:
-    """Return the settings of one gateway by name."""
-    return dict(_leaves(GatewaySettings, ("gateway", gateway)))
+# The sections of which users choose the names: of gateways, and of models that have a price.
+NAMED_SECTIONS: dict[str, type[Struct]] = {"gateway": GatewaySettings, "prices": PriceSettings}
+
+
+def known_named(section: str, chosen: str) -> dict[Name, Known]:
+    """Return the settings of one gateway, or the prices of one model, by name."""
+    return dict(_leaves(NAMED_SECTIONS[section], (section, chosen)))
 
 
 def snake(word: str) -> str:
@@ -102,7 +106,7 @@ def hide_password(address: str) -> str:
 def _leaves(section: type[Struct], above: Name) -> Iterable[tuple[Name, Known]]:
     for field in structs.fields(section):
         name = (*above, field.name)
-        if name == ("gateway",):
+        if len(name) == 1 and name[0] in NAMED_SECTIONS:
             continue
         if isinstance(field.type, type) and issubclass(field.type, Struct):
             yield from _leaves(field.type, name)

@@ -20,11 +20,12 @@ from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.main.foreign_settings import foreign_settings
 from carrel.main.setting_names import (
     GATEWAY_NAME,
+    NAMED_SECTIONS,
     Known,
     Name,
     as_path,
     checked,
-    known_gateway_names,
+    known_named,
     known_names,
     nearest,
     read_text,
@@ -83,8 +84,8 @@ def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, ob
     _read_foreign(env, found, problems, notices)
     for dotted, value in overrides.items():
         found[tuple(dotted.split("."))] = _Found(value=value, source="env", spelling=dotted)
-    for gateway in sorted({name[1] for name in found if name[0] == "gateway"}):
-        names.update(known_gateway_names(gateway))
+    for section, chosen in sorted({name[:2] for name in found if name[0] in NAMED_SECTIONS}):
+        names.update(known_named(section, chosen))
     values = _check(names, found, problems, notices)
     if problems:
         raise SettingsFault(problems)
@@ -110,7 +111,7 @@ def _read_file(file: SettingsFile, names: dict[Name, Known], found: dict[Name, _
     for written, value in _walk(table, (), sections):
         name = _canonical(written)
         spelling = f"{'.'.join(written)} in {path}"
-        if name in sections or name[:1] == name == ("gateway",):
+        if name in sections or (len(name) == 1 and name[0] in NAMED_SECTIONS):
             problems.append(f"{spelling}: is a section; set its names under [{'.'.join(written)}].")
         elif problem := _unknown(name, names, spelling, in_environment=False):
             problems.append(problem)
@@ -154,7 +155,7 @@ def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterabl
     for key, value in table.items():
         written = (*above, key)
         name = _canonical(written)
-        inside = name in sections or (name[0] == "gateway" and len(name) < 3) or not sections & {name[:1]}
+        inside = name in sections or (name[0] in NAMED_SECTIONS and len(name) < 3) or not sections & {name[:1]}
         if name[0] == "gateway" and len(name) == 2 and value == {}:
             yield (*written, "kind"), GatewaySettings().kind
         elif isinstance(value, dict) and inside:
@@ -164,8 +165,8 @@ def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterabl
 
 
 def _canonical(written: Name) -> Name:
-    """Normalize a path: snake case, and `sessions` for `session`; a gateway keeps its name."""
-    if written[0] == "gateway":
+    """Normalize a path: snake case, and `sessions` for `session`; gateways and models keep their names."""
+    if written[0] in NAMED_SECTIONS:
         return (*written[:2], *(snake(word) for word in written[2:]))
     name = tuple(snake(word) for word in written)
     return ("sessions", *name[1:]) if name[0] == "session" else name
@@ -174,11 +175,11 @@ def _canonical(written: Name) -> Name:
 def _unknown(name: Name, names: dict[Name, Known], spelling: str, *, in_environment: bool) -> str | None:
     """Return the error for an unknown name, with the setting that was probably meant; None if it is known."""
     candidates = names
-    if name[0] == "gateway":
-        gateway = name[1] if len(name) == 3 else "default"
-        if not GATEWAY_NAME.match(gateway):
+    if name[0] in NAMED_SECTIONS:
+        chosen = name[1] if len(name) == 3 else "default"
+        if name[0] == "gateway" and not GATEWAY_NAME.match(chosen):
             return f"{spelling}: a gateway's name may have only lower-case letters, digits, - and _."
-        candidates = known_gateway_names(gateway)
+        candidates = known_named(name[0], chosen)
     if name in candidates:
         return None
     meant = nearest(name, candidates)
@@ -201,7 +202,7 @@ def _read_environment(
         if problem := _unknown(name, names, variable, in_environment=True):
             problems.append(problem)
             continue
-        known = names.get(name) or known_gateway_names(name[1])[name]
+        known = names.get(name) or known_named(name[0], name[1])[name]
         found[name] = _Found(value=read_text(env[variable], known), source="env", spelling=variable)
 
 

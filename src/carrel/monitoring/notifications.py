@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 
 from carrel.access import account_of, user_by_id
-from carrel.kernel import Access, clip, one_line, redact
+from carrel.agents import agent_by_id
+from carrel.kernel import Access, clip
 from carrel.kernel.limits import NOTIFICATION_SUBJECT_CHARS_MAX
+from carrel.monitoring.titles import titles_of_runs
 from carrel.notifications import OWNERS, NewNotification, NotificationType, notify
 from carrel.runs import Run, RunChanged, run_by_id
 from carrel.storage import Database, Tx
@@ -32,7 +34,7 @@ def notify_failed(tx: Tx, changed: RunChanged) -> None:
     assert run is not None, "the change of this run was just written"
     new = NewNotification(
         type="run_failed",
-        title=f"{run.agent_id} {'declined' if run.reason == 'rejected' else 'failed'}: {subject_of(run)}",
+        title=headline(tx, run, "declined" if run.reason == "rejected" else "failed"),
         body=run.error_message or run.reason or "No reason was given.",
         key=run.key,
         task_id=run.task_id,
@@ -44,9 +46,11 @@ def notify_failed(tx: Tx, changed: RunChanged) -> None:
     notify_people(tx, run.access, [run], new)
 
 
-def subject_of(run: Run) -> str:
-    """Return the first words of a run's message."""
-    return clip(one_line(redact(run.text)), NOTIFICATION_SUBJECT_CHARS_MAX) or "a message without text"
+def headline(tx: Tx, run: Run, happened: str) -> str:
+    """Return what happened to a run as the title of a notification: `Writer failed: Print the list`."""
+    agent = agent_by_id(tx, run.access, run.agent_id)
+    title = clip(titles_of_runs(tx, run.access, [run])[run.id].title, NOTIFICATION_SUBJECT_CHARS_MAX)
+    return f"{agent.name if agent is not None else run.agent_id} {happened}: {title}"
 
 
 def notifies(tx: Tx, access: Access, kind: NotificationType) -> bool:

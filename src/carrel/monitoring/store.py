@@ -107,16 +107,6 @@ def awaited_of_lanes(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, s
     return {row[0]: row[1] for row in tx.all(sql, access, **named)}
 
 
-def newest_end(tx: Tx, access: Access, key: str) -> str | None:
-    """Return the final state of a lane's newest ended run."""
-    sql = (
-        "SELECT state FROM runs WHERE account_id = :account AND key = :key AND ended_at IS NOT NULL "
-        "ORDER BY id DESC LIMIT 1"
-    )
-    row = tx.one(sql, access, key=key)
-    return row[0] if row else None
-
-
 def count_unreachable(tx: Tx, access: Access) -> dict[str, int]:
     """Return how many runs of the account wait for each gateway at which nobody answers."""
     sql = (

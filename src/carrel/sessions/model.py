@@ -51,6 +51,7 @@ class Lane(Struct, frozen=True):
     files: str | None = None
     # What was chosen for this lane; None inherits from its agent, then from the account.
     recall: Recall | None = None
+    pinned_at: int | None = None
 
     @property
     def session_key(self) -> SessionKey:
@@ -109,6 +110,8 @@ class LaneRow(Struct, frozen=True):
     session: Session | None
     agent_slug: str
     busy: bool
+    # The final state of its newest run that has ended.
+    last_end: str | None
 
     @property
     def state(self) -> str:
@@ -123,6 +126,7 @@ class LaneFilter(Struct, frozen=True, kw_only=True):
 
     q: str | None = None
     archived: bool = False
+    pinned: bool = False
     kinds: tuple[str, ...] = ()
     agent_id: str | None = None
     made_by: str | None = None
@@ -144,6 +148,7 @@ class LaneChange(Struct, frozen=True, kw_only=True):
     model: str | UnsetType | None = UNSET
     thinking_level: str | UnsetType | None = UNSET
     verbose_level: str | UnsetType | None = UNSET
+    pinned_at: int | UnsetType | None = UNSET
 
 
 def kinds_listed_as(words: list[str]) -> tuple[str, ...]:

@@ -5,13 +5,17 @@ import re
 from carrel.kernel import INTERNAL_CHANNEL, Access, Grammar, SessionKey
 from carrel.sessions.model import CHANNEL_KINDS, Lane, LaneFilter, LaneRow, Session, stored_channel
 from carrel.storage import Row, Table, Tx
-from carrel.visibility import seen_lanes
+from carrel.visibility import seen_lanes, seen_tasks
 
 LANE_TABLE = Table("lanes", Lane, key=("account_id", "key"))
 _SESSIONS = Table("sessions", Session)
 _SELECT_LANE = f"SELECT {LANE_TABLE.columns} FROM lanes"
 _SELECT_SESSION = f"SELECT {_SESSIONS.columns} FROM sessions"
 _LANE = "account_id = :account AND key = :key"
+_OF_TASK_CALLED = (
+    "(l.kind = 'task' AND EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = :account "
+    "AND t.id = substr(l.conversation, 6) AND lower(t.title) LIKE :like ESCAPE '!' AND {seen}))"
+)
 _LIKE_SIGNS = re.compile("[!%_]")
 
 
@@ -58,7 +62,8 @@ def update_lane(tx: Tx, access: Access, lane: Lane) -> None:
     """Write what people set on a lane."""
     sql = (
         "UPDATE lanes SET label = :label, display_name = :display_name, send_policy = :send_policy, model = :model, "
-        f"recall = :recall, thinking_level = :thinking_level, verbose_level = :verbose_level WHERE {_LANE}"
+        "recall = :recall, thinking_level = :thinking_level, verbose_level = :verbose_level, pinned_at = :pinned_at "
+        f"WHERE {_LANE}"
     )
     tx.run(sql, access, **LANE_TABLE.values(lane))
 
@@ -158,7 +163,7 @@ def lane_rows(
     tx: Tx, access: Access, wanted: LaneFilter, *, before: tuple[int, str] | None, limit: int
 ) -> list[LaneRow]:
     """Return the lanes that the caller may see, newest first, behind a cursor of (updated_at, key)."""
-    where, values = _conditions(wanted)
+    where, values = _conditions(tx, access, wanted)
     seen, more = seen_lanes(tx, access)
     where.append(seen)
     values |= more
@@ -174,14 +179,19 @@ def lane_row(tx: Tx, access: Access, key: str) -> LaneRow | None:
     return rows[0] if rows else None
 
 
-def _conditions(wanted: LaneFilter) -> tuple[list[str], dict[str, object]]:
+def _conditions(tx: Tx, access: Access, wanted: LaneFilter) -> tuple[list[str], dict[str, object]]:
     where = ["l.account_id = :account", f"l.archived_at IS {'NOT ' if wanted.archived else ''}NULL"]
     values: dict[str, object] = {}
     if wanted.q:
         searched = ("l.key", "COALESCE(l.label, '')", "COALESCE(l.display_name, '')")
         matches = [f"lower({column}) LIKE :like ESCAPE '!'" for column in searched]
+        task, values = seen_tasks(tx, access, table="t")
+        # A lane of a task is called after it.
+        matches.append(_OF_TASK_CALLED.format(seen=task))
         where.append(f"({' OR '.join(matches)})")
         values["like"] = "%" + _LIKE_SIGNS.sub(r"!\g<0>", wanted.q.lower()) + "%"
+    if wanted.pinned:
+        where.append("l.pinned_at IS NOT NULL")
     if wanted.kinds:
         kinds = {f"kind_{at}": kind for at, kind in enumerate(wanted.kinds)}
         where.append(f"l.kind IN ({', '.join(f':{name}' for name in kinds)})")
@@ -224,9 +234,13 @@ def _quoted(names: tuple[str, ...]) -> str:
 _BUSY = "EXISTS (SELECT 1 FROM runs r WHERE r.account_id = l.account_id AND r.key = l.key AND r.state = 'running')"
 # The newest generation is closed; a lane without a generation is idle.
 _CLOSED = "(s.closed_at IS NOT NULL)"
+_LAST_END = (
+    "(SELECT e.state FROM runs e WHERE e.account_id = l.account_id AND e.key = l.key AND e.ended_at IS NOT NULL "
+    "ORDER BY e.id DESC LIMIT 1)"
+)
 _IN_STATE = {"busy": _BUSY, "idle": f"NOT {_BUSY} AND NOT {_CLOSED}", "closed": f"NOT {_BUSY} AND {_CLOSED}"}
 _SELECT_ROW = (
-    f"SELECT {LANE_TABLE.columns_of('l')}, {_SESSIONS.columns_of('s')}, g.slug, {_BUSY} FROM lanes l "
+    f"SELECT {LANE_TABLE.columns_of('l')}, {_SESSIONS.columns_of('s')}, g.slug, {_BUSY}, {_LAST_END} FROM lanes l "
     "JOIN agents g ON g.account_id = l.account_id AND g.id = l.agent_id "
     "LEFT JOIN sessions s ON s.account_id = l.account_id AND s.key = l.key AND s.generation = "
     "(SELECT max(n.generation) FROM sessions n WHERE n.account_id = l.account_id AND n.key = l.key)"
@@ -239,6 +253,6 @@ def _rows(tx: Tx, access: Access, where: list[str], values: dict[str, object], t
 
 
 def _lane_row(row: Row) -> LaneRow:
-    lane, session = row[: len(LANE_TABLE.fields)], row[len(LANE_TABLE.fields) : -2]
+    lane, session = row[: len(LANE_TABLE.fields)], row[len(LANE_TABLE.fields) : -3]
     found = None if session[0] is None else _SESSIONS.row(session)
-    return LaneRow(LANE_TABLE.row(lane), found, row[-2], bool(row[-1]))
+    return LaneRow(LANE_TABLE.row(lane), found, row[-3], bool(row[-2]), row[-1])

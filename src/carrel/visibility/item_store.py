@@ -141,17 +141,20 @@ def _seen_elsewhere(access: Access) -> tuple[str, dict[str, object]]:
     return ("FALSE", {}) if task_id is None else (f"{_NO_LANE} AND task_id = :own_task", {"own_task": task_id})
 
 
-def seen_runs(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
-    """Return the condition for `runs` that the caller may see: of lanes it sees, and on tasks in spaces it sees."""
+def seen_runs(tx: Tx, access: Access, *, table: str = "runs") -> tuple[str, dict[str, object]]:
+    """Return the condition for `runs` that the caller may see: of lanes it sees, and on tasks in spaces it sees.
+
+    `table` is any other that has the key and the task of runs; the task may be empty there.
+    """
     lanes, values = seen_lanes(tx, access)
     # Asked of every run that is looked at, because a list needs few runs, and there may be many lanes.
-    lane = f"SELECT 1 FROM lanes l WHERE l.account_id = runs.account_id AND l.key = runs.key AND {lanes}"
+    lane = f"SELECT 1 FROM lanes l WHERE l.account_id = {table}.account_id AND l.key = {table}.key AND {lanes}"
     of_lane = f"EXISTS ({lane})" if values else lanes
     task, of_task = seen_tasks(tx, access, table="t")
     if task == "TRUE":
         return of_lane, values
-    one = f"SELECT 1 FROM tasks t WHERE t.account_id = runs.account_id AND t.id = runs.task_id AND {task}"
-    return f"({of_lane} AND (runs.task_id IS NULL OR EXISTS ({one})))", values | of_task
+    one = f"SELECT 1 FROM tasks t WHERE t.account_id = {table}.account_id AND t.id = {table}.task_id AND {task}"
+    return f"({of_lane} AND (NULLIF({table}.task_id, '') IS NULL OR EXISTS ({one})))", values | of_task
 
 
 def seen_tool_entries(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:

@@ -166,6 +166,9 @@ class TaskChange(Struct, frozen=True, kw_only=True):
     pinned: bool | UnsetType = UNSET
     color: str | UnsetType | None = UNSET
     sort_index: float | UnsetType = UNSET
+    # The task that it is put before or after, in its column.
+    before_id: str | UnsetType = UNSET
+    after_id: str | UnsetType = UNSET
     metadata: dict[str, Any] | UnsetType = UNSET
 
 

@@ -27,6 +27,7 @@ from carrel.work.model import (
 )
 from carrel.work.notices import News, audience_of, tell
 from carrel.work.permissions import Actor, readable_task
+from carrel.work.positions import first_rank
 
 _STOPPED = "Stopped by {name}."
 
@@ -117,6 +118,7 @@ def enter_status(
         task,
         status=after,
         status_at=tx.now,
+        sort_index=first_rank(tx, access, after),
         blocked_reason=(reason or REASON_NOT_GIVEN) if after == "blocked" else None,
         archived_at=tx.now if after == "archived" else None,
     )
@@ -181,7 +183,9 @@ def reopen_task(tx: Tx, access: Access, task_id: str) -> Task:
     entry = record(tx, access, actor, task, "moved", f"{actor.name} reopened the task.", **hop)
     # The digest tells of what was before, which those who begin anew are not shown.
     anew: dict[str, Any] = {"reopened_seq": entry.seq, "digest": None, "digest_updated_at": None}
-    opened = structs.replace(task, status="review", status_at=tx.now, **anew)
+    opened = structs.replace(
+        task, status="review", status_at=tx.now, sort_index=first_rank(tx, access, "review"), **anew
+    )
     opened = store.save_task(tx, access, opened)
     by = {"kind": actor.kind, "id": actor.id}
     publish(tx, access, "task.moved", opened, **hop, by=by, closedSessions=[], cancelledRuns=[])

@@ -41,6 +41,7 @@ class TaskShape(Shape, frozen=True, kw_only=True):
     pinned: bool
     color: str | None
     sort_index: float
+    position: float
     digest: str | None
     digest_updated_at: str | None
     metadata: dict[str, Any]
@@ -102,6 +103,7 @@ def task_shapes(tx: Tx, access: Access, tasks: list[Task]) -> list[TaskShape]:
 def _task(task: Task, assignees: list[Party], dependencies: list[str]) -> TaskShape:
     return TaskShape.of(
         task,
+        position=task.sort_index,
         dependencies=dependencies,
         priority_label=PRIORITIES[task.priority - 1],
         assigned_user_ids=[party.party_id for party in assignees if party.kind == "user"],

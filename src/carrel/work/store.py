@@ -107,6 +107,20 @@ def tasks_newest_first(
     return TASK_TABLE.rows(tx.all(sql, access, limit=limit, **values, **named))
 
 
+def tasks_by_position(
+    tx: Tx, access: Access, wanted: TaskFilter, *, after: tuple[float, str] | None, limit: int
+) -> list[Task]:  # fmt: skip
+    """Return tasks that the caller sees in the order of their columns, behind the (rank, id) of another."""
+    rules, values = _conditions(wanted)
+    if after is not None:
+        rules.append("(sort_index > :after OR (sort_index = :after AND id > :after_id))")
+        values |= {"after": after[0], "after_id": after[1]}
+    seen, named = seen_tasks(tx, access, wanted.spaces)
+    where = " AND ".join(["is_chat = 0", seen, *rules])
+    sql = f"{_SELECT} AND {where} ORDER BY sort_index, id LIMIT :limit"
+    return TASK_TABLE.rows(tx.all(sql, access, limit=limit, **values, **named))
+
+
 def _conditions(wanted: TaskFilter) -> tuple[list[str], dict[str, object]]:
     rules, values = [], dict[str, object]()
     if wanted.status is not None:

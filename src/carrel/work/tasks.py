@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType, structs
 
+from carrel.access import hold_account
 from carrel.kernel import Access, Code, Grammar, Refusal, invalid, not_found
 from carrel.kernel.limits import (
     TASK_DEPENDENCIES_IN_ALL_MAX,
@@ -36,6 +37,7 @@ from carrel.work.model import (
 from carrel.work.moves import Moved, enter_status, move_held, refuse_chat, require_expected
 from carrel.work.permissions import Actor, actor_of, readable_task
 from carrel.work.places import place_of_changed, place_of_new, take_entries_along
+from carrel.work.positions import hold_order, put_beside
 
 _ID = re.compile(Grammar.CLIENT_ID)
 # What a change may set without any rule beyond its size.
@@ -123,6 +125,7 @@ def change_task(
     tx: Tx, access: Access, task_id: str, change: TaskChange, rules: Rules, *, expected: str | None = None
 ) -> Moved:  # fmt: skip
     """Change fields of a task; a status is reached along the shortest legal path."""
+    hold_order(tx, access, change)
     task, actor = readable_task(tx, access, task_id, hold=True)
     actor.require("change")
     refuse_chat(task)
@@ -130,9 +133,11 @@ def change_task(
     check_texts(change.title, change.description, change.blocked_reason, change.tags)
     changed = _change_fields(tx, access, actor, task, change)
     changed = _change_assignees(tx, access, actor, changed, change, rules)
-    if change.status is UNSET:
-        return Moved(task=changed, changed=changed is not task)
-    return _change_status(tx, access, actor, changed, change, rules)
+    moved = Moved(task=changed, changed=changed is not task)
+    if change.status is not UNSET:
+        moved = _change_status(tx, access, actor, changed, change, rules)
+    placed = put_beside(tx, access, moved.task, change)
+    return structs.replace(moved, task=placed, changed=moved.changed or placed is not moved.task)
 
 
 def _change_fields(tx: Tx, access: Access, actor: Actor, task: Task, change: TaskChange) -> Task:
@@ -253,13 +258,19 @@ def _check_metadata(metadata: dict[str, object]) -> None:
 
 
 def list_tasks(
-    tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None, limit: int
+    tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None = None,
+    after: tuple[float, str] | None = None, by_position: bool = False, limit: int,
 ) -> list[Task]:  # fmt: skip
-    """Return the tasks that the caller may read, newest first, below the (time of creation, id) of another."""
+    """Return the tasks that the caller may read, newest first, below the (time of creation, id) of another.
+
+    With `by_position` they are in the order of their columns, behind the (rank, id) of another.
+    """
     # Refuses whoever has nothing to do with tasks.
     actor_of(tx, access)
     if wanted.assignee_id is not None:
         wanted = structs.replace(wanted, assignee_id=Directory(tx, access).party_id(wanted.assignee_id))
+    if by_position:
+        return store.tasks_by_position(tx, access, wanted, after=after, limit=limit)
     return store.tasks_newest_first(tx, access, wanted, before=before, limit=limit)
 
 
@@ -278,6 +289,7 @@ def reorder_tasks(
             raise invalid("orderedIds", f"{task_id} does not belong to that topic.")
         if statuses is not None and task.status not in statuses:
             raise invalid("orderedIds", f"{task_id} does not have that status.")
+    hold_account(tx, access)
     indexes = sorted(task.sort_index for task in tasks.values())
     # Locked by id, so that two orders at once do not wait for each other.
     locked = {task_id: store.hold_task(tx, access, task_id) for task_id in sorted(tasks)}

@@ -55,7 +55,7 @@ async def test_a_failed_run_is_in_the_mailbox_until_it_is_read_and_afterwards_ma
         (notice,) = page["notifications"]
         assert page["unreadCount"] == 1
         assert list(notice) == FIELDS
-        assert (notice["type"], notice["title"]) == ("run_failed", "main failed: fail to print")
+        assert (notice["type"], notice["title"]) == ("run_failed", "Main failed: fail to print")
         assert (notice["runId"], notice["sessionKey"]) == (run["id"], "agent:main:main")
         assert (notice["sessionId"], notice["readAt"]) == (run["sessionId"], None)
         marked, again = await read(client, notice["id"]), await read(client, notice["id"])
@@ -70,9 +70,9 @@ async def test_pages_are_followed_by_their_cursor_and_all_are_read_at_once(clien
     for number in range(3):
         await send_and_wait(client, f"fail {number}")
     first = await listed(client, limit=2)
-    assert [each["title"] for each in first["notifications"]] == ["main failed: fail 2", "main failed: fail 1"]
+    assert [each["title"] for each in first["notifications"]] == ["Main failed: fail 2", "Main failed: fail 1"]
     second = await listed(client, limit=2, cursor=first["nextCursor"])
-    assert [each["title"] for each in second["notifications"]] == ["main failed: fail 0"]
+    assert [each["title"] for each in second["notifications"]] == ["Main failed: fail 0"]
     assert second["nextCursor"] is None
     assert len((await listed(client, limit=0))["notifications"]) == 1, "limits are clamped"
     assert (await client.post(f"{PATH}/read-all")).json() == {"read": 3}

@@ -91,7 +91,7 @@ async def test_a_task_is_made_and_read_with_every_field(client: httpx.AsyncClien
         "archivedAt": None,
     }
     assert expected.items() <= task.items()
-    assert set(task) == {*expected, "sortIndex", "createdAt", "updatedAt"}
+    assert set(task) == {*expected, "sortIndex", "position", "createdAt", "updatedAt"}
     assert await shown(client, task) == task
     assert (await client.get(ALL)).json() == {"tasks": [task], "nextCursor": None}
 
@@ -320,3 +320,27 @@ async def test_agents_do_what_their_flags_allow(server: HttpServer, client: http
         assert refused(await ben.get(chat))[0] == 404
         assert refused(await ben.post(f"{chat}/messages", json={"content": "x"}))[0] == 404
         assert refused(await program.get(ALL))[:2] == (403, "forbidden")
+
+
+async def test_a_column_is_listed_and_changed_in_its_order(client: httpx.AsyncClient) -> None:
+    ids = [(await client.post("/api/tasks", json={"title": name})).json()["task"]["id"] for name in "abc"]
+
+    async def listed() -> list[str]:
+        found, cursor = [], None
+        while True:
+            query = {"status": "inbox", "sort": "position", "limit": "2"} | ({"cursor": cursor} if cursor else {})
+            page = (await client.get("/api/tasks", params=query)).json()
+            found += [task["id"] for task in page["tasks"]]
+            cursor = page["nextCursor"]
+            if cursor is None:
+                return found
+
+    assert await listed() == ids
+    moved = (await client.patch(f"/api/tasks/{ids[2]}", json={"beforeId": ids[0]})).json()["task"]
+    first = (await client.get(f"/api/tasks/{ids[0]}")).json()["task"]
+    assert moved["position"] == moved["sortIndex"] < first["position"]
+    assert await listed() == [ids[2], ids[0], ids[1]]
+    await client.patch(f"/api/tasks/{ids[2]}", json={"position": first["position"] + 100})
+    assert await listed() == ids
+    twice = await client.patch(f"/api/tasks/{ids[0]}", json={"position": 1, "sortIndex": 2})
+    assert refused(twice) == (400, "invalid_params", "position")

@@ -38,6 +38,11 @@ class Sessions(Group[D]):
         return read(Reset, (yield Request("POST", _path(key, "reset"), body={})))
 
     @operation
+    def rename(self, key: str, title: str | None) -> Call[Session]:
+        """Give a session a name; None brings back the title that it has by itself."""
+        return read(Session, (yield Request("PATCH", _path(key), body={"title": title}))["session"])
+
+    @operation
     def archive(self, key: str) -> Call[Session]:
         """Archive a session."""
         return read(Session, (yield Request("POST", _path(key, "archive"), body={}))["session"])

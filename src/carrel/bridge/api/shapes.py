@@ -105,6 +105,7 @@ class Usage(Part, frozen=True, kw_only=True, rename="camel"):
     """What a run cost, as far as its gateway reports it."""
 
     input_tokens: int = 0
+    cached_tokens: int = 0
     output_tokens: int = 0
     total_tokens: int = 0
     cost_usd: float | None = None
@@ -118,6 +119,8 @@ class Run(Shape, frozen=True, kw_only=True, rename="camel"):
     """
 
     id: str
+    title: str = ""
+    session_title: str = ""
     state: str = ""
     agent_id: str = ""
     session_key: str = ""
@@ -218,6 +221,8 @@ class Session(Shape, frozen=True, kw_only=True, rename="camel"):
     """A lane with one of its generations; `state` is idle, busy or closed."""
 
     session_key: str
+    title: str = ""
+    pinned: bool = False
     state: str = ""
     session_id: str | None = None
     agent_id: str = ""

@@ -27,6 +27,10 @@ AUTO_TITLE_CHARS_MAX = 200
 
 # Tasks
 TASK_TITLE_CHARS_MAX = 2_000
+# Between two neighbours of a column; below it, their ranks are spread anew.
+TASK_RANK_GAP_MIN = 1e-6
+TASK_RANK_MAX = 1e9
+TASKS_SPREAD_AT_ONCE = 64
 TASK_DESCRIPTION_CHARS_MAX = 100_000
 BLOCKED_REASON_CHARS_MAX = 2_000
 TASK_TAGS_MAX = 32

@@ -38,6 +38,7 @@ from carrel.kernel.settings.server import (
     EventsSettings,
     GatewaySettings,
     LogSettings,
+    PriceSettings,
     ServerSettings,
     StorageSettings,
 )
@@ -71,10 +72,9 @@ __all__ = [
     "ClassifierSettings", "ContextSettings", "DeliverySettings", "DigestsSettings", "EventsSettings",
     "FollowupsSettings", "GatewaySettings", "HooksSettings", "IntakeSettings", "LogSettings", "MemorySettings",
     "Recall", "ResponsesSettings", "RunsSettings", "SandboxDefaultsSettings", "SearchEndpointSettings",
-    "SearchSettings",
-    "Section", "SendMatch", "SendPolicySettings", "SendRule", "ServerSettings", "SessionsAgentToAgentSettings",
-    "SessionsSettings", "SettingRow", "Settings", "SpawnAttachmentsSettings", "StorageSettings",
-    "SubagentDefaultsSettings", "TelegramSettings", "ThreadBindingsSettings", "ToolNamesSettings",
+    "SearchSettings", "Section", "SendMatch", "SendPolicySettings", "SendRule", "ServerSettings",
+    "SessionsAgentToAgentSettings", "SessionsSettings", "SettingRow", "Settings", "SpawnAttachmentsSettings",
+    "StorageSettings", "SubagentDefaultsSettings", "TelegramSettings", "ThreadBindingsSettings", "ToolNamesSettings",
     "ToolsAgentToAgentSettings", "ToolsSessionsSettings", "ToolsSettings", "ToolsSpawnSettings",
     "ToolsSubagentsSettings",
 ]  # fmt: skip
@@ -87,6 +87,7 @@ class Settings(Section, frozen=True, kw_only=True):
     storage: StorageSettings = StorageSettings()
     auth: AuthSettings = AuthSettings()
     gateway: dict[str, GatewaySettings] = field(default_factory=dict)
+    prices: dict[str, PriceSettings] = field(default_factory=dict)
     delivery: DeliverySettings = DeliverySettings()
     sessions: SessionsSettings = SessionsSettings()
     runs: RunsSettings = RunsSettings()

@@ -10,6 +10,7 @@ from carrel.kernel.settings.types import (
     DatabaseAddress,
     Days,
     Port,
+    Price,
     Seconds,
     Secret,
     Section,
@@ -65,6 +66,15 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
     agents: tuple[str, ...] = ()
     # Whether agents use our tools for sessions, or OpenClaw's own of the same names.
     session_tools: Literal["carrel", "openclaw"] = "carrel"
+
+
+class PriceSettings(Section, frozen=True, kw_only=True):
+    """What a model costs, in US dollars per million tokens, where its gateway does not report it."""
+
+    input: Price = 0
+    # 0: cached tokens cost as much as others of the input.
+    cached: Price = 0
+    output: Price = 0
 
 
 class EventsSettings(Section, frozen=True, kw_only=True):

@@ -14,6 +14,8 @@ Tokens = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Minutes = Annotated[float, Meta(ge=0, le=525_600)]
 Hours = Annotated[float, Meta(ge=0, le=8_760)]
 Days = Annotated[float, Meta(ge=0, le=36_500)]
+# In US dollars per million tokens.
+Price = Annotated[float, Meta(ge=0, le=1_000_000)]
 Secret = Annotated[str, Meta(extra={"secret": True})]
 WebAddress = Annotated[
     str,

@@ -33,6 +33,7 @@ from carrel.main.cli import (
     serve,
     sessions,
     tasks,
+    usage,
 )
 from carrel.main.cli.command import Command, Exit, Failure
 from carrel.main.cli.discovery import SERVER_OPTIONS, complete_session, uses_owner_token
@@ -45,7 +46,7 @@ from carrel.main.login_page import RENEW
 
 # In the order of the help.
 _MODULES = (
-    serve, connect, doctor, chat, tasks, search, sessions, runs, receipts, events, board, goals, memory, modes,
+    serve, connect, doctor, chat, tasks, search, sessions, runs, receipts, usage, events, board, goals, memory, modes,
     notifications, accounts, a2a, mcp, openclaw, imports, maintenance,
 )  # fmt: skip
 COMMANDS: tuple[Command | Request, ...] = tuple(command for module in _MODULES for command in module.COMMANDS)

@@ -29,7 +29,7 @@ _UNDO = option("--undo", action="store_true", help="bring it back, with the same
 # What other fields say too, or says nothing to people; programs read it with --json.
 _HIDDEN = frozenset({
     "key", "sessionKey", "sessionId", "accountId", "agentId", "transcriptPath", "deliveryContext",
-    "deliverySessionKey", "lastChannel", "systemSent",
+    "deliverySessionKey", "lastChannel", "systemSent", "title",
 })  # fmt: skip
 _LIST = Table(
     "sessions",
@@ -39,7 +39,7 @@ _LIST = Table(
         "GEN": "generation",
         "QUEUED": "queuedRuns",
         "ACTIVE": ago("updatedAt"),
-        "NAME": lambda one: one.get("label") or one.get("displayName"),
+        "TITLE": "title",
     },
     "No sessions yet. `carrel chat` starts one.",
 )
@@ -47,7 +47,7 @@ _LIST = Table(
 
 def _show(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
     session = convert(answer["session"], Session)
-    named = [("session", session.session_key), ("session id", session.session_id)]
+    named = [("title", session.title), ("session", session.session_key), ("session id", session.session_id)]
     screen.facts([*named, *((name, value) for name, value in answer["session"].items() if name not in _HIDDEN)])
 
 
@@ -100,6 +100,16 @@ def _part(part: dict[str, Any]) -> str:
     if part.get("type") == "toolResult":
         return refused_call(part) or first_line(f"← {part['text']}", 200)
     return first_line(" ".join(f"{name}={value}" for name, value in part.items()), 200)
+
+
+def _rename(client: Client, args: Namespace) -> Any:
+    """Give a session a name, or let it be called after what it is about again."""
+    return {"session": of_session(client, args.key, lambda key: client.sessions.rename(key, args.title)).raw}
+
+
+def _pin(client: Client, args: Namespace) -> Any:
+    """Pin a session, or let it go again."""
+    return of_session(client, args.key, lambda key: client.patch(_path(key), {"pinned": not args.undo}))
 
 
 def _recall(client: Client, args: Namespace) -> Any:
@@ -224,6 +234,12 @@ COMMANDS = (
             choices=("own", "space", "inherit"),
             help="left out: show what holds; inherit: what its agent or the account says",
         ),
+    ),
+    Request("sessions rename", "give a session a name", _rename, "Renamed: {session[title]}").takes(
+        SESSION, option("title", "NAME", "the new name; left out: the title it has by itself", nargs="?")
+    ),
+    Request("sessions pin", "keep a session at hand", _pin, "{session[title]}").takes(
+        SESSION, option("--undo", action="store_true", help="let it go again")
     ),
     Command("sessions archive", "archive a session", archive).takes(SESSION, _UNDO),
     Command("sessions delete", "delete a session with its transcript", delete).takes(SESSION, YES),

@@ -18,7 +18,17 @@ from carrel.main.cli.run_results import show_result, wait_for, wait_option
 STATUSES = ("inbox", "assigned", "in_progress", "review", "done", "blocked", "archived")
 WAIT_SECONDS = 600.0
 # What is shown below the rest, or says nothing to people; programs read it with --json.
-_HIDDEN = ("spaceId", "sortIndex", "boardStatus", "priorityLabel", "description", "metadata", "createdBy", "pinned")
+_HIDDEN = (
+    "spaceId",
+    "sortIndex",
+    "position",
+    "boardStatus",
+    "priorityLabel",
+    "description",
+    "metadata",
+    "createdBy",
+    "pinned",
+)
 _TAIL = 10
 _TASK = option("task", "TASK", "id of the task, cut to what is unique, or `last`", of=TASKS.of)
 _LINES = option("-n --lines", "N", "messages of the thread (default: 10)", type=int, default=_TAIL)
@@ -223,6 +233,8 @@ COMMANDS = (
         _TASK,
         option("status", "STATUS", ", ".join(STATUSES), choices=(*STATUSES, "todo", "doing")),
         option("--reason", "TEXT", "why it is blocked", field="blockedReason"),
+        option("--before", "OTHER", "put it before this task of the column", field="beforeId"),
+        option("--after", "OTHER", "put it after this task of the column", field="afterId"),
     ),
     Request("tasks done", "mark a task as done", "PATCH /api/tasks/{}", _show_status, sends={"status": "done"}).takes(
         _TASK

@@ -29,6 +29,7 @@ from carrel.surfaces.api import (  # noqa: F401
     spaces,
     stream,
     topics,
+    usage,
     websocket,
 )
 from carrel.surfaces.api.endpoint import ENDPOINTS, Endpoint

@@ -11,7 +11,7 @@ from carrel.exchanges import exchange_after
 from carrel.goals import links_of_tasks
 from carrel.kernel import Access, Provenance, iso
 from carrel.modes import AutoRun, RunAttributes, RunKind, auto_runs_by_id
-from carrel.monitoring import queue_order
+from carrel.monitoring import queue_order, titles_of_runs
 from carrel.records import FileShape, attachment_heads, tools_called
 from carrel.runs import Run
 from carrel.storage import Tx
@@ -40,6 +40,7 @@ class RunUsage(Out, frozen=True, kw_only=True):
     """What a run cost, as far as its gateway reports it."""
 
     input_tokens: int
+    cached_tokens: int
     output_tokens: int
     total_tokens: int
     cost_usd: float | None
@@ -67,9 +68,11 @@ class LastFault(Out, frozen=True, kw_only=True):
 
 
 class RunShape(Out, frozen=True, kw_only=True):
-    """A run as every list shows it."""
+    """A run as every list shows it; `title` is what a person would call it, `sessionTitle` its session."""
 
     id: str
+    title: str
+    session_title: str
     agent_id: str
     session_key: str
     session_id: str | None
@@ -117,6 +120,7 @@ def run_shapes(tx: Tx, access: Access, runs: Iterable[Run]) -> list[RunShape]:
     links = links_of_tasks(tx, access, [task_id for run in listed if (task_id := _task_of(run)) is not None])
     autos = auto_runs_by_id(tx, access, [run.auto_run_id for run in listed if run.auto_run_id is not None])
     contexts = contexts_of_runs(tx, access, [run.id for run in listed if run.started_at])
+    titles = titles_of_runs(tx, access, listed)
     shapes = []
     for run in listed:
         if run.state == "queued" and run.key not in positions:
@@ -128,7 +132,8 @@ def run_shapes(tx: Tx, access: Access, runs: Iterable[Run]) -> list[RunShape]:
         # The goal of a tick is that of its auto run, which has none where it works on a task alone.
         goal_id = goal_id if auto is None else auto.goal_id
         context = contexts.get(run.id, InjectedContext())
-        shapes.append(structs.replace(shape, goal_id=goal_id, plan_id=plan_id, context=context))
+        named = {"title": titles[run.id].title, "session_title": titles[run.id].session}
+        shapes.append(structs.replace(shape, **named, goal_id=goal_id, plan_id=plan_id, context=context))
     return shapes
 
 
@@ -151,6 +156,8 @@ def _run_shape(
     retrying = run.state == "queued" and run.attempt > 0
     return RunShape.of(
         run,
+        title="",
+        session_title="",
         session_key=run.key,
         delivery_session_key=f"{run.key}:v{run.generation}" if run.generation else None,
         waiting_for=run.waiting_for if run.state == "waiting" else None,
@@ -205,6 +212,7 @@ def _run_usage(run: Run) -> RunUsage:
     used = _usage(run.usage) if run.usage else {}
     return RunUsage(
         input_tokens=used.get("inputTokens", 0),
+        cached_tokens=used.get("cachedTokens", 0),
         output_tokens=used.get("outputTokens", 0),
         total_tokens=used.get("totalTokens", 0),
         cost_usd=used.get("costUsd"),

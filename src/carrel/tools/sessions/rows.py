@@ -8,7 +8,6 @@ from msgspec import UNSET
 from carrel.journal import Entry
 from carrel.kernel import REDACTED, Access, SessionKey, clip
 from carrel.kernel.limits import TOOL_MESSAGE_CHARS_MAX, TOOL_RESULT_BYTES_MAX
-from carrel.monitoring import newest_end
 from carrel.sessions import LaneRow, shown_channel
 from carrel.storage import Tx
 from carrel.tools.sessions.shapes import DeliveryContext, SessionRow
@@ -36,7 +35,7 @@ def session_row(tx: Tx, access: Access, agent_id: str | None, row: LaneRow) -> S
         session_id=session.id if session else None,
         context_tokens=lane.last_tokens,
         system_sent=session is not None,
-        aborted_last_run=newest_end(tx, access, lane.key) == "cancelled",
+        aborted_last_run=row.last_end == "cancelled",
         transcript_path=f"/api/sessions/{session.id}/history" if session else None,
         delivery_context=(
             DeliveryContext(channel=lane.last_channel, to=lane.last_to, account_id=access.account_id)

@@ -6,11 +6,20 @@ from msgspec import UNSET, Meta, UnsetType, structs
 
 from carrel.agents import Thinking
 from carrel.chats import chosen_key, fresh_key, move_pointer, shared_key
-from carrel.kernel import PEOPLE, Access, Envelope, Message, Provenance
+from carrel.kernel import PEOPLE, Access, Envelope, Message, Provenance, invalid
 from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, LABEL_CHARS_MAX, WAIT_SECONDS_MAX
 from carrel.kernel.settings import Recall
 from carrel.runs import deliver, remove_lane_when_stopped, stop_lane
-from carrel.sessions import LaneChange, change_lane, close_generation, find_lane, find_session, make_lane, set_archived
+from carrel.sessions import (
+    Lane,
+    LaneChange,
+    change_lane,
+    close_generation,
+    find_lane,
+    find_session,
+    make_lane,
+    set_archived,
+)
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint, one
@@ -40,8 +49,13 @@ class SessionNamed(Out, frozen=True, kw_only=True):
 
 
 class SessionPatch(In, frozen=True, kw_only=True):
-    """Changes of a session; null inherits, fields left out stay as they are."""
+    """Changes of a session; null inherits, fields left out stay as they are.
 
+    `title` renames it: it is another word for `displayName`, and null brings back the title that it has by itself.
+    """
+
+    title: ShortText | UnsetType | None = UNSET
+    pinned: bool | UnsetType = UNSET
     recall: Recall | UnsetType | None = UNSET
     send_policy: Literal["allow", "deny"] | UnsetType | None = UNSET
     label: Annotated[str, Meta(max_length=LABEL_CHARS_MAX)] | UnsetType | None = UNSET
@@ -93,8 +107,20 @@ def make_session(call: Call[NewSession, NoQuery], tx: Tx, access: Access) -> Ses
 def patch_session(call: Call[SessionPatch, NoQuery], tx: Tx, access: Access) -> SessionShape:
     """Change a session."""
     lane, session = find_lane(tx, access, call.path("key"))
-    changed = change_lane(tx, access, lane.session_key, LaneChange(**structs.asdict(call.body)))
+    changed = change_lane(tx, access, lane.session_key, _change(call.body, lane, tx.now))
     return session_shape(tx, access, changed, session)
+
+
+def _change(patch: SessionPatch, lane: Lane, now: int) -> LaneChange:
+    given = structs.asdict(patch)
+    title, pinned = given.pop("title"), given.pop("pinned")
+    if title is not UNSET:
+        if patch.display_name not in (UNSET, title):
+            raise invalid("title", "Send title or displayName, not both: they are the same.")
+        given["display_name"] = title
+    if pinned is not UNSET:
+        given["pinned_at"] = (lane.pinned_at or now) if pinned else None
+    return LaneChange(**given)
 
 
 @endpoint(

@@ -29,6 +29,7 @@ class SessionsQuery(In, frozen=True, kw_only=True):
 
     q: Words | None = None
     archived: bool = False
+    pinned: bool = False
     kinds: Words | None = None
     agent_id: Words | None = None
     task_id: Words | None = None
@@ -98,6 +99,7 @@ def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
     return LaneFilter(
         q=query.q,
         archived=query.archived,
+        pinned=query.pinned,
         kinds=kinds_listed_as([word.strip() for word in (query.kinds or "").split(",")]),
         agent_id=agent.id if agent else None,
         task_id=query.task_id,

@@ -10,7 +10,7 @@ from carrel.kernel.settings import Recall
 from carrel.modes import PlanState, plan_state, states_of
 from carrel.monitoring import awaited_of_lanes
 from carrel.runs import live_runs_of_lane
-from carrel.sessions import Lane, LaneRow, Session, lane_row
+from carrel.sessions import Lane, LaneRow, LaneTitle, Session, lane_row, titles_of
 from carrel.storage import Tx
 from carrel.tools import PlanMode, SessionRow, message_shape, session_row
 from carrel.visibility import Recalls, entries_seen
@@ -22,6 +22,8 @@ Awaited = Literal["input", "auth", "approval"]
 class SessionShape(SessionRow, frozen=True, kw_only=True):
     """A session as every list shows it; `waitingFor` says what a run of it needs from a person before it goes on."""
 
+    title: str
+    pinned: bool
     account_id: str
     agent_id: str
     agent_slug: str
@@ -50,11 +52,12 @@ def session_shapes(tx: Tx, access: Access, rows: list[LaneRow], messages: int) -
     redacted = not access.is_person
     keys = [row.lane.key for row in rows]
     planning, awaited = states_of(tx, access, keys), awaited_of_lanes(tx, access, keys)
-    shapes, recalls = [], Recalls(tx, access)
+    shapes, recalls, titles = [], Recalls(tx, access), titles_of(tx, access, keys)
     seen = entries_seen(tx, access, [entry.id for said in entries_of.values() for entry in said])
     for row in rows:
-        shape = _shape(tx, access, recalls, row, row.state, planning.get(row.lane.key) or PlanState(key=row.lane.key))
-        shape = structs.replace(shape, waiting_for=awaited.get(row.lane.key))
+        planned, title = planning.get(row.lane.key) or PlanState(key=row.lane.key), titles.get(row.lane.key)
+        shape = _shape(tx, access, recalls, row, row.state, planned)
+        shape = structs.replace(shape, title=_shown(title), waiting_for=awaited.get(row.lane.key))
         if messages:
             entries = [entry for entry in entries_of.get(shape.session_id or "", []) if entry.id in seen]
             shape = structs.replace(shape, messages=[message_shape(entry, redacted=redacted) for entry in entries])
@@ -71,7 +74,13 @@ def session_shape(tx: Tx, access: Access, lane: Lane, session: Session | None) -
     if session is None or (row.session is not None and session.id == row.session.id):
         return session_shapes(tx, access, [row], 0)[0]
     planning, state = plan_state(tx, access, lane.session_key), _generation_state(tx, access, row, session)
-    return _shape(tx, access, Recalls(tx, access), structs.replace(row, session=session), state, planning)
+    shape = _shape(tx, access, Recalls(tx, access), structs.replace(row, session=session), state, planning)
+    return structs.replace(shape, title=_shown(titles_of(tx, access, [lane.key]).get(lane.key)))
+
+
+def _shown(title: LaneTitle | None) -> str:
+    # None when it was deleted since it was found.
+    return title.title if title is not None else ""
 
 
 def generation_shapes(tx: Tx, access: Access, lane: Lane, generations: list[Session]) -> list[SessionShape]:
@@ -92,6 +101,8 @@ def _shape(
     shown = session_row(tx, access, access.agent_id, row)
     return SessionShape(
         **structs.asdict(shown),
+        title="",
+        pinned=lane.pinned_at is not None,
         account_id=access.account_id,
         agent_id=lane.agent_id,
         agent_slug=session.agent_slug if session else row.agent_slug,

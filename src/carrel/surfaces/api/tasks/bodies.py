@@ -13,6 +13,7 @@ from carrel.kernel.limits import (
     TASK_DESCRIPTION_CHARS_MAX,
     TASK_LIST_ROWS_MAX,
     TASK_PARTIES_MAX,
+    TASK_RANK_MAX,
     TASK_TAG_CHARS_MAX,
     TASK_TAGS_MAX,
     TASK_TITLE_CHARS_MAX,
@@ -44,6 +45,8 @@ Priority = (
 )
 Tags = Annotated[tuple[Annotated[str, up_to(TASK_TAG_CHARS_MAX)], ...], at_most(TASK_TAGS_MAX)]
 Names = Annotated[tuple[ShortText, ...], Meta(max_length=TASK_PARTIES_MAX)]
+# Small enough that there are numbers left between any two of them.
+Rank = Annotated[float, Meta(ge=-TASK_RANK_MAX, le=TASK_RANK_MAX)]
 Dependencies = Annotated[tuple[ShortText, ...], at_most(TASK_DEPENDENCIES_MAX)]
 
 
@@ -72,7 +75,11 @@ class TaskBody(In, frozen=True, kw_only=True):
 
 
 class TaskPatch(In, frozen=True, kw_only=True):
-    """Changes of a task; fields left out stay as they are. Lists replace what was there."""
+    """Changes of a task; fields left out stay as they are. Lists replace what was there.
+
+    `beforeId` and `afterId` put it next to another task of its column, also together with a new status; `position` is
+    its rank there, which `sortIndex` is another word for.
+    """
 
     title: Title | UnsetType = UNSET
     description: Description | UnsetType = UNSET
@@ -92,7 +99,10 @@ class TaskPatch(In, frozen=True, kw_only=True):
     snoozed_until: Moment | UnsetType | None = UNSET
     pinned: bool | UnsetType = UNSET
     color: ShortText | UnsetType | None = UNSET
-    sort_index: float | UnsetType = UNSET
+    sort_index: Rank | UnsetType = UNSET
+    position: Rank | UnsetType = UNSET
+    before_id: ShortText | UnsetType = UNSET
+    after_id: ShortText | UnsetType = UNSET
     metadata: dict[str, Any] | UnsetType = UNSET
 
 
@@ -142,6 +152,11 @@ def task_change(body: TaskPatch) -> TaskChange:
     """Return the change that a body asks for."""
     fields = _read(body)
     fields.pop("expected_status")
+    position = fields.pop("position")
+    if position is not UNSET:
+        if fields["sort_index"] not in (UNSET, position):
+            raise invalid("position", "position is another name for sortIndex; send one of them.")
+        fields["sort_index"] = position
     return TaskChange(**fields)
 
 

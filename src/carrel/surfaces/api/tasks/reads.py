@@ -1,6 +1,6 @@
 """Reading tasks: lists, a single task, its thread, its history, its sessions, and why it is not moving."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -48,6 +48,7 @@ class TasksQuery(Scoped, frozen=True, kw_only=True):
     tag: Name | None = None
     pinned: bool | None = None
     include_archived: bool = False
+    sort: Literal["newest", "position"] = "newest"
     limit: int | None = None
     cursor: Cursor | None = None
 
@@ -68,9 +69,8 @@ class TaskHistoryQuery(In, frozen=True, kw_only=True):
 
 @endpoint("GET", "/api/tasks", answers={200: page_of("tasks", TaskShape)}, query=TasksQuery)
 def list_all_tasks(call: Call[None, TasksQuery], tx: Tx, access: Access) -> Page[TaskShape]:
-    """List the tasks that the caller may read, newest first."""
+    """List the tasks that the caller may read, newest first, or in the order of their columns."""
     query, limit = call.query, clamp(call.query.limit, TASK_LIST_ROWS_DEFAULT, TASK_LIST_ROWS_MAX)
-    before = read_cursor(query.cursor, tuple[int, str])
     wanted = TaskFilter(
         status=query.status,
         topic_id=query.topic_id,
@@ -82,10 +82,16 @@ def list_all_tasks(call: Call[None, TasksQuery], tx: Tx, access: Access) -> Page
         include_archived=query.include_archived,
         spaces=scope_of(tx, access, query, infers=True).allowed,
     )
-    page, following = read_page(
-        lambda at, most: list_tasks(tx, access, wanted, before=at, limit=most),
-        before, limit, lambda task: (task.created_at, task.id),
-    )  # fmt: skip
+    if query.sort == "position":
+        page, following = read_page(
+            lambda at, most: list_tasks(tx, access, wanted, by_position=True, after=at, limit=most),
+            read_cursor(query.cursor, tuple[float, str]), limit, lambda task: (task.sort_index, task.id),
+        )  # fmt: skip
+    else:
+        page, following = read_page(
+            lambda at, most: list_tasks(tx, access, wanted, before=at, limit=most),
+            read_cursor(query.cursor, tuple[int, str]), limit, lambda task: (task.created_at, task.id),
+        )  # fmt: skip
     return Page(task_shapes(tx, access, page), following)
 
 

@@ -1,0 +1,83 @@
+"""The SQL of titles: what sessions are called after, as far as the caller may see it."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from carrel.kernel import Access
+from carrel.kernel.limits import SESSION_TITLE_CHARS_MAX
+from carrel.storage import Tx
+from carrel.visibility import seen_entries, seen_lanes, seen_tasks, seen_topics
+
+_NAME = "COALESCE(l.display_name, l.label)"
+# The lanes that are called after what was said first in them, where nobody has named them.
+_CALLED_BY_WORDS = (
+    "'chat', 'direct', 'group', 'channel', 'cron', 'hook', 'node', 'a2a', 'openresponses', 'openresponses-user'"
+)
+
+
+class TitleSource(Struct, frozen=True):
+    """What the title of a lane is made from; `item` is the title of its task or topic, `maker` the program's name."""
+
+    key: str
+    spawned_by: str | None
+    name: str | None
+    agent: str
+    item: str | None
+    maker: str | None
+    words: str | None
+
+
+def title_sources(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, TitleSource]:
+    """Return what the titles of these lanes are made from, of those that the caller may see, by key."""
+    names: dict[str, object] = {f"key_{at}": key for at, key in enumerate(dict.fromkeys(keys))}
+    if not names:
+        return {}
+    lanes, of_lanes = seen_lanes(tx, access)
+    item, of_items = _item(tx, access)
+    words, of_words = _words(tx, access)
+    sql = (
+        f"SELECT l.key, l.spawned_by, {_NAME}, g.name, {item}, k.name, {words} FROM lanes l "
+        "JOIN agents g ON g.account_id = l.account_id AND g.id = l.agent_id "
+        "LEFT JOIN tokens k ON k.account_id = l.account_id AND k.id = l.made_by AND k.kind = 'client' "
+        f"WHERE l.account_id = :account AND l.key IN ({', '.join(f':{name}' for name in names)}) AND {lanes}"
+    )
+    values = names | of_lanes | of_items | of_words
+    rows = tx.all(sql, access, **values, chars=SESSION_TITLE_CHARS_MAX)
+    return {row[0]: TitleSource(*row) for row in rows}
+
+
+def _item(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+    """The title of the task or the name of the topic that a lane `l` is for."""
+    task, of_tasks = seen_tasks(tx, access)
+    topic, of_topics = seen_topics(tx, access)
+    one = "SELECT substr(tasks.title, 1, :chars) FROM tasks WHERE tasks.account_id = :account"
+    other = "SELECT substr(topics.name, 1, :chars) FROM topics WHERE topics.account_id = :account"
+    return (
+        f"CASE l.kind WHEN 'task' THEN ({one} AND tasks.id = substr(l.conversation, 6) AND {task}) "
+        f"WHEN 'topic' THEN ({other} AND topics.id = substr(l.conversation, 7) AND {topic}) END"
+    ), of_tasks | of_topics
+
+
+def _words(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+    """The beginning of what was first said in a lane `l` that has no name."""
+    seen, values = seen_entries(tx, access)
+    first = (
+        "SELECT substr(entries.content, 1, :chars) FROM entries WHERE entries.account_id = :account "
+        "AND entries.key = l.key AND entries.type = 'conversation' AND entries.role = 'user' "
+        f"AND {seen} ORDER BY entries.seq LIMIT 1"
+    )
+    return f"CASE WHEN {_NAME} IS NULL AND l.kind IN ({_CALLED_BY_WORDS}) THEN ({first}) END", values
+
+
+def task_titles(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, str]:
+    """Return the beginnings of the titles of these tasks, of those that the caller may see."""
+    names: dict[str, object] = {f"id_{at}": one for at, one in enumerate(dict.fromkeys(ids))}
+    if not names:
+        return {}
+    seen, values = seen_tasks(tx, access)
+    sql = (
+        "SELECT id, substr(title, 1, :chars) FROM tasks WHERE account_id = :account "
+        f"AND id IN ({', '.join(f':{name}' for name in names)}) AND {seen}"
+    )
+    return {row[0]: row[1] for row in tx.all(sql, access, **names, **values, chars=SESSION_TITLE_CHARS_MAX)}

@@ -1,0 +1,60 @@
+"""What runs have used, and what that costs."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from carrel.agents import agent_by_slug
+from carrel.kernel import MS_PER_DAY, Access, invalid
+from carrel.kernel.limits import USAGE_DAYS_DEFAULT
+from carrel.sessions import find_session
+from carrel.storage import LongTx
+from carrel.surfaces.api.endpoint import Call, In, endpoint
+from carrel.surfaces.api.fields import Moment, Name, Reference, values_of
+from carrel.usage import GROUPS, By, UsageFilter, UsageReport, report_usage
+
+_WORD = f"(?:{'|'.join(GROUPS)})"
+Groups = Annotated[str, Meta(max_length=64, extra_json_schema={"pattern": f"^{_WORD}(?:,{_WORD})*$"})]
+
+
+_WIRE = {
+    "since": "from", "until": "to", "agent_id": "agentId", "task_id": "taskId", "session_key": "sessionKey",
+}  # fmt: skip
+
+
+class UsageQuery(In, frozen=True, kw_only=True, rename=_WIRE):
+    """Which usage: of the days from one moment to another, by what, and of what."""
+
+    since: Moment | None = None
+    until: Moment | None = None
+    by: Groups = "day"
+    agent_id: Name | None = None
+    task_id: Name | None = None
+    session_key: Reference | None = None
+    model: Name | None = None
+
+
+@endpoint("GET", "/api/usage", answers={200: UsageReport}, query=UsageQuery)
+def read_usage(call: Call[None, UsageQuery], tx: LongTx, access: Access) -> UsageReport:
+    """Sum up what runs used: tokens, time and cost, by day, agent, model, task or session, or several of them."""
+    query, moments = call.query, values_of(call.query)
+    until = tx.now if moments["until"] is None else moments["until"]
+    since = until - (USAGE_DAYS_DEFAULT - 1) * MS_PER_DAY if moments["since"] is None else moments["since"]
+    by = tuple(dict.fromkeys(_group(word.strip()) for word in query.by.split(",")))
+    agent = None if query.agent_id is None else agent_by_slug(tx, access, query.agent_id)
+    wanted = UsageFilter(
+        since=since,
+        until=until,
+        # An agent that does not exist has used nothing.
+        agent_id=query.agent_id if agent is None else agent.id,
+        task_id=query.task_id,
+        key=None if query.session_key is None else str(find_session(tx, access, query.session_key).key),
+        model=query.model,
+    )
+    return report_usage(tx, access, wanted, by, call.house.settings.prices)
+
+
+def _group(word: str) -> By:
+    if word not in GROUPS:
+        raise invalid("by", f"by must be one or several of {', '.join(GROUPS)}, separated by commas.")
+    return word

@@ -1,0 +1,60 @@
+"""Usage as values, and what it costs. Pure."""
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from msgspec import Struct
+
+from carrel.kernel.settings import PriceSettings
+
+By = Literal["day", "agent", "model", "task", "session"]
+GROUPS: tuple[By, ...] = get_args(By)
+_PER_MILLION = 1_000_000
+
+
+class Spent(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The usage of one run, as its row stores it."""
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+
+
+class Tally(Struct, frozen=True):
+    """What runs of one model used; the fields are the sums of the columns of its table.
+
+    `unpriced_*` are the tokens for which no gateway has reported a cost.
+    """
+
+    runs: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    unpriced_input: int = 0
+    unpriced_cached: int = 0
+    unpriced_output: int = 0
+    cost_usd: float = 0.0
+    milliseconds: int = 0
+
+
+def tally_of(spent: Spent, milliseconds: int) -> Tally:
+    """Return what one run adds."""
+    tokens = (spent.input_tokens, spent.cached_tokens, spent.output_tokens)
+    unpriced = tokens if spent.cost_usd is None else (0, 0, 0)
+    return Tally(1, *tokens, *unpriced, spent.cost_usd or 0.0, milliseconds)
+
+
+def cost_of(model: str, tally: Tally, prices: Mapping[str, PriceSettings]) -> float | None:
+    """Return the cost in US dollars: what gateways reported, the rest by its price; None where neither says it."""
+    unpriced = tally.unpriced_input + tally.unpriced_output
+    if not unpriced:
+        return tally.cost_usd
+    price = prices.get(model)
+    if price is None:
+        return None
+    # Cached tokens are among those of the input; without a price of their own they cost as much.
+    cached_price = price.cached or price.input
+    fresh = tally.unpriced_input - tally.unpriced_cached
+    by_price = fresh * price.input + tally.unpriced_cached * cached_price + tally.unpriced_output * price.output
+    return tally.cost_usd + by_price / _PER_MILLION

@@ -1,0 +1,30 @@
+"""Adding what a run used to its day, in the transaction that ends the run."""
+
+import msgspec
+
+from carrel.runs import RunChanged, run_by_id
+from carrel.storage import Database, Tx
+from carrel.usage.model import Spent, tally_of
+from carrel.usage.store import add_usage, step_times
+
+_decode = msgspec.json.Decoder(Spent).decode
+_ENDED = ("completed", "failed", "cancelled")
+
+
+def observe_runs(db: Database) -> None:
+    """Register the observer that counts what runs use."""
+    db.observe(RunChanged, count_usage)
+
+
+def count_usage(tx: Tx, changed: RunChanged) -> None:
+    """Count a run that has ended; one that never started has used nothing."""
+    if changed.state not in _ENDED:
+        return
+    access = changed.run.access
+    run = run_by_id(tx, access, changed.run.id)
+    if run is None or run.started_at is None:
+        return
+    model, milliseconds = step_times(tx, access, run.id)
+    added = tally_of(_decode(run.usage) if run.usage else Spent(), milliseconds)
+    task_id = run.task_id or run.session_key.task_id
+    add_usage(tx, access, key=run.key, agent_id=run.agent_id, task_id=task_id, model=model, added=added)

@@ -1,0 +1,90 @@
+"""The SQL of usage: what each run adds to its day, and sums over what the caller may see."""
+
+import msgspec
+from msgspec import Struct, structs
+
+from carrel.kernel import MS_PER_DAY, Access
+from carrel.kernel.limits import PRUNE_ROWS_MAX, USAGE_DAYS_KEPT
+from carrel.storage import Tx
+from carrel.usage.model import By, Tally
+from carrel.visibility import seen_runs
+
+_SUMS = Tally.__struct_fields__
+_COLUMNS: dict[str, str] = {"day": "day", "agent": "agent_id", "model": "model", "task": "task_id", "session": "key"}
+
+
+class UsageFilter(Struct, frozen=True, kw_only=True):
+    """Which usage to sum up: the days from one moment up to another, and of what; None matches everything."""
+
+    since: int
+    until: int
+    agent_id: str | None = None
+    task_id: str | None = None
+    key: str | None = None
+    model: str | None = None
+
+
+def step_times(tx: Tx, access: Access, run_id: str) -> tuple[str, int]:
+    """Return the model of a run's newest step, and for how many milliseconds its gateway worked on all of them."""
+    sql = (
+        "SELECT (SELECT m.model FROM steps m WHERE m.account_id = :account AND m.run_id = :run "
+        "ORDER BY m.n DESC LIMIT 1), sum(answered_at - sent_at) FROM steps "
+        "WHERE account_id = :account AND run_id = :run"
+    )
+    row = tx.one(sql, access, run=run_id)
+    return (row[0] or "", int(row[1] or 0)) if row else ("", 0)
+
+
+def add_usage(
+    tx: Tx, access: Access, *, key: str, agent_id: str, task_id: str | None, model: str, added: Tally
+) -> None:  # fmt: skip
+    """Add what one run used to its day."""
+    columns = ("day", "key", "task_id", "model", "agent_id", *_SUMS)
+    sums = ", ".join(f"{name} = usage_days.{name} + excluded.{name}" for name in _SUMS)
+    sql = (
+        f"INSERT INTO usage_days (account_id, {', '.join(columns)}) VALUES "
+        f"(:account, {', '.join(f':{name}' for name in columns)}) "
+        f"ON CONFLICT (account_id, day, key, task_id, model) DO UPDATE SET {sums}"
+    )
+    named = {"day": tx.now // MS_PER_DAY, "key": key, "task_id": task_id or "", "model": model, "agent_id": agent_id}
+    tx.run(sql, access, **named, **structs.asdict(added))
+
+
+def usage_by(
+    tx: Tx, access: Access, wanted: UsageFilter, by: tuple[By, ...], *, limit: int
+) -> list[tuple[tuple[object, ...], str, Tally]]:  # fmt: skip
+    """Return (what it is grouped by, model, sums) of the usage that the caller may see, the most tokens first."""
+    groups = [_COLUMNS[word] for word in by]
+    listed = ", ".join(dict.fromkeys([*groups, "model"]))
+    where, values = _conditions(tx, access, wanted)
+    sums = ", ".join(f"sum({name})" for name in _SUMS)
+    sql = (
+        f"SELECT {', '.join([*groups, 'model'])}, {sums} FROM usage_days WHERE {where} GROUP BY {listed} "
+        f"ORDER BY sum(input_tokens + output_tokens) DESC, {listed} LIMIT :limit"
+    )
+    rows = tx.all(sql, access, **values, limit=limit)
+    return [(tuple(row[: len(by)]), row[len(by)], _tally(row[len(by) + 1 :])) for row in rows]
+
+
+def _tally(sums: tuple[object, ...]) -> Tally:
+    # PostgreSQL sums whole numbers into decimals.
+    return msgspec.convert(dict(zip(_SUMS, map(str, sums), strict=True)), Tally, strict=False)
+
+
+def _conditions(tx: Tx, access: Access, wanted: UsageFilter) -> tuple[str, dict[str, object]]:
+    seen, values = seen_runs(tx, access, table="usage_days")
+    rules = ["account_id = :account", "day >= :since", "day <= :until", seen]
+    values = values | {"since": wanted.since // MS_PER_DAY, "until": wanted.until // MS_PER_DAY}
+    for column in ("agent_id", "task_id", "key", "model"):
+        value = getattr(wanted, column)
+        if value is not None:
+            rules.append(f"{column} = :of_{column}")
+            values[f"of_{column}"] = value
+    return " AND ".join(rules), values
+
+
+def prune_usage(tx: Tx, access: Access) -> int:
+    """Delete a batch of what is older than usage is kept; return how many rows."""
+    rows = "SELECT day, key, task_id, model FROM usage_days WHERE account_id = :account AND day < :day LIMIT :limit"
+    sql = f"DELETE FROM usage_days WHERE account_id = :account AND (day, key, task_id, model) IN ({rows})"
+    return tx.run(sql, access, day=tx.now // MS_PER_DAY - USAGE_DAYS_KEPT, limit=PRUNE_ROWS_MAX)

@@ -1,0 +1,35 @@
+"""Usage is kept for long, and not for ever."""
+
+import pytest
+
+from carrel.kernel.limits import USAGE_DAYS_KEPT
+from carrel.usage import UsageFilter, prune_usage
+from carrel.usage.model import Spent, tally_of
+from carrel.usage.store import add_usage, usage_by
+from tests.harness.engine import open_engine
+
+pytestmark = pytest.mark.anyio
+DAY_SECONDS = 86_400
+
+
+async def test_usage_goes_when_it_is_old(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        used = tally_of(Spent(input_tokens=3, output_tokens=2), 7)
+        for _ in range(2):
+            await engine.db.write(
+                lambda tx: add_usage(
+                    tx, engine.access, key="agent:main:main", agent_id="main", task_id=None, model="m", added=used
+                )
+            )
+
+        async def runs() -> list[int]:
+            wanted = UsageFilter(since=0, until=engine.clock.now_ms())
+            found = await engine.read(lambda tx: usage_by(tx, engine.access, wanted, ("day",), limit=10))
+            return [tally.runs for _, _, tally in found]
+
+        assert await runs() == [2]
+        engine.advance(USAGE_DAYS_KEPT * DAY_SECONDS)
+        assert await engine.db.write(lambda tx: prune_usage(tx, engine.access)) == 0
+        engine.advance(DAY_SECONDS)
+        assert await engine.db.write(lambda tx: prune_usage(tx, engine.access)) == 1
+        assert await runs() == []
