@@ -1548,7 +1548,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tasks that the caller may read, newest first. */
+        /** List the tasks that the caller may read, newest first, or in the order of their columns. */
         get: operations["list_all_tasks"];
         put?: never;
         /** Create a task; its assignees are notified. */
@@ -1863,6 +1863,23 @@ export interface paths {
         };
         /** Get the newest messages of a topic. */
         get: operations["read_topic_thread"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sum up what runs used: tokens, time and cost, by day, agent, model, task or session, or several of them. */
+        get: operations["read_usage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3741,10 +3758,12 @@ export interface components {
         };
         /**
          * RunShape
-         * @description A run as every list shows it.
+         * @description A run as every list shows it; `title` is what a person would call it, `sessionTitle` its session.
          */
         RunShape: {
             id: string;
+            title: string;
+            sessionTitle: string;
             agentId: string;
             sessionKey: string;
             sessionId: string | null;
@@ -3791,6 +3810,7 @@ export interface components {
          */
         RunUsage: {
             inputTokens: number;
+            cachedTokens: number;
             outputTokens: number;
             totalTokens: number;
             costUsd: number | null;
@@ -3997,8 +4017,12 @@ export interface components {
         /**
          * SessionPatch
          * @description Changes of a session; null inherits, fields left out stay as they are.
+         *
+         *         `title` renames it: it is another word for `displayName`, and null brings back the title that it has by itself.
          */
         SessionPatch: {
+            title?: string | null;
+            pinned?: boolean;
             recall?: ("own" | "space") | null;
             sendPolicy?: ("allow" | "deny") | null;
             label?: string | null;
@@ -4044,6 +4068,8 @@ export interface components {
             label: string | null;
             deliveryContext?: components["schemas"]["DeliveryContext"];
             messages?: components["schemas"]["MessageShape"][];
+            title: string;
+            pinned: boolean;
             accountId: string;
             agentId: string;
             agentSlug: string;
@@ -4307,6 +4333,9 @@ export interface components {
         /**
          * TaskPatch
          * @description Changes of a task; fields left out stay as they are. Lists replace what was there.
+         *
+         *         `beforeId` and `afterId` put it next to another task of its column, also together with a new status; `position` is
+         *         its rank there, which `sortIndex` is another word for.
          */
         TaskPatch: {
             title?: string;
@@ -4330,6 +4359,9 @@ export interface components {
             pinned?: boolean;
             color?: string | null;
             sortIndex?: number;
+            position?: number;
+            beforeId?: string;
+            afterId?: string;
             metadata?: Record<string, never>;
         };
         /**
@@ -4362,6 +4394,7 @@ export interface components {
             pinned: boolean;
             color: string | null;
             sortIndex: number;
+            position: number;
             digest: string | null;
             digestUpdatedAt: string | null;
             metadata: Record<string, never>;
@@ -4591,6 +4624,57 @@ export interface components {
             agentId: string;
             runId: string;
             since: string | null;
+        };
+        /**
+         * Usage
+         * @description What runs used; `costUsd` is null where neither a gateway nor the settings say what it costs.
+         */
+        Usage: {
+            /** @default 0 */
+            runs?: number;
+            /** @default 0 */
+            inputTokens?: number;
+            /** @default 0 */
+            cachedTokens?: number;
+            /** @default 0 */
+            outputTokens?: number;
+            /** @default 0 */
+            costUsd?: number | null;
+            /** @default 0 */
+            seconds?: number;
+        };
+        /**
+         * UsageReport
+         * @description Usage, the most tokens first, days in their order; `more` says whether there were more rows than are shown.
+         */
+        UsageReport: {
+            usage: components["schemas"]["UsageRow"][];
+            total: components["schemas"]["Usage"];
+            more: boolean;
+        };
+        /**
+         * UsageRow
+         * @description The usage of one day, agent, model, task or session, or of several of them together; `title` names the last.
+         */
+        UsageRow: {
+            /** @default 0 */
+            runs?: number;
+            /** @default 0 */
+            inputTokens?: number;
+            /** @default 0 */
+            cachedTokens?: number;
+            /** @default 0 */
+            outputTokens?: number;
+            /** @default 0 */
+            costUsd?: number | null;
+            /** @default 0 */
+            seconds?: number;
+            day?: string;
+            agentId?: string;
+            model?: string;
+            taskId?: string | null;
+            sessionKey?: string;
+            title?: string;
         };
         /** UserPage */
         UserPage: {
@@ -5394,6 +5478,7 @@ export interface operations {
                 allowedSpaceIds?: string;
                 mode?: string;
                 includePending?: boolean;
+                recall?: "own" | "space";
                 maxChars?: number;
                 workingSetLimit?: number;
                 timelineLimit?: number;
@@ -6937,9 +7022,11 @@ export interface operations {
             query?: {
                 q?: string;
                 archived?: boolean;
+                pinned?: boolean;
                 kinds?: string;
                 agentId?: string;
                 taskId?: string;
+                spawnedBy?: string;
                 channel?: string;
                 state?: "busy" | "closed" | "idle";
                 activeMinutes?: number;
@@ -7200,6 +7287,7 @@ export interface operations {
             query?: {
                 limit?: number;
                 includeTools?: boolean;
+                runId?: string;
                 cursor?: string;
             };
             header?: never;
@@ -7581,6 +7669,7 @@ export interface operations {
                 tag?: string;
                 pinned?: boolean;
                 includeArchived?: boolean;
+                sort?: "newest" | "position";
                 limit?: number;
                 cursor?: string;
             };
@@ -8205,6 +8294,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Thread"];
+                };
+            };
+        };
+    };
+    read_usage: {
+        parameters: {
+            query?: {
+                from?: string;
+                to?: string;
+                by?: string;
+                agentId?: string;
+                taskId?: string;
+                sessionKey?: string;
+                model?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReport"];
                 };
             };
         };
