@@ -5,7 +5,11 @@ import { createRootRoute, createRoute, createRouter, type ErrorComponentProps, l
 import { useSyncExternalStore } from "react";
 import { currentIdentity, listenIdentity } from "./data/identity";
 import { chatSearch } from "./pages/chat/address";
+import { contextSearch } from "./pages/context/address";
 import { homeSearch } from "./pages/home/address";
+import { isolationSearch } from "./pages/isolation/address";
+import { runSearch, runsSearch } from "./pages/runs/address";
+import { sessionSearch, sessionsSearch } from "./pages/sessions/address";
 import { ErrorState } from "./ui/failure";
 import { NotFound } from "./ui/shell/missing";
 import { Shell } from "./ui/shell/shell";
@@ -20,12 +24,22 @@ const pages = [
   createRoute({ getParentRoute: at, path: "/chat", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "NewChat") }),
   createRoute({ getParentRoute: at, path: "/chat/$", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
   createRoute({ getParentRoute: at, path: "/tasks/$id", validateSearch: nothing, component: lazyRouteComponent(() => import("./pages/task/task"), "TaskPage") }),
+  createRoute({ getParentRoute: at, path: "/sessions", validateSearch: sessionsSearch, component: lazyRouteComponent(() => import("./pages/sessions/sessions"), "Sessions") }),
+  createRoute({ getParentRoute: at, path: "/sessions/$key", validateSearch: sessionSearch, component: lazyRouteComponent(() => import("./pages/sessions/session"), "SessionPage") }),
+  createRoute({ getParentRoute: at, path: "/runs", validateSearch: runsSearch, component: lazyRouteComponent(() => import("./pages/runs/runs"), "Runs") }),
+  createRoute({ getParentRoute: at, path: "/runs/$id", validateSearch: runSearch, component: lazyRouteComponent(() => import("./pages/runs/run"), "RunPage") }),
+  createRoute({ getParentRoute: at, path: "/runs/$id/context", validateSearch: contextSearch, component: lazyRouteComponent(() => import("./pages/context/context"), "ContextPage") }),
+  createRoute({ getParentRoute: at, path: "/isolation", validateSearch: isolationSearch, component: lazyRouteComponent(() => import("./pages/isolation/isolation"), "Isolation") }),
+  createRoute({ getParentRoute: at, path: "/isolation/$key", validateSearch: nothing, component: lazyRouteComponent(() => import("./pages/isolation/walls"), "SessionIsolation") }),
 ] as const;
 
 // The keys follow `g`. Group 1 is the daily work, 2 is looking closer, 3 is setting up, 4 is operating.
 export const NAVIGATION = [
   { name: "Home", to: "/", keys: "h", group: 1 },
   { name: "Chat", to: "/chat", keys: "c", group: 1 },
+  { name: "Sessions", to: "/sessions", keys: "s", group: 2 },
+  { name: "Runs", to: "/runs", keys: "r", group: 2 },
+  { name: "Isolation", to: "/isolation", keys: "i", group: 2 },
 ] as const;
 
 // What `c` and the palette create: a page that opens its form by its address.
