@@ -58,7 +58,7 @@ export type Tab = { id: string; label: string; count?: number };
 /** Tabs that are links: each has the address of the page with `tab` set; the first is the page's own address. */
 export function Tabs({ label, tabs, current }: { label: string; tabs: Tab[]; current: string }) {
   return (
-    <nav aria-label={label} className="flex min-w-0 grow gap-x-5 overflow-x-auto border-b border-rule">
+    <nav aria-label={label} className="flex min-w-0 gap-x-5 overflow-x-auto border-b border-rule">
       {tabs.map(({ id, label: words, count }, i) => (
         <Link
           key={id} to="." resetScroll={false} activeOptions={{ exact: true, explicitUndefined: true }} aria-current={id === current ? "page" : undefined}

@@ -61,10 +61,10 @@ function Shown({ session }: { session: Session }) {
         { name: "Last used", value: <Age at={session.updatedAt} ago /> },
       ]} />
       <div className="flex flex-wrap items-center justify-between gap-x-6">
-        <Tabs label="Views of this session" current={tab} tabs={[
+        <div className="min-w-0 grow"><Tabs label="Views of this session" current={tab} tabs={[
           { id: "transcript", label: generation ? `Transcript of version ${generation}` : "Transcript" }, { id: "queue", label: "Queue", count: waiting },
           { id: "children", label: "Sub-agents", count: spawned }, { id: "generations", label: "Generations", count: session.generation },
-        ]} />
+        ]} /></div>
         {tab === "transcript" && <Switch label="Hide tools" on={tools === "hidden"} onChange={hide} />}
       </div>
       {tab === "transcript" && <Transcript session={session} reference={generation ? `${session.key}:v${generation}` : session.key} hidesTools={tools === "hidden"} />}
