@@ -1,6 +1,6 @@
 """The compact input: what stands before a message about a task, its bounds, and that it stays the same."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from msgspec import structs
@@ -10,6 +10,7 @@ from carrel.kernel.limits import SNIPPET_MESSAGE_CHARS_MAX
 from carrel.runs import Run
 from carrel.work import Task, TaskBriefing
 from carrel.work.briefings import TaskLine
+from carrel.work.model import NoticeType
 from carrel.work.orchestrator import StatusOverview
 from tests.requirements.mark import requirement
 
@@ -150,3 +151,8 @@ def test_an_overview_gives_the_count_and_the_first_tasks_of_each_status() -> Non
         "  Be quick.",
         "  Be kind.",
     ]
+
+
+@pytest.mark.parametrize("notice", [*get_args(NoticeType), None])
+def test_every_kind_of_notice_says_why_the_agent_is_told(notice: str | None) -> None:
+    assert "; the message comes last." in heading(briefing(notice=notice))

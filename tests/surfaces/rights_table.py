@@ -81,6 +81,7 @@ ENDPOINTS: dict[str, Rights] = {
     "POST /api/agents": OWNERS,
     # Asked for the agent `main`, which every account has.
     "GET /api/agents/{id}": READERS,
+    "GET /api/agents/{id}/prompt": PEOPLE,
     "PATCH /api/agents/{id}": OWNERS_WITH_ONE,
     "DELETE /api/agents/{id}": OWNERS_WITH_ONE,
     "GET /api/changes": READERS,
@@ -105,6 +106,7 @@ ENDPOINTS: dict[str, Rights] = {
     "DELETE /api/sessions/{key}": PEOPLE_WITH_ONE,
     "POST /api/runs": PEOPLE,
     "GET /api/runs": READERS,
+    "GET /api/usage": READERS,
     "GET /api/runs/{id}": READERS_OF_ONE,
     "GET /api/runs/{id}/wait": READERS_OF_ONE,
     "GET /api/runs/{id}/why": READERS_OF_ONE,

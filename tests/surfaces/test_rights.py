@@ -294,7 +294,8 @@ async def asked(world: World, name: str, kind: str, has_body: bool) -> int:
     """Ask one endpoint as one kind of caller; return the status."""
     method, path = name.split(" ")
     kept = world.task if path.startswith("/api/tasks/") else world.run
-    ids = {"/api/schedules/{id}": world.schedule, "/api/agents/{id}": "main", "/api/attachments/{id}": world.file}
+    ids = {"/api/schedules/{id}": world.schedule, "/api/attachments/{id}": world.file}
+    ids |= dict.fromkeys(("/api/agents/{id}", "/api/agents/{id}/prompt"), "main")
     ids["/api/auto/runs/{id}"] = world.auto
     fixed = ids.get(path, kept)
     subject, body = await NEW[name](world, kind) if name in NEW else (MAIN if "{key}" in path else fixed, None)

@@ -27,6 +27,7 @@ _REASONS = {
     "thread_update": "wrote in the thread",
     "status_change": "changed the task",
     "response_request": "asks you for a response",
+    "stalled": "reminds you of the task",
     None: "wrote to you",
 }
 

@@ -38,6 +38,10 @@ class Exchanges:
         self._steps = _Steps(db, rules, channels, flows)
         self._posts = _ChannelPosts(db, channels, flows)
 
+    async def round(self) -> float:
+        """Advance what is due now; how long to wait then, 0 when there may be more."""
+        return await self._steps.round()
+
     async def serve(self) -> None:
         """Advance whatever is due, until cancelled."""
         async with asyncio.TaskGroup() as group:

@@ -37,13 +37,13 @@ from carrel.goals.plans import (
 )
 from carrel.goals.runner import PlanRunner, observe_work
 from carrel.goals.shapes import GoalShape, PlanShape, goal_shape, plan_shape
-from carrel.goals.store import goal_of_task, links_of_tasks, plan_of_task
+from carrel.goals.store import goal_of_task, goals_seen, links_of_tasks, plan_of_task
 
 __all__ = [
     "GOAL_MOVES", "PLAN_MOVES", "Goal", "GoalChange", "GoalShape", "Objectives", "Plan", "PlanChange", "PlanRunner",
     "PlanShape", "PlannedTask", "TaskPlace", "add_goal_task", "add_tasks", "approve_plan", "change_goal",
     "change_plan", "complete_goal", "delete_goal", "draft_plan", "end_plan", "find_goal", "find_plan",
-    "goal_of_task", "goal_shape", "goals_of_session", "is_run_of_own_plan", "links_of_tasks", "lock_goal",
+    "goal_of_task", "goal_shape", "goals_of_session", "goals_seen", "is_run_of_own_plan", "links_of_tasks", "lock_goal",
     "make_goal", "next_open_task", "observe_links", "observe_work", "pause_goal", "plan_goal_tasks", "plan_of_task",
     "plan_shape", "plans_of_session", "replan_goal", "resume_goal", "resume_plan", "set_plan", "set_planned_status",
     "task_places", "tasks_of_session",

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from carrel.goals.model import Goal, Plan
 from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx, json_column
+from carrel.visibility import seen_of_sessions
 
 
 class PlanNote(Struct, frozen=True, kw_only=True):
@@ -51,6 +52,15 @@ def goals_of_session(tx: Tx, access: Access, key: str, *, before: str | None = N
     older, values = ("", {}) if before is None else (" AND id < :before", {"before": before})
     sql = f"{_SELECT_GOAL} AND key = :key{older} ORDER BY id DESC LIMIT :limit"
     return _GOALS.rows(tx.all(sql, access, key=key, limit=limit, **values))
+
+
+def goals_seen(tx: Tx, access: Access, *, before: str | None = None, limit: int) -> list[Goal]:
+    """Return the goals of all sessions that the caller may see below an id, newest first."""
+    seen, values = seen_of_sessions(tx, access, table="goals")
+    older = "" if before is None else " AND id < :before"
+    values = values if before is None else values | {"before": before}
+    sql = f"{_SELECT_GOAL} AND {seen}{older} ORDER BY id DESC LIMIT :limit"
+    return _GOALS.rows(tx.all(sql, access, limit=limit, **values))
 
 
 def goals_made_by(

@@ -19,7 +19,7 @@ from carrel.journal import FollowerDuty
 from carrel.kernel import Chance, Clock, SystemClock
 from carrel.kernel.settings import Settings
 from carrel.modes import AutoTicks, Schedules
-from carrel.outbox import prune_posts
+from carrel.outbox import Channels, prune_posts
 from carrel.records import prune_uploads
 from carrel.runs import Dispatcher, Pruner, Rules, Watch
 from carrel.search import Indexing, Nearness, Rebuilds, Search, embedder_for
@@ -148,6 +148,11 @@ class Assembly:
             missing_page=missing_page,
         )
 
+    @property
+    def channels(self) -> Channels:
+        """The channels on which replies are posted."""
+        return self._telegram.channels
+
     def _routes(self) -> list[BaseRoute]:
         """Return the routes of every surface but the API, which adds its own."""
         house, wrong = self.house, self.wrong_tokens
@@ -174,7 +179,7 @@ class Assembly:
             self.dispatcher.serve,
             self._turns.outages.serve,
             Pruner(db, settings, (*PRUNED, prune_auto_runs)).serve,
-            Exchanges(db, settings, house.rules, self._telegram.channels).serve,
+            Exchanges(db, settings, house.rules, self.channels).serve,
             self._telegram.serve,
             Cleanup(db, settings).serve,
             Schedules(db, house.rules).serve,

@@ -9,10 +9,11 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from logging import getLogger
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import msgspec
 import uvicorn
@@ -37,12 +38,19 @@ from carrel.surfaces import WrongSettings
 from carrel.surfaces.a2a import open_grpc
 
 _log = getLogger("carrel.main")
+# What is done besides the duties of a server.
+Live = Callable[[Assembly], Coroutine[Any, Any, None]]
 # How long connections may stay open once streams were told to end; uvicorn does not exit while one is open.
 _CONNECTIONS_END_SECONDS = 3
 
 
-def serve(read: Callable[[], Loaded], *, role: str, open_browser: bool) -> int:
-    """Serve until told to stop; 0 after a clean stop. `read` reads the settings, again when they are reloaded."""
+def serve(
+    read: Callable[[], Loaded], *, role: str, open_browser: bool, life: Callable[[Gateways], Live] | None = None
+) -> int:  # fmt: skip
+    """Serve until told to stop; 0 after a clean stop. `read` reads the settings, again when they are reloaded.
+
+    `life` changes the gateways, and returns what else is done while the server serves.
+    """
     loaded = read()
     set_up_logs(_for_people(loaded) if sys.stderr.isatty() else loaded.settings.log)
     allow_many_connections()
@@ -55,7 +63,7 @@ def serve(read: Callable[[], Loaded], *, role: str, open_browser: bool) -> int:
         )
     with own_file(path) if path is not None else contextlib.nullcontext():
         try:
-            return uvloop.run(_Server(loaded, read, role, open_browser).run())
+            return uvloop.run(_Server(loaded, read, role, open_browser, life).run())
         except NewerSchema as error:
             raise Refusal(Code.STORAGE_UNAVAILABLE, str(error)) from error
         except OSError as error:
@@ -74,7 +82,11 @@ def _for_people(loaded: Loaded) -> LogSettings:
 class _Server:
     """One server process."""
 
-    def __init__(self, loaded: Loaded, read: Callable[[], Loaded], role: str, open_browser: bool) -> None:
+    def __init__(
+        self, loaded: Loaded, read: Callable[[], Loaded], role: str, open_browser: bool,
+        life: Callable[[Gateways], Live] | None,
+    ) -> None:  # fmt: skip
+        self._life = life
         self._loaded = loaded
         self._read = read
         self._settings = loaded.settings
@@ -102,6 +114,7 @@ class _Server:
     async def _work(self, db: Database, gateways: Gateways, sock: socket.socket) -> None:
         works = self._role != "api"
         configuration = LiveConfiguration(self._loaded, gateways, self._read)
+        live = None if self._life is None else self._life(gateways)
         assembly = Assembly(
             db, gateways.wire, gateways.connections, self._settings,
             worker=f"{socket.gethostname()}:{os.getpid()}", works=works, draining=self._stopping.is_set,
@@ -122,6 +135,8 @@ class _Server:
             if grpc is not None:
                 serving.append(group.create_task(grpc.serve_until_closing()))
             duties = [group.create_task(serve()) for serve in assembly.duties()]
+            if live is not None:
+                duties.append(group.create_task(live(assembly)))
             await self._stopping.wait()
             _log.info("draining")
             if works:

@@ -18,7 +18,7 @@ from carrel.runs.claims import claim
 from carrel.runs.leases import rescue_lost
 from carrel.runs.model import RUNS, STOPS, Cancelled, Claim, ClaimLost, Failed, Outcome
 from carrel.runs.outcome_writer import OutcomeWriter
-from carrel.runs.outcomes import Ending
+from carrel.runs.outcomes import Ending, settle
 from carrel.runs.slots import Slots
 from carrel.storage import Database, Landing, Tx, repeat
 
@@ -71,6 +71,17 @@ class Dispatcher:
             finally:
                 # A task group that is ending accepts no new turns; runs claimed for it meanwhile are left to rescue.
                 self._group = None
+
+    async def work_off(self) -> int:
+        """Take the turns that are due now, one after the other, without serving; return how many."""
+        count = 0
+        while claimed := await self._db.write(lambda tx: claim(tx, self._worker, self._lease_ms, 1)):
+            (run,) = claimed
+            outcome = await self._run_turn(run)
+            if outcome is not None:
+                await self._db.write(partial(settle, run=run, outcome=outcome))
+            count += 1
+        return count
 
     async def drain(self, seconds_max: float) -> None:
         """Start no new turns and wait up to `seconds_max` for running ones; the rest is left to rescue."""

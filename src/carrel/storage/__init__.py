@@ -5,11 +5,11 @@ from carrel.storage.database import Database, Landing, LongTx, Row, Tx
 from carrel.storage.duties import Duty, LeasedDuty, StepDuty, repeat
 from carrel.storage.engines import open_database, sqlite_path
 from carrel.storage.maintenance import back_up, examine, migrate, restore
-from carrel.storage.schema import NewerSchema, applied_schema, migrations
+from carrel.storage.schema import NewerSchema, applied_schema, database_bytes, migrations
 from carrel.storage.table import FLAG, Table, json_column
 
 __all__ = [
     "FEED", "FLAG", "Bell", "Database", "Duty", "Landing", "LeasedDuty", "LongTx", "NewerSchema", "Row", "StepDuty",
-    "Table", "Tx", "applied_schema", "back_up", "examine", "json_column", "migrate", "migrations", "open_database",
-    "repeat", "restore", "sqlite_path",
+    "Table", "Tx", "applied_schema", "back_up", "database_bytes", "examine", "json_column", "migrate", "migrations",
+    "open_database", "repeat", "restore", "sqlite_path",
 ]  # fmt: skip

@@ -27,6 +27,13 @@ def migrations() -> list[Migration]:
     ]
 
 
+def database_bytes(tx: Tx, engine: str) -> int:
+    """Return how large the database is, with all accounts in it."""
+    file = "SELECT c.page_count * s.page_size FROM pragma_page_count() c, pragma_page_size() s"
+    row = tx.one(file if engine == "sqlite" else "SELECT pg_database_size(current_database())")
+    return int(row[0]) if row else 0
+
+
 def applied_schema(tx: Tx, engine: str) -> int:
     """Return the number of the newest migration that was applied to an open store."""
     row = tx.one(_APPLIED[engine])

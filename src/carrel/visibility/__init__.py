@@ -5,6 +5,7 @@ from carrel.visibility.item_store import (
     seen_entries,
     seen_log,
     seen_notifications,
+    seen_of_sessions,
     seen_runs,
     seen_tasks,
     seen_tool_entries,
@@ -24,7 +25,7 @@ from carrel.visibility.tree_store import PERSONAL_KINDS, private_to
 __all__ = [
     "PERSONAL_KINDS", "ChosenBy", "Findable", "LaneRecall", "Mode", "Recalls", "Viewer", "entries_seen",
     "in_seen_lanes", "is_mark", "is_narrowed", "mark", "may_see", "private_to", "require_visible", "seen_entries",
-    "seen_lanes", "seen_log", "seen_notifications", "seen_runs", "seen_tasks", "seen_tool_entries", "seen_topics",
-    "session_mark", "space_mark", "tasks_seen", "tasks_worked_on", "topics_seen", "visibility_of", "visible_entries",
-    "visible_events", "why_hidden",
+    "seen_lanes", "seen_log", "seen_notifications", "seen_of_sessions", "seen_runs", "seen_tasks",
+    "seen_tool_entries", "seen_topics", "session_mark", "space_mark", "tasks_seen", "tasks_worked_on", "topics_seen",
+    "visibility_of", "visible_entries", "visible_events", "why_hidden",
 ]  # fmt: skip

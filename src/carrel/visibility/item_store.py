@@ -157,6 +157,19 @@ def seen_runs(tx: Tx, access: Access, *, table: str = "runs") -> tuple[str, dict
     return f"({of_lane} AND (NULLIF({table}.task_id, '') IS NULL OR EXISTS ({one})))", values | of_task
 
 
+def seen_of_sessions(tx: Tx, access: Access, *, table: str) -> tuple[str, dict[str, object]]:
+    """Return the condition for rows of a table that belong to sessions, by `key`, which the caller may see.
+
+    What belongs to a session in which nothing was said yet is seen by whoever made it.
+    """
+    lanes, values = seen_lanes(tx, access)
+    if lanes == "TRUE":
+        return lanes, values
+    lane = f"SELECT 1 FROM lanes l WHERE l.account_id = {table}.account_id AND l.key = {table}.key"
+    own = f"(NOT EXISTS ({lane}) AND {table}.made_by = :maker)"
+    return f"(EXISTS ({lane} AND {lanes}) OR {own})", values | {"maker": access.actor_id}
+
+
 def seen_tool_entries(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
     """Return the condition for `entries` of tools that a run may be shown of earlier runs in its lane.
 

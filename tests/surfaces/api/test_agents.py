@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from tests.harness.server import HttpServer
+from tests.surfaces.api_calls import send_and_wait
 
 pytestmark = pytest.mark.anyio
 
@@ -160,3 +161,22 @@ async def test_a_retired_agent_hears_nothing_more(either_server: HttpServer) -> 
         assert (await patch(client, "writer", {"enabled": True}))["status"] == "idle"
         again = (await client.post("/api/runs", json=sent | {"message": "again"})).json()["runId"]
         assert (await client.get(f"/api/runs/{again}/wait")).json()["reply"] == "echo: again"
+
+
+@pytest.mark.parametrize("profile", ["chat", "task", "subagent", "heartbeat"])
+async def test_the_prompt_of_each_kind_of_run_is_previewed(client: httpx.AsyncClient, profile: str) -> None:
+    await client.patch("/api/agents/main", json={"instructionsExtra": "Write short sentences."})
+    shown = (await client.get("/api/agents/main/prompt", params={"profile": profile})).json()
+    assert (shown["agentId"], shown["profile"]) == ("main", profile)
+    assert "Write short sentences." in shown["instructions"]
+    assert ("[title of the task]" in shown["instructions"]) is (profile == "task")
+    assert {"name", "description", "parameters"} == set(shown["tools"][0])
+
+
+async def test_the_preview_of_a_chat_is_what_a_chat_is_sent(server: HttpServer, client: httpx.AsyncClient) -> None:
+    await send_and_wait(client, "hello", sessionKey="agent:main:web:preview-chat")
+    sent = server.agent.bodies[-1]
+    shown = (await client.get("/api/agents/main/prompt")).json()
+    assert shown["instructions"] == sent["instructions"]
+    assert [tool["name"] for tool in shown["tools"]] == [tool["name"] for tool in sent["tools"]]
+    assert (await client.get("/api/agents/nobody/prompt")).status_code == 404

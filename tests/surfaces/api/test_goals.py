@@ -63,6 +63,19 @@ async def test_a_goal_is_created_listed_changed_completed_and_deleted(client: ht
     assert await code_of(client.get(path)) == (404, "not_found")
 
 
+async def test_all_goals_that_one_may_see_are_listed_on_request(server: HttpServer, client: httpx.AsyncClient) -> None:
+    user = (await client.post("/api/users", json={"name": "Ada", "slug": "ada"})).json()["user"]["id"]
+    await made(client)
+    (await client.post(ALL, json={"name": "Mine", "sessionId": "agent:main:web:owners-chat-1"})).raise_for_status()
+    async with server.client(await server.token(client, kind="user", userId=user)) as ada:
+        (await ada.post(ALL, json={"name": "Hers", "sessionId": "agent:main:web:adas-chat-1"})).raise_for_status()
+        seen = [goal["name"] for goal in (await ada.get(ALL, params={"all": 1})).json()["goals"]]
+    everything = [goal["name"] for goal in (await client.get(ALL, params={"all": 1})).json()["goals"]]
+    assert everything[:2] == ["Hers", "Mine"]
+    assert "Hers" in seen
+    assert "Mine" not in seen
+
+
 async def test_a_session_must_be_named_and_must_be_the_goals_own(client: httpx.AsyncClient) -> None:
     assert await code_of(client.get(ALL)) == (400, "session_required")
     assert await code_of(client.post(ALL, json={"name": "x"})) == (400, "session_required")

@@ -209,9 +209,14 @@ async def test_health_counts_the_lanes_of_the_asker(
     assert health["status"] == "ready"
     # What this server does not have is not reported.
     assert set(health) == {
-        "status", "checks", "index", "lanes", "waiting", "gateways", "classifier", "storageError", "contextInjection"
+        "status", "checks", "index", "lanes", "waiting", "gateways", "classifier", "storageError", "contextInjection",
+        "followers", "database",
     }  # fmt: skip
-    assert (await other_client.get("/api/health")).json()["lanes"] == {"busy": 0, "queued": 0, "stuck": 0}
+    assert {"engine", "schema", "sizeBytes"} == set(health["database"])
+    assert [one["name"] for one in health["followers"]] == ["search"]
+    elsewhere = (await other_client.get("/api/health")).json()
+    assert elsewhere["lanes"] == {"busy": 0, "queued": 0, "stuck": 0}
+    assert elsewhere["database"] is None
     server.agent.release("health")
 
 

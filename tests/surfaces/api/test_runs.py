@@ -52,7 +52,7 @@ async def test_a_run_tells_everything_about_itself(client: httpx.AsyncClient) ->
         "queuePosition": None,
         "timeoutSeconds": 90,
         "toolsCalled": [],
-        "usage": {"inputTokens": 3, "outputTokens": 2, "totalTokens": 5, "costUsd": None},
+        "usage": {"inputTokens": 3, "cachedTokens": 0, "outputTokens": 2, "totalTokens": 5, "costUsd": None},
         "announce": {"state": "none", "attempts": 0},
         "context": run["context"] | {"injected": False, "layers": [], "degraded": None},
         "attributes": {

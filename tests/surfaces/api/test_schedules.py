@@ -161,8 +161,22 @@ async def test_a_task_is_scheduled_and_needs_to_be_known(client: httpx.AsyncClie
     assert refused(await client.post(f"{ALL}/{schedule['id']}/run")) == (409, "conflict", None)
 
 
-async def test_a_list_needs_a_session(client: httpx.AsyncClient) -> None:
-    assert refused(await client.get(ALL)) == (400, "session_required", "sessionId")
+async def test_without_a_session_all_schedules_are_listed_that_one_may_see(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
+    user = (await client.post("/api/users", json={"name": "Ada", "slug": "ada"})).json()["user"]["id"]
+    at_night = {"type": "message", "message": "hi", "cron": "0 3 * * *"}
+    for session in ("agent:main:main", "agent:main:web:owners-chat-1", "agent:main:web:unspoken-1"):
+        if session != "agent:main:web:unspoken-1":
+            await client.post(f"/api/sessions/{session}/send", json={"message": "hello", "timeoutSeconds": 15})
+        (await client.post(ALL, json=at_night | {"sessionId": session})).raise_for_status()
+    async with server.client(await server.token(client, kind="user", userId=user)) as ada:
+        (await ada.post(ALL, json=at_night | {"sessionId": "agent:main:web:adas-chat-1"})).raise_for_status()
+        seen = [one["sessionKey"] for one in (await ada.get(ALL)).json()["schedules"]]
+    assert seen == ["agent:main:main", "agent:main:web:adas-chat-1"]
+    page = (await client.get(ALL, params={"limit": 3})).json()
+    rest = (await client.get(ALL, params={"limit": 3, "cursor": page["nextCursor"]})).json()
+    assert [len(page["schedules"]), len(rest["schedules"]), rest["nextCursor"]] == [3, 1, None]
 
 
 async def test_an_account_has_a_bounded_number_of_schedules(server: HttpServer, client: httpx.AsyncClient) -> None:

@@ -2,9 +2,10 @@
 
 import httpx
 import pytest
+from msgspec import structs
 
-from carrel.kernel import SessionKey
-from carrel.sessions import NewChild, insert_child
+from carrel.kernel import SessionKey, ToolVisibility
+from carrel.sessions import NewChild, insert_child, titles_of
 from tests.harness.server import HttpServer
 from tests.harness.watched_database import WatchedDatabase
 from tests.surfaces.api.stream_client import follow
@@ -71,6 +72,11 @@ async def test_a_title_shows_nothing_that_its_reader_may_not_see(server: HttpSer
         lambda tx: insert_child(tx, access, NewChild(key=SessionKey.stored(CHILD), spawned_by=SessionKey.stored(lane)))
     )
     assert (await titled(client))[CHILD] == "Sub-agent of Sell the farm"
+    # A sub-agent that sees itself alone is not told what its parent is about.
+    view = ToolVisibility(mode="self", key=SessionKey.stored(CHILD), rule="it sees itself alone")
+    alone = structs.replace(access, kind="agent", actor_id="main", agent_id="main", view=view)
+    told = await server.db.read(lambda tx: titles_of(tx, alone, [CHILD, lane]))
+    assert {key: one.title for key, one in told.items()} == {CHILD: "Sub-agent of Main"}
     await send_and_wait(client, "about the farm", taskId=task["id"], sessionKey=str(agent))
     ada = await person(server, client, "ada", spaceIds=["space-open"])
     async with ada:

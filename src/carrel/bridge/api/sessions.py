@@ -11,12 +11,12 @@ class Sessions(Group[D]):
     @operation
     def list(
         self, *, q: str | None = None, agent_id: str | None = None, task_id: str | None = None,
-        channel: str | None = None, state: str | None = None, archived: bool = False, limit: int = 50,
-        cursor: str | None = None,
+        channel: str | None = None, state: str | None = None, archived: bool = False,
+        pinned: bool = False, limit: int = 50, cursor: str | None = None,
     ) -> Call[Page[Session]]:  # fmt: skip
         """Return sessions, the most recently used first; `q` is searched in keys and names."""
         query: Item = {"q": q, "agentId": agent_id, "taskId": task_id, "channel": channel, "state": state}
-        query |= {"archived": archived, "limit": limit, "cursor": cursor}
+        query |= {"archived": archived, "pinned": pinned, "limit": limit, "cursor": cursor}
         return read_page(Session, (yield Request("GET", "/api/sessions", query)), "sessions")
 
     @operation

@@ -310,6 +310,7 @@ class Task(Shape, frozen=True, kw_only=True, rename="camel"):
     board_status: str = ""
     blocked_reason: str | None = None
     priority: int = 3
+    position: float = 0
     topic_id: str | None = None
     goal_id: str | None = None
     plan_id: str | None = None

@@ -71,12 +71,12 @@ __all__ = [
     "AgentHttpSettings", "AgentsSettings", "AuditSettings", "AuthSettings", "AutoSettings", "ChannelsSettings",
     "ClassifierSettings", "ContextSettings", "DeliverySettings", "DigestsSettings", "EventsSettings",
     "FollowupsSettings", "GatewaySettings", "HooksSettings", "IntakeSettings", "LogSettings", "MemorySettings",
-    "Recall", "ResponsesSettings", "RunsSettings", "SandboxDefaultsSettings", "SearchEndpointSettings",
-    "SearchSettings", "Section", "SendMatch", "SendPolicySettings", "SendRule", "ServerSettings",
-    "SessionsAgentToAgentSettings", "SessionsSettings", "SettingRow", "Settings", "SpawnAttachmentsSettings",
-    "StorageSettings", "SubagentDefaultsSettings", "TelegramSettings", "ThreadBindingsSettings", "ToolNamesSettings",
-    "ToolsAgentToAgentSettings", "ToolsSessionsSettings", "ToolsSettings", "ToolsSpawnSettings",
-    "ToolsSubagentsSettings",
+    "PriceSettings", "Recall", "ResponsesSettings", "RunsSettings", "SandboxDefaultsSettings",
+    "SearchEndpointSettings", "SearchSettings", "Section", "SendMatch", "SendPolicySettings", "SendRule",
+    "ServerSettings", "SessionsAgentToAgentSettings", "SessionsSettings", "SettingRow", "Settings",
+    "SpawnAttachmentsSettings", "StorageSettings", "SubagentDefaultsSettings", "TelegramSettings",
+    "ThreadBindingsSettings", "ToolNamesSettings", "ToolsAgentToAgentSettings", "ToolsSessionsSettings",
+    "ToolsSettings", "ToolsSpawnSettings", "ToolsSubagentsSettings",
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from carrel.main.cli import (
     chat,
     completion,
     connect,
+    demo,
     doctor,
     events,
     goals,
@@ -46,8 +47,8 @@ from carrel.main.login_page import RENEW
 
 # In the order of the help.
 _MODULES = (
-    serve, connect, doctor, chat, tasks, search, sessions, runs, receipts, usage, events, board, goals, memory, modes,
-    notifications, accounts, a2a, mcp, openclaw, imports, maintenance,
+    serve, demo, connect, doctor, chat, tasks, search, sessions, runs, receipts, usage, events, board, goals, memory,
+    modes, notifications, accounts, a2a, mcp, openclaw, imports, maintenance,
 )  # fmt: skip
 COMMANDS: tuple[Command | Request, ...] = tuple(command for module in _MODULES for command in module.COMMANDS)
 GROUPS = {

@@ -12,7 +12,7 @@ from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.names import LIMIT, RUN, RUNS
 from carrel.main.cli.output import Screen, first_line
-from carrel.main.cli.request import Request, Table, ago, start_of
+from carrel.main.cli.request import Request, Table, ago
 from carrel.main.cli.run_results import wait_and_show
 
 WAIT_SECONDS = 600.0
@@ -66,7 +66,7 @@ _RUNS = Table(
         "RUN": "id",
         "STATE": "state",
         "AGENT": "agentId",
-        "SESSION": start_of("sessionTitle"),
+        "SESSION": "sessionKey",
         "AGE": ago("createdAt"),
         "MESSAGE OR QUESTION": _subject,
     },

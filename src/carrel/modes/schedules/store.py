@@ -3,6 +3,7 @@
 from carrel.kernel import Access
 from carrel.modes.schedules.model import SCHEDULES, Schedule
 from carrel.storage import Table, Tx, json_column
+from carrel.visibility import seen_of_sessions
 
 _TABLE = Table("schedules", Schedule, also=("due_at",), codecs={"space_ids": json_column(tuple[str, ...])})
 _SELECT = f"SELECT {_TABLE.columns_of('s')} FROM schedules s"
@@ -41,6 +42,13 @@ def schedules_of(tx: Tx, access: Access, key: str, *, after: str = "", limit: in
     """Return the schedules of one session, oldest first."""
     sql = f"{_SELECT} WHERE s.account_id = :account AND s.key = :key AND s.id > :after ORDER BY s.id LIMIT :limit"
     return _TABLE.rows(tx.all(sql, access, key=key, after=after, limit=limit))
+
+
+def schedules_seen(tx: Tx, access: Access, *, after: str = "", limit: int) -> list[Schedule]:
+    """Return the schedules of all sessions that the caller may see, oldest first."""
+    seen, values = seen_of_sessions(tx, access, table="s")
+    sql = f"{_SELECT} WHERE s.account_id = :account AND {seen} AND s.id > :after ORDER BY s.id LIMIT :limit"
+    return _TABLE.rows(tx.all(sql, access, after=after, limit=limit, **values))
 
 
 def count_schedules(tx: Tx, access: Access) -> int:

@@ -12,13 +12,14 @@ from carrel.agents import (
     SubagentRules,
     Thinking,
     ToolRules,
+    agent_by_slug,
     change_agent,
     every_agent,
     make_agent,
     require_agent,
 )
-from carrel.delivery import injections_of
-from carrel.kernel import Access, Grammar, invalid
+from carrel.delivery import PreviewKind, PromptPreview, injections_of, preview_prompt
+from carrel.kernel import PEOPLE, Access, Grammar, invalid, not_found
 from carrel.kernel.limits import AGENT_ID_CHARS_MAX, INSTRUCTIONS_EXTRA_CHARS_MAX, RUN_TIMEOUT_SECONDS_MAX
 from carrel.kernel.settings import Recall
 from carrel.monitoring import count_live
@@ -127,6 +128,21 @@ def list_agents(call: Call[None, NoQuery], tx: Tx, access: Access) -> Page[Agent
     busy = _busy(tx, access)
     seen = [agent for agent in every_agent(tx, access) if access.agent_id in (None, agent.id)]
     return Page([agent_shape(tx, access, agent, busy) for agent in seen])
+
+
+class PromptQuery(In, frozen=True, kw_only=True):
+    """Which kind of run."""
+
+    profile: PreviewKind = "chat"
+
+
+@endpoint("GET", "/api/agents/{id}/prompt", answers={200: PromptPreview}, who=PEOPLE, query=PromptQuery)
+def preview_agent_prompt(call: Call[None, PromptQuery], tx: Tx, access: Access) -> PromptPreview:
+    """Get the standing instructions and tools that an agent is sent in one kind of run."""
+    agent = agent_by_slug(tx, access, call.path("id"))
+    if agent is None:
+        raise not_found("agent")
+    return preview_prompt(tx, call.house.tool_services, access, agent, call.query.profile)
 
 
 @endpoint("POST", "/api/agents", answers={201: one("agent", AgentShape)}, who=OWNER, body=NewAgent, creates=True)

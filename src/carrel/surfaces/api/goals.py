@@ -14,6 +14,7 @@ from carrel.goals import (
     find_goal,
     goal_shape,
     goals_of_session,
+    goals_seen,
     make_goal,
 )
 from carrel.kernel import PEOPLE, Access
@@ -49,12 +50,22 @@ class GoalPatch(OfSession, frozen=True, kw_only=True):
     metadata: dict[str, Any] | UnsetType = UNSET
 
 
-@endpoint("GET", "/api/goals", answers={200: page_of("goals", GoalShape)}, who=PEOPLE, query=PageOfSession)
-def list_goals(call: Call[None, PageOfSession], tx: Tx, access: Access) -> Page[GoalShape]:
-    """List the goals of a session, newest first."""
-    key, limit = session_named(tx, access, required(call.query.session_id)), clamp(call.query.limit)
-    position = read_cursor(call.query.cursor, tuple[str])
-    found = goals_of_session(tx, access, key, before=position[0] if position else None, limit=limit + 1)
+class GoalsQuery(PageOfSession, frozen=True, kw_only=True):
+    """Which goals: of one session, or of all that the caller may see."""
+
+    all: bool = False
+
+
+@endpoint("GET", "/api/goals", answers={200: page_of("goals", GoalShape)}, who=PEOPLE, query=GoalsQuery)
+def list_goals(call: Call[None, GoalsQuery], tx: Tx, access: Access) -> Page[GoalShape]:
+    """List the goals of a session, or with `all` of all sessions that the caller may see, newest first."""
+    limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
+    before = position[0] if position else None
+    if call.query.all:
+        found = goals_seen(tx, access, before=before, limit=limit + 1)
+    else:
+        key = session_named(tx, access, required(call.query.session_id))
+        found = goals_of_session(tx, access, key, before=before, limit=limit + 1)
     page, following = cut(found, limit, lambda goal: (goal.id,))
     return Page([goal_shape(tx, access, goal) for goal in page], following)
 

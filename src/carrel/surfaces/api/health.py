@@ -12,12 +12,12 @@ from carrel.agents import every_agent, may_address
 from carrel.board import backlog
 from carrel.delivery import Connection, Injection, injections_of
 from carrel.gateway import missing_gateway
-from carrel.journal import feed_is_late
+from carrel.journal import events_behind, feed_is_late
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, iso
 from carrel.kernel.limits import FEED_LATE_SECONDS, GATEWAY_CHECK_SECONDS
 from carrel.monitoring import count_live, count_unreachable, stuck_lanes
 from carrel.search import Mode, index_lag
-from carrel.storage import Tx, applied_schema, migrations
+from carrel.storage import Tx, applied_schema, database_bytes, migrations
 from carrel.surfaces.api.endpoint import OPEN, OWNER, Call, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.http.errors import ErrorBody, error_body
 from carrel.surfaces.http.house import House, WrongSettings
@@ -94,6 +94,21 @@ class IndexState(Out, frozen=True, kw_only=True):
     mode: Mode
 
 
+class FollowerState(Out, frozen=True, kw_only=True):
+    """What follows the feed of changes, such as the index, and how many events it still has to handle."""
+
+    name: str
+    behind: int
+
+
+class DatabaseState(Out, frozen=True, kw_only=True):
+    """The database: which one, the number of its newest migration, and how large it is."""
+
+    engine: Literal["sqlite", "postgresql"]
+    schema: int
+    size_bytes: int
+
+
 class Health(Out, frozen=True, kw_only=True):
     """The state of the server, for people."""
 
@@ -105,6 +120,9 @@ class Health(Out, frozen=True, kw_only=True):
     index: IndexState
     context_injection: list[Injection]
     classifier: ClassifierBacklog
+    followers: list[FollowerState]
+    # For the owner of the account `default`: it tells of all accounts.
+    database: DatabaseState | None
     # For people: why nothing can be written.
     storage_error: str | None
 
@@ -233,7 +251,7 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
     gateways = [structs.replace(one, waiting_runs=waiting_runs.get(one.name, 0)) for one in gateways]
     lag = await call.read(index_lag)
     index = IndexState(lag_seconds=lag.seconds, pending=lag.pending, mode=call.house.search.mode)
-    waits = await call.read(backlog)
+    waits, behind = await call.read(backlog), await call.read(events_behind)
     return Health(
         status=ready.status,
         checks=ready.checks,
@@ -243,8 +261,20 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
         index=index,
         context_injection=await call.read(_injections),
         classifier=ClassifierBacklog(pending=waits.pending, oldest_pending_seconds=waits.oldest_seconds),
+        followers=[FollowerState(name=name, behind=count) for name, count in sorted(behind.items())],
+        database=await _database(call.house) if _is_operator(call.access) else None,
         storage_error=call.house.db.write_error if call.access.is_person else None,
     )
+
+
+def _is_operator(access: Access) -> bool:
+    return access.kind == "owner" and access.account_slug == DEFAULT_ACCOUNT_SLUG
+
+
+async def _database(house: House) -> DatabaseState:
+    engine = house.db.engine
+    schema, size = await house.db.read(lambda tx: (applied_schema(tx, engine), database_bytes(tx, engine)))
+    return DatabaseState(engine="sqlite" if engine == "sqlite" else "postgresql", schema=schema, size_bytes=size)
 
 
 def _injections(tx: Tx, access: Access) -> list[Injection]:

@@ -19,6 +19,7 @@ from carrel.modes import (
     remove_schedule,
     schedule_shape,
     schedules_of,
+    schedules_seen,
 )
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
@@ -64,10 +65,14 @@ class FiredSchedule(Out, frozen=True, kw_only=True):
 
 @endpoint("GET", "/api/schedules", answers={200: page_of("schedules", ScheduleShape)}, query=PageOfSession)
 def list_schedules(call: Call[None, PageOfSession], tx: Tx, access: Access) -> Page[ScheduleShape]:
-    """List the schedules of a session, oldest first."""
+    """List the schedules of a session, or of all sessions that the caller may see, oldest first."""
     limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
-    key = str(session_named(tx, access, required(call.query.session_id)))
-    found = schedules_of(tx, access, key, after=position[0] if position else "", limit=limit + 1)
+    after = position[0] if position else ""
+    if call.query.session_id is None:
+        found = schedules_seen(tx, access, after=after, limit=limit + 1)
+    else:
+        key = str(session_named(tx, access, required(call.query.session_id)))
+        found = schedules_of(tx, access, key, after=after, limit=limit + 1)
     page, following = cut(found, limit, lambda schedule: (schedule.id,))
     return Page([schedule_shape(tx, one) for one in page], following)
 

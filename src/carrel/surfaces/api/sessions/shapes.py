@@ -12,11 +12,19 @@ from carrel.monitoring import awaited_of_lanes
 from carrel.runs import live_runs_of_lane
 from carrel.sessions import Lane, LaneRow, LaneTitle, Session, lane_row, titles_of
 from carrel.storage import Tx
+from carrel.surfaces.api.endpoint import Out
 from carrel.tools import PlanMode, SessionRow, message_shape, session_row
 from carrel.visibility import Recalls, entries_seen
 
 State = Literal["idle", "busy", "closed"]
 Awaited = Literal["input", "auth", "approval"]
+
+
+class ContextWindow(Out, frozen=True, kw_only=True):
+    """How many tokens the last run of a session used; `modelTokens` is null where nobody knows the model's limit."""
+
+    used_tokens: int
+    model_tokens: int | None = None
 
 
 class SessionShape(SessionRow, frozen=True, kw_only=True):
@@ -43,6 +51,7 @@ class SessionShape(SessionRow, frozen=True, kw_only=True):
     queued_runs: int
     delivery_session_key: str | None
     plan_mode: PlanMode
+    context_window: ContextWindow
 
 
 def session_shapes(tx: Tx, access: Access, rows: list[LaneRow], messages: int) -> list[SessionShape]:
@@ -122,4 +131,5 @@ def _shape(
         queued_runs=max(0, lane.depth - int(row.busy)),
         delivery_session_key=session.address if session else None,
         plan_mode=PlanMode(enabled=planning.enabled, active_plan_id=planning.active_plan_id),
+        context_window=ContextWindow(used_tokens=lane.last_tokens),
     )

@@ -1,0 +1,219 @@
+"""What the agents of the demo do: a few things every day, and on the last day what is still waiting for somebody."""
+
+from functools import partial
+
+from carrel.goals import PlannedTask, complete_goal, make_goal
+from carrel.kernel import MS_PER_MINUTE, Access, Message, Provenance, SessionKey
+from carrel.main.demo import content
+from carrel.main.demo.bulk import space_id_of, topic_id_of
+from carrel.main.demo.gateway import SUBAGENTS, Fault, Say, Use
+from carrel.main.demo.stage import Stage
+from carrel.memory import NewMemory, Scope, keep, promote
+from carrel.modes import NewSchedule, approve_session_plan, enable_plan_mode, fire_now, make_schedule, write_plan
+from carrel.runs import Run, answer
+from carrel.sessions import LaneChange, change_lane, make_lane
+from carrel.storage import Tx
+from carrel.work import NewTask, Task, TaskChange, change_task, create_task, post_message
+
+_PAUSE_MS = 11 * MS_PER_MINUTE
+PLANNING = SessionKey.of("editor", "web:winter-programme")
+_WORKERS = ("researcher", "writer", "analyst", "editor")
+_ALONE = ("analyst",)
+_DONE = TaskChange(status="done")
+_STEPS = (
+    PlannedTask(title="Collect the dates of all branches"),
+    PlannedTask(title="Ask the speakers for a sentence about their lecture", dependencies=("task-0",)),
+    PlannedTask(title="Write the programme", dependencies=("task-0", "task-1")),
+    PlannedTask(title="Have it proofread", dependencies=("task-2",)),
+)
+
+
+async def day_of_work(stage: Stage, day: int) -> None:
+    """Let the agents work for a day."""
+    person = stage.people[day % 2]
+    for number in range(2):
+        task = await _assigned(stage, day, number)
+        if stage.happens(0.8):
+            await stage.write(partial(_finish, stage=stage, task=task))
+        _pause(stage)
+    await _chat(stage, day, person)
+    if day % 7 == 2:
+        await _ask(stage, day, answered=True)
+    if day % 9 == 4:
+        await _fail(stage, day)
+    if day % 8 == 3:
+        await _delegate(stage, day, person)
+    if day == 1:
+        await _schedules(stage)
+    if day in (3, 12, 24):
+        await _goal(stage, day, person)
+    if day == 15:
+        await _plan(stage, approve=True)
+    await stage.write(lambda tx: _remember(tx, stage, day, person))
+
+
+async def last_day(stage: Stage) -> None:
+    """Leave what is waiting for somebody: questions, approvals, failures, a plan to approve, reviews."""
+    for number in range(4):
+        await _ask(stage, 100 + number, answered=False)
+        _pause(stage)
+    for number in range(2):
+        await _approval(stage, number)
+        _pause(stage)
+    for number in range(3):
+        await _fail(stage, 200 + number)
+        _pause(stage)
+    await _plan(stage, approve=False)
+    for number in range(3):
+        await _assigned(stage, 300, number, status="review")
+        _pause(stage)
+
+
+def _finish(tx: Tx, stage: Stage, task: Task) -> None:
+    change_task(tx, stage.owner, task.id, _DONE, stage.rules)
+
+
+def _fired(tx: Tx, stage: Stage, new: NewSchedule) -> None:
+    fire_now(tx, stage.owner, make_schedule(tx, stage.owner, new).id, stage.rules)
+
+
+def _pause(stage: Stage) -> None:
+    stage.clock.move_to(stage.clock.now_ms() + _PAUSE_MS)
+
+
+async def _assigned(stage: Stage, day: int, number: int, status: str = "in_progress") -> Task:
+    """Create a task for an agent, which takes notes, answers in its thread and moves it."""
+    agent = _WORKERS[(day + number) % len(_WORKERS)]
+    topic = stage.pick(range(len(content.TOPICS)))
+    kind, fact = stage.pick(content.FACTS)
+    task_id = f"demo-{day}-{number}"
+    key = str(SessionKey.of(agent, f"task:{task_id}"))
+    acts = [Use("task_history", {"taskId": task_id}), Use("memory_add", {"content": fact, "type": kind})]
+    if status == "review" or stage.happens(0.7):
+        acts.append(Use("task_status", {"taskId": task_id, "status": "review"}))
+    stage.gateway.cue(key, *acts, Say(stage.pick(content.REPLIES)))
+    new = NewTask(
+        id=task_id,
+        title=f"{stage.pick(content.ACTIONS)} {stage.pick(content.SUBJECTS)}",
+        description="The editor needs this by the end of the week.",
+        topic_id=topic_id_of(topic),
+        space_id=space_id_of(content.TOPICS[topic][1]),
+        assigned_agent_ids=(agent,),
+        priority=stage.pick((2, 3, 3)),
+    )
+    task = await stage.write(lambda tx: create_task(tx, stage.owner, new, stage.rules))
+    await stage.settle()
+    if stage.happens(0.5):
+        person, text = stage.pick(stage.people), f"@{agent} {stage.pick(content.SAID)}"
+        stage.gateway.cue(key, Say(stage.pick(content.REPLIES)))
+        await stage.write(lambda tx: post_message(tx, person, task_id, text, stage.rules))
+        await stage.settle()
+    return task
+
+
+async def _chat(stage: Stage, day: int, person: Access) -> None:
+    """Let a person talk with an agent, in a chat for each week."""
+    agent = content.ROLES[day % len(content.ROLES)].id
+    key = SessionKey.of(agent, f"web:{person.name.lower()}-week-{day // 7}")
+    for _ in range(2):
+        await stage.say(key, stage.pick(content.SAID), Say(stage.pick(content.REPLIES)), by=person, channel="web")
+        _pause(stage)
+
+
+async def _ask(stage: Stage, number: int, *, answered: bool) -> Run:
+    """Let an agent ask a person, and answer it or leave it waiting."""
+    agent = _WORKERS[number % len(_WORKERS)]
+    key = SessionKey.of(agent, f"web:question-{number}")
+    question = content.QUESTIONS[number % len(content.QUESTIONS)]
+    acts = (Use("request_input", {"question": question}), Say("Thank you, that settles it. The text is corrected."))
+    run = await stage.say(key, stage.pick(content.SAID), *acts, channel="web")
+    if answered:
+        text = Message(text="Use the newer one.", provenance=Provenance(kind="external_user", actor="local"))
+        await stage.write(lambda tx: answer(tx, stage.owner, run.id, text))
+        await stage.settle()
+    return run
+
+
+async def _approval(stage: Stage, number: int) -> None:
+    """Let an agent wait for the approval of a tool call."""
+    title = f"Publish {content.SUBJECTS[number]} on the website"
+    key = SessionKey.of("release", f"web:publication-{number}")
+    await stage.say(key, f"Please create the task: {title}", Use("task_create", {"title": title}), Say("Created."))
+
+
+async def _fail(stage: Stage, number: int) -> None:
+    """Let a run fail."""
+    key = SessionKey.of("analyst", f"web:figures-{number}")
+    text = f"Count the visits of {content.SUBJECTS[number % len(content.SUBJECTS)]}"
+    await stage.say(key, text, Fault(content.FAULTS[number % len(content.FAULTS)]))
+
+
+async def _delegate(stage: Stage, day: int, person: Access) -> None:
+    """Let an agent hand out parts of its work, and tell what came of it."""
+    key = SessionKey.of("researcher", f"web:sources-{day}")
+    parts = ("newspapers", "registers", "letters")
+    acts = [Use("sessions_spawn", {"task": f"Look for the year 1911 in the {part}", "label": part}) for part in parts]
+    for part in parts:
+        stage.gateway.cue(SUBAGENTS, Say(f"Found in the {part}: {stage.pick(content.REPLIES)}"))
+    await stage.say(key, "Find three sources for the year 1911.", *acts, Say("Three are looking."), by=person)
+    _pause(stage)
+    await stage.settle()
+
+
+async def _goal(stage: Stage, day: int, person: Access) -> None:
+    """Give a chat a goal; the oldest one is reached."""
+    key = SessionKey.of("editor", f"web:{person.name.lower()}-goal-{day}")
+    await stage.say(key, "The programme must be printed before the month ends.", Say("I will keep to that."), by=person)
+    name = f"{stage.pick(content.ACTIONS)} {stage.pick(content.SUBJECTS)}"
+    goal = await stage.write(lambda tx: make_goal(tx, person, key, name=name, description="Printed and on the web."))
+    scope = Scope.parse(f"goal:{':'.join(key.identity)}:{goal.id}")
+    fact = NewMemory(type="constraint", content="Nothing is printed that the editor has not seen.")
+    await stage.write(lambda tx: keep(tx, person, scope, "editor", fact))
+    if day == 3:
+        await stage.write(lambda tx: complete_goal(tx, person, goal.id, stage.rules))
+
+
+async def _plan(stage: Stage, *, approve: bool) -> None:
+    """Plan the winter programme: one plan that was approved and worked on, and one that waits for approval."""
+    key = PLANNING if approve else SessionKey.of("editor", "web:book-fair")
+    title = "Winter programme" if approve else "Book fair"
+    await stage.say(key, f"Let us plan: {title}.", Say("I have written down four steps."), channel="web")
+
+    def work(tx: Tx) -> None:
+        enable_plan_mode(tx, stage.owner, key)
+        text = f"# {title}\n\n" + "\n".join(f"{at}. {step.title}" for at, step in enumerate(_STEPS, start=1))
+        plan = write_plan(tx, stage.owner, key, markdown=text, title=title, tasks=_STEPS)
+        if approve:
+            approve_session_plan(tx, stage.owner, key, plan.id, stage.rules)
+
+    await stage.write(work)
+    await stage.settle()
+
+
+async def _schedules(stage: Stage) -> None:
+    """Set up what is done by the clock, and do it once."""
+    for agent, text, cron in (
+        ("analyst", "Report the loans of yesterday.", "0 7 * * *"),
+        ("support", "List the letters that are older than three days.", "30 8 * * 1-5"),
+        ("editor", "Which drafts wait for a review?", "0 9 * * 1"),
+    ):
+        new = NewSchedule(
+            session=f"agent:{agent}:main", type="message", message=text, cron=cron, isolated=agent == "analyst"
+        )
+        await stage.write(partial(_fired, stage=stage, new=new))
+        await stage.settle()
+    key = SessionKey.of("support", "telegram:direct:reader-1")
+    await stage.write(lambda tx: make_lane(tx, stage.owner, key))
+    await stage.write(lambda tx: change_lane(tx, stage.owner, key, LaneChange(display_name="Ann")))
+    await stage.say(key, "Is the quiet room open on Saturday?", Say("Yes, from 10:00 to 16:00."), channel="telegram")
+
+
+def _remember(tx: Tx, stage: Stage, day: int, person: Access) -> None:
+    """Keep something in a session, and now and then let everybody know it."""
+    kind, fact = content.FACTS[day % len(content.FACTS)]
+    agent = content.ROLES[day % len(content.ROLES)].id
+    name = f"{person.name.lower()}-week-{day // 7}"
+    new = NewMemory(type=kind, content=fact)  # type: ignore[arg-type]
+    kept = keep(tx, person, Scope.parse(f"session:web:{name}"), agent, new)
+    if day % 5 == 0:
+        promote(tx, stage.owner, kept, "It holds for everything that is published.")
