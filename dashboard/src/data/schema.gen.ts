@@ -74,6 +74,23 @@ export interface paths {
         patch: operations["update_agent"];
         trace?: never;
     };
+    "/api/agents/{id}/prompt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the standing instructions and tools that an agent is sent in one kind of run. */
+        get: operations["preview_agent_prompt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/artifacts/{id}/content": {
         parameters: {
             query?: never;
@@ -406,7 +423,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the goals of a session, newest first. */
+        /** List the goals of a session, or with `all` of all sessions that the caller may see, newest first. */
         get: operations["list_goals"];
         put?: never;
         /** Create a goal of a session. */
@@ -1131,7 +1148,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the schedules of a session, oldest first. */
+        /** List the schedules of a session, or of all sessions that the caller may see, oldest first. */
         get: operations["list_schedules"];
         put?: never;
         /** Schedule a message, or work on a goal or task, in a session by a cron expression. */
@@ -2518,9 +2535,28 @@ export interface components {
             sessionKey?: string;
             q?: string;
         };
+        /**
+         * ContextWindow
+         * @description How many tokens the last run of a session used; `modelTokens` is null where nobody knows the model's limit.
+         */
+        ContextWindow: {
+            usedTokens: number;
+            /** @default null */
+            modelTokens?: number | null;
+        };
         /** CycleIdAnswer */
         CycleIdAnswer: {
             cycleId: string;
+        };
+        /**
+         * DatabaseState
+         * @description The database: which one, the number of its newest migration, and how large it is.
+         */
+        DatabaseState: {
+            /** @enum {unknown} */
+            engine: "postgresql" | "sqlite";
+            schema: number;
+            sizeBytes: number;
         };
         /**
          * Deleted
@@ -2595,6 +2631,14 @@ export interface components {
         FiredSchedule: {
             schedule: components["schemas"]["ScheduleShape"];
             runId: string;
+        };
+        /**
+         * FollowerState
+         * @description What follows the feed of changes, such as the index, and how many events it still has to handle.
+         */
+        FollowerState: {
+            name: string;
+            behind: number;
         };
         /**
          * FoundMemories
@@ -2707,6 +2751,8 @@ export interface components {
             index: components["schemas"]["IndexState"];
             contextInjection: components["schemas"]["Injection"][];
             classifier: components["schemas"]["ClassifierBacklog"];
+            followers: components["schemas"]["FollowerState"][];
+            database: components["schemas"]["DatabaseState"] | null;
             storageError: string | null;
         };
         /**
@@ -3542,6 +3588,15 @@ export interface components {
             notified: components["schemas"]["Notified"][];
         };
         /**
+         * PreviewedTool
+         * @description A tool as the model is shown it.
+         */
+        PreviewedTool: {
+            name: string;
+            description: string;
+            parameters: Record<string, never>;
+        };
+        /**
          * PromoteBody
          * @description Why every session should know a memory.
          */
@@ -3555,6 +3610,19 @@ export interface components {
         PromotedMemory: {
             item: components["schemas"]["MemoryShape"];
             promotedFrom: string;
+        };
+        /**
+         * PromptPreview
+         * @description What every request of an agent begins with in one kind of run.
+         */
+        PromptPreview: {
+            agentId: string;
+            /** @enum {unknown} */
+            profile: "chat" | "heartbeat" | "subagent" | "task";
+            version: string;
+            sha256: string;
+            instructions: string;
+            tools: components["schemas"]["PreviewedTool"][];
         };
         /**
          * Provenance
@@ -4092,6 +4160,7 @@ export interface components {
             queuedRuns: number;
             deliverySessionKey: string | null;
             planMode: components["schemas"]["PlanMode"];
+            contextWindow: components["schemas"]["ContextWindow"];
         };
         /** SessionsAnswer */
         SessionsAnswer: {
@@ -5019,6 +5088,30 @@ export interface operations {
             };
         };
     };
+    preview_agent_prompt: {
+        parameters: {
+            query?: {
+                profile?: "chat" | "heartbeat" | "subagent" | "task";
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptPreview"];
+                };
+            };
+        };
+    };
     download_artifact: {
         parameters: {
             query?: never;
@@ -5534,6 +5627,7 @@ export interface operations {
                 sessionId?: string;
                 limit?: number;
                 cursor?: string;
+                all?: boolean;
             };
             header?: never;
             path?: never;

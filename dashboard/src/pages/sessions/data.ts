@@ -4,7 +4,7 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { useAction } from "../../data/action";
 import { api, ask, readAll, type Session } from "../../data/api";
 import { cache } from "../../data/cache";
-import { splitKey, titleOfSession } from "../../data/words";
+import { compact, splitKey, titleOfSession } from "../../data/words";
 import { toast } from "../../ui/toast";
 import type { Kind, SessionsSearch } from "./address";
 
@@ -33,6 +33,12 @@ export const queueQuery = (key: string) => queryOptions({
   queryKey: ["session", key, "queue"],
   queryFn: ({ signal }) => ask(api.GET("/api/sessions/{key}/queue", { params: { path: { key } }, signal })),
 });
+
+/** Return how large the last request was, against what the model takes where that is known. */
+export function contextOf({ contextTokens, contextWindow }: Session): string {
+  if (contextTokens === 0) return "";
+  return contextWindow.modelTokens == null ? compact(contextTokens) : `${compact(contextTokens)} of ${compact(contextWindow.modelTokens)}`;
+}
 
 const MACHINE = /^(subagent|cron|hook|openresponses|openresponses-user|a2a):|^node-/;
 

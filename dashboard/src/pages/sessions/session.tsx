@@ -19,7 +19,7 @@ import { SkeletonRows } from "../../ui/skeleton";
 import { StateBadge } from "../../ui/state";
 import { Title } from "../../ui/title";
 import { Children } from "./children";
-import { childrenQuery, useArchive, useStop } from "./data";
+import { childrenQuery, contextOf, useArchive, useStop } from "./data";
 import { Generations } from "./generations";
 import { Queue } from "./queue";
 import { RenameDialog } from "./rename";
@@ -54,7 +54,7 @@ function Shown({ session }: { session: Session }) {
       </Title>
       <Facts label="Figures" facts={[
         { name: "Generation", value: String(session.generation) },
-        { name: "Context", value: session.contextTokens > 0 ? `${compact(session.contextTokens)} tokens` : "none yet", note: "Tokens of its last request" },
+        { name: "Context", value: session.contextTokens > 0 ? `${contextOf(session)} tokens` : "none yet", note: "Tokens of its last request" },
         { name: "In all", value: `${compact(session.totalTokens)} tokens` },
         { name: "Model", value: session.model || "as its agent" },
         { name: "Recall", value: <Link to="/isolation/$key" params={{ key: session.key }} className="underline">{session.recall === "space" ? "on the board" : "this session alone"}</Link> },

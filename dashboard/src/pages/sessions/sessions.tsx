@@ -5,7 +5,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import type { Session } from "../../data/api";
 import { agentsQuery } from "../../data/queries";
-import { capital, compact, plural, stateOfSession, titleOfSession } from "../../data/words";
+import { capital, plural, stateOfSession, titleOfSession } from "../../data/words";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
 import { SearchBox, Select, Switch } from "../../ui/choices";
@@ -19,7 +19,7 @@ import { StateBadge } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
 import { Title } from "../../ui/title";
 import { KINDS, type SessionsSearch, STATES } from "./address";
-import { kindOf, listQuery, useArchive } from "./data";
+import { contextOf, kindOf, listQuery, useArchive } from "./data";
 import { RenameDialog } from "./rename";
 
 const KIND_WORDS: Record<string, string> = { chats: "Chats", tasks: "Tasks", main: "Main lanes", machine: "Machine-made" };
@@ -116,7 +116,7 @@ const columnsFor = (rename: (row: Session) => void): Column<Session>[] => [
   { name: "Agent", cell: (row) => row.agentSlug, className: "whitespace-nowrap text-soft max-md:hidden" },
   { name: "Recall", cell: (row) => (row.recall === "space" ? "Board" : "Own"), className: "whitespace-nowrap text-soft max-xl:hidden" },
   { name: "Queue", cell: (row) => row.queuedRuns || "", className: "text-right text-soft max-lg:hidden" },
-  { name: "Context", cell: (row) => <span title="Tokens of its last request">{row.contextTokens > 0 ? compact(row.contextTokens) : ""}</span>, className: "whitespace-nowrap text-right text-soft max-lg:hidden" },
+  { name: "Context", cell: (row) => <span title="Tokens of its last request">{contextOf(row)}</span>, className: "whitespace-nowrap text-right text-soft max-lg:hidden" },
   { name: "Used", cell: (row) => <Age at={row.updatedAt} className="whitespace-nowrap text-soft" />, className: "text-right" },
   { name: "Actions", bare: true, cell: (row) => <Actions row={row} onRename={() => rename(row)} />, className: "w-8 pr-0!" },
 ];
