@@ -7,13 +7,17 @@ import { currentIdentity, listenIdentity } from "./data/identity";
 import { agentsSearch } from "./pages/agents/address";
 import { boardSearch } from "./pages/board/address";
 import { chatSearch } from "./pages/chat/address";
+import { contextSearch } from "./pages/context/address";
 import { goalsSearch } from "./pages/goals/address";
 import { healthSearch } from "./pages/health/address";
 import { homeSearch } from "./pages/home/address";
+import { isolationSearch } from "./pages/isolation/address";
 import { memorySearch } from "./pages/memory/address";
 import { modelsSearch } from "./pages/models/address";
+import { runSearch, runsSearch } from "./pages/runs/address";
 import { schedulesSearch } from "./pages/schedules/address";
 import { searchSearch } from "./pages/search/address";
+import { sessionSearch, sessionsSearch } from "./pages/sessions/address";
 import { settingsSearch } from "./pages/settings/address";
 import { spacesSearch } from "./pages/spaces/address";
 import { taskSearch } from "./pages/task/address";
@@ -26,6 +30,7 @@ import { SignIn, Unreachable } from "./ui/shell/signin";
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
 const at = () => root;
+const nothing = () => ({});
 
 const pages = [
   createRoute({ getParentRoute: at, path: "/", validateSearch: homeSearch, component: lazyRouteComponent(() => import("./pages/home/home"), "Home") }),
@@ -44,24 +49,34 @@ const pages = [
   createRoute({ getParentRoute: at, path: "/board", validateSearch: boardSearch, component: lazyRouteComponent(() => import("./pages/board/board"), "Board") }),
   createRoute({ getParentRoute: at, path: "/goals", validateSearch: goalsSearch, component: lazyRouteComponent(() => import("./pages/goals/goals"), "Goals") }),
   createRoute({ getParentRoute: at, path: "/tasks/$id", validateSearch: taskSearch, component: lazyRouteComponent(() => import("./pages/task/task"), "TaskPage") }),
+  createRoute({ getParentRoute: at, path: "/sessions", validateSearch: sessionsSearch, component: lazyRouteComponent(() => import("./pages/sessions/sessions"), "Sessions") }),
+  createRoute({ getParentRoute: at, path: "/sessions/$key", validateSearch: sessionSearch, component: lazyRouteComponent(() => import("./pages/sessions/session"), "SessionPage") }),
+  createRoute({ getParentRoute: at, path: "/runs", validateSearch: runsSearch, component: lazyRouteComponent(() => import("./pages/runs/runs"), "Runs") }),
+  createRoute({ getParentRoute: at, path: "/runs/$id", validateSearch: runSearch, component: lazyRouteComponent(() => import("./pages/runs/run"), "RunPage") }),
+  createRoute({ getParentRoute: at, path: "/runs/$id/context", validateSearch: contextSearch, component: lazyRouteComponent(() => import("./pages/context/context"), "ContextPage") }),
+  createRoute({ getParentRoute: at, path: "/isolation", validateSearch: isolationSearch, component: lazyRouteComponent(() => import("./pages/isolation/isolation"), "Isolation") }),
+  createRoute({ getParentRoute: at, path: "/isolation/$key", validateSearch: nothing, component: lazyRouteComponent(() => import("./pages/isolation/walls"), "SessionIsolation") }),
 ] as const;
 
 // The keys follow `g`. Group 1 is the daily work, 2 is looking closer, 3 is setting up, 4 is operating.
 export const NAVIGATION = [
   { name: "Home", to: "/", keys: "h", group: 1 },
   { name: "Board", to: "/board", keys: "b", group: 1 },
+  { name: "Goals", to: "/goals", keys: "o", group: 1 },
   { name: "Chat", to: "/chat", keys: "c", group: 1 },
-  { name: "Search", to: "/search", keys: "f", group: 2 },
+  { name: "Sessions", to: "/sessions", keys: "s", group: 2 },
+  { name: "Runs", to: "/runs", keys: "r", group: 2 },
+  { name: "Isolation", to: "/isolation", keys: "i", group: 2 },
   { name: "Memory", to: "/memory", keys: "m", group: 2 },
+  { name: "Search", to: "/search", keys: "f", group: 2 },
   { name: "Agents", to: "/agents", keys: "a", group: 3 },
-  { name: "Usage", to: "/usage", keys: "u", group: 4 },
-  { name: "Health", to: "/health", keys: "y", group: 4 },
   { name: "Models", to: "/models", keys: "l", group: 3 },
   { name: "Schedules", to: "/schedules", keys: "d", group: 3 },
   { name: "Spaces", to: "/spaces", keys: "p", group: 3 },
   { name: "Tokens", to: "/tokens", keys: "t", group: 3 },
+  { name: "Usage", to: "/usage", keys: "u", group: 4 },
+  { name: "Health", to: "/health", keys: "y", group: 4 },
   { name: "Settings", to: "/settings", keys: ",", group: 4 },
-  { name: "Goals", to: "/goals", keys: "o", group: 1 },
 ] as const;
 
 // What `c` and the palette create: a page that opens its form by its address.

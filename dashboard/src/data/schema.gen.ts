@@ -5633,6 +5633,7 @@ export interface operations {
                 allowedSpaceIds?: string;
                 mode?: string;
                 includePending?: boolean;
+                recall?: "own" | "space";
                 maxChars?: number;
                 workingSetLimit?: number;
                 timelineLimit?: number;
@@ -7181,6 +7182,7 @@ export interface operations {
                 kinds?: string;
                 agentId?: string;
                 taskId?: string;
+                spawnedBy?: string;
                 channel?: string;
                 state?: "busy" | "closed" | "idle";
                 activeMinutes?: number;
@@ -7441,6 +7443,7 @@ export interface operations {
             query?: {
                 limit?: number;
                 includeTools?: boolean;
+                runId?: string;
                 cursor?: string;
             };
             header?: never;

@@ -56,7 +56,7 @@ export function Table<Row>({ name, rows, columns, idOf, titleOf, onOpen, openId 
       <thead>
         <tr className="border-b border-rule text-[0.8125rem] text-soft">
           {chosen !== undefined && (
-            <th className="w-8 py-1.5 font-normal">
+            <th className="w-8 py-1.5 pr-3 font-normal">
               <input
                 type="checkbox"
                 aria-label="Choose all"
@@ -67,7 +67,7 @@ export function Table<Row>({ name, rows, columns, idOf, titleOf, onOpen, openId 
             </th>
           )}
           {columns.map((column) => (
-            <th key={column.name} scope="col" className={`py-1.5 pr-4 font-normal ${column.className ?? ""}`}>
+            <th key={column.name} scope="col" className={`py-1.5 pr-4 font-normal whitespace-nowrap ${column.className ?? ""}`}>
               <span className={column.bare ? "sr-only" : ""}>{column.name}</span>
             </th>
           ))}
@@ -92,7 +92,7 @@ export function Table<Row>({ name, rows, columns, idOf, titleOf, onOpen, openId 
               className={`h-11 border-b border-rule align-middle hover:bg-green-wash/50 aria-[current]:bg-green-wash ${onOpen ? "cursor-pointer" : ""}`}
             >
               {chosen !== undefined && (
-                <td className="w-8"><input type="checkbox" className="accent-green" aria-label={`Choose ${titleOf(row)}`} checked={chosen.has(id)} onChange={() => choose(id)} /></td>
+                <td className="w-8 pr-3"><input type="checkbox" className="accent-green" aria-label={`Choose ${titleOf(row)}`} checked={chosen.has(id)} onChange={() => choose(id)} /></td>
               )}
               {columns.map((column) => <td key={column.name} className={`py-1.5 pr-4 ${column.className ?? ""}`}>{column.cell(row)}</td>)}
             </tr>

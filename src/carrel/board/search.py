@@ -18,6 +18,7 @@ from carrel.board.routing import infer_space, named_by
 from carrel.journal import Entry, clean, entries_by_id
 from carrel.kernel import Access, SessionKey, elapsed_seconds, not_found
 from carrel.kernel.limits import SEARCH_FOUND_MAX, SEARCH_OWN_TASKS_MAX, SEARCH_SHOWN_COMPARED_MAX
+from carrel.kernel.settings import Recall
 from carrel.search import Found, Hit, Query, Search, SearchQuery, Subject, has_kept_documents
 from carrel.storage import Database, Tx
 from carrel.visibility import Recalls, Viewer, may_see, tasks_worked_on
@@ -36,6 +37,8 @@ class BoardQuery(Query, frozen=True, kw_only=True):
     # Look as a run of that session would, whoever asks: what was said elsewhere is found by people, not by lanes.
     as_run: bool = False
     with_pending: bool = True
+    # What that session is taken to recall, in place of what was chosen for it.
+    recall: Recall | None = None
     # Entries that the caller has in front of it anyway.
     without: frozenset[str] = frozenset()
 
@@ -143,7 +146,7 @@ def _viewer(tx: Tx, access: Access, query: BoardQuery) -> Viewer:
         is_lane = recalls.is_lane(named) or named_by(named or "")[1] is not None
         # Only a program outside of runs has sessions under names of its own.
         named = own if is_lane or access.run_id is not None else named
-    recall = recalls.of(named).recall
+    recall = query.recall or recalls.of(named).recall
     return Viewer(
         spaces=spaces,
         looks_everywhere=everywhere,

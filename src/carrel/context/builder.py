@@ -82,6 +82,7 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
     # Without a session, an agent looks from its own.
     looking = str(access.current) if name is None and access.current is not None else name
     lane, spaces = Recalls(tx, access).of(looking), scope.narrowed_for(access)
+    lane = structs.replace(lane, recall=request.recall or lane.recall)
     asked_in = store.entries_marked(tx, access, map(NewLog.marked, request.without_keys))
     left_out = asked_in | request.shown | _told_of_task(tx, seen, here, request)
     lines = _lines(tx, seen, here, request, settings, lane, asked_in, left_out)
@@ -203,6 +204,8 @@ def recall_query(request: ContextRequest, board: Board, settings: Settings) -> B
         scope=board.scope,
         session_key=None if here is None else here.name,
         as_run=True,
+        # An agent may name a session that recalls more than its own, so only what was asked for is passed on.
+        recall=request.recall,
         with_pending=request.with_pending,
         without=board.left_out,
         quick=True,

@@ -5,6 +5,7 @@ from msgspec import Struct
 from carrel.context.model import ContextLimits, Form, Mode
 from carrel.kernel import SessionKey
 from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX
+from carrel.kernel.settings import Recall
 from carrel.memory import Reader
 
 
@@ -20,6 +21,8 @@ class ContextRequest(Struct, frozen=True, kw_only=True):
     space_id: str | None = None
     allowed_space_ids: tuple[str, ...] | None = None
     with_pending: bool = True
+    # What the session is taken to recall, in place of what was chosen for it.
+    recall: Recall | None = None
     # Whose memory is read; None for a session that has none.
     reader: Reader | None = None
     # The generation that hears the run; by default the open one.

@@ -131,6 +131,7 @@ class LaneFilter(Struct, frozen=True, kw_only=True):
     agent_id: str | None = None
     made_by: str | None = None
     task_id: str | None = None
+    spawned_by: str | None = None
     channel: str | None = None
     # The chat address of the last message.
     last_to: str | None = None

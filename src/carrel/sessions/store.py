@@ -199,7 +199,8 @@ def _conditions(tx: Tx, access: Access, wanted: LaneFilter) -> tuple[list[str], 
     if wanted.channel is not None:
         where.append(_in_channel(wanted.channel))
         values |= {} if wanted.channel in (INTERNAL_CHANNEL, "unknown") else {"channel": stored_channel(wanted.channel)}
-    for column, value in (("agent_id", wanted.agent_id), ("made_by", wanted.made_by), ("last_to", wanted.last_to)):
+    for column in ("agent_id", "made_by", "last_to", "spawned_by"):
+        value = getattr(wanted, column)
         if value is not None:
             where.append(f"l.{column} = :{column}")
             values[column] = value

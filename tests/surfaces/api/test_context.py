@@ -202,3 +202,33 @@ async def test_a_chat_shows_its_context(server: HttpServer, client: httpx.AsyncC
     assert answer.json()["reply"] == (
         "Clawboard context (layered):\nMode: full\nWorking set topics:\n- Launch (launch)"
     )
+
+
+async def test_people_can_ask_what_a_session_would_recall_if_that_were_chosen(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
+    await topic(server, "Parcels")
+    await log(server, "the blue parcel goes to Vienna by train", "discord-1", topic_id="parcels")
+    await server.indexed()
+    asked = {"sessionKey": MAIN, "q": "does the blue parcel go by train?", "form": "run", "mode": "full"}
+    assert "Vienna" not in (await context(client, **asked))["block"]
+    supposed = await context(client, **asked, recall="space")
+    assert (supposed["data"]["scope"]["recall"], "Vienna" in supposed["block"]) == ("space", True)
+    assert "Vienna" not in (await context(client, **asked, recall="own"))["block"]
+
+
+async def test_an_agent_recalls_no_more_by_supposing_so(server: HttpServer, client: httpx.AsyncClient) -> None:
+    await topic(server, "Parcels")
+    await log(server, "the blue parcel goes to Vienna by train", "discord-1", topic_id="parcels")
+    await server.indexed()
+    await send_and_wait(client, "hello")
+    asked = {
+        "sessionKey": MAIN,
+        "q": "does the blue parcel go by train?",
+        "form": "run",
+        "mode": "full",
+        "recall": "space",
+    }
+    assert "Vienna" in (await context(client, **asked))["block"]
+    async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
+        assert "Vienna" not in (await context(agent, **asked))["block"]

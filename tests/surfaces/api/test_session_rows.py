@@ -36,3 +36,29 @@ async def test_a_refused_call_is_told_from_one_that_was_made(client: httpx.Async
     assert [(one["name"], one["outcome"]) for one in results] == [
         ("session_status", "done"), ("session_status", "refused"), ("sessions_spawn", "failed"),
     ]  # fmt: skip
+
+
+async def test_a_transcript_can_be_that_of_one_run(client: httpx.AsyncClient) -> None:
+    await send_and_wait(client, "first")
+    run = await send_and_wait(client, 'do [["session_status", {}]]')
+    await send_and_wait(client, "last")
+
+    async def roles(**query: str | int) -> list[str]:
+        path = f"/api/sessions/{run['sessionId']}/history"
+        answer = (await client.get(path, params={"runId": run["id"], **query})).json()
+        assert {message["runId"] for message in answer["messages"]} <= {run["id"]}
+        return [message["role"] for message in answer["messages"]]
+
+    assert await roles(includeTools=1) == ["user", "toolCall", "toolResult", "assistant"]
+    assert await roles() == ["user", "toolCall", "assistant"]
+    assert await roles(limit=1) == ["assistant"]
+    assert await roles(runId="run_of_nobody") == []
+
+
+async def test_the_sessions_that_a_session_spawned_can_be_listed(client: httpx.AsyncClient) -> None:
+    await send_and_wait(client, 'do [["sessions_spawn", {"task": "look it up"}]]')
+    await send_and_wait(client, "elsewhere", sessionKey="cron:daily")
+    spawned = (await client.get("/api/sessions", params={"spawnedBy": "agent:main:main"})).json()["sessions"]
+    assert [row["spawnedBy"] for row in spawned] == ["agent:main:main"]
+    none = (await client.get("/api/sessions", params={"spawnedBy": "agent:main:cron:daily"})).json()["sessions"]
+    assert none == []

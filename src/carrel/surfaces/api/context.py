@@ -25,6 +25,7 @@ from carrel.kernel.limits import (
     CONTEXT_TEXT_CHARS_MAX,
     IDEMPOTENCY_KEY_CHARS_MAX,
 )
+from carrel.kernel.settings import Recall
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import Call, In, endpoint
@@ -47,6 +48,8 @@ class ContextQuery(In, frozen=True, kw_only=True):
     allowed_space_ids: SpaceNames | None = None
     mode: str | None = None
     include_pending: bool = True
+    # As if this had been chosen for the session; people only, who find in search what they may read.
+    recall: Recall | None = None
     # By default as many as a run is shown, in that form.
     max_chars: int | None = None
     working_set_limit: int = CONTEXT_LINES_DEFAULT
@@ -85,6 +88,7 @@ async def show_context(call: Call[None, ContextQuery]) -> ContextShape:
         space_id=query.space_id or None,
         allowed_space_ids=names_in("allowedSpaceIds", query.allowed_space_ids) or None,
         with_pending=query.include_pending,
+        recall=query.recall if call.access.is_person else None,
         without_keys=names_in("withoutKeys", query.without_keys, CONTEXT_LINES_MAX),
     )
     found = await call.house.contexts.build(access, request)

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from carrel.agents import agent_by_slug
-from carrel.journal import Entry, entries_of_session
+from carrel.journal import Entry, entries_of_run, entries_of_session
 from carrel.kernel import MS_PER_MINUTE, Access
 from carrel.kernel.limits import HISTORY_ROWS_DEFAULT, HISTORY_ROWS_MAX, ROW_MESSAGES_MAX, SESSION_REFERENCE_CHARS_MAX
 from carrel.runs import live_runs_of_lane
@@ -33,6 +33,8 @@ class SessionsQuery(In, frozen=True, kw_only=True):
     kinds: Words | None = None
     agent_id: Words | None = None
     task_id: Words | None = None
+    # The session that spawned them.
+    spawned_by: Words | None = None
     channel: Words | None = None
     state: Literal["idle", "busy", "closed"] | None = None
     active_minutes: Annotated[float, Meta(ge=1, le=52_560_000)] | None = None
@@ -62,6 +64,8 @@ class HistoryQuery(In, frozen=True, kw_only=True):
 
     limit: int | None = None
     include_tools: bool = False
+    # Only what one run heard, called and said.
+    run_id: Words | None = None
     cursor: Cursor | None = None
 
 
@@ -103,6 +107,7 @@ def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
         kinds=kinds_listed_as([word.strip() for word in (query.kinds or "").split(",")]),
         agent_id=agent.id if agent else None,
         task_id=query.task_id,
+        spawned_by=query.spawned_by,
         channel=query.channel,
         state=query.state,
         updated_since=None if query.active_minutes is None else tx.now - int(query.active_minutes * MS_PER_MINUTE),
@@ -134,6 +139,8 @@ def read_history(call: Call[None, HistoryQuery], tx: LongTx, access: Access) -> 
         if session is None:
             return []
         below = at[0] if at else None
+        if query.run_id is not None:
+            return _newest_of_run(tx, access, session.id, query, before=below)[:most]
         return entries_of_session(
             tx, access, session.id, limit=most, before=below, tool_results=query.include_tools
         )[::-1]  # fmt: skip
@@ -154,6 +161,17 @@ def read_history(call: Call[None, HistoryQuery], tx: LongTx, access: Access) -> 
         bytes=len(_encode(messages)),
         next_cursor=following,
     )
+
+
+def _newest_of_run(tx: Tx, access: Access, session_id: str, query: HistoryQuery, *, before: int | None) -> list[Entry]:
+    """The entries of a run in a generation, newest first; without the results of tools unless they are asked for."""
+    return [
+        entry
+        for entry in reversed(entries_of_run(tx, access, query.run_id or ""))
+        if entry.session_id == session_id
+        and (before is None or entry.seq < before)
+        and (query.include_tools or entry.role != "toolResult")
+    ]
 
 
 @endpoint("GET", "/api/sessions/{key}/queue", answers={200: Queue})
