@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -62,12 +63,12 @@ def program(*words: str) -> list[str]:
     return [node, str(install() / scripts[words[0]]), *words[1:]]
 
 
-def run(command: list[str], node: str | None = None) -> None:
-    """Run a command in the dashboard's folder, with Node on its path; raise CalledProcessError with what it said."""
+def run(command: list[str], node: str | None = None, where: Path = SOURCE) -> None:
+    """Run a command with Node on its path; raise CalledProcessError and write what it said if it fails."""
     folder = str(Path(node or node_and_npm()[0]).parent)
     environment = {**os.environ, "PATH": os.pathsep.join([folder, os.environ.get("PATH", "")])}
     done = subprocess.run(
-        command, cwd=SOURCE, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        command, cwd=where, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     if done.returncode != 0:
         sys.stderr.write(done.stdout)
@@ -88,11 +89,19 @@ def api_types() -> str:
 
 
 def write_lock() -> None:
-    """Write the lock file anew from package.json, without the addresses of anybody."""
+    """Write the lock file anew from package.json, without the addresses of anybody.
+
+    It is made in an empty folder: beside installed packages, npm leaves out those of other systems.
+    """
     node, npm = node_and_npm()
-    run([*npm, "install", "--package-lock-only", "--no-audit", "--no-fund"], node)
-    lock = json.loads(LOCK.read_text("utf-8"))
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for kept in ("package.json", "package-lock.json", ".npmrc"):
+            if (SOURCE / kept).exists():
+                shutil.copy(SOURCE / kept, folder)
+        run([*npm, "install", "--package-lock-only", "--no-audit", "--no-fund"], node, folder)
+        lock = json.loads((folder / LOCK.name).read_text("utf-8"))
     for package in lock["packages"].values():
-        for name in ("funding", "resolved", "deprecated"):
-            package.pop(name, None)
+        for field in ("funding", "resolved", "deprecated"):
+            package.pop(field, None)
     LOCK.write_text(json.dumps(lock, indent=2) + "\n", "utf-8")
