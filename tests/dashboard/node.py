@@ -64,7 +64,7 @@ def program(*words: str) -> list[str]:
 
 
 def run(command: list[str], node: str | None = None, where: Path = SOURCE) -> None:
-    """Run a command in a folder, the dashboard's own unless another is named, with Node on its path; raise CalledProcessError with what it said."""
+    """Run a command with Node on its path; raise CalledProcessError and write what it said if it fails."""
     folder = str(Path(node or node_and_npm()[0]).parent)
     environment = {**os.environ, "PATH": os.pathsep.join([folder, os.environ.get("PATH", "")])}
     done = subprocess.run(

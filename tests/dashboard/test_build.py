@@ -1,6 +1,7 @@
 """What is committed is what the source builds, and names nobody's server."""
 
 import gzip
+import json
 import re
 from pathlib import Path
 
@@ -46,6 +47,14 @@ def test_the_lock_file_pins_every_package_and_names_no_host() -> None:
     lock = LOCK.read_text("utf-8")
     assert lock.count('"integrity"') > 100
     assert re.findall(r"https?://|git\+", lock) == []
+
+
+def test_the_lock_file_holds_the_packages_of_every_system() -> None:
+    packages = json.loads(LOCK.read_text("utf-8"))["packages"]
+    wanted = {name for package in packages.values() for name in package.get("optionalDependencies", {})}
+    assert wanted
+    # Without them npm refuses the whole file.
+    assert [name for name in sorted(wanted) if f"node_modules/{name}" not in packages] == []
 
 
 def test_the_first_chunk_is_small() -> None:
