@@ -6,7 +6,7 @@ RIGHTS = (
     Mutant(
         "a tool is used without approval by its other name",
         "tools/tool_rules.py",
-        "    return matches(_names(tool), rules.ask)",
+        "    return matches(_same(tool.name) or tool.names, rules.ask)",
         "    return matches([tool.name], rules.ask)",
         "tests/surfaces/test_tool_rules.py",
     ),

@@ -62,6 +62,8 @@ ENDPOINTS: dict[str, Rights] = {
     "PATCH /api/topics/{id}": PEOPLE_WITH_ONE,
     "DELETE /api/topics/{id}": PEOPLE_WITH_ONE,
     "POST /api/topics/reorder": PEOPLE_WITH_ONE,
+    "POST /api/topics/{id}/merge": PEOPLE_WITH_ONE,
+    "POST /api/topics/{id}/split": PEOPLE_WITH_ONE,
     "GET /api/topics/{id}/thread": READERS_OF_ONE,
     "POST /api/auth/session": OPEN,
     "DELETE /api/auth/session": OPEN,

@@ -162,6 +162,19 @@ async def _a_topic(world: World, _kind: str) -> Request:
     return (await world.make("/api/topics", "topic", name=world.name()))["id"], {"pinned": True}
 
 
+@request_of("POST /api/topics/{id}/merge")
+async def _two_topics(world: World, _kind: str) -> Request:
+    one, other = [(await world.make("/api/topics", "topic", name=world.name()))["id"] for _ in range(2)]
+    return one, {"topicIds": [other]}
+
+
+@request_of("POST /api/topics/{id}/split")
+async def _a_topic_with_an_entry(world: World, _kind: str) -> Request:
+    topic = (await world.make("/api/topics", "topic", name=world.name()))["id"]
+    made = await world.make("/api/log", "log", type="conversation", content=world.name(), topicId=topic)
+    return topic, {"entryIds": [made["id"]]}
+
+
 @request_of("POST /api/topics/reorder")
 async def _topics_in_order(world: World, _kind: str) -> Request:
     return "", {"orderedIds": [(await world.make("/api/topics", "topic", name=world.name()))["id"]]}
@@ -374,7 +387,7 @@ async def test_every_tool_acts_for_exactly_those_it_should(
     assert wrong == []
 
 
-PARTS = {"{agent}": "main", "{key:path}": "x", "{path:path}": "css/base.css", "{secret}": "x"}
+PARTS = {"{agent}": "main", "{key:path}": "x", "{path:path}": "favicon.svg", "{secret}": "x"}
 
 
 def routes_of(server: HttpServer) -> set[str]:

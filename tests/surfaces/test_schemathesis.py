@@ -190,6 +190,11 @@ LISTED = (
     ),
     Listed(REFUSED, TASKS_AND_GOALS, "invalid_params", f"metadata.*: {NUL}", "a database cannot store it"),
     Listed(REFUSED, TASKS_AND_GOALS, "too_long", "metadata", "as JSON it has a size"),
+    Listed(REFUSED, r"PATCH /api/tasks/{id}", "invalid_params", "position|(before|after)Id", "one of three, and known"),
+    Listed(REFUSED, r"PATCH /api/sessions/{key}", "invalid_params", "title", "it is displayName by another name"),
+    Listed(
+        REFUSED, r"POST /api/topics/{id}/(merge|split)", "invalid_params", "(topic|entry)Ids", "which there must be"
+    ),
     # The path of a task, whose id may be the same word, covers this one.
     Listed("RejectedPositiveData", r"POST /api/tasks/reorder", "invalid_params", r"orderedIds", "not of that status"),
     Listed("AllowHeaderMismatch", r"POST /api/tasks/reorder", "method_not_allowed", "", "is a task with that id"),

@@ -66,7 +66,8 @@ async def test_a_context_has_a_block_and_everything_that_it_shows_as_data(
         "scope", "workingSet", "routingMemory", "timeline", "memory", "semantic", "omitted", "items",
     }  # fmt: skip
     assert data["scope"] == {"sourceSpaceId": None, "resolvedFrom": None, "allowedSpaceIds": None, "recall": "space"}
-    assert [row["text"] for row in data["timeline"]] == ["user: the launch is in May"]
+    ((day, _, said),) = [row["text"].partition(" ") for row in data["timeline"]]
+    assert (len(day), said) == (len("2026-01-31"), "user: the launch is in May")
     assert [row["id"] for row in data["workingSet"]["topics"]] == ["launch"]
     (recalled,) = data["semantic"]["topics"]
     assert 0 < recalled["score"] <= 1
