@@ -70,7 +70,7 @@ CORRECTED = on_task("thread_update", author_kind="agent", status="review", is_as
 KINDS = (
     MAIN, TASK, on_task(None, is_posted=True), ASSIGNED, on_task("assignment", may_finish=True), SHARED, CHAT, UPDATE,
     PLANNED, TICK, REVIEW, on_task("response_request", is_reviewer=True, may_finish=True), RETURNED, CORRECTED,
-    HEARTBEAT, PLANNING,
+    HEARTBEAT, PLANNING, on_task(status="review"), on_task("assignment", is_planned=True, tells_plan=True),
 )  # fmt: skip
 
 
@@ -243,6 +243,22 @@ def test_a_reviewer_is_told_to_accept_or_to_name_what_is_missing() -> None:
     finishing = told(on_task("status_change", status="review", is_reviewer=True, may_finish=True), "task_status")
     assert "If nothing is missing, set it to done with task_status" in finishing
     assert "name what is missing" in told(REVIEW), "where it cannot set the status"
+
+
+def test_whoever_is_called_to_a_task_in_review_is_told_how_to_review_it() -> None:
+    for notice in ("mention", "response_request"):
+        text = told(on_task(notice, status="review"), "task_status")
+        assert "The task is in review. Where you are asked to review it: hold what was done against what was" in text
+        assert "say that you accept it; otherwise set it to in_progress with task_status and name what" in text
+    assert "in review" not in told(TASK), "which is at work"
+    assert "in review" not in told(on_task(None, status="review")), "what the sender wants is said in the message"
+    assert "asked to review" not in told(CORRECTED) + told(REVIEW)
+
+
+def test_a_run_of_a_plan_may_use_what_it_is_told_of_the_tasks_before() -> None:
+    may = "and what is said here of its plan and of the tasks that it depends on; nothing of other tasks"
+    assert may in told(on_task("assignment", is_planned=True, tells_plan=True))
+    assert "plan" not in told(ASSIGNED)
 
 
 def test_asking_has_one_rule_of_two_sentences_in_every_kind_of_run() -> None:

@@ -100,6 +100,50 @@ async def test_a_late_joiner_is_told_how_many_messages_are_not_shown(server: Ser
     assert "Earlier in the thread, oldest first (4 more before these are not shown):" in heading
 
 
+@requirement("A.when")
+async def test_lines_that_were_heard_take_no_place_of_those_that_were_not(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    await server.make_agent("critic")
+    task_id = await make_task(server)
+    gateway.rule = lambda _: text("Noted.")
+    await server.kill()
+    for n in range(7):
+        await post(server, task_id, f"Before {n}.")
+    server.start()
+    # From here on the critic hears everything.
+    await notify(server, task_id, "@critic please follow this")
+    await server.kill()
+    for n in range(9):
+        await post(server, task_id, f"Heard {n}.")
+    server.start()
+    await notify(server, task_id, "@critic what do you think?")
+    heading, _ = said(gateway.requests[-1])
+    shown = heading.partition("Earlier in the thread, oldest first")[2].splitlines()
+    assert [line.rpartition(": ")[2] for line in shown[1:-1]] == [f"Before {n}." for n in range(2, 7)]
+    assert shown[0] == " (2 more before these are not shown):"
+
+
+@requirement("A.when")
+async def test_what_one_session_was_notified_of_is_not_recalled_in_another_that_reads_the_same_thread(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    await server.make_agent("critic")
+    task_id = await assigned(server, gateway)
+    gateway.rule = lambda _: text("Noted.")
+    await notify(server, task_id, "@critic please follow this")
+    await server.kill()
+    for n in range(9):
+        await post(server, task_id, f"The fence needs paint of colour {n}00.")
+    server.start()
+    for agent in ("writer", "critic"):
+        await server.settled((await server.runs(lane(server, agent, task_id)))[-1])
+    await server.indexed()
+    await notify(server, task_id, "@critic which colour of paint does the fence need?")
+    body = gateway.requests[-1].body.decode()
+    assert [body.count(f"paint of colour {n}00") for n in range(9)] == [1] * 9
+
+
 async def test_a_renamed_agent_is_told_its_new_name(server: Server, gateway: ScriptedGateway) -> None:
     gateway.rule = lambda _: text("Hello.")
 

@@ -111,7 +111,7 @@ async def test_a_promotion_names_its_reason_and_leaves_an_event(engine: Engine, 
 
 @requirement("S3.scope.legacy")
 async def test_an_imported_memory_without_a_scope_is_read_as_global(engine: Engine, notes: Notebook) -> None:
-    memory = await notes.keep("From before", HERE)
+    memory = await notes.keep("An older rule", HERE)
 
     def import_it(tx: Tx) -> None:
         tx.run("UPDATE memories SET scope = NULL, agent_id = '' WHERE account_id = :account", notes.access)
@@ -119,7 +119,7 @@ async def test_an_imported_memory_without_a_scope_is_read_as_global(engine: Engi
 
     await engine.db.write(import_it)
     for by in (reader(), reader("web:c2", "other", task="t1")):
-        assert await notes.recalled(by, "before") == ["From before"]
+        assert await notes.recalled(by, "which rule?") == ["An older rule"]
         assert (await notes.found(by, memory)).read_scope == "global"
     with pytest.raises(Refusal):
         await notes.promote(await notes.found(reader(), memory))

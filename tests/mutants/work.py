@@ -196,8 +196,8 @@ WORK = (
     Mutant(
         "a reopened task tells its agents what was said before",
         "work/briefings.py",
-        "limit=SNIPPET_MESSAGES_MAX, before=first, after=task.reopened_seq",
-        "limit=SNIPPET_MESSAGES_MAX, before=first, after=0",
+        "task.id, is_heard, before=first, after=task.reopened_seq",
+        "task.id, is_heard, before=first, after=0",
         f"{_FOLDER}/test_moves.py",
     ),
     Mutant(

@@ -27,7 +27,7 @@ from carrel.context.layers.working_set import Pressing, newest_lines, pressing_t
 from carrel.context.model import SECTIONS, Context, Line, each_once
 from carrel.context.request import ContextRequest
 from carrel.context.store import Said, Spoken
-from carrel.journal import Entry, entries_of_task
+from carrel.journal import Entry
 from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds
 from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN, SNIPPET_MESSAGES_MAX
 from carrel.kernel.settings import Recall, Settings
@@ -35,6 +35,7 @@ from carrel.memory import recall
 from carrel.search import Search
 from carrel.storage import Database, Tx
 from carrel.visibility import LaneRecall, Recalls
+from carrel.work import unheard_messages
 
 _log = getLogger("carrel.context")
 T = TypeVar("T")
@@ -42,8 +43,8 @@ T = TypeVar("T")
 Work = Callable[[float], Awaitable[T]]
 # So many times as many entries are searched for as passages are shown, or as many as the block has room for.
 _SPARE, _LINE_CHARS = 4, 100
-# Notifications that are sentences of ours, and nothing that somebody said.
-_OWN_NOTICES = ("assignment", "status_change", "stalled")
+# Notifications that are sentences of ours, or copies of what somebody said in a thread: nothing of their own.
+_NOTICES = ("assignment", "status_change", "stalled", "mention", "thread_update")
 # Refusals that pass, and what a context says of them.
 _PASSING = {Code.SEARCH_BUSY: "search_busy", Code.STORAGE_UNAVAILABLE: "timeout"}
 
@@ -84,7 +85,7 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
     lane, spaces = Recalls(tx, access).of(looking), scope.narrowed_for(access)
     lane = structs.replace(lane, recall=request.recall or lane.recall)
     asked_in = store.entries_marked(tx, access, map(NewLog.marked, request.without_keys))
-    left_out = asked_in | request.shown | _told_of_task(tx, seen, here, request)
+    left_out = asked_in | request.shown.ids | _told_of_task(tx, seen, here, request)
     lines = _lines(tx, seen, here, request, settings, lane, asked_in, left_out)
     return Board(
         here=here,
@@ -99,14 +100,22 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
 
 
 def _told_of_task(tx: Tx, seen: Access, here: Here | None, request: ContextRequest) -> frozenset[str]:
-    """The newest messages in the thread of a task, which the message of a run in a lane of the task is headed by."""
+    """The messages in the thread of a task that a run in a lane of the task has heard, and those its message begins with.
+
+    It begins with the newest of those that the run has not heard.
+    """
     if request.form != "run" or here is None or here.task is None:
         return frozenset()
-    # Those that the run is told of by its message come on top.
-    limit, after = 2 * SNIPPET_MESSAGES_MAX, here.task.reopened_seq
-    thread = entries_of_task(tx, seen, here.task.id, "thread", limit=limit, after=after)
-    earlier = [entry for entry in thread if not is_said_in(entry, request.question)]
-    return frozenset(entry.id for entry in earlier[-SNIPPET_MESSAGES_MAX:])
+    heard: set[str] = set()
+
+    def is_heard(entry: Entry) -> bool:
+        if request.shown.has(entry) or is_said_in(entry, request.question):
+            heard.add(entry.id)
+        return entry.id in heard
+
+    after = here.task.reopened_seq
+    unheard, _ = unheard_messages(tx, seen, here.task.id, is_heard, before=None, after=after)
+    return frozenset((*heard, *(entry.id for entry in unheard[-SNIPPET_MESSAGES_MAX:])))
 
 
 def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:
@@ -282,8 +291,8 @@ def _heard_here(
 
     def is_shown(entry: Entry) -> bool:
         allocated = entry.topic_id is not None or entry.task_id is not None
-        is_ours = entry.provenance.kind == "notification" and entry.provenance.type in _OWN_NOTICES
-        return not is_ours and entry.auto_run_id in own and (allocated or entry.session_id in (None, generation))
+        is_notice = entry.provenance.kind == "notification" and entry.provenance.type in _NOTICES
+        return not is_notice and entry.auto_run_id in own and (allocated or entry.session_id in (None, generation))
 
     return tuple(one for one in logs if is_shown(one.item))
 

@@ -1,12 +1,39 @@
 """What a context is asked for."""
 
+from collections.abc import Iterable
+from typing import Self
+
 from msgspec import Struct
 
 from carrel.context.model import ContextLimits, Form, Mode
+from carrel.journal import Entry
 from carrel.kernel import SessionKey
 from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX
 from carrel.kernel.settings import Recall
 from carrel.memory import Reader
+
+
+class Heard(Struct, frozen=True, kw_only=True):
+    """The entries that a request holds already, to ask which messages of a thread are among them."""
+
+    ids: frozenset[str] = frozenset()
+    # The lines of notifications that join several messages, as they are indented there.
+    lines: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> Self:
+        """Return what is heard by entries of a session."""
+        known = list(entries)
+        told = (entry.content for entry in known if entry.provenance.kind == "notification")
+        return cls(
+            ids=frozenset(name for entry in known for name in (entry.id, entry.message_id) if name is not None),
+            lines=frozenset(line for text in told for line in text.splitlines() if line.startswith("  ")),
+        )
+
+    def has(self, message: Entry) -> bool:
+        """Return whether a message of a thread is among them: by itself, or joined to others in a notification."""
+        first = next((line for line in message.content.splitlines() if line.strip()), "")
+        return message.id in self.ids or f"  {first}" in self.lines
 
 
 class ContextRequest(Struct, frozen=True, kw_only=True):
@@ -32,7 +59,7 @@ class ContextRequest(Struct, frozen=True, kw_only=True):
     # The auto run whose tick asks.
     auto_run_id: str | None = None
     # Entries that whoever asks is shown anyway, and which are neither recalled nor in the timeline.
-    shown: frozenset[str] = frozenset()
+    shown: Heard = Heard()
     # The idempotency keys of entries that hold the question itself; these are neither recalled nor in the timeline.
     without_keys: tuple[str, ...] = ()
 

@@ -52,16 +52,6 @@ def newest_within(earlier: list[Entry], chars_max: int, *, results_max: int) -> 
     return _with_their_calls(kept[::-1])
 
 
-def is_said_among(history: list[Entry], entry_id: str, text: str) -> bool:
-    """Return whether a message of a thread is among entries: by itself, or joined to others in a notification."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    return any(
-        entry_id in (entry.id, entry.message_id)
-        or (entry.provenance.kind == "notification" and f"  {first}" in entry.content.splitlines())
-        for entry in history
-    )
-
-
 def chars_of(entry: Entry) -> int:
     """Return how many characters of a request an entry takes."""
     details = entry.details or {}

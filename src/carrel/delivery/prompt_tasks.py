@@ -65,10 +65,11 @@ def asked_again(told: Told | None, silences: int) -> str:
 def _about(told: Told, offered: frozenset[str]) -> str:
     message = "message" if told.notice is None else "notification"
     more = " For more of its history, call task_history." if "task_history" in offered else ""
+    of_plan = ", and what is said here of its plan and of the tasks that it depends on" if told.tells_plan else ""
     known = (
         "what is said here, the overview of tasks, and what your tools return"
         if told.is_chat
-        else "the history of this task; nothing of other tasks is known here or may be assumed"
+        else f"the history of this task{of_plan}; nothing of other tasks is known here or may be assumed"
     )
     return f"Answer only this {message}, and use only {known}.{more}"
 
@@ -84,7 +85,7 @@ def _asked(told: Told, offered: frozenset[str]) -> str:
         case "correct":
             return f"{_answer(told, _taken_up(told, offered))} {_ready(told, offered)}"
         case "answer":
-            return _answer(told)
+            return f"{_answer(told)}{_asked_to_review(told, offered)}"
         case "follow":
             return "This is for your information."
 
@@ -127,15 +128,28 @@ def _taken_up(told: Told, offered: frozenset[str]) -> str:
 
 
 def _review(told: Told, offered: frozenset[str]) -> str:
+    return (
+        f"You review this task, now, in this turn: {_judgement(told, offered)} Your answer is posted in the task's "
+        "thread, and whoever works on it is told."
+    )
+
+
+def _asked_to_review(told: Told, offered: frozenset[str]) -> str:
+    """What somebody is told besides whom a person or an agent calls to a task in review."""
+    if told.notice is None or told.status != "review":
+        return ""
+    return f" The task is in review. Where you are asked to review it: {_judgement(told, offered)}"
+
+
+def _judgement(told: Told, offered: frozenset[str]) -> str:
     if "task_status" not in offered:
         accept, return_it = "say that you accept it", "name"
     else:
         accept = "set it to done with task_status" if told.may_finish else "say that you accept it"
         return_it = "set it to in_progress with task_status and name"
     return (
-        "You review this task, now, in this turn: hold what was done against what was asked. If nothing is missing, "
-        f"{accept}; otherwise {return_it} what is missing. Your answer is posted in the task's thread, and whoever "
-        "works on it is told."
+        f"hold what was done against what was asked. If nothing is missing, {accept}; otherwise {return_it} what is "
+        "missing."
     )
 
 

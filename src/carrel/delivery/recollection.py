@@ -9,7 +9,7 @@ from logging import getLogger
 from msgspec import structs
 
 from carrel.agents import agent_by_id
-from carrel.context import AROUND_CHARS, MEMORY, Context, ContextLimits, ContextRequest, Contexts
+from carrel.context import AROUND_CHARS, MEMORY, Context, ContextLimits, ContextRequest, Contexts, Heard
 from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.snapshot import Snapshot, as_agent
 from carrel.goals import goal_of_task
@@ -95,7 +95,7 @@ def _request(settings: ContextSettings, key: SessionKey, question: str, earlier:
         mode=settings.mode,
         form="run",
         limits=ContextLimits(max_chars=settings.max_chars - AROUND_CHARS),
-        shown=frozenset(entry.id for entry in earlier),
+        shown=Heard.of(earlier),
     )
 
 

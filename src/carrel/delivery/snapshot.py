@@ -7,12 +7,12 @@ from msgspec import Struct, structs
 
 from carrel.access import account_of
 from carrel.agents import Agent, agent_by_id
-from carrel.context import Context
+from carrel.context import Context, Heard
 from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.context_store import context_of
 from carrel.delivery.gateway_history import NOTHING_KNOWN, GatewayHistory, read_gateway_history
 from carrel.delivery.heading import Told, files_of, tell, told_before
-from carrel.delivery.history import is_said_among, newest_within, remembered
+from carrel.delivery.history import newest_within, remembered
 from carrel.delivery.plan_heading import plan_heading
 from carrel.delivery.senders import LINE, SENDER, line_before, noted, sender_of
 from carrel.delivery.thoughts import Thoughts, thoughts_of
@@ -289,14 +289,14 @@ def _tell(tx: Tx, caller: Caller, run: Run, tools: set[str], earlier: list[Entry
 
     Of the thread it is told what its own session has not heard: the rest stands in the history already.
     """
-    briefing = task_briefing(tx, run)
-    if briefing is None:
+    if run.task_id is None:
         return None
     history = newest_within(
         remembered(earlier, with_calls=False), caller.services.settings.delivery.history_chars_max // 2, results_max=0
     )
-    unheard = tuple(line for line in briefing.earlier if not is_said_among(history, line.id, line.text))
-    briefing = structs.replace(briefing, earlier=unheard)
+    briefing = task_briefing(tx, run, Heard.of(history).has)
+    if briefing is None:
+        return None
     actor, is_planned = caller.actor, caller.actor.is_planned
     return tell(
         briefing,

@@ -19,6 +19,7 @@ from carrel.kernel.limits import (
     MEMORY_WORDS_MAX,
 )
 from carrel.memory.scopes import GLOBAL_SCOPE, Scope, ScopeKind
+from carrel.search import STOP_WORDS
 from carrel.search import words_of as stems_of
 
 MemoryType = Literal["decision", "constraint", "failure", "fix", "preference", "fact", "task_state", "result"]
@@ -38,6 +39,9 @@ _NARROWEST: dict[MemoryType, ScopeKind] = {
     "preference": "session",
     "fact": "session",
 }
+# What holds for every answer, and the scopes of the task and the goal that a run works on.
+_STANDING: tuple[MemoryType, ...] = ("preference", "constraint")
+_OF_WORK = ("task:", "goal:")
 _WIDER: tuple[ScopeKind, ...] = ("task", "goal", "session")
 
 
@@ -63,6 +67,11 @@ class Memory(Struct, frozen=True, kw_only=True):
     promoted_from: str | None = None
     promoted_by: str | None = None
     promotion_reason: str | None = None
+
+    @property
+    def always_holds(self) -> bool:
+        """Whether it is of use whatever is asked: it says how to work, or is kept for what the run works on."""
+        return self.type in _STANDING or self.read_scope.startswith(_OF_WORK)
 
     @property
     def read_scope(self) -> str:
@@ -172,8 +181,12 @@ def words_of(text: str, limit: int = MEMORY_WORDS_MAX) -> tuple[str, ...]:
 
 
 def query_words(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the words of a question that are looked up, each with its forms: the longest, which say the most."""
-    asked = sorted(dict.fromkeys(_WORD.findall(text.lower())), key=len, reverse=True)
+    """Return the words of a question that are looked up, each with its forms: the longest, which say the most.
+
+    Words that are in every sentence are left out.
+    """
+    said = dict.fromkeys(_WORD.findall(text.lower()))
+    asked = sorted((word for word in said if word not in STOP_WORDS), key=len, reverse=True)
     # Memories that were written before endings were left out are found by the whole word.
     return {word: tuple(dict.fromkeys((*_forms(word), word[:MEMORY_WORD_CHARS_MAX])))
             for word in asked[:MEMORY_QUERY_WORDS_MAX]}  # fmt: skip

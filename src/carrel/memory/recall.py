@@ -22,6 +22,8 @@ class Recalled(Struct, frozen=True, kw_only=True):
     memory: Memory
     score: float
     reason: str
+    # It has a word in common with the question.
+    matches: bool
 
 
 class FoundShape(MemoryShape, frozen=True, kw_only=True):
@@ -40,14 +42,15 @@ def found_shape(found: Recalled) -> FoundShape:
 def recall(
     tx: Tx, access: Access, reader: Reader, question: str, *, items_max: int, only_matching: bool = False
 ) -> list[Recalled]:  # fmt: skip
-    """Return the best memories of a chain for a question, narrowest scope first; by default also new ones.
+    """Return the best memories of a chain for a question, narrowest scope first; by default also what always holds.
 
-    Each scope that has any gets at least its reserved share, so that a full narrow scope cannot push out the others.
+    Without a question, the newest. Each scope that has any gets at least its reserved share, so that a full narrow scope cannot push out the others.
     """
-    words = query_words(question)
+    words, is_asked = query_words(question), bool(question.strip())
     matches_max = items_max if only_matching else MEMORY_MATCHES_MAX
     newest_max = 0 if only_matching else MEMORY_NEWEST_MAX
-    by_scope = [_ranked(tx, access, place, words, matches_max, newest_max) for place in reader.places()]
+    found = [_ranked(tx, access, place, words, matches_max, newest_max) for place in reader.places()]
+    by_scope = [[one for one in ranked if one.matches or one.memory.always_holds or not is_asked] for ranked in found]
     chosen = _chosen(by_scope, items_max)
     for kind, count in Counter(scope_kind(one.memory) for one in chosen).items():
         METRICS.count(f"memory.scope.{kind}.selected.count", access.account_id, count)
@@ -98,9 +101,10 @@ def _scored(memory: Memory, shared: list[str], asked: int, now: int) -> Recalled
     recency = max(0.0, 1 - days / _RECENT_DAYS)
     score = _LEXICAL * lexical + _RECENCY * recency + _CONFIDENCE * memory.confidence + _BOOSTS.get(memory.type, 0.05)
     # The longest words first, which say the most.
-    matched = f"matches {', '.join(shared[:5])}" if shared else "no word in common"
+    unmatched = "holds for every message" if memory.always_holds else "no word in common"
+    matched = f"matches {', '.join(shared[:5])}" if shared else unmatched
     reason = f"{matched}; {memory.type}, {int(days)} days old, confidence {memory.confidence:.2f}"
-    return Recalled(memory=memory, score=round(score, 4), reason=reason)
+    return Recalled(memory=memory, score=round(score, 4), reason=reason, matches=bool(shared))
 
 
 def _chosen(by_scope: list[list[Recalled]], items_max: int) -> list[Recalled]:

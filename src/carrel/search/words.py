@@ -20,7 +20,8 @@ _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 )  # fmt: skip
-_STOP_WORDS = frozenset((
+# English and German; none of the German ones says something in English, but for "die".
+STOP_WORDS = frozenset((
     "a", "about", "after", "again", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been",
     "before", "being", "between", "both", "but", "by", "can", "could", "d", "did", "do", "does", "down", "during",
     "each", "few", "for", "from", "get", "got", "had", "has", "have", "having", "he", "her", "here", "him", "his",
@@ -30,6 +31,14 @@ _STOP_WORDS = frozenset((
     "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "us", "ve", "very",
     "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with",
     "would", "you", "your",
+    "aber", "alle", "als", "auch", "auf", "aus", "bei", "bis", "bitte", "das", "dass", "dein", "deine", "dem", "den",
+    "denn", "der", "des", "dich", "die", "dies", "diese", "diesem", "diesen", "dieser", "dieses", "dir", "doch", "du",
+    "ein", "eine", "einem", "einen", "einer", "eines", "er", "es", "euch", "für", "habe", "haben", "hatte", "hier",
+    "ich", "ihm", "ihn", "ihr", "ihre", "im", "ist", "ja", "jetzt", "kann", "kein", "keine", "können", "mein",
+    "meine", "meinem", "meinen", "meiner", "mich", "mir", "mit", "muss", "nach", "nicht", "noch", "nur", "oder",
+    "sehr", "sein", "seine", "seit", "sich", "sie", "sind", "soll", "über", "und", "uns", "unser", "unsere", "unter",
+    "vom", "von", "vor", "wann", "warum", "weil", "welche", "wem", "wen", "wenn", "wer", "werden", "wie", "wir",
+    "wird", "wo", "wurde", "zum", "zur",
 ))  # fmt: skip
 
 
@@ -106,7 +115,7 @@ def distinct_words(words: Iterable[str]) -> tuple[str, ...]:
 def query_words(text: str) -> tuple[str, ...]:
     """Return the words of a query that are looked up: those that say something, unless none does."""
     said = [match[0] for match in _WORD.finditer(text.lower())]
-    telling = [word for word in said if word not in _STOP_WORDS] or said
+    telling = [word for word in said if word not in STOP_WORDS] or said
     return _first((form for word in telling for form in _forms(word)), SEARCH_QUERY_WORDS_MAX)
 
 

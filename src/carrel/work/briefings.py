@@ -1,6 +1,6 @@
 """What a run is told about its task."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
@@ -8,7 +8,7 @@ from carrel.access import account_of
 from carrel.agents import account_settings, every_agent
 from carrel.journal import Entry, count_entries_of_task, entries_by_id, entries_of_task
 from carrel.kernel import Access
-from carrel.kernel.limits import SNIPPET_MESSAGES_MAX, TEAM_SHOWN_MAX
+from carrel.kernel.limits import SNIPPET_MESSAGES_MAX, SNIPPET_MESSAGES_READ_MAX, TEAM_SHOWN_MAX
 from carrel.records import AttachmentHead, attachment_heads
 from carrel.runs import Run
 from carrel.storage import Tx
@@ -19,6 +19,10 @@ from carrel.work.notice_store import Notice
 from carrel.work.orchestrator import StatusOverview, task_overview
 from carrel.work.shapes import author_name
 from carrel.work.thread import is_from_before
+
+
+# Whether a session has heard a message of a thread, which then stands in its history.
+IsHeard = Callable[[Entry], bool]
 
 
 class TaskLine(Struct, frozen=True, kw_only=True):
@@ -61,7 +65,7 @@ class TaskBriefing(Struct, frozen=True, kw_only=True):
     # Whether people wrote all of it, and whether one wrote any of it: messages that wait are joined.
     by_people: bool
     by_a_person: bool
-    # The newest messages of the thread before this one, oldest first, none from before a reopening.
+    # The newest messages of the thread that the session has not heard, oldest first, none from before a reopening.
     earlier: tuple[TaskLine, ...]
     # What the agent is to the task: it works on it, or reviews what others did.
     is_assigned: bool = False
@@ -73,7 +77,7 @@ class TaskBriefing(Struct, frozen=True, kw_only=True):
     # When the task was reopened the last time, and by whom; messages from before are not shown.
     reopened_at: int | None = None
     reopened_by: str = ""
-    # How many messages of the thread there are before the earliest that is shown.
+    # How many more of them there are.
     earlier_left_out: int = 0
     # How many messages it brings, when the newest was sent, and when this was read; 0 where that is not known.
     joined: int = 1
@@ -83,8 +87,8 @@ class TaskBriefing(Struct, frozen=True, kw_only=True):
     account_briefing: str = ""
 
 
-def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:
-    """Return what a run is told about its task; None for a run without one."""
+def task_briefing(tx: Tx, run: Run, is_heard: IsHeard = lambda _: False) -> TaskBriefing | None:
+    """Return what a run is told about its task, of the thread what it has not heard; None for a run without one."""
     access = run.access
     task = None if run.task_id is None else store.task_by_id(tx, access, run.task_id)
     if task is None:
@@ -101,7 +105,7 @@ def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:
     parties = {(one.kind, one.party_id) for one in assignees}
     for_orchestrator = task.is_chat and directory.orchestrator == run.agent_id
     # The thread is for the lanes of the task: elsewhere a run is told of the task alone.
-    earlier, left_out = _earlier(tx, access, task, notices, directory) if notices or is_of_task else ((), 0)
+    earlier, left_out = _earlier(tx, access, task, notices, directory, is_heard) if notices or is_of_task else ((), 0)
     reopened_at, reopened_by = _reopening(tx, access, task)
     return TaskBriefing(
         task=task,
@@ -143,18 +147,32 @@ def _is_reviewer(
     return may_review and (newest.type != "thread_update" or newest.author_kind != "user")
 
 
+def unheard_messages(
+    tx: Tx, access: Access, task_id: str, is_heard: IsHeard, *, before: int | None, after: int
+) -> tuple[list[Entry], int | None]:  # fmt: skip
+    """Return the newest messages of a thread that were not heard, oldest first.
+
+    With the number of the oldest message that was looked at, where there may be more before it.
+    """
+    for limit in (SNIPPET_MESSAGES_MAX, SNIPPET_MESSAGES_READ_MAX):
+        entries = entries_of_task(tx, access, task_id, "thread", limit=limit, before=before, after=after)
+        unheard = [entry for entry in entries if not is_heard(entry)]
+        if len(entries) < limit or len(unheard) >= SNIPPET_MESSAGES_MAX:
+            break
+    return unheard, entries[0].seq if len(entries) == limit else None
+
+
 def _earlier(
-    tx: Tx, access: Access, task: Task, notices: list[Notice], directory: Directory
+    tx: Tx, access: Access, task: Task, notices: list[Notice], directory: Directory, is_heard: IsHeard
 ) -> tuple[tuple[TaskLine, ...], int]:  # fmt: skip
-    """The newest messages before those that the run brings, and how many there are besides."""
+    """The newest unheard messages before those that the run brings, and how many there are besides."""
     first = next((notice.seq for notice in notices if notice.entry_id is not None), None)
-    entries = entries_of_task(
-        tx, access, task.id, "thread", limit=SNIPPET_MESSAGES_MAX, before=first, after=task.reopened_seq
-    )
-    shown = [entry for entry in entries if not is_from_before(tx, access, task, entry)]
-    count = len(entries)
-    if count == SNIPPET_MESSAGES_MAX:
-        count = count_entries_of_task(tx, access, task.id, "thread", before=first, after=task.reopened_seq)
+    unheard, oldest = unheard_messages(tx, access, task.id, is_heard, before=first, after=task.reopened_seq)
+    count = len(unheard)
+    if oldest is not None:
+        count += count_entries_of_task(tx, access, task.id, "thread", before=oldest, after=task.reopened_seq)
+    newest = unheard[-SNIPPET_MESSAGES_MAX:]
+    shown = [entry for entry in newest if not is_from_before(tx, access, task, entry)]
     heads = {head.id: head for head in attachment_heads(tx, access, _attached(shown))}
     lines = tuple(
         TaskLine(

@@ -8,7 +8,7 @@ from msgspec import Struct
 from carrel.board import BoardFound, Ranked
 from carrel.context import store
 from carrel.context.budget import as_line, width
-from carrel.context.depth import Shown
+from carrel.context.depth import Shown, is_low_signal
 from carrel.context.excerpts import excerpt
 from carrel.context.here import Here
 from carrel.context.layers.passages import in_passages
@@ -62,8 +62,12 @@ def recalled_lines(tx: Tx, seen: Access, recalling: Recalling, found: BoardFound
     """
     here, shown = recalling.here, recalling.shown
     late = _late(tx, seen, here, found)
-    # To be told the question itself helps nobody.
-    logs = [one for one in _heard(recalling.matching(found.logs), late) if not is_said_in(one.item, recalling.question)]
+    # To be told the question itself helps nobody, and neither does "ok" or "thanks".
+    logs = [
+        one
+        for one in _heard(recalling.matching(found.logs), late)
+        if not is_said_in(one.item, recalling.question) and not is_low_signal(one.item.content)
+    ]
     notes = _heard(recalling.matching(found.notes), late)
     logs, notes = in_passages(logs, shown.logs), notes[: shown.notes]
     topics = {one.item.id: one.hit for one in recalling.matching(found.topics)}

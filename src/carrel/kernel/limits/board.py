@@ -49,6 +49,8 @@ HISTORY_MESSAGES_DEFAULT = 25
 ACTIVITY_ROWS_DEFAULT = 30
 # What a run on a task is shown of the thread, unasked.
 SNIPPET_MESSAGES_MAX = 5
+# How many messages are looked at for those that its session has not heard.
+SNIPPET_MESSAGES_READ_MAX = 50
 SNIPPET_MESSAGE_CHARS_MAX = 300
 HEADING_TITLE_CHARS_MAX = 200
 HEADING_NAMES_CHARS_MAX = 1_000
