@@ -82,6 +82,14 @@ async def test_the_question_itself_is_not_recalled(board: Whiteboard) -> None:
     assert asked not in {line.id for line in found.lines}
 
 
+async def test_a_word_of_agreement_is_not_recalled_for_what_stands_beside_it(board: Whiteboard) -> None:
+    lamps, _, _, more = await talk(
+        board, "The harbour lamps must be green.", "ok", "Thanks!", "The harbour lamps come from Hamburg."
+    )
+    found = await board.build("elsewhere", "Which harbour lamps?", mode="full")
+    assert [line.id for line in found.of(RECALLED_LOGS)] == [lamps, more]
+
+
 async def test_what_the_timeline_shows_is_not_recalled_as_well(board: Whiteboard) -> None:
     (said,) = await talk(board, "the harbour lamps must be green", session="here")
     found = await board.build("here", "which harbour lamps?", mode="full")

@@ -43,7 +43,7 @@ async def test_a_run_is_shown_what_its_own_chain_keeps_before_its_message(
         await notes.keep(f"A secret of {hidden}", hidden)
     await notes.keep("A secret of another agent", "session:task:t1", "other")
     gateway.script(calls(("session_status", {})), http_error(503), text("Green."))
-    run = await server.ask("which colour do we paint it?", "task:t1")
+    run = await server.ask("do we paint the office green?", "task:t1")
     facts = [
         "Kept facts:",
         "- [task] We paint it green",
@@ -92,8 +92,8 @@ async def test_what_was_recalled_stays_the_same_while_a_run_lasts(server: Server
     await notes.keep("The door is green", "session:main:main")
     added = {"content": "The window is blue", "type": "fact"}
     gateway.script(calls(("memory_add", added)), text("Kept."), text("Blue."))
-    first = await server.ask("keep this")
-    second = await server.ask("what is blue?")
+    first = await server.ask("keep this about the door")
+    second = await server.ask("is the door blue, or the window?")
     door, window = "- [session] The door is green", "- [session] The window is blue"
     assert blocks(gateway) == [["Kept facts:", door]] * 2 + [["Kept facts:", window, door]]
     compared = await server.db.long_read(lambda tx: compare_receipts(tx, server.access, first, second))
@@ -145,12 +145,12 @@ async def test_the_built_in_agent_answers_from_what_is_kept(sqlite_url: str) -> 
 async def test_two_agents_in_sessions_of_the_same_name_remember_apart(server: Server, gateway: ScriptedGateway) -> None:
     await server.make_agent("other")
     notes = Notebook(server)
-    await notes.keep("of main", "session:hook:a")
-    await notes.keep("of other", "session:hook:a", "other")
+    await notes.keep("hello of main", "session:hook:a")
+    await notes.keep("hello of other", "session:hook:a", "other")
     gateway.script(text("one"), text("two"))
     for agent in ("main", "other"):
         await server.settled(await server.say(SessionKey.of(agent, "hook:a"), "hello"))
-    assert blocks(gateway) == [["Kept facts:", f"- [session] of {agent}"] for agent in ("main", "other")]
+    assert blocks(gateway) == [["Kept facts:", f"- [session] hello of {agent}"] for agent in ("main", "other")]
 
 
 @requirement("S3.scope.persist.session", "S3.x.goal.noleak", "S3.x.promotion.explicit")
@@ -158,7 +158,7 @@ async def test_what_a_person_states_is_kept_once_the_turn_is_over(server: Server
     said = "Remember that the safe opens with 4711. We decided to paint it green. There was an error."
     gateway.script(http_error(503), text("Noted."), text("4711."))
     first = await server.ask(said, "task:t1")
-    await server.ask("how does the safe open?", "task:t1")
+    await server.ask("how does the safe open, and is it green?", "task:t1")
     assert blocks(gateway)[:2] == [[], []]
     facts = ["- [session] the safe opens with 4711.", "- [session] We decided to paint it green."]
     assert blocks(gateway)[2] == ["Kept facts:", *facts]

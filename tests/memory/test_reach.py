@@ -110,9 +110,13 @@ class Memories(RuleBasedStateMachine):
     @rule(account=accounts, by=readers, question=words)
     def recall(self, account: int, by: Reader, question: str) -> None:
         recalled = self.do(self.books[account].recall(by, question, items_max=8))
-        names = {one.memory.id for one in recalled}
-        assert names <= self.reachable(account, by)
-        assert bool(names) == bool(self.reachable(account, by))
+        names, reachable = {one.memory.id for one in recalled}, self.reachable(account, by)
+        assert names <= reachable
+        memories = [memory for (_, name), (memory, _) in self.kept.items() if name in reachable]
+        asked = set(question.split())
+        assert bool(names) == any(
+            memory.always_holds or not asked.isdisjoint(memory.content.split()) for memory in memories
+        )
 
 
 @requirement("S3.scope.bound", "S3.x.task.bound")

@@ -34,7 +34,8 @@ async def test_what_matches_the_question_comes_first_and_says_why(notes: Noteboo
 
 
 @pytest.mark.parametrize(
-    "question", ["Is the cat on the roof?", "Wo ist die Katze?", "what is it about?", "go on", "Lunches are nothing to me"]
+    "question",
+    ["Is the cat on the roof?", "Wo ist die Katze?", "what is it about?", "go on", "Lunches are nothing to me"],
 )
 async def test_a_fact_is_recalled_for_a_question_only_by_a_word_that_says_something(
     notes: Notebook, question: str

@@ -5,6 +5,8 @@ from tests.mutants.model import Mutant
 _FINDING, _INDEXING, _PACE = (f"tests/search/test_{name}.py" for name in ("finding", "indexing", "pace"))
 _LAYOUT, _BUILDING = "tests/context/test_layout.py", "tests/context/test_building.py"
 _EXTRACTION = "tests/delivery/test_extraction.py"
+_MEMORY, _RECALL = "tests/memory/test_recall.py -k sqlite", "tests/context/test_recall.py"
+_TURNS, _INSTRUCTIONS = "tests/delivery/test_task_turns.py", "tests/delivery/test_instructions.py"
 FINDING = (
     Mutant(
         "more answers are kept than the settings say",
@@ -236,5 +238,82 @@ FINDING = (
         "window = min(window, SEARCH_QUICK_CANDIDATES) if query.quick else window",
         "pass",
         _FINDING,
+    ),
+    Mutant(
+        "a fact is shown for a message that it has nothing to do with",
+        "memory/recall.py",
+        "if one.matches or one.memory.always_holds or not is_asked]",
+        "if True]",
+        _MEMORY,
+    ),
+    Mutant(
+        "a word that is in every sentence makes a fact a match",
+        "memory/model.py",
+        "(word for word in said if word not in STOP_WORDS)",
+        "said",
+        _MEMORY,
+    ),
+    Mutant(
+        "what its task and its goal keep is shown to a run only by its words",
+        "memory/model.py",
+        "self.type in _STANDING or self.read_scope.startswith(_OF_WORK)",
+        "self.type in _STANDING",
+        _MEMORY,
+    ),
+    Mutant(
+        "preferences are shown only by their words",
+        "memory/model.py",
+        '("preference", "constraint")',
+        '("constraint",)',
+        _MEMORY,
+    ),
+    Mutant(
+        "a word of agreement is recalled",
+        "context/layers/semantic.py",
+        "is_said_in(one.item, recalling.question) and not is_low_signal(one.item.content)",
+        "is_said_in(one.item, recalling.question)",
+        _RECALL,
+    ),
+    Mutant(
+        "a thread is recalled from the notifications of other sessions",
+        "context/builder.py",
+        '"stalled", "mention", "thread_update")',
+        '"stalled")',
+        _TURNS,
+    ),
+    Mutant(
+        "messages that were heard take the places of those that were not",
+        "work/briefings.py",
+        "for limit in (SNIPPET_MESSAGES_MAX, SNIPPET_MESSAGES_READ_MAX):",
+        "for limit in (SNIPPET_MESSAGES_MAX,):",
+        _TURNS,
+    ),
+    Mutant(
+        "messages that stand in the history are told again",
+        "work/briefings.py",
+        "unheard = [entry for entry in entries if not is_heard(entry)]",
+        "unheard = list(entries)",
+        _TURNS,
+    ),
+    Mutant(
+        "whoever is called to a task in review is not told how to review it",
+        "delivery/prompt_tasks.py",
+        'return f"{_answer(told)}{_asked_to_review(told, offered)}"',
+        "return _answer(told)",
+        f"{_INSTRUCTIONS} -k review",
+    ),
+    Mutant(
+        "topics of different spaces can be merged",
+        "board/classifier/topic_merges.py",
+        "if spaces[0] != spaces[1] or not spaces[0]:",
+        "if not spaces[0]:",
+        "tests/surfaces/api/test_topic_merges.py",
+    ),
+    Mutant(
+        "a split takes entries of another topic",
+        "board/classifier/topic_merges.py",
+        "if not entries or any(entry.topic_id != topic.id for entry in entries):",
+        "if not entries:",
+        "tests/surfaces/api/test_topic_merges.py",
     ),
 )

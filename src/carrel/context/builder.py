@@ -100,10 +100,7 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
 
 
 def _told_of_task(tx: Tx, seen: Access, here: Here | None, request: ContextRequest) -> frozenset[str]:
-    """The messages in the thread of a task that a run in a lane of the task has heard, and those its message begins with.
-
-    It begins with the newest of those that the run has not heard.
-    """
+    """The messages of its thread that a run in a lane of a task has heard, and the unheard ones that head its message."""
     if request.form != "run" or here is None or here.task is None:
         return frozenset()
     heard: set[str] = set()

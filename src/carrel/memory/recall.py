@@ -44,7 +44,8 @@ def recall(
 ) -> list[Recalled]:  # fmt: skip
     """Return the best memories of a chain for a question, narrowest scope first; by default also what always holds.
 
-    Without a question, the newest. Each scope that has any gets at least its reserved share, so that a full narrow scope cannot push out the others.
+    Without a question, the newest. Each scope that has any gets at least its reserved share, so that a full narrow
+    scope cannot push out the others.
     """
     words, is_asked = query_words(question), bool(question.strip())
     matches_max = items_max if only_matching else MEMORY_MATCHES_MAX

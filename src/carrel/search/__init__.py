@@ -22,7 +22,7 @@ from carrel.search.words import STOP_WORDS, places_of, query_words, words_of
 
 __all__ = [
     "STOP_WORDS", "Document", "Embedder", "EmbeddingUnavailable", "Found", "Hit", "Indexing", "Mode", "Nearness",
-    "NoEmbedder", "Query", "Rebuilds", "Search", "SearchQuery", "Subject", "SubjectKind", "Vectors", "embed_texts", "embedder_for",
-    "has_kept_documents", "index_lag", "is_rebuilding", "observe_entries", "places_of", "put_document", "query_words",
-    "remove_document", "request_rebuild", "request_session_rebuild", "words_of",
+    "NoEmbedder", "Query", "Rebuilds", "Search", "SearchQuery", "Subject", "SubjectKind", "Vectors", "embed_texts",
+    "embedder_for", "has_kept_documents", "index_lag", "is_rebuilding", "observe_entries", "places_of",
+    "put_document", "query_words", "remove_document", "request_rebuild", "request_session_rebuild", "words_of",
 ]  # fmt: skip

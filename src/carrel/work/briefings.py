@@ -20,7 +20,6 @@ from carrel.work.orchestrator import StatusOverview, task_overview
 from carrel.work.shapes import author_name
 from carrel.work.thread import is_from_before
 
-
 # Whether a session has heard a message of a thread, which then stands in its history.
 IsHeard = Callable[[Entry], bool]
 
