@@ -38,7 +38,7 @@ ERRANDS = {
     "2026-11-4": "201130fb9530345000b771db2749c5e6b9f296472290268faba5641f11313eb6",
     "2026-11-5": "8c3026a27167388b4dafcc029ae3f8d5176a6cfd102ec8ba72cb7957f1ca6ad7",
     "2026-11-6": "8c3026a27167388b4dafcc029ae3f8d5176a6cfd102ec8ba72cb7957f1ca6ad7",
-    "2026-11-7": "8c3026a27167388b4dafcc029ae3f8d5176a6cfd102ec8ba72cb7957f1ca6ad7",
+    "2026-11-7": "26816b440f3efe0db6062521b24ee4cab934d26cbaf2b5262173557f8f60c7e4",
 }
 
 AGENT = Agent(
@@ -139,6 +139,7 @@ def test_what_runs_between_two_lanes_are_told_changes_only_with_the_version() ->
         inline_notice(EXCHANGE), announce_message(EXCHANGE, sent),
         spawned_briefing(spawned, None), spawned_briefing(spawned, files), notes_briefing(announce),
         result_briefing(announce, None), result_briefing(announce, "telegram"),
+            result_briefing(announce, None, awaits_more=True),
         *(notes_question(Outcome(run=ended, result="a list", notes="")) for ended in ends),
     ]  # fmt: skip
     assert ERRANDS[PROFILE_VERSION] == sha256("\n\n".join(told).encode()).hexdigest(), (

@@ -277,6 +277,26 @@ async def test_a_requester_is_told_whether_its_result_is_posted_or_left_to_it(sp
         (step,) = (await spawner.server.receipt(woken)).steps
         assert wanted in str(step.instructions)
         assert unwanted not in str(step.instructions)
+        assert ("NO_REPLY" in str(step.instructions)) == (rest != "main"), "silence would lose what nobody else tells"
+
+
+async def test_a_requester_may_wait_in_silence_for_the_results_of_others(spawner: Spawner) -> None:
+    gate = Gate()
+    spawner.play.child = text("seven", before=gate)
+    first = await spawner.spawn(label="slow")
+    await gate.reached()
+    spawner.play.child = "eight"
+    await spawner.announced((await spawner.spawn(label="quick"))["runId"])
+    await spawner.runs_in(MAIN)
+    gate.open()
+    await spawner.announced(first["runId"])
+    woken = (await spawner.runs_in(MAIN))[-2:]
+    offered = [
+        "if you need their results first, answer exactly NO_REPLY" in str(step.instructions)
+        for run in woken
+        for step in (await spawner.server.receipt(run)).steps
+    ]
+    assert offered == [True, False]
 
 
 @requirement("S2.spawn.attachments.redacted")
@@ -472,7 +492,7 @@ async def test_a_child_is_briefed_on_its_requester_and_its_files(spawner: Spawne
     assert answer["attachments"]["relDir"] in asked[0]
     assert "a.txt" in asked[0]
     assert "ANNOUNCE_SKIP" in asked[1]
-    assert "NO_REPLY" in gateway.requests[-1].json["instructions"]
+    assert "tell the result in your own words" in gateway.requests[-1].json["instructions"]
 
 
 async def test_the_catalog_describes_the_parameters_of_spawning() -> None:

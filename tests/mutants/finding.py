@@ -316,4 +316,11 @@ FINDING = (
         "if not entries:",
         "tests/surfaces/api/test_topic_merges.py",
     ),
+    Mutant(
+        "a result that nobody else tells may be kept silent about",
+        "exchanges/subagent_prompts.py",
+        "{waiting if awaits_more else ''}",
+        "{waiting}",
+        "tests/exchanges/test_announce.py -k requester",
+    ),
 )

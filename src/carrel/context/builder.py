@@ -100,7 +100,7 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
 
 
 def _told_of_task(tx: Tx, seen: Access, here: Here | None, request: ContextRequest) -> frozenset[str]:
-    """The messages of its thread that a run in a lane of a task has heard, and the unheard ones that head its message."""
+    """What a run in a lane of a task has heard of the thread, and the unheard messages that head its own."""
     if request.form != "run" or here is None or here.task is None:
         return frozenset()
     heard: set[str] = set()

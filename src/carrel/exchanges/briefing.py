@@ -2,7 +2,7 @@
 
 from carrel.exchanges.prompts import announce_briefing, reply_briefing, sent_briefing
 from carrel.exchanges.steps import TOOLS
-from carrel.exchanges.store import exchange_of_run
+from carrel.exchanges.store import awaits_other_children, exchange_of_run
 from carrel.exchanges.subagent_prompts import notes_briefing, result_briefing, spawned_briefing
 from carrel.kernel import INTERNAL_CHANNEL
 from carrel.outbox import POSTED_CHANNELS, channel_of
@@ -22,9 +22,11 @@ def briefing_of(tx: Tx, run: Run) -> str:
             lane = lane_of(tx, run.access, run.session_key)
             return spawned_briefing(run, lane.files if lane else None)
         case "announce" if run.source().source_tool == TOOLS["spawn"]:
-            return (
-                notes_briefing(run) if run.session_key.kind == "subagent" else result_briefing(run, _posted_on(tx, run))
-            )
+            if run.session_key.kind == "subagent":
+                return notes_briefing(run)
+            child = run.source().source_session_key or ""
+            awaits_more = awaits_other_children(tx, run.access, run.key, child)
+            return result_briefing(run, _posted_on(tx, run), awaits_more=awaits_more)
         case "announce":
             exchange = exchange_of_run(tx, run.access, run.id)
             lane = lane_of(tx, run.access, run.session_key)

@@ -57,6 +57,15 @@ def awaits_child(tx: Tx, access: Access, requester_key: str, child_key: str) -> 
     return tx.one(sql, access, requester=requester_key, child=child_key) is not None
 
 
+def awaits_other_children(tx: Tx, access: Access, requester_key: str, child_key: str) -> bool:
+    """Return True while a lane has yet to receive a result from a child besides this one."""
+    sql = (
+        "SELECT 1 FROM exchanges WHERE account_id = :account AND requester_key = :requester AND target_key <> :child "
+        "AND kind = 'spawn' AND state = 'open' LIMIT 1"
+    )
+    return tx.one(sql, access, requester=requester_key, child=child_key) is not None
+
+
 def note_run_ended(tx: Tx, access: Access, run_id: str) -> None:
     """Make the exchange that waits for a run due, if there is one, now that the run has ended.
 

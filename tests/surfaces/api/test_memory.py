@@ -152,8 +152,8 @@ async def test_people_see_the_memory_of_what_they_may_see(server: HttpServer, cl
         body = {"scope": SCOPE, "type": "fact", "content": "x"}
         assert refused(await as_bob.post("/api/memory", json=body))[:2] == (404, "not_found")
         everywhere = (await as_ada.post(f"{path}/promote", json={"reason": "all know"})).json()["item"]["id"]
-        await send_and_wait(as_ada, "hello again", sessionKey=WEB)
-        await send_and_wait(as_bob, "hello", sessionKey="agent:main:web:conversation2")
+        await send_and_wait(as_ada, "is Ada moving?", sessionKey=WEB)
+        await send_and_wait(as_bob, "is Ada moving?", sessionKey="agent:main:web:conversation2")
         told = [(await one.get(f"/api/memory/{everywhere}/reads")).json()["reads"] for one in (as_ada, as_bob, client)]
         assert [[read["sessionKey"] for read in reads] for reads in told] == [
             [], ["agent:main:web:conversation2"], ["agent:main:web:conversation2"],
