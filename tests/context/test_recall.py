@@ -4,10 +4,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from carrel.context import ContextLimits
 from carrel.context.model import PLACE, RECALLED_LOGS, RECALLED_TASKS, RECALLED_TOPICS, TIMELINE, WORKING_TASKS
 from carrel.kernel import MS_PER_DAY, iso
+from carrel.work import post_message
 from tests.context.whiteboard import Whiteboard, open_whiteboard, section
 from tests.requirements.mark import requirement
 
@@ -57,6 +59,15 @@ async def test_a_line_says_when_and_by_whom_it_was_said(board: Whiteboard) -> No
         "- 2023-11-14 Ann (reported): the harbour lamps must be green",
         "- 2023-11-14 main (reported): the harbour lamps must be blue",
     ]
+
+
+async def test_what_a_person_said_in_a_thread_is_recalled_under_the_persons_name(board: Whiteboard) -> None:
+    task = await board.task("Order harbour lamps")
+    words, ann = "The harbour lamps must be green.", structs.replace(board.access, kind="owner", name="Ann")
+    await board.db.write(lambda tx: post_message(tx, ann, task.id, words, board.server.rules))
+    found = await board.build(f"agent:main:task:{task.id}", "Which harbour lamps?", mode="full")
+    (line,) = [line for line in section(found, RECALLED_LOGS) if words in line]
+    assert line.endswith(f" Ann: {words}")
 
 
 async def test_a_long_text_is_cut_around_what_was_asked_for(board: Whiteboard) -> None:

@@ -28,6 +28,8 @@ FLOOR = 0.25
 # No line takes more than this part of a block, so that there is room for several; shorter ones tell too little.
 _LINE_PART, _LINE_CHARS_MIN = 6, 140
 _SPEAKER_CHARS = 60
+# How a person is called whose name is not known, which says no more than what they are called anyway.
+_SOMEBODY = "a person"
 
 
 class Recalling(Struct, frozen=True, kw_only=True):
@@ -135,7 +137,11 @@ def _entry_line(one: Ranked[Entry], section: str, recalling: Recalling, origin: 
 
 def _speaker(entry: Entry) -> str:
     """Who said it, by name where there is one."""
-    named = entry.agent_label or ("user" if entry.author_kind == "user" else entry.author)
+    details = entry.details or {}
+    # In a thread, and where others than one person can write.
+    person = str(details.get("authorName") or details.get("sender") or "")
+    of_person = person if person not in ("", _SOMEBODY) else "user"
+    named = entry.agent_label or (of_person if entry.author_kind == "user" else entry.author)
     return entry.provenance.marked(as_line(named, _SPEAKER_CHARS))
 
 
