@@ -6,7 +6,7 @@ from functools import partial
 import msgspec
 import pytest
 
-from carrel.context import AROUND_CHARS, ContextLimits
+from carrel.context import AROUND_CHARS, ContextLimits, Heard
 from carrel.delivery import Recollection, contexts_of_runs, injections_of
 from carrel.journal import events_after
 from carrel.kernel import SessionKey
@@ -44,7 +44,7 @@ async def test_a_run_is_shown_what_the_builder_gives_anybody_who_asks(store_url:
             "when is the launch?",
             form="run",
             limits=ContextLimits(max_chars=2_200 - AROUND_CHARS),
-            shown=frozenset(entry.id for entry in await server.entries(first)),
+            shown=Heard.of(await server.entries(first)),
         )
         run = await server.ask("when is the launch?", "web:conversation-1")
         shown = sent_block(gateway)

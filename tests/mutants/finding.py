@@ -284,8 +284,8 @@ FINDING = (
     Mutant(
         "messages that were heard take the places of those that were not",
         "work/briefings.py",
-        "for limit in (SNIPPET_MESSAGES_MAX, SNIPPET_MESSAGES_READ_MAX):",
-        "for limit in (SNIPPET_MESSAGES_MAX,):",
+        "if len(entries) == limit and any(map(is_heard, entries)):",
+        "if False:",
         _TURNS,
     ),
     Mutant(

@@ -39,14 +39,14 @@ _TRADE = (
 _NAMED = r"(?: [A-ZÄÖÜ][\w'-]+){0,2}"
 # What stays true of people: not what they do today.
 _LASTING = (
-    rf"(?:is|are) (?:allergic to|called|named|vegan|vegetarian|diabetic|an? {_TRADE}\b|born |from |afraid of|"
+    rf"(?:is|are) (?:allergic to|called|named|vegan|vegetarian|diabetic|an? {_TRADE}\b|born |from [A-Z]|afraid of|"
     r"left-handed|\d{1,3} years old)|"
     r"(?:has|have) (?:an? [\w-]* ?(?:allergy|intolerance)|diabetes|asthma|celiac|"
     r"\w+ (?:children|kids|siblings|dogs|cats))|"
     r"(?:lives?|works?) (?:in|at|for|as)|speaks?|'s (?:name|birthday) is|(?:cannot|can't|doesn't|don't) (?:eat|drink)"
 )
 _LASTING_DE = (
-    r"(?:ist|sind) (?:allergisch gegen|Veganer(?:in)?|Vegetarier(?:in)?|vegan|vegetarisch|Diabetiker(?:in)?|aus |"
+    r"(?:ist|sind) (?:allergisch gegen|Veganer(?:in)?|Vegetarier(?:in)?|vegan|vegetarisch|Diabetiker(?:in)?|aus (?!de[mnr] )|"
     r"\d{1,3} Jahre alt)|heißt|heißen|(?:hat|haben) (?:eine \w*allergie|diabetes|asthma|\w+ kinder)|"
     r"(?:wohnt|wohnen|lebt|leben|arbeitet|arbeiten) (?:in|bei|als)|spricht|verträgt kein|(?:hat|haben) am \d"
 )
@@ -84,6 +84,16 @@ _SECRET = re.compile(
     r"\b(?=[A-Za-z0-9_+/-]*\d)(?=[A-Za-z0-9_+/-]*[A-Za-z])[A-Za-z0-9_+/-]{20,}|\b(?:\d[ -]?){13,19}\b",
     re.IGNORECASE,
 )
+# What only sounds like a rule: "Never heard of it", "Always a pleasure", "You must be joking", "It must have rained".
+_TOLD = (
+    r"(?!(?:an?|the|my|your|his|her|our|their|this|that|again|been|had|heard|seen|met|knew|thought|said|got|came|went|"
+    r"mind|better|good|great|nice|happy|glad|fun|so|too|more|less|ever|in|on|at|there|"
+    r"(?!embed|exceed|proceed|speed)\w{3,}ed|\w{3,}ing)\b)"
+)
+_RULED = (
+    r"(?!(?:not )?(?:be|have|feel|look|seem|sound|mean|think|know|see|say|admit|love|like|hate|try|visit|watch|come|"
+    r"really|surely|also)\b)"
+)
 _FORMS: dict[MemoryType, re.Pattern[str]] = {
     "preference": re.compile(
         rf"(?:{_ASKED}(?: that|:)? (?={_LIKING})|(?=i prefer |my name is |call me ))(?P<said>.+)", re.IGNORECASE
@@ -91,7 +101,7 @@ _FORMS: dict[MemoryType, re.Pattern[str]] = {
     "fact": re.compile(rf"{_ASKED}(?: that|:) (?P<said>.+)", re.IGNORECASE),
     "decision": re.compile(r"(?P<said>we(?: have|'ve)? (?:decided|agreed) .+)", re.IGNORECASE),
     "constraint": re.compile(
-        r"(?P<said>(?:please )?(?:always|never) \w+ .+|(?:you|we|it|they) must .+)", re.IGNORECASE
+        rf"(?P<said>(?:please )?(?:always|never) {_TOLD}\w+ .+|(?:you|we|it|they) must {_RULED}.+)", re.IGNORECASE
     ),
 }
 

@@ -153,11 +153,12 @@ def unheard_messages(
 
     With the number of the oldest message that was looked at, where there may be more before it.
     """
-    for limit in (SNIPPET_MESSAGES_MAX, SNIPPET_MESSAGES_READ_MAX):
+    limit = SNIPPET_MESSAGES_MAX
+    entries = entries_of_task(tx, access, task_id, "thread", limit=limit, before=before, after=after)
+    if len(entries) == limit and any(map(is_heard, entries)):
+        limit = SNIPPET_MESSAGES_READ_MAX
         entries = entries_of_task(tx, access, task_id, "thread", limit=limit, before=before, after=after)
-        unheard = [entry for entry in entries if not is_heard(entry)]
-        if len(entries) < limit or len(unheard) >= SNIPPET_MESSAGES_MAX:
-            break
+    unheard = [entry for entry in entries if not is_heard(entry)]
     return unheard, entries[0].seq if len(entries) == limit else None
 
 
