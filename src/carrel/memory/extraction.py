@@ -46,8 +46,8 @@ _LASTING = (
     r"(?:lives?|works?) (?:in|at|for|as)|speaks?|'s (?:name|birthday) is|(?:cannot|can't|doesn't|don't) (?:eat|drink)"
 )
 _LASTING_DE = (
-    r"(?:ist|sind) (?:allergisch gegen|Veganer(?:in)?|Vegetarier(?:in)?|vegan|vegetarisch|Diabetiker(?:in)?|aus (?!de[mnr] )|"
-    r"\d{1,3} Jahre alt)|heißt|heißen|(?:hat|haben) (?:eine \w*allergie|diabetes|asthma|\w+ kinder)|"
+    r"(?:ist|sind) (?:allergisch gegen|Veganer(?:in)?|Vegetarier(?:in)?|vegan|vegetarisch|Diabetiker(?:in)?|"
+    r"aus (?!de[mnr] )|\d{1,3} Jahre alt)|heißt|heißen|(?:hat|haben) (?:eine \w*allergie|diabetes|asthma|\w+ kinder)|"
     r"(?:wohnt|wohnen|lebt|leben|arbeitet|arbeiten) (?:in|bei|als)|spricht|verträgt kein|(?:hat|haben) am \d"
 )
 _MINE = (
