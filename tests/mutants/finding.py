@@ -323,4 +323,11 @@ FINDING = (
         "{waiting}",
         "tests/exchanges/test_announce.py -k requester",
     ),
+    Mutant(
+        "a title that several tasks have is refused without saying so",
+        "tools/invocation.py",
+        "        if refusal.field is not None:\n            raise\n",
+        "",
+        "tests/tools/test_plain_arguments.py -k sqlite",
+    ),
 )

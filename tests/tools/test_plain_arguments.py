@@ -40,6 +40,17 @@ def test_numbers_and_booleans_may_be_written_as_strings() -> None:
     }  # fmt: skip
 
 
+def test_one_text_stands_for_a_list_of_it() -> None:
+    assert read("sessions_list", '{"kinds": "main"}') == read("sessions_list", '{"kinds": ["main"]}')
+    asked = read("response_request", '{"taskId": "x", "recipientSlugs": "critic", "message": "?"}')
+    assert asked["recipientSlugs"] == ("critic",)
+
+
+@pytest.mark.parametrize("word", ["In Progress", "in-progress", " IN_PROGRESS "])
+def test_a_word_to_choose_may_be_written_otherwise(word: str) -> None:
+    assert read("task_status", f'{{"taskId": "x", "status": "{word}"}}')["status"] == "in_progress"
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "says"),
     [
@@ -68,10 +79,18 @@ async def test_the_title_of_the_only_such_task_stands_for_its_id(world: TaskWorl
 
 @pytest.mark.anyio
 async def test_a_title_that_two_tasks_have_names_neither(world: TaskWorld) -> None:
-    await world.task("Paint the fence")
-    await world.task("Paint the fence")
+    tasks = [await world.task("Paint the fence") for _ in range(2)]
     seat = await world.seat("chief")
     assert await seat.refused("task_history", taskId="Paint the fence") == "not_found"
+    for tool, more in (("task_history", {}), ("task_status", {"status": "review"})):
+        told = (await seat.call(tool, taskId="Paint the fence", **more))["error"]["message"]
+        assert told == f"Several tasks have this title; give the id of one: {', '.join(task.id for task in tasks)}."
+
+
+@pytest.mark.anyio
+async def test_a_refusal_names_a_tool_as_the_model_knows_it(world: TaskWorld) -> None:
+    told = await (await world.seat("writer")).call("board_search", surprise=1)
+    assert told["error"]["message"].startswith("board_search: ")
 
 
 @pytest.mark.anyio

@@ -48,14 +48,23 @@ async def _prepare(db: Database, toolset: Toolset, caller: Caller, name: str, ar
         tool = toolset.find(name)
         if tool.prepare is None and tool.lock is None:
             return None
-        params = tool.read_params(arguments)
+        params = tool.read_params(arguments, tool.model_name)
     except Refusal:
         return None
     prepared = Preparation(params=params) if tool.prepare is None else await tool.prepare(db, caller, params)
     lock = tool.lock
     if lock is None:
         return prepared
-    return structs.replace(prepared, lock=lambda tx: lock(tx, caller, named(tx, caller, params)))
+
+    def lock_named(tx: Tx) -> None:
+        try:
+            meant = named(tx, caller, params)
+        except Refusal:
+            # What names several tasks is refused when the call is made, where that is recorded.
+            return
+        lock(tx, caller, meant)
+
+    return structs.replace(prepared, lock=lock_named)
 
 
 async def _clean_up(prepared: Preparation | None) -> None:
@@ -86,7 +95,9 @@ def call_tool(
     read: tuple[Tool, Any] | None = None
     try:
         tool = _offered(toolset, caller, name)
-        params = named(tx, caller, prepared.params if prepared is not None else tool.read_params(arguments))
+        params = named(
+            tx, caller, prepared.params if prepared is not None else tool.read_params(arguments, tool.model_name)
+        )
         read = (tool, params)
         require_offered_now(tx, caller, tool)
         # The refusal is recorded; what the tool wrote before it is undone.
@@ -119,13 +130,18 @@ def _offered(toolset: Toolset, caller: Caller, name: str) -> Tool:
 
 
 def named(tx: Tx, caller: Caller, params: Any) -> Any:
-    """Return parameters with the id of their task, where they name the only task of a title instead."""
+    """Return parameters with the id of their task, where they name the only task of a title instead.
+
+    Refusal where several tasks have that title.
+    """
     task_id = getattr(params, "task_id", None)
     if not isinstance(task_id, str) or task_id.startswith("task_"):
         return params
     try:
         return structs.replace(params, task_id=readable_task(tx, caller.access, task_id, by_title=True)[0].id)
-    except Refusal:
+    except Refusal as refusal:
+        if refusal.field is not None:
+            raise
         # The call itself is refused, where that is recorded.
         return params
 

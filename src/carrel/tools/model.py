@@ -20,7 +20,7 @@ from carrel.search import Search
 from carrel.sessions import Session
 from carrel.storage import Database, Tx
 from carrel.tools.compact_schema import compact_schema
-from carrel.tools.plain_arguments import without_nulls
+from carrel.tools.plain_arguments import as_meant
 from carrel.work import Action, Actor
 
 Effect = Literal["read", "write"]
@@ -219,7 +219,10 @@ class Tool(Struct, frozen=True):
         shown = self.shown if isinstance(self.shown, Shown) else self.shown(actor)
         return _function(self.model_name, self.description, self.params, shown)
 
-    def read_params(self, arguments: str) -> Params:
-        """Decode and check the arguments that the model wrote; what is plainly meant is accepted."""
-        raw = without_nulls(arguments.encode(), self.params) or b"{}"
-        return decode_json(raw, self.params, code=Code.INVALID_PARAMS, of=f"{self.name}: ", strict=False)
+    def read_params(self, arguments: str, called: str = "") -> Params:
+        """Decode and check the arguments that the model wrote; what is plainly meant is accepted.
+
+        Refusals name the tool as it was `called`, by default by its first name.
+        """
+        raw = as_meant(arguments.encode(), self.params) or b"{}"
+        return decode_json(raw, self.params, code=Code.INVALID_PARAMS, of=f"{called or self.name}: ", strict=False)

@@ -7,9 +7,21 @@ import msgspec
 from msgspec import Struct, inspect
 
 
-def without_nulls(arguments: bytes, shape: type[Struct]) -> bytes:
-    """Return JSON arguments without the fields that are null and cannot be: whoever writes null gives nothing."""
-    if b"null" not in arguments:
+class _Fields(Struct, frozen=True):
+    """What the fields of some parameters take, by their names."""
+
+    # For these null is no value: whoever writes null gives nothing.
+    never_null: frozenset[str]
+    # Lists of texts, for which one text stands for a list of it.
+    lists: frozenset[str]
+    # Words to choose from, which are the same in capitals and with spaces or hyphens.
+    words: dict[str, dict[str, str]]
+
+
+def as_meant(arguments: bytes, shape: type[Struct]) -> bytes:
+    """Return JSON arguments as the schema says, where it is plain what they mean."""
+    fields = _fields(shape)
+    if b"null" not in arguments and not fields.lists and not fields.words:
         return arguments
     try:
         given: Any = msgspec.json.decode(arguments)
@@ -18,16 +30,58 @@ def without_nulls(arguments: bytes, shape: type[Struct]) -> bytes:
         return arguments
     if not isinstance(given, dict):
         return arguments
-    never_null = _never_null(shape)
-    return msgspec.json.encode({name: one for name, one in given.items() if one is not None or name not in never_null})
+    kept = {name: one for name, one in given.items() if one is not None or name not in fields.never_null}
+    meant = {name: _meant(fields, name, one) for name, one in kept.items()}
+    return arguments if meant == given else msgspec.json.encode(meant)
+
+
+def _meant(fields: _Fields, name: str, given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    if name in fields.lists:
+        return [given]
+    return fields.words.get(name, {}).get(_plain(given), given)
+
+
+def _plain(word: str) -> str:
+    return word.strip().casefold().replace(" ", "_").replace("-", "_")
 
 
 @cache
-def _never_null(shape: type[Struct]) -> frozenset[str]:
-    """The fields for which null is no value."""
+def _fields(shape: type[Struct]) -> _Fields:
     described = inspect.type_info(shape)
     assert isinstance(described, inspect.StructType)
-    return frozenset(field.encode_name for field in described.fields if not _takes_null(field.type))
+    kinds = {field.encode_name: _parts(field.type) for field in described.fields}
+    words = {name: _words(parts) for name, parts in kinds.items()}
+    return _Fields(
+        never_null=frozenset(field.encode_name for field in described.fields if not _takes_null(field.type)),
+        lists=frozenset(name for name, parts in kinds.items() if _is_list(parts)),
+        words={name: known for name, known in words.items() if known},
+    )
+
+
+def _parts(kind: inspect.Type) -> list[inspect.Type]:
+    """The types that a value may have, but for null."""
+    if isinstance(kind, inspect.Metadata):
+        return _parts(kind.type)
+    parts = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+    bare = [part.type if isinstance(part, inspect.Metadata) else part for part in parts]
+    return [part for part in bare if not isinstance(part, inspect.NoneType)]
+
+
+def _is_list(parts: list[inspect.Type]) -> bool:
+    if len(parts) != 1 or not isinstance(parts[0], inspect.ListType | inspect.VarTupleType):
+        return False
+    items = _parts(parts[0].item_type)
+    return len(items) == 1 and isinstance(items[0], inspect.StrType)
+
+
+def _words(parts: list[inspect.Type]) -> dict[str, str]:
+    """The words to choose from, by what is plainly meant by them; none where two could be meant, or any text."""
+    if len(parts) != 1 or not isinstance(parts[0], inspect.LiteralType):
+        return {}
+    known = {_plain(word): word for word in parts[0].values if isinstance(word, str)}
+    return known if len(known) == len(parts[0].values) else {}
 
 
 def _takes_null(kind: inspect.Type) -> bool:

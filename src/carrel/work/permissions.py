@@ -28,6 +28,8 @@ _FLAGS: dict[str, str] = {
     "promote": "can_promote_memory",
 }
 # `oversee` is to look at all tasks at once, `promote` to let the whole account know a memory.
+# How many tasks of one title a refusal names.
+_NAMED_MAX = 5
 _ORCHESTRATOR_ONLY = ("assign", "message", "archive", "oversee")
 
 
@@ -202,9 +204,12 @@ def readable_task(
 
 
 def _titled(tx: Tx, access: Access, title: str) -> Task | None:
-    """Return the task with this title, if the caller may read exactly one."""
-    seen = tasks_seen(tx, access, store.tasks_titled(tx, access, title, limit=LIST_ROWS_MAX))
-    return store.task_by_id(tx, access, *seen) if len(seen) == 1 else None
+    """Return the task with this title, if the caller may read exactly one; Refusal where it may read several."""
+    seen = sorted(tasks_seen(tx, access, store.tasks_titled(tx, access, title, limit=LIST_ROWS_MAX)))
+    if len(seen) > 1:
+        named = ", ".join(seen[:_NAMED_MAX]) + (", ..." if len(seen) > _NAMED_MAX else "")
+        raise Refusal(Code.NOT_FOUND, f"Several tasks have this title; give the id of one: {named}.", field="taskId")
+    return store.task_by_id(tx, access, seen[0]) if seen else None
 
 
 def read_file(tx: Tx, access: Access, file_id: str) -> Attachment:
