@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from carrel.access import account_of
+from carrel.agents import BehaviorFlags
 from carrel.goals import PlannedTask, approve_plan, draft_plan, find_goal, make_goal, set_plan
 from carrel.goals.store import next_note_due
 from carrel.journal import entries_of_task
@@ -15,7 +16,7 @@ from carrel.kernel import SessionKey
 from carrel.storage import Tx
 from carrel.work import TaskFilter, assign_task, list_tasks, move_task, reopen_task, tasks_planned
 from carrel.work.notice_store import next_run_end_due
-from tests.delivery.tasks import assign, make_task, notify, post, set_account
+from tests.delivery.tasks import assign, make_task, notify, post, set_account, set_agent
 from tests.end_to_end.literal_agents import AGENTS, RESULT
 from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
@@ -99,6 +100,33 @@ async def test_a_review_by_the_orchestrator_accepts_what_is_there_and_nothing_el
         reviews = [request for request in gateway.requests if "You review this task" in request.json["instructions"]]
         assert bool(reviews) == (ends == "done")
         assert all(RESULT in request.body.decode() for request in reviews), "a review sees what is reviewed"
+
+
+@requirement("A.done")
+@pytest.mark.parametrize(
+    ("kind", "ends"),
+    [("obedient", "done"), ("acknowledging", "review"), ("silent", "done"), ("loose", "review")],
+)
+@pytest.mark.parametrize("is_reviewer", [True, False])
+async def test_whoever_is_mentioned_on_a_task_in_review_accepts_it_by_saying_so_and_not_otherwise(
+    sqlite_url: str, gateway: ScriptedGateway, kind: str, ends: str, is_reviewer: bool
+) -> None:
+    async with working(sqlite_url, gateway, kind) as server:
+        await server.make_agent("critic")
+        flags = BehaviorFlags(can_review_tasks=is_reviewer, can_mark_done=True)
+        await set_agent(server, "critic", behavior_flags=flags)
+        task_id = await make_task(server)
+        await server.db.write(
+            lambda tx: assign_task(tx, server.access, task_id, server.rules, agent_ids=("writer",), quiet=True)
+        )
+        await server.db.write(lambda tx: move_task(tx, server.access, task_id, "review", server.rules, walk=True))
+        await notify(server, task_id, "@critic please review this")
+        await rest(server)
+        assert await statuses(server) == [ends]
+        asked = gateway.requests[0].json["instructions"]
+        assert ("You review this task" in asked, "Where you are asked to review it" in asked) == (
+            is_reviewer, not is_reviewer
+        )  # fmt: skip
 
 
 @requirement("A.done", "A.depend")
