@@ -283,14 +283,14 @@ FINDING = (
     ),
     Mutant(
         "messages that were heard take the places of those that were not",
-        "work/briefings.py",
+        "journal/threads.py",
         "if len(entries) == limit and any(map(is_heard, entries)):",
         "if False:",
         _TURNS,
     ),
     Mutant(
         "messages that stand in the history are told again",
-        "work/briefings.py",
+        "journal/threads.py",
         "unheard = [entry for entry in entries if not is_heard(entry)]",
         "unheard = list(entries)",
         _TURNS,

@@ -27,15 +27,14 @@ from carrel.context.layers.working_set import Pressing, newest_lines, pressing_t
 from carrel.context.model import SECTIONS, Context, Line, each_once
 from carrel.context.request import ContextRequest
 from carrel.context.store import Said, Spoken
-from carrel.journal import Entry
+from carrel.journal import Entry, unheard_messages
 from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds
-from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN, SNIPPET_MESSAGES_MAX
+from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN
 from carrel.kernel.settings import Recall, Settings
 from carrel.memory import recall
 from carrel.search import Search
 from carrel.storage import Database, Tx
 from carrel.visibility import LaneRecall, Recalls
-from carrel.work import unheard_messages
 
 _log = getLogger("carrel.context")
 T = TypeVar("T")
@@ -110,9 +109,8 @@ def _told_of_task(tx: Tx, seen: Access, here: Here | None, request: ContextReque
             heard.add(entry.id)
         return entry.id in heard
 
-    after = here.task.reopened_seq
-    unheard, _ = unheard_messages(tx, seen, here.task.id, is_heard, before=None, after=after)
-    return frozenset((*heard, *(entry.id for entry in unheard[-SNIPPET_MESSAGES_MAX:])))
+    unheard, _ = unheard_messages(tx, seen, here.task.id, is_heard, after=here.task.reopened_seq)
+    return frozenset((*heard, *(entry.id for entry in unheard)))
 
 
 def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:

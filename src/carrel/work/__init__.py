@@ -7,7 +7,7 @@ task comes to an end. A task is a row; its thread, history and activities are vi
 from carrel.work.activities import TaskChanged
 from carrel.work.admission import hear, is_reopened_since
 from carrel.work.assignments import assign_task
-from carrel.work.briefings import TaskBriefing, task_briefing, team_of, unheard_messages
+from carrel.work.briefings import TaskBriefing, task_briefing, team_of
 from carrel.work.changes import visible_changes
 from carrel.work.directory import Directory
 from carrel.work.duties import duties
@@ -43,5 +43,5 @@ __all__ = [
     "observe_runs", "open_chat", "plan_tasks", "post_message", "progress_of", "read_file", "read_history",
     "read_thread", "readable_task", "release_planned", "reopen_task", "reorder_tasks", "request_responses",
     "search_tasks", "start_planned", "stop_task", "task_briefing", "task_shape", "task_shapes", "tasks_planned",
-    "team_of", "unheard_messages", "visible_changes",
+    "team_of", "visible_changes",
 ]  # fmt: skip

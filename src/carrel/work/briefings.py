@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from carrel.access import account_of
 from carrel.agents import account_settings, every_agent
-from carrel.journal import Entry, count_entries_of_task, entries_by_id, entries_of_task
+from carrel.journal import Entry, entries_by_id, entries_of_task, unheard_messages
 from carrel.kernel import Access
-from carrel.kernel.limits import SNIPPET_MESSAGES_MAX, SNIPPET_MESSAGES_READ_MAX, TEAM_SHOWN_MAX
+from carrel.kernel.limits import TEAM_SHOWN_MAX
 from carrel.records import AttachmentHead, attachment_heads
 from carrel.runs import Run
 from carrel.storage import Tx
@@ -146,32 +146,12 @@ def _is_reviewer(
     return may_review and (newest.type != "thread_update" or newest.author_kind != "user")
 
 
-def unheard_messages(
-    tx: Tx, access: Access, task_id: str, is_heard: IsHeard, *, before: int | None, after: int
-) -> tuple[list[Entry], int | None]:  # fmt: skip
-    """Return the newest messages of a thread that were not heard, oldest first.
-
-    With the number of the oldest message that was looked at, where there may be more before it.
-    """
-    limit = SNIPPET_MESSAGES_MAX
-    entries = entries_of_task(tx, access, task_id, "thread", limit=limit, before=before, after=after)
-    if len(entries) == limit and any(map(is_heard, entries)):
-        limit = SNIPPET_MESSAGES_READ_MAX
-        entries = entries_of_task(tx, access, task_id, "thread", limit=limit, before=before, after=after)
-    unheard = [entry for entry in entries if not is_heard(entry)]
-    return unheard, entries[0].seq if len(entries) == limit else None
-
-
 def _earlier(
     tx: Tx, access: Access, task: Task, notices: list[Notice], directory: Directory, is_heard: IsHeard
 ) -> tuple[tuple[TaskLine, ...], int]:  # fmt: skip
     """The newest unheard messages before those that the run brings, and how many there are besides."""
     first = next((notice.seq for notice in notices if notice.entry_id is not None), None)
-    unheard, oldest = unheard_messages(tx, access, task.id, is_heard, before=first, after=task.reopened_seq)
-    count = len(unheard)
-    if oldest is not None:
-        count += count_entries_of_task(tx, access, task.id, "thread", before=oldest, after=task.reopened_seq)
-    newest = unheard[-SNIPPET_MESSAGES_MAX:]
+    newest, more = unheard_messages(tx, access, task.id, is_heard, before=first, after=task.reopened_seq, counted=True)
     shown = [entry for entry in newest if not is_from_before(tx, access, task, entry)]
     heads = {head.id: head for head in attachment_heads(tx, access, _attached(shown))}
     lines = tuple(
@@ -184,7 +164,7 @@ def _earlier(
         )
         for entry in shown
     )
-    return lines, count - len(lines)
+    return lines, more + len(newest) - len(lines)
 
 
 def _files(tx: Tx, access: Access, notices: list[Notice]) -> tuple[AttachmentHead, ...]:

@@ -1,0 +1,28 @@
+"""What a session has not heard of the thread of a task."""
+
+from collections.abc import Callable
+
+from carrel.journal.model import Entry
+from carrel.journal.store import count_entries_of_task, entries_of_task
+from carrel.kernel import Access
+from carrel.kernel.limits import SNIPPET_MESSAGES_MAX, SNIPPET_MESSAGES_READ_MAX
+from carrel.storage import Tx
+
+
+def unheard_messages(
+    tx: Tx, access: Access, task_id: str, is_heard: Callable[[Entry], bool], *, before: int | None = None,
+    after: int = 0, counted: bool = False,
+) -> tuple[list[Entry], int]:  # fmt: skip
+    """Return the newest messages of a thread that were not heard, oldest first, and if `counted` how many more."""
+    limit = SNIPPET_MESSAGES_MAX
+    entries = entries_of_task(tx, access, task_id, "thread", limit=limit, before=before, after=after)
+    if len(entries) == limit and any(map(is_heard, entries)):
+        limit = SNIPPET_MESSAGES_READ_MAX
+        entries = entries_of_task(tx, access, task_id, "thread", limit=limit, before=before, after=after)
+    unheard = [entry for entry in entries if not is_heard(entry)]
+    newest = unheard[-SNIPPET_MESSAGES_MAX:]
+    more = len(unheard) - len(newest)
+    if counted and len(entries) == limit:
+        # What is older was not looked at, and counts as not heard.
+        more += count_entries_of_task(tx, access, task_id, "thread", before=entries[0].seq, after=after)
+    return newest, more
