@@ -113,7 +113,7 @@ async def test_another_callers_output_never_continues_a_run(alice: httpx.AsyncCl
 async def test_an_output_that_nobody_waits_for_is_refused_by_its_message(client: httpx.AsyncClient) -> None:
     stray = {"role": "tool", "tool_call_id": "call_nothing", "content": "sunny"}
     answer = await post(client, user("hello"), stray)
-    assert refused(answer) == (400, "invalid_params", "messages.1.call_id")
+    assert refused(answer) == (400, "invalid_params", "messages.1.tool_call_id")
 
 
 async def test_chunks_add_up_to_the_completion(client: httpx.AsyncClient) -> None:

@@ -43,7 +43,8 @@ class Conversation(Struct, frozen=True, kw_only=True):
         """Return an error with the field of the request that it is about."""
         match (error.param or "").split("."):
             case ["input", number, *rest] if number.isdecimal() and int(number) < len(self.origins):
-                error.param = ".".join(["messages", str(self.origins[int(number)]), *rest])
+                named = ["tool_call_id" if name == "call_id" else name for name in rest]
+                error.param = ".".join(["messages", str(self.origins[int(number)]), *named])
             case ["input", *_]:
                 error.param = "messages"
             case ["tools", number, *rest] if rest and rest[0] not in ("function", "type"):

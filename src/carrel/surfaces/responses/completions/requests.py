@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from carrel.kernel import wrong_value
-from carrel.kernel.limits import MESSAGE_CHARS_MAX, RESPONSE_ITEMS_MAX, RESPONSE_TOOLS_MAX
+from carrel.kernel.limits import MESSAGE_CHARS_MAX, RESPONSE_TOOLS_MAX
+from carrel.surfaces.responses.completions.message_schema import MESSAGES
 from carrel.surfaces.responses.completions.messages import Conversation
 from carrel.surfaces.responses.errors import wrong
 from carrel.surfaces.responses.requests import (
@@ -23,12 +24,18 @@ from carrel.surfaces.responses.requests import (
 )
 from carrel.tools import CATALOG
 
-_MESSAGES = {
-    "minItems": 1,
-    "maxItems": RESPONSE_ITEMS_MAX,
-    "items": {"type": "object", "properties": {"role": {"type": "string"}}, "required": ["role"]},
-}
 _TOOLS = {"maxItems": RESPONSE_TOOLS_MAX, "items": {"$ref": "#/components/schemas/ChatTool"}}
+_NAMED = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+_CHOICE = {"properties": {"type": {"const": "function"}, "function": _NAMED}, "required": ["type", "function"]}
+_FORMAT = {
+    "anyOf": [
+        {"properties": {"type": {"enum": ["text", "json_object"]}}, "required": ["type"]},
+        {
+            "properties": {"type": {"const": "json_schema"}, "json_schema": {"type": "object"}},
+            "required": ["type", "json_schema"],
+        },
+    ]
+}
 # Of the same name and meaning in both APIs.
 _SHARED = (
     "model", "user", "parallel_tool_calls", "temperature", "top_p", "presence_penalty", "frequency_penalty", "metadata",
@@ -70,10 +77,10 @@ class CreateCompletion(Struct, frozen=True, kw_only=True):
     """A request for a completion."""
 
     model: Model
-    messages: Annotated[list[Any], Meta(extra_json_schema=_MESSAGES)]
+    messages: Annotated[list[Any], Meta(extra_json_schema=MESSAGES)]
     user: Annotated[str, Meta(max_length=MESSAGE_CHARS_MAX)] | None = None
     tools: Annotated[list[Any], Meta(extra_json_schema=_TOOLS)] | None = None
-    tool_choice: Literal["none", "auto", "required"] | Json | None = None
+    tool_choice: Literal["none", "auto", "required"] | Annotated[Json, Meta(extra_json_schema=_CHOICE)] | None = None
     parallel_tool_calls: bool | None = None
     max_completion_tokens: Annotated[int, Meta(ge=1)] | None = None
     max_tokens: Annotated[int, Meta(ge=1)] | None = None
@@ -83,7 +90,7 @@ class CreateCompletion(Struct, frozen=True, kw_only=True):
     frequency_penalty: Annotated[float, Meta(ge=-2, le=2)] | None = None
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
     verbosity: Literal["low", "medium", "high"] | None = None
-    response_format: Json | None = None
+    response_format: Annotated[Json, Meta(extra_json_schema=_FORMAT)] | None = None
     metadata: Metadata | None = None
     n: Annotated[int, Meta(ge=1, le=1)] | None = None
     stream: bool | None = None
