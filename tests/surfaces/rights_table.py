@@ -315,6 +315,7 @@ OF_A_RESPONSE = CALLERS_OF_AGENTS
 RESPONSES: dict[str, Rights] = {
     "GET /v1/models": CALLERS_OF_AGENTS,
     "GET /v1/models/{name:path}": CALLERS_OF_AGENTS,
+    "POST /v1/chat/completions": CALLERS_OF_AGENTS,
     "POST /v1/responses": CALLERS_OF_AGENTS,
     "WS /v1/responses": CALLERS_OF_AGENTS,
     "POST /v1/responses/compact": CALLERS_OF_AGENTS,

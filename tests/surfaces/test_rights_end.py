@@ -108,6 +108,11 @@ OPENINGS: dict[str, Opening] = {
     "chat": chat_socket,
     "mcp": streamed("GET", "/mcp"),
     "a2a": streamed("POST", "/a2a/main/message:stream", MESSAGE),
+    "completions": streamed(
+        "POST",
+        "/v1/chat/completions",
+        {"model": "carrel", "messages": [{"role": "user", "content": "hold it"}], "stream": True},
+    ),
     "responses": streamed("POST", "/v1/responses", {"model": "carrel", "input": "hold it", "stream": True}),
     "responses socket": responses_socket,
 }

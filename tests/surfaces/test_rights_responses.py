@@ -16,6 +16,7 @@ from tests.surfaces.rights_world import VERDICTS, World, furnished
 
 pytestmark = pytest.mark.anyio
 BODIES: dict[str, Json] = {
+    "POST /v1/chat/completions": {"model": "carrel", "messages": [{"role": "user", "content": "hi"}]},
     "POST /v1/responses": {"model": "carrel", "input": "hi"},
     "POST /v1/responses/compact": {"model": "carrel", "input": "hi"},
     "POST /v1/responses/{id}/cancel": {},

@@ -67,6 +67,7 @@ class Listed(NamedTuple):
 
 REFUSED = "RejectedPositiveData"
 NUL = r"Text must not contain NUL characters\."
+COMPLETIONS = r"POST /v1/chat/completions"
 TASKS_AND_GOALS = r"(POST|PATCH) /api/(goals|tasks).*"
 LISTED = (
     Listed(REFUSED, r"GET /api/.*", "invalid_params", "cursor", "a cursor is opaque"),
@@ -102,7 +103,13 @@ LISTED = (
     Listed(REFUSED, r"POST /api/ingest", "invalid_params", "entries|type|content", "one entry, or several"),
     Listed(REFUSED, TASKS_AND_GOALS, "illegal_transition", "status|", "the move is not in the table"),
     Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "assignee_required", "status|", "nobody is assigned"),
-    Listed(REFUSED, r"POST /v1/responses(/compact)?", "unknown_model", "model|x-openclaw-agent-id", "unknown agent"),
+    Listed(
+        REFUSED,
+        r"POST /v1/(chat/completions|responses(/compact)?)",
+        "unknown_model",
+        "model|x-openclaw-agent-id",
+        "unknown agent",
+    ),
     Listed(REFUSED, r"POST /a2a/.*/tasks/{id}:cancel", "TASK_NOT_CANCELABLE", "", "the task has ended"),
     Listed(REFUSED, r"(GET|POST) /a2a/.*/tasks/{id}:subscribe", "UNSUPPORTED_OPERATION", "", "the task has ended"),
     Listed(REFUSED, r"POST /a2a/.*/message:.*", "INVALID_PARAMS", r"configuration\..*\.url", "must be public"),
@@ -151,8 +158,20 @@ LISTED = (
     Listed(REFUSED, r"POST /api/chat", "invalid_params", "sessionId", "sessionKey names another session"),
     Listed(REFUSED, r"POST /api/chat", "invalid_params", "text", "may be empty only with a file"),
     Listed(REFUSED, r"POST /v1/responses/compact", "invalid_params", "input", "input or previous_response_id"),
-    Listed(REFUSED, r"POST /v1/responses", "invalid_params", "tool_choice", "names tools of the request"),
-    Listed(REFUSED, r"POST /v1/responses", "invalid_params", r"tools\.\d+\.name", "two tools of one name"),
+    Listed(REFUSED, COMPLETIONS, "invalid_params", "messages", "needs a message, or an output that is waited for"),
+    Listed(REFUSED, COMPLETIONS, "invalid_params", r"messages\.\d+\.tool_call_id", "no call waits for this output"),
+    Listed(REFUSED, COMPLETIONS, "invalid_params", r"messages\.\d+\.content", "the newest needs text"),
+    Listed(REFUSED, COMPLETIONS, "invalid_params", rf"messages\.\d+.*: {NUL}", "a database cannot store it"),
+    Listed(
+        REFUSED, rf"{COMPLETIONS}|POST /v1/responses", "invalid_params", "tool_choice", "names tools of the request"
+    ),
+    Listed(
+        REFUSED,
+        rf"{COMPLETIONS}|POST /v1/responses",
+        "invalid_params",
+        r"tools\.\d+(\.function)?\.name",
+        "two tools of one name",
+    ),
     Listed(REFUSED, r"POST /v1/responses", "invalid_params", "store", "nobody could read the response"),
     Listed(
         REFUSED, r"POST /v1/responses", "invalid_params", "input", "needs a message, or an output that is waited for"

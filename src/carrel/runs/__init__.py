@@ -3,7 +3,15 @@
 The queue, claims, leases, outcomes and retries. What happens in a turn is decided in the rooms above.
 """
 
-from carrel.runs.answers import CallOutput, answer, continue_run, end_unanswered, is_sender_call, open_calls
+from carrel.runs.answers import (
+    CallOutput,
+    answer,
+    continue_run,
+    end_unanswered,
+    is_sender_call,
+    open_calls,
+    run_that_made,
+)
 from carrel.runs.cancellation import cancel, stop_lane
 from carrel.runs.changes import Delivering, LaneStopped, RunChanged, RunRetried, about_run, publish_change
 from carrel.runs.claims import fence
@@ -51,5 +59,5 @@ __all__ = [
     "fence", "hold_run", "is_sender_call", "lane_head", "live_runs_of_lane", "note_instructions", "open_calls",
     "publish_change", "queue_position", "release_sender", "remove_lane", "remove_lane_when_stopped",
     "replace_requested_end", "request_end", "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender",
-    "run_entry", "stop_lane",
+    "run_entry", "run_that_made", "stop_lane",
 ]  # fmt: skip

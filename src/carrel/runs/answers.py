@@ -137,6 +137,12 @@ def end_unanswered(tx: Tx, access: Access, key: SessionKey, made: Mapping[str, t
                 end_without_worker(tx, run, "cancelled", CONTINUED)
 
 
+def run_that_made(tx: Tx, access: Access, agent_id: str, made: Mapping[str, tuple[str, str]]) -> Run | None:
+    """Return the caller's newest run with an agent that waits for the outputs of these calls."""
+    waits = store.waits_for_outputs(tx, access, agent_id, OUTPUT_WAITS_COMPARED_MAX) if made else []
+    return next((run for run in waits if _are_made(tx, access, run, made)), None)
+
+
 def _are_made(tx: Tx, access: Access, run: Run, made: Mapping[str, tuple[str, str]]) -> bool:
     """Return whether all of a run's open calls are among those made; by more than ids, which some models reuse."""
     calls = [call.details or {} for call in open_calls(entries_of_run(tx, access, run.id)) if is_sender_call(call)]

@@ -187,3 +187,41 @@ def test_the_built_in_agent_makes_functions_when_it_is_told_to(start: Start) -> 
         model="carrel", input=brought(first), tools=[TOOL], previous_response_id=first.id
     )  # fmt: skip
     assert "Rome" in second.output_text
+
+
+def chat_tool() -> Any:
+    """The same tool in the words of Chat Completions."""
+    return {"type": "function", "function": {name: value for name, value in TOOL.items() if name != "type"}}
+
+
+def test_it_completes_chats_and_streams_them(server: RunningServer) -> None:
+    client = openai_client(server)
+    talk: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "one"}]
+    completion = client.chat.completions.create(model="carrel", messages=talk)
+    assert completion.choices[0].message.content == "heard: one"
+    assert completion.usage is not None
+    assert completion.usage.total_tokens == 18
+    with client.chat.completions.stream(
+        model="carrel", messages=talk, stream_options={"include_usage": True}
+    ) as stream:
+        for _ in stream:
+            pass
+        final = stream.get_final_completion()
+    assert final.choices[0].message.content == "heard: one"
+    assert final.usage is not None
+    assert final.usage.total_tokens == 18
+
+
+def test_it_runs_functions_in_a_chat(server: RunningServer) -> None:
+    client = openai_client(server)
+    talk: list[Any] = [{"role": "user", "content": "weather?"}]
+    first = client.chat.completions.create(model="carrel", messages=talk, tools=[chat_tool()])
+    message = first.choices[0].message
+    assert (first.choices[0].finish_reason, message.content) == ("tool_calls", "Let me look.")
+    talk.append(message.model_dump(exclude_none=True))
+    for call in message.tool_calls or []:
+        assert call.type == "function"
+        city = json.loads(call.function.arguments)["city"]
+        talk.append({"role": "tool", "tool_call_id": call.id, "content": city})
+    second = client.chat.completions.create(model="carrel", messages=talk, tools=[chat_tool()])
+    assert (second.choices[0].message.content, second.id) == ("heard: Rome and Oslo", first.id)

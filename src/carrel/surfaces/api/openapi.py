@@ -61,6 +61,7 @@ _DESCRIPTIONS = {
     413: "The body is too large.",
     415: "The body is not JSON.",
     422: "A value is out of bounds.",
+    424: "The run failed, was cancelled or goes on; the request was taken.",
     429: "Too many requests; Retry-After says when to try again.",
     500: "An unexpected error on the server.",
     503: "The server is stopping, or its database is unavailable.",

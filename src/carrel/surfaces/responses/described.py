@@ -4,6 +4,7 @@ from typing import Any
 
 from carrel.kernel.limits import NAME_CHARS_MAX
 from carrel.surfaces.http.described import IDEMPOTENCY_KEY, Json, Operation, session_header
+from carrel.surfaces.responses.completions import ChatTool, CreateCompletion
 from carrel.surfaces.responses.errors import ResponsesErrorBody
 from carrel.surfaces.responses.requests import Compact, CreateResponse, Function
 from carrel.surfaces.responses.stored_input import Page
@@ -37,6 +38,7 @@ _RESPONSE = _object(
     usage=_OR_NOTHING,
     metadata={"type": "object"},
 )
+_COMPLETION = _object("chat.completion", id=_TEXT, created=_COUNT, model=_TEXT, choices=_ITEMS, usage=_OR_NOTHING)
 _MODEL = _object("model", id=_TEXT, created=_COUNT, owned_by=_TEXT)
 _TARGET = (
     session_header("The session to continue.", or_empty=True),
@@ -78,6 +80,18 @@ def describe() -> list[Operation]:
             uses=(Function,),
             headers=(*_TARGET, IDEMPOTENCY_KEY),
             media=("application/json", "text/event-stream"),
+        ),
+        _operation(
+            "POST",
+            "chat/completions",
+            "create_completion",
+            "Send messages to an agent; the answer is a completion, or its chunks with `stream`.",
+            _COMPLETION,
+            body=CreateCompletion,
+            uses=(ChatTool,),
+            headers=(*_TARGET, IDEMPOTENCY_KEY),
+            media=("application/json", "text/event-stream"),
+            errors=(*_WRITE_ERRORS, 424),
         ),
         _operation("POST", "responses/compact", "compact_response", "Get a transcript as one item.", compacted,
                    body=Compact, headers=_TARGET),

@@ -1,4 +1,4 @@
-"""The routes of Open Responses, over HTTP and as a WebSocket."""
+"""The routes of Open Responses, over HTTP and as a WebSocket, and that of Chat Completions."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,6 +17,7 @@ from carrel.surfaces.http.identity import WrongTokens, identify, refuse_token_in
 from carrel.surfaces.http.responder import answer_request
 from carrel.surfaces.http.rights_end import request_rights_end
 from carrel.surfaces.http.streaming import PING, FrameStream
+from carrel.surfaces.responses.completions import Completions, CreateCompletion, frames_of
 from carrel.surfaces.responses.errors import ResponsesError, from_refusal
 from carrel.surfaces.responses.operations import Responses
 from carrel.surfaces.responses.requests import Compact, CreateResponse, Json
@@ -26,6 +27,7 @@ from carrel.surfaces.responses.websocket import Socket
 
 _ROOT = "/v1/responses"
 _MODELS = "/v1/models"
+_COMPLETIONS = "/v1/chat/completions"
 Handler = Callable[[Request, Access], Awaitable[Response | Json]]
 
 
@@ -41,6 +43,7 @@ class _Http:
         self._house = house
         self._wrong = wrong
         self._responses = Responses(house)
+        self._completions = Completions(house, self._responses)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes, literal paths before those with an id."""
@@ -50,6 +53,7 @@ class _Http:
             WebSocketRoute(_ROOT, Socket(self._house, self._wrong, responses).serve),
             self._route("POST", _ROOT, self._create),
             self._route("POST", f"{_ROOT}/compact", self._compact),
+            self._route("POST", _COMPLETIONS, self._complete),
             self._route("POST", f"{one}/cancel", lambda request, access: responses.cancel(access, _id(request))),
             self._route(
                 "GET", input_items, lambda request, access: responses.input_items(access, _id(request), _page(request))
@@ -81,15 +85,27 @@ class _Http:
         started = await self._responses.start(access, request.headers, body, raw, set(), read_key(request.headers))
         headers = {} if started.is_new else {"Idempotent-Replay": "true"}
         if body.stream:
-            return FrameStream(
-                _frames(started.events()),
-                closing=self._house.closing,
-                rights_end=partial(request_rights_end, request, self._house, self._wrong),
-                headers=headers,
-            )
+            return self._stream(request, _frames(started.events()), headers)
         if body.background:
             return _answer(await self._responses.shown(access, started.response), headers)
         return _answer(await self._responses.finished(access, started.response), headers)
+
+    async def _complete(self, request: Request, access: Access) -> Response:
+        raw = await read_body(request)
+        body: CreateCompletion = decode_body(raw, CreateCompletion)
+        started = await self._completions.start(access, request.headers, body, raw, read_key(request.headers))
+        headers = {} if started.is_new else {"Idempotent-Replay": "true"}
+        if body.stream:
+            return self._stream(request, frames_of(started.events(), includes_usage=body.includes_usage), headers)
+        return _answer(await self._completions.finished(access, started), headers)
+
+    def _stream(self, request: Request, frames: AsyncIterator[bytes], headers: dict[str, str]) -> Response:
+        return FrameStream(
+            frames,
+            closing=self._house.closing,
+            rights_end=partial(request_rights_end, request, self._house, self._wrong),
+            headers=headers,
+        )
 
     async def _compact(self, request: Request, access: Access) -> Json:
         body: Compact = decode_body(await read_body(request), Compact)
