@@ -1,0 +1,234 @@
+"""Groups: which messages of a space are about the same. Pure.
+
+A chat is cut where what is said next is no more like what was said before than any two messages are; the pieces that
+are as like one another as they are within become one group; and each message then goes to the group that it is most
+like, unless it is about as like the one before it. Every measure is relative to the messages at hand: how alike two
+of them are by chance, and how alike those of one piece are.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from carrel.kernel.limits import CLASSIFIER_RECENT_SAID_MAX
+from carrel.search import Floats
+
+# How much meaning counts, where words count once.
+_MEANING = 0.3
+# By chance two texts are about so near in meaning; and the share of words that are repeated counts so many times that.
+_CHANCE, _REPEATED = 0.1, 4.0
+# A chat is cut where the next message is nearer by less than so many times chance; after a pause it has to be nearer.
+_CUT, _PAUSE = 0.5, 1.0
+# Two pieces are about the same when their messages are so much as alike as those of each of them.
+_SAME = 0.65
+# How alike the messages of a piece are is known from so many pairs; until then it is as in other pieces.
+_PAIRS_KNOWN = 6.0
+# What leaving a group costs, in messages that are as like another as its own are; and how much less it costs after a
+# pause.
+_LEAVING, _LEAVING_LATER = 1.0, 0.5
+_LEAST, _MOST = -0.5, 3.0
+# Cutting and grouping are repeated: with groups it is clearer where a chat turns to something else.
+_ROUNDS = 2
+_NEVER = -9.0
+
+Piece = list[int]
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """What a person said: in which chat, by which words that say something, and whether a pause was before it.
+
+    `settled` names the group that it stays in, whatever it says; None where it may go to any.
+    """
+
+    chat: str
+    words: Iterable[str]
+    is_later: bool = False
+    settled: str | None = None
+
+
+def group_messages(messages: Sequence[Message], meanings: Floats | None) -> list[list[int]]:
+    """Return the messages that belong together, by their positions; `meanings` has a direction for each."""
+    if not messages:
+        return []
+    near = np.zeros((len(messages), 1), np.float32) if meanings is None else meanings
+    pieces = [*_settled(messages), *_cut(messages, near)]
+    groups = [[at] for at in range(len(pieces))]
+    for _ in range(_ROUNDS):
+        traits = _traits(messages, near, pieces)
+        groups = _joined(messages, traits, pieces)
+        pieces, groups = _assigned(messages, traits, pieces, groups)
+    return [sorted(at for piece in group for at in pieces[piece]) for group in groups]
+
+
+def _settled(messages: Sequence[Message]) -> list[Piece]:
+    """One piece for all messages that stay in the same group."""
+    found: dict[str, Piece] = {}
+    for at, message in enumerate(messages):
+        if message.settled is not None:
+            found.setdefault(message.settled, []).append(at)
+    return list(found.values())
+
+
+def _chats(messages: Sequence[Message]) -> Iterator[list[int]]:
+    """The messages of each chat that may go to any group."""
+    chats = defaultdict[str, list[int]](list)
+    for at, message in enumerate(messages):
+        if message.settled is None:
+            chats[message.chat].append(at)
+    return iter(chats.values())
+
+
+def _cut(messages: Sequence[Message], near: Floats) -> Iterator[Piece]:
+    """The pieces of all chats, cut where something else begins."""
+    having = Counter(word for message in messages for word in message.words)
+    weights = {word: math.log(1 + len(messages) / count) for word, count in having.items()}
+    for chat in _chats(messages):
+        piece = [chat[0]]
+        for number, at in enumerate(chat[1:], 1):
+            # What comes behind a message tells as well what it is about.
+            coming = chat[number : number + 2]
+            if _goes_on(messages, near, weights, piece[-CLASSIFIER_RECENT_SAID_MAX:], coming) < _CUT:
+                yield piece
+                piece = []
+            piece.append(at)
+        yield piece
+
+
+def _goes_on(
+    messages: Sequence[Message], near: Floats, weights: Mapping[str, float], before: Piece, coming: Piece
+) -> float:  # fmt: skip
+    """How much nearer a message is to what was said before it than by chance."""
+    message = messages[coming[0]]
+    said = {word for at in before for word in messages[at].words}
+    total = sum(weights[word] for word in message.words)
+    repeated = sum(weights[word] for word in message.words if word in said) / total if total else 0.0
+    middle = _unit(near[before].sum(axis=0))
+    meaning = float(middle @ (near[coming[0]] + _unit(near[coming].sum(axis=0)))) / 2
+    return meaning / _CHANCE + _REPEATED * repeated - (_PAUSE if message.is_later else 0.0)
+
+
+def _traits(messages: Sequence[Message], near: Floats, pieces: Sequence[Piece]) -> Floats:
+    """Each message as a direction, by its words, which count the more the fewer pieces have them, and its meaning."""
+    having = Counter(word for piece in pieces for word in {word for at in piece for word in messages[at].words})
+    shared = {word: at for at, word in enumerate(word for word, count in having.items() if count > 1)}
+    words: Floats = np.zeros((len(messages), len(shared)), np.float32)
+    for at, message in enumerate(messages):
+        weights = {word: math.log(1 + len(pieces) / having[word]) for word in message.words}
+        length = math.hypot(*weights.values()) or 1.0
+        for word in weights.keys() & shared.keys():
+            words[at, shared[word]] = weights[word] / length
+    return np.hstack([words, math.sqrt(_MEANING) * near]).astype(np.float32)
+
+
+class _Sums:
+    """How alike the messages of pieces are to one another, on average over pairs of messages."""
+
+    def __init__(self, traits: Floats, pieces: Sequence[Piece]) -> None:
+        self.sums = np.array([traits[piece].sum(axis=0) for piece in pieces], np.float64)
+        self.sizes = np.array([len(piece) for piece in pieces], np.float64)
+        self.alone = np.array([float((traits[piece] ** 2).sum()) for piece in pieces])
+        self.dots = self.sums @ self.sums.T
+        pairs, within = self._within()
+        known = pairs > 0
+        self.usual = float(np.median(within[known] / pairs[known])) if known.any() else _MEANING
+        apart = float(self.sizes.sum() ** 2 - (self.sizes**2).sum())
+        self.chance = float(self.dots.sum() - np.trace(self.dots)) / apart if apart else 0.0
+
+    def _within(self) -> tuple[Floats, Floats]:
+        return self.sizes * (self.sizes - 1) / 2, (np.diag(self.dots) - self.alone) / 2
+
+    def cohesion(self) -> Floats:
+        """How much more alike the messages of each piece are than by chance, but no less than is usual.
+
+        What is about many things would otherwise be like everything.
+        """
+        pairs, within = self._within()
+        found: Floats = (within + _PAIRS_KNOWN * self.usual) / (pairs + _PAIRS_KNOWN) - self.chance
+        return np.maximum(found, max(self.usual - self.chance, _CHANCE / 10))
+
+    def join(self, one: int, other: int) -> None:
+        """Let one piece take up another."""
+        self.dots[one] += self.dots[other]
+        self.dots[:, one] += self.dots[:, other]
+        for each in (self.sizes, self.alone):
+            each[one] += each[other]
+
+
+def _joined(messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece]) -> list[list[int]]:
+    """The pieces that are about the same, the likest joined first."""
+    sums = _Sums(traits, pieces)
+    groups = {at: [at] for at in range(len(pieces))}
+    cohesion = sums.cohesion()
+    settled = np.array([messages[piece[0]].settled is not None for piece in pieces])
+    alike = (sums.dots / np.outer(sums.sizes, sums.sizes) - sums.chance) / np.sqrt(np.outer(cohesion, cohesion))
+    alike[np.outer(settled, settled)] = _NEVER
+    np.fill_diagonal(alike, _NEVER)
+    while len(groups) > 1:
+        found = divmod(int(np.argmax(alike)), len(pieces))
+        one, other = sorted(found, key=lambda at: (not settled[at], at))
+        if alike[one, other] < _SAME:
+            break
+        sums.join(one, other)
+        groups[one] += groups.pop(other)
+        cohesion = sums.cohesion()
+        row = (sums.dots[one] / (sums.sizes[one] * sums.sizes) - sums.chance) / np.sqrt(cohesion[one] * cohesion)
+        row[(alike[one] == _NEVER) | (alike[other] == _NEVER)] = _NEVER
+        alike[other], alike[:, other] = _NEVER, _NEVER
+        alike[one], alike[:, one] = row, row
+    return list(groups.values())
+
+
+def _assigned(
+    messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece], groups: Sequence[Sequence[int]]
+) -> tuple[list[Piece], list[list[int]]]:
+    """Let each message go to the group that it is likest, chat by chat; return the pieces, and which make a group."""
+    members = [[at for piece in group for at in pieces[piece]] for group in groups]
+    fits = _fits(messages, traits, members)
+    found = {at: number for number, group in enumerate(members) for at in group if messages[at].settled is not None}
+    for chat in _chats(messages):
+        found.update(zip(chat, _path(messages, fits, chat), strict=True))
+    chosen: list[Piece] = [*_settled(messages)]
+    for chat in _chats(messages):
+        for before, at in zip([None, *chat], chat, strict=False):
+            if before is None or found[before] != found[at]:
+                chosen.append([])
+            chosen[-1].append(at)
+    again = defaultdict[int, list[int]](list)
+    for number, piece in enumerate(chosen):
+        again[found[piece[0]]].append(number)
+    return chosen, list(again.values())
+
+
+def _fits(messages: Sequence[Message], traits: Floats, members: Sequence[Piece]) -> Floats:
+    """How like each message is to the others of each group: 1 where it is as like them as they are to one another."""
+    sums = _Sums(traits, members)
+    dots, counts = traits @ sums.sums.T, np.tile(sums.sizes, (len(messages), 1))
+    for number, group in enumerate(members):
+        dots[group, number] -= (traits[group] ** 2).sum(axis=1)
+        counts[group, number] -= 1
+    fits = (dots / np.maximum(counts, 1) - sums.chance) / sums.cohesion()
+    # A group of few messages is not well known.
+    return np.clip(fits * counts / (counts + 1), _LEAST, _MOST)
+
+
+def _path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> list[int]:
+    """The groups that the messages of a chat fit best in all, where leaving one has its cost."""
+    score, steps = fits[chat[0]].copy(), list[Floats]()
+    here = np.arange(len(score))
+    for at in chat[1:]:
+        best = int(np.argmax(score))
+        left = score[best] - _LEAVING * (_LEAVING_LATER if messages[at].is_later else 1.0)
+        steps.append(np.where(score >= left, here, best))
+        score = np.maximum(score, left) + fits[at]
+    path = [int(np.argmax(score))]
+    for step in reversed(steps):
+        path.append(int(step[path[-1]]))
+    return path[::-1]
+
+
+def _unit(vector: Floats) -> Floats:
+    unit: Floats = vector / max(float(np.linalg.norm(vector)), 1e-9)
+    return unit
