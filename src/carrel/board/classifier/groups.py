@@ -20,18 +20,20 @@ from carrel.search import Floats
 _MEANING = 0.3
 # By chance two texts are about so near in meaning; and the share of words that are repeated counts so many times that.
 _CHANCE, _REPEATED = 0.1, 4.0
+# So many messages ahead are looked at, and how near the next is to those behind it counts so much.
+_COMING, _AHEAD = 3, 0.3
 # A chat is cut where the next message is nearer by less than so many times chance; after a pause it has to be nearer.
-_CUT, _PAUSE = 0.5, 1.0
+_CUT, _PAUSE = 0.2, 1.0
 # Two pieces are about the same when their messages are so much as alike as those of each of them.
-_SAME = 0.65
+_SAME = 0.6
 # How alike the messages of a piece are is known from so many pairs; until then it is as in other pieces.
 _PAIRS_KNOWN = 6.0
 # What leaving a group costs, in messages that are as like another as its own are; and how much less it costs after a
 # pause.
 _LEAVING, _LEAVING_LATER = 1.0, 0.5
 _LEAST, _MOST = -0.5, 3.0
-# Cutting and grouping are repeated: with groups it is clearer where a chat turns to something else.
-_ROUNDS = 2
+# Messages go to groups so many times: with what they bring, it is clearer what a group is about.
+_ROUNDS = 3
 _NEVER = -9.0
 
 Piece = list[int]
@@ -55,12 +57,11 @@ def group_messages(messages: Sequence[Message], meanings: Floats | None) -> list
         return []
     near = np.zeros((len(messages), 1), np.float32) if meanings is None else meanings
     pieces = [*_settled(messages), *_cut(messages, near)]
-    groups = [[at] for at in range(len(pieces))]
+    traits = _traits(messages, near, pieces)
+    groups = _joined(messages, traits, pieces)
     for _ in range(_ROUNDS):
-        traits = _traits(messages, near, pieces)
-        groups = _joined(messages, traits, pieces)
-        pieces, groups = _assigned(messages, traits, pieces, groups)
-    return [sorted(at for piece in group for at in pieces[piece]) for group in groups]
+        groups = _assigned(messages, traits, groups)
+    return groups
 
 
 def _settled(messages: Sequence[Message]) -> list[Piece]:
@@ -88,8 +89,7 @@ def _cut(messages: Sequence[Message], near: Floats) -> Iterator[Piece]:
     for chat in _chats(messages):
         piece = [chat[0]]
         for number, at in enumerate(chat[1:], 1):
-            # What comes behind a message tells as well what it is about.
-            coming = chat[number : number + 2]
+            coming = chat[number : number + _COMING]
             if _goes_on(messages, near, weights, piece[-CLASSIFIER_RECENT_SAID_MAX:], coming) < _CUT:
                 yield piece
                 piece = []
@@ -100,14 +100,26 @@ def _cut(messages: Sequence[Message], near: Floats) -> Iterator[Piece]:
 def _goes_on(
     messages: Sequence[Message], near: Floats, weights: Mapping[str, float], before: Piece, coming: Piece
 ) -> float:  # fmt: skip
-    """How much nearer a message is to what was said before it than by chance."""
-    message = messages[coming[0]]
-    said = {word for at in before for word in messages[at].words}
-    total = sum(weights[word] for word in message.words)
-    repeated = sum(weights[word] for word in message.words if word in said) / total if total else 0.0
-    middle = _unit(near[before].sum(axis=0))
-    meaning = float(middle @ (near[coming[0]] + _unit(near[coming].sum(axis=0)))) / 2
-    return meaning / _CHANCE + _REPEATED * repeated - (_PAUSE if message.is_later else 0.0)
+    """How much nearer a message is to what was said before it than by chance; what follows it tells that as well.
+
+    Where it is near to what follows, it begins that rather than that it ends what was before.
+    """
+    said = _words(messages, before)
+    repeated = sum(_share(_words(messages, some), said, weights) for some in (coming[:1], coming))
+    middle, ahead, behind = (_unit(near[some].sum(axis=0)) for some in (before, coming, coming[1:]))
+    first = near[coming[0]]
+    meaning = float(middle @ (first + ahead)) / 2 - _AHEAD * float(first @ behind)
+    return meaning / _CHANCE + _REPEATED * repeated - (_PAUSE if messages[coming[0]].is_later else 0.0)
+
+
+def _words(messages: Sequence[Message], some: Piece) -> set[str]:
+    return {word for at in some for word in messages[at].words}
+
+
+def _share(words: set[str], said: set[str], weights: Mapping[str, float]) -> float:
+    """How much of what some words say was said before."""
+    total = sum(weights[word] for word in sorted(words))
+    return sum(weights[word] for word in sorted(words & said)) / total if total else 0.0
 
 
 def _traits(messages: Sequence[Message], near: Floats, pieces: Sequence[Piece]) -> Floats:
@@ -157,10 +169,10 @@ class _Sums:
             each[one] += each[other]
 
 
-def _joined(messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece]) -> list[list[int]]:
-    """The pieces that are about the same, the likest joined first."""
+def _joined(messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces that are about the same as one, the likest joined first."""
     sums = _Sums(traits, pieces)
-    groups = {at: [at] for at in range(len(pieces))}
+    groups = {at: list(piece) for at, piece in enumerate(pieces)}
     cohesion = sums.cohesion()
     settled = np.array([messages[piece[0]].settled is not None for piece in pieces])
     alike = (sums.dots / np.outer(sums.sizes, sums.sizes) - sums.chance) / np.sqrt(np.outer(cohesion, cohesion))
@@ -181,32 +193,21 @@ def _joined(messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece]
     return list(groups.values())
 
 
-def _assigned(
-    messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece], groups: Sequence[Sequence[int]]
-) -> tuple[list[Piece], list[list[int]]]:
-    """Let each message go to the group that it is likest, chat by chat; return the pieces, and which make a group."""
-    members = [[at for piece in group for at in pieces[piece]] for group in groups]
-    fits = _fits(messages, traits, members)
-    found = {at: number for number, group in enumerate(members) for at in group if messages[at].settled is not None}
+def _assigned(messages: Sequence[Message], traits: Floats, groups: Sequence[Piece]) -> list[Piece]:
+    """Let each message go to the group that it is likest, chat by chat; what is settled stays."""
+    fits = _fits(messages, traits, groups)
+    found: list[Piece] = [[at for at in group if messages[at].settled is not None] for group in groups]
     for chat in _chats(messages):
-        found.update(zip(chat, _path(messages, fits, chat), strict=True))
-    chosen: list[Piece] = [*_settled(messages)]
-    for chat in _chats(messages):
-        for before, at in zip([None, *chat], chat, strict=False):
-            if before is None or found[before] != found[at]:
-                chosen.append([])
-            chosen[-1].append(at)
-    again = defaultdict[int, list[int]](list)
-    for number, piece in enumerate(chosen):
-        again[found[piece[0]]].append(number)
-    return chosen, list(again.values())
+        for at, number in zip(chat, _path(messages, fits, chat), strict=True):
+            found[number].append(at)
+    return [sorted(group) for group in found if group]
 
 
-def _fits(messages: Sequence[Message], traits: Floats, members: Sequence[Piece]) -> Floats:
+def _fits(messages: Sequence[Message], traits: Floats, groups: Sequence[Piece]) -> Floats:
     """How like each message is to the others of each group: 1 where it is as like them as they are to one another."""
-    sums = _Sums(traits, members)
+    sums = _Sums(traits, groups)
     dots, counts = traits @ sums.sums.T, np.tile(sums.sizes, (len(messages), 1))
-    for number, group in enumerate(members):
+    for number, group in enumerate(groups):
         dots[group, number] -= (traits[group] ** 2).sum(axis=1)
         counts[group, number] -= 1
     fits = (dots / np.maximum(counts, 1) - sums.chance) / sums.cohesion()
