@@ -21,8 +21,8 @@ from carrel.search.vectors import Floats, Vectors
 from carrel.search.words import places_of, query_words, words_of
 
 __all__ = [
-    "Document", "Embedder", "EmbeddingUnavailable", "Floats", "Found", "Hit", "Indexing", "Mode", "Nearness", "NoEmbedder",
-    "Query", "Rebuilds", "Search", "SearchQuery", "Subject", "SubjectKind", "Vectors", "embed_texts", "embedder_for",
-    "has_kept_documents", "index_lag", "is_rebuilding", "observe_entries", "places_of", "put_document", "query_words",
-    "remove_document", "request_rebuild", "request_session_rebuild", "words_of",
+    "Document", "Embedder", "EmbeddingUnavailable", "Floats", "Found", "Hit", "Indexing", "Mode", "Nearness",
+    "NoEmbedder", "Query", "Rebuilds", "Search", "SearchQuery", "Subject", "SubjectKind", "Vectors", "embed_texts",
+    "embedder_for", "has_kept_documents", "index_lag", "is_rebuilding", "observe_entries", "places_of", "put_document",
+    "query_words", "remove_document", "request_rebuild", "request_session_rebuild", "words_of",
 ]  # fmt: skip

@@ -23,17 +23,20 @@ _CHANCE, _REPEATED = 0.1, 4.0
 # So many messages ahead are looked at, and how near the next is to those behind it counts so much.
 _COMING, _AHEAD = 3, 0.3
 # A chat is cut where the next message is nearer by less than so many times chance; after a pause it has to be nearer.
-_CUT, _PAUSE = 0.2, 1.0
-# Two pieces are about the same when their messages are so much as alike as those of each of them.
-_SAME = 0.6
+_CUT, _PAUSE = 0.4, 1.0
+# Two pieces are about the same when their messages are so much as alike as those of each of them; and two groups, of
+# which more is known, with less.
+_SAME_PIECES, _SAME_GROUPS = 0.45, 0.35
 # How alike the messages of a piece are is known from so many pairs; until then it is as in other pieces.
 _PAIRS_KNOWN = 6.0
+# Two messages are alike by chance as those of different pieces are; with few pairs of them, hardly.
+_PAIRS_APART = 100.0
 # What leaving a group costs, in messages that are as like another as its own are; and how much less it costs after a
 # pause.
 _LEAVING, _LEAVING_LATER = 1.0, 0.5
-_LEAST, _MOST = -0.5, 3.0
+_LEAST, _MOST, _ALONE = -0.5, 3.0, 0.3
 # Messages go to groups so many times: with what they bring, it is clearer what a group is about.
-_ROUNDS = 3
+_ROUNDS = 2
 _NEVER = -9.0
 
 Piece = list[int]
@@ -58,10 +61,10 @@ def group_messages(messages: Sequence[Message], meanings: Floats | None) -> list
     near = np.zeros((len(messages), 1), np.float32) if meanings is None else meanings
     pieces = [*_settled(messages), *_cut(messages, near)]
     traits = _traits(messages, near, pieces)
-    groups = _joined(messages, traits, pieces)
+    groups = _joined(messages, traits, pieces, _SAME_PIECES)
     for _ in range(_ROUNDS):
         groups = _assigned(messages, traits, groups)
-    return groups
+    return _assigned(messages, traits, _joined(messages, traits, groups, _SAME_GROUPS))
 
 
 def _settled(messages: Sequence[Message]) -> list[Piece]:
@@ -125,7 +128,8 @@ def _share(words: set[str], said: set[str], weights: Mapping[str, float]) -> flo
 def _traits(messages: Sequence[Message], near: Floats, pieces: Sequence[Piece]) -> Floats:
     """Each message as a direction, by its words, which count the more the fewer pieces have them, and its meaning."""
     having = Counter(word for piece in pieces for word in {word for at in piece for word in messages[at].words})
-    shared = {word: at for at, word in enumerate(word for word, count in having.items() if count > 1)}
+    said = Counter(word for message in messages for word in message.words)
+    shared = {word: at for at, word in enumerate(word for word, count in said.items() if count > 1)}
     words: Floats = np.zeros((len(messages), len(shared)), np.float32)
     for at, message in enumerate(messages):
         weights = {word: math.log(1 + len(pieces) / having[word]) for word in message.words}
@@ -146,8 +150,8 @@ class _Sums:
         pairs, within = self._within()
         known = pairs > 0
         self.usual = float(np.median(within[known] / pairs[known])) if known.any() else _MEANING
-        apart = float(self.sizes.sum() ** 2 - (self.sizes**2).sum())
-        self.chance = float(self.dots.sum() - np.trace(self.dots)) / apart if apart else 0.0
+        apart = float(self.sizes.sum() ** 2 - (self.sizes**2).sum()) / 2
+        self.chance = float(self.dots.sum() - np.trace(self.dots)) / 2 / (apart + _PAIRS_APART)
 
     def _within(self) -> tuple[Floats, Floats]:
         return self.sizes * (self.sizes - 1) / 2, (np.diag(self.dots) - self.alone) / 2
@@ -169,19 +173,19 @@ class _Sums:
             each[one] += each[other]
 
 
-def _joined(messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece]) -> list[Piece]:
+def _joined(messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece], least: float) -> list[Piece]:
     """The pieces that are about the same as one, the likest joined first."""
     sums = _Sums(traits, pieces)
     groups = {at: list(piece) for at, piece in enumerate(pieces)}
     cohesion = sums.cohesion()
-    settled = np.array([messages[piece[0]].settled is not None for piece in pieces])
+    settled = np.array([any(messages[at].settled is not None for at in piece) for piece in pieces])
     alike = (sums.dots / np.outer(sums.sizes, sums.sizes) - sums.chance) / np.sqrt(np.outer(cohesion, cohesion))
     alike[np.outer(settled, settled)] = _NEVER
     np.fill_diagonal(alike, _NEVER)
     while len(groups) > 1:
         found = divmod(int(np.argmax(alike)), len(pieces))
         one, other = sorted(found, key=lambda at: (not settled[at], at))
-        if alike[one, other] < _SAME:
+        if alike[one, other] < least:
             break
         sums.join(one, other)
         groups[one] += groups.pop(other)
@@ -211,8 +215,8 @@ def _fits(messages: Sequence[Message], traits: Floats, groups: Sequence[Piece]) 
         dots[group, number] -= (traits[group] ** 2).sum(axis=1)
         counts[group, number] -= 1
     fits = (dots / np.maximum(counts, 1) - sums.chance) / sums.cohesion()
-    # A group of few messages is not well known.
-    return np.clip(fits * counts / (counts + 1), _LEAST, _MOST)
+    # A group of few messages is not well known; and what is alone needs a reason to go elsewhere.
+    return np.where(counts > 0, np.clip(fits * counts / (counts + 1), _LEAST, _MOST), _ALONE)
 
 
 def _path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> list[int]:
