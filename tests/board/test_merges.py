@@ -10,9 +10,12 @@ from msgspec import structs
 from carrel.board import LogChange, change_entry, join_topics, split_topic
 from carrel.board.classifier.groups import Message, group_messages
 from carrel.board.classifier.moves import Move, SaidEntry, Unit, moves_to, units_of
+from carrel.board.classifier.topic_merges import move_messages
 from carrel.board.profiles import Profile, Weights, name_by_words, telling_words
-from carrel.journal import Entry, events_after
+from carrel.board.route_store import newest_routes
+from carrel.journal import DEFAULT_SPACE, Entry, events_after
 from carrel.kernel import Access, Refusal
+from carrel.kernel.settings import DigestsSettings
 from carrel.topics import Topic, TopicChange, change_topic, topics_by_id
 from tests.board.places import Board, open_board
 from tests.requirements.mark import requirement
@@ -83,7 +86,7 @@ def test_what_is_settled_takes_up_what_is_alike_and_is_never_joined_nor_left() -
 
 def unit(entry_id: str, topic_id: str) -> Unit:
     """Return a message of a topic."""
-    entry = SaidEntry(id=entry_id, topic_id=topic_id, chat="a", at=0, text="", is_persons=True, is_given=False)
+    entry = SaidEntry(id=entry_id, topic_id=topic_id, chat="a", at=0, text=KILN[0], is_persons=True, is_given=False)
     return Unit(entry, (entry_id,), False)
 
 
@@ -108,7 +111,7 @@ def test_a_settled_group_keeps_its_topic_whoever_has_more_of_it() -> None:
 
 def test_what_answers_a_message_or_says_nothing_goes_where_it_goes() -> None:
     entries = [
-        SaidEntry(id=name, topic_id=topic, chat="a", at=at, text=text, is_persons=persons, is_given=False)
+        SaidEntry(id=name, topic_id=topic, chat="a", at=at, text=text, is_persons=bool(persons), is_given=False)
         for name, topic, at, text, persons in (
             ("hi", "x", 0, "Good morning!", True), ("ask", "x", 0, KILN[0], True), ("answer", "x", 1, LOAN[0], False),
             ("thanks", "x", 2, "Thanks!", True), ("other", "y", 3, LOAN[0], True), ("late", "y", 900_000, KILN[0], 1),
@@ -173,6 +176,45 @@ async def test_a_persons_name_and_move_are_final(board: Board) -> None:
     rows = await board.db.read(lambda tx: topics_by_id(tx, board.access, [kiln.id, loan.id]))
     assert {row.id for row in rows} >= {kiln.id}
     assert all(row.curated for row in rows)
+
+
+async def move(board: Board, entry: Entry, to: str | None) -> set[str]:
+    """Move a message to another topic, as the classifier does."""
+    from_id = (await topic(board, entry)).id
+    moving = Move(from_id, to, (structs.replace(unit(entry.id, from_id), is_later=True),), False)
+    return await board.db.write(
+        lambda tx: move_messages(tx, board.access, moving, DEFAULT_SPACE, DigestsSettings())
+    )  # fmt: skip
+
+
+async def test_a_message_moves_with_its_route_and_the_feed_says_so(board: Board) -> None:
+    first, second = await board.send(KILN[0], "a"), await board.send(LOAN[0], "b")
+    await board.sort()
+    kiln, loan = await topic(board, first), await topic(board, second)
+    assert await move(board, second, kiln.id) == {kiln.id, loan.id}
+    assert (await topic(board, second)).id == kiln.id
+    (route,) = await board.db.read(lambda tx: newest_routes(tx, board.access, "b", limit=5))
+    assert route.topic_id == kiln.id
+    assert await move(board, second, None) > {kiln.id}
+    assert (await topic(board, second)).created_by == "classifier"
+
+
+async def test_nothing_moves_out_of_what_a_person_has_settled_nor_into_another_space(board: Board) -> None:
+    home = await board.space("Home")
+    here, there = await board.send(KILN[0], "a"), await board.send(LOAN[0], "b", space_id=home)
+    await board.sort()
+    kiln, loan = await topic(board, here), await topic(board, there)
+    assert await move(board, here, loan.id) == set()
+    await board.db.write(lambda tx: change_topic(tx, person(board), kiln.id, TopicChange(name="My hobby")))
+    assert await move(board, here, None) == set()
+    assert (await topic(board, here)).id == kiln.id
+
+
+def test_what_was_given_its_topic_is_settled_there() -> None:
+    given = structs.replace(unit("1", "x").entry, is_given=True)
+    assert Unit(given, ("1",), False).message(is_settled=False).settled == "x"
+    assert unit("1", "x").message(is_settled=True).settled == "x"
+    assert unit("1", "x").message(is_settled=False).settled is None
 
 
 async def test_topics_of_two_spaces_are_never_merged(board: Board) -> None:

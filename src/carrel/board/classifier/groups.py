@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from carrel.kernel.limits import CLASSIFIER_RECENT_SAID_MAX
 from carrel.search import Floats
@@ -40,6 +41,7 @@ _ROUNDS = 2
 _NEVER = -9.0
 
 Piece = list[int]
+Sums = NDArray[np.float64]
 
 
 class Message(Struct, frozen=True, kw_only=True):
@@ -153,16 +155,17 @@ class _Sums:
         apart = float(self.sizes.sum() ** 2 - (self.sizes**2).sum()) / 2
         self.chance = float(self.dots.sum() - np.trace(self.dots)) / 2 / (apart + _PAIRS_APART)
 
-    def _within(self) -> tuple[Floats, Floats]:
-        return self.sizes * (self.sizes - 1) / 2, (np.diag(self.dots) - self.alone) / 2
+    def _within(self) -> tuple[Sums, Sums]:
+        within: Sums = (np.diag(self.dots) - self.alone) / 2
+        return self.sizes * (self.sizes - 1) / 2, within
 
-    def cohesion(self) -> Floats:
+    def cohesion(self) -> Sums:
         """How much more alike the messages of each piece are than by chance, but no less than is usual.
 
         What is about many things would otherwise be like everything.
         """
         pairs, within = self._within()
-        found: Floats = (within + _PAIRS_KNOWN * self.usual) / (pairs + _PAIRS_KNOWN) - self.chance
+        found: Sums = (within + _PAIRS_KNOWN * self.usual) / (pairs + _PAIRS_KNOWN) - self.chance
         return np.maximum(found, max(self.usual - self.chance, _CHANCE / 10))
 
     def join(self, one: int, other: int) -> None:

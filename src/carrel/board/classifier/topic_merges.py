@@ -44,10 +44,12 @@ def merge_topics(tx: Tx, access: Access, topic_id: str, other_id: str, settings:
 
 def move_messages(tx: Tx, access: Access, move: Move, space_id: str, settings: DigestsSettings) -> set[str]:
     """Move messages out of a topic that the classifier has made; return the topics that have changed, maybe none."""
+    held = {name: merge_store.hold_loose(tx, access, name) for name in sorted(filter(None, (move.topic_id, move.to)))}
+    if not held[move.topic_id]:
+        return set()
     name = name_of(move.units[0].entry.text)
     to = move.to or put_topic(tx, access, NewTopic(name=name, space_id=space_id, created_by="classifier"))[0].id
-    held = {topic_id: merge_store.hold_loose(tx, access, topic_id) for topic_id in sorted((move.topic_id, to))}
-    if not held[move.topic_id] or _distance(tx, access, move.topic_id, to) is not None:
+    if _distance(tx, access, move.topic_id, to) is not None:
         return set()
     forget_digest(tx, access, "topic", move.topic_id)
     for topic_id in (move.topic_id, to):
