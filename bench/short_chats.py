@@ -30,14 +30,14 @@ ENGLISH = {
     "coffee": "espresso machine, grinder, milk frother, beans, descaling, barista course, portafilter",
     "legal": "lawsuit, settlement, court date, witness, lawyer, claim, power of attorney, legal fees",
     "knitting": "knitting pattern, wool, needles, sweater, yarn shop, cable stitch, scarf, gauge swatch",
-    "mobileapp": "push notification, app store review, iOS build, Android release, crash rate, splash screen, deep link",
+    "mobileapp": "push notification, app store review, iOS build, Android release, crash rate, splash screen",
 }
 GERMAN = {
     "bad": "Badsanierung, Fliesen, Dusche, Waschbecken, Klempner, Silikonfugen, Badewanne, Spiegelschrank",
     "imker": "Bienenstock, Honig, Königin, Waben, Imker, Varroa, Schwarm, Schleuder",
     "fuehrerschein": "Fahrschule, Führerschein, Fahrstunde, Theorieprüfung, Fahrlehrer, Sehtest, praktische Prüfung",
     "hochzeit": "Hochzeit, Standesamt, Brautkleid, Trauzeuge, Ringe, Hochzeitstorte, Einladungen",
-    "bewerbung": "Bewerbung, Lebenslauf, Vorstellungsgespräch, Arbeitszeugnis, Gehaltsvorstellung, Anschreiben, Probezeit",
+    "bewerbung": "Bewerbung, Lebenslauf, Vorstellungsgespräch, Arbeitszeugnis, Gehaltsvorstellung, Probezeit",
     "haustier": "Katze, Tierarzt, Katzenklo, Impfung, Kratzbaum, Futter, Transportbox, Kastration",
     "rente": "Rentenbescheid, Rentenversicherung, Altersvorsorge, Beitragsjahre, Riester, Betriebsrente",
     "netzwerk": "WLAN, Router, Glasfaser, Netzwerkkabel, Bandbreite, Repeater, Hausanschluss, Techniker",
