@@ -14,6 +14,7 @@ import uvloop
 
 from bench.engine import BenchEngine, open_bench
 from bench.figures import Figure, at_least, at_most, plain, skipped, tell
+from bench.short_chats import short_lines
 from bench.topic_lines import Line, made_lines
 from bench.work_chats import written_lines
 from carrel.board import LogSource, NewLog, Sorter, record
@@ -57,7 +58,12 @@ class Sorted:
 def measure(durability: str, data: Path | None = None) -> list[Figure]:
     """Sort the chats that are made and those written by hand; and conversations from a file."""
     figures: list[Figure] = []
-    sets = (("made chats", made_lines(), 0.65, 1.5), ("chats at work", written_lines(), 0.4, 2.0))
+    sets = (
+        ("made chats", made_lines(), 0.65, 1.5),
+        ("short chats", short_lines(), 0.65, 1.5),
+        # Few lines on each subject, and few words that two of them share.
+        ("chats at work", written_lines(), 0.5, 1.5),
+    )
     for name, lines, f1_min, topics_max in sets:
         tell(f"topics: {len(lines):,} messages, {name}")
         found = sort_lines(lines, durability)

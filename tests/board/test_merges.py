@@ -8,11 +8,14 @@ import pytest
 from msgspec import structs
 
 from carrel.board import LogChange, change_entry, join_topics, split_topic
-from carrel.board.classifier.likeness import Merge, best_merge
-from carrel.board.classifier.scores import Candidate
+from carrel.board.classifier.groups import Message, group_messages
+from carrel.board.classifier.moves import Move, SaidEntry, Unit, moves_to, units_of
+from carrel.board.classifier.topic_merges import move_messages
 from carrel.board.profiles import Profile, Weights, name_by_words, telling_words
-from carrel.journal import Entry, events_after
+from carrel.board.route_store import newest_routes
+from carrel.journal import DEFAULT_SPACE, Entry, events_after
 from carrel.kernel import Access, Refusal
+from carrel.kernel.settings import DigestsSettings
 from carrel.topics import Topic, TopicChange, change_topic, topics_by_id
 from tests.board.places import Board, open_board
 from tests.requirements.mark import requirement
@@ -26,11 +29,6 @@ LOAN = ("The lender wants an appraisal", "Lender asks for the appraisal again", 
 async def board(store_url: str) -> AsyncIterator[Board]:
     async with open_board(store_url) as opened:
         yield opened
-
-
-def made(name: str, *said: str, **more: Any) -> Candidate:
-    """Return a topic that the classifier has made of messages."""
-    return Candidate(id=name, name=name, profile=Profile().with_said(said), is_loose=True, **more)
 
 
 def person(board: Board) -> Access:
@@ -55,30 +53,73 @@ async def talk(board: Board, *chats: tuple[str, ...], **more: Any) -> list[Entry
     return said
 
 
-def test_topics_that_share_telling_words_are_merged_and_others_are_not() -> None:
-    topics = [made("a", *KILN[:2]), made("b", KILN[2], KILN[0]), made("c", *LOAN)]
-    assert best_merge(topics, {"a", "b", "c"}, set(), {}) in (Merge("a", "b"), Merge("b", "a"))
-    assert best_merge([topics[0], topics[2]], {"a", "c"}, set(), {}) is None
+def chatted(chat: str, *texts: str, **more: Any) -> list[Message]:
+    """Return messages of a chat as they are grouped."""
+    return [Message(chat=chat, words=tuple(telling_words(text)), **more) for text in texts]
 
 
-def test_one_word_in_common_merges_nothing() -> None:
-    topics = [made("a", "The bank of the river", "river bank"), made("b", "My bank raised a fee", "bank fee")]
-    assert best_merge(topics, {"a", "b"}, set(), {("a", "b"): 1.0}) is None
+def grouped(*messages: list[Message]) -> list[list[int]]:
+    """Group messages by their words alone."""
+    return group_messages([message for chat in messages for message in chat], None)
 
 
-def test_nothing_is_merged_that_a_person_has_named_nor_what_other_spaces_see() -> None:
-    first, second = made("a", *KILN), made("b", *KILN)
-    settled = structs.replace(first, is_loose=False)
-    assert best_merge([settled, second], {"b"}, set(), {}) == Merge("a", "b")
-    assert best_merge([settled, structs.replace(second, is_loose=False)], {"b"}, set(), {}) is None
-    for apart in ({"is_plain": False}, {"is_snoozed": True}, {"name": "Small Talk"}):
-        assert best_merge([first, structs.replace(second, **apart)], {"b"}, set(), {}) is None
+def test_what_was_said_about_the_same_in_two_chats_is_one_group() -> None:
+    assert grouped(chatted("a", *KILN[:2]), chatted("b", KILN[2]), chatted("c", *LOAN)) == [[0, 1, 2], [3, 4, 5]]
+    assert grouped() == []
 
 
-def test_what_is_still_talked_about_is_left_alone_while_it_is_short() -> None:
-    topics = [made("a", *KILN), made("b", KILN[0])]
-    assert best_merge(topics, {"a", "b"}, {"b"}, {}) is None
-    assert best_merge(topics, {"a", "b"}, set(), {}) == Merge("a", "b")
+def test_a_chat_that_turns_to_something_else_is_cut_there() -> None:
+    assert grouped(chatted("a", *KILN, *LOAN), chatted("b", *LOAN, *KILN)) == [[0, 1, 2, 9, 10, 11], [3, 4, 5, 6, 7, 8]]
+
+
+def test_one_word_in_common_makes_no_group() -> None:
+    river, money = ("The bank of the river", "river bank"), ("My bank raised a fee", "bank fee")
+    assert grouped(chatted("a", *river), chatted("b", *money)) == [[0, 1], [2, 3]]
+
+
+def test_what_is_settled_takes_up_what_is_alike_and_is_never_joined_nor_left() -> None:
+    first, second = chatted("a", *KILN, settled="one"), chatted("b", *KILN, settled="two")
+    assert grouped(first, chatted("b", *KILN)) == [[0, 1, 2, 3, 4, 5]]
+    assert grouped(first, second) == [[0, 1, 2], [3, 4, 5]]
+    assert grouped(first, chatted("c", *LOAN), chatted("d", KILN[0], settled="two")) == [[0, 1, 2], [6], [3, 4, 5]]
+
+
+def unit(entry_id: str, topic_id: str) -> Unit:
+    """Return a message of a topic."""
+    entry = SaidEntry(id=entry_id, topic_id=topic_id, chat="a", at=0, text=KILN[0], is_persons=True, is_given=False)
+    return Unit(entry, (entry_id,), False)
+
+
+def test_a_group_takes_the_topic_that_has_most_of_it_and_the_rest_moves() -> None:
+    first, second = [unit("1", "x"), unit("2", "x"), unit("3", "y")], [unit("4", "x"), unit("5", "z"), unit("6", "z")]
+    assert moves_to([first, second], {}) == [
+        Move("x", "z", (second[0],), False),
+        Move("y", "x", (first[2],), True),
+    ]
+
+
+def test_a_group_without_a_topic_gets_a_new_one_unless_it_is_small() -> None:
+    most, rest = [unit(str(at), "x") for at in range(4)], [unit(str(at), "x") for at in range(4, 7)]
+    assert moves_to([most, rest], {}) == [Move("x", None, tuple(rest), False)]
+    assert moves_to([most, rest[:2]], {}) == []
+
+
+def test_a_settled_group_keeps_its_topic_whoever_has_more_of_it() -> None:
+    group = [unit("1", "mine"), unit("2", "made"), unit("3", "made")]
+    assert moves_to([group], {0: "mine"}) == [Move("made", "mine", tuple(group[1:]), True)]
+
+
+def test_what_answers_a_message_or_says_nothing_goes_where_it_goes() -> None:
+    entries = [
+        SaidEntry(id=name, topic_id=topic, chat="a", at=at, text=text, is_persons=bool(persons), is_given=False)
+        for name, topic, at, text, persons in (
+            ("hi", "x", 0, "Good morning!", True), ("ask", "x", 0, KILN[0], True), ("answer", "x", 1, LOAN[0], False),
+            ("thanks", "x", 2, "Thanks!", True), ("other", "y", 3, LOAN[0], True), ("late", "y", 900_000, KILN[0], 1),
+        )
+    ]  # fmt: skip
+    units = units_of(entries)
+    assert [each.entry_ids for each in units] == [("ask", "answer", "thanks"), ("other",), ("late",)]
+    assert [each.is_later for each in units] == [False, False, True]
 
 
 @requirement("A.topic.names")
@@ -135,6 +176,45 @@ async def test_a_persons_name_and_move_are_final(board: Board) -> None:
     rows = await board.db.read(lambda tx: topics_by_id(tx, board.access, [kiln.id, loan.id]))
     assert {row.id for row in rows} >= {kiln.id}
     assert all(row.curated for row in rows)
+
+
+async def move(board: Board, entry: Entry, to: str | None) -> set[str]:
+    """Move a message to another topic, as the classifier does."""
+    from_id = (await topic(board, entry)).id
+    moving = Move(from_id, to, (structs.replace(unit(entry.id, from_id), is_later=True),), False)
+    return await board.db.write(
+        lambda tx: move_messages(tx, board.access, moving, DEFAULT_SPACE, DigestsSettings())
+    )  # fmt: skip
+
+
+async def test_a_message_moves_with_its_route_and_the_feed_says_so(board: Board) -> None:
+    first, second = await board.send(KILN[0], "a"), await board.send(LOAN[0], "b")
+    await board.sort()
+    kiln, loan = await topic(board, first), await topic(board, second)
+    assert await move(board, second, kiln.id) == {kiln.id, loan.id}
+    assert (await topic(board, second)).id == kiln.id
+    (route,) = await board.db.read(lambda tx: newest_routes(tx, board.access, "b", limit=5))
+    assert route.topic_id == kiln.id
+    assert await move(board, second, None) > {kiln.id}
+    assert (await topic(board, second)).created_by == "classifier"
+
+
+async def test_nothing_moves_out_of_what_a_person_has_settled_nor_into_another_space(board: Board) -> None:
+    home = await board.space("Home")
+    here, there = await board.send(KILN[0], "a"), await board.send(LOAN[0], "b", space_id=home)
+    await board.sort()
+    kiln, loan = await topic(board, here), await topic(board, there)
+    assert await move(board, here, loan.id) == set()
+    await board.db.write(lambda tx: change_topic(tx, person(board), kiln.id, TopicChange(name="My hobby")))
+    assert await move(board, here, None) == set()
+    assert (await topic(board, here)).id == kiln.id
+
+
+def test_what_was_given_its_topic_is_settled_there() -> None:
+    given = structs.replace(unit("1", "x").entry, is_given=True)
+    assert Unit(given, ("1",), False).message(is_settled=False).settled == "x"
+    assert unit("1", "x").message(is_settled=True).settled == "x"
+    assert unit("1", "x").message(is_settled=False).settled is None
 
 
 async def test_topics_of_two_spaces_are_never_merged(board: Board) -> None:

@@ -255,9 +255,9 @@ SORTING = (
     ),
     Mutant(
         "what a person has named is merged into something else",
-        "board/classifier/likeness.py",
-        "if other.id != one.id and is_new and (one.is_loose or other.is_loose):",
-        "if other.id != one.id and is_new:",
+        "board/classifier/groups.py",
+        "    alike[np.outer(settled, settled)] = _NEVER\n",
+        "",
         _MERGES,
     ),
     Mutant(
@@ -283,9 +283,30 @@ SORTING = (
     ),
     Mutant(
         "one word in common makes two topics one",
-        "board/classifier/likeness.py",
-        "_SHARED_MIN = 2",
-        "_SHARED_MIN = 1",
+        "board/classifier/groups.py",
+        "_SAME_PIECES, _SAME_GROUPS = 0.45, 0.35",
+        "_SAME_PIECES, _SAME_GROUPS = 0.1, 0.1",
+        _MERGES,
+    ),
+    Mutant(
+        "a message is moved out of a topic that a person has settled meanwhile",
+        "board/classifier/topic_merges.py",
+        "    if not held[move.topic_id]:\n        return set()\n",
+        "",
+        _MERGES,
+    ),
+    Mutant(
+        "a message is moved into a topic of another space",
+        "board/classifier/topic_merges.py",
+        "    if _distance(tx, access, move.topic_id, to) is not None:\n        return set()\n",
+        "",
+        _MERGES,
+    ),
+    Mutant(
+        "what was given its topic is moved to another",
+        "board/classifier/moves.py",
+        "is_settled or self.entry.is_given",
+        "is_settled",
         _MERGES,
     ),
     Mutant(

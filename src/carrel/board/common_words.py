@@ -69,9 +69,13 @@ neu neue neuen notizen oben ort passen passiert passt person platz problem punkt
 schicken schlecht schnell schreiben sehen seite sinn sorgen spät später stehen stelle stellen stimmt stunde stunden
 suchen tag tage teil tun überlegen uhr verstehen versuchen wahrscheinlich warten weise weniger wichtig wissen woche
 wochen wort zahl zeigen zeit ziemlich zufrieden zuerst zusammen beschlossen zwei drei vier fünf sechs sieben acht neun
-zehn montag dienstag mittwoch donnerstag freitag samstag sonntag
+zehn montag dienstag mittwoch donnerstag freitag samstag sonntag second seconds zweite zweiten zweiter dritte dritten
+euro euros eur dollar dollars usd kilometer kilometers km
+meter meters metre metres prozent dauern dauert sagt sagte meint meinte holen hole holt geholt kaufen gekauft fährt
+fahren gefahren steht stand stehen wohl sowieso bestimmt vermutlich buy bought brought pay paid somehow almost
 """
 _SOCIAL = """
+afaik asap brb btw fyi idk imo lmao np nvm pls plz rofl tbh ty welp
 absolutely ah aha alright amazing appreciate awesome aw aww bet bless bravo bro buddy bye certainly cheer cheers
 congrats congratulation congratulations cool cute dear definitely dude enjoy excellent excited exciting exactly
 fabulous fantastic folks friend friends gee glad goodbye gorgeous great greetings guy guys haha hahaha hah hallo hello

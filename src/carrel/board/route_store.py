@@ -69,6 +69,12 @@ def move_routes(tx: Tx, access: Access, topic_id: str, to: str) -> None:
     tx.run(sql, access, topic_id=topic_id, to=to)
 
 
+def move_route(tx: Tx, access: Access, session_key: str, seq: int, to: str) -> None:
+    """Let one message of a session have gone to another topic."""
+    sql = f"UPDATE topic_routes SET topic_id = :to WHERE {_OF_SESSION} AND seq = :seq"
+    tx.run(sql, access, session_key=session_key, seq=seq, to=to)
+
+
 def delete_routes(tx: Tx, access: Access, session_key: str) -> None:
     """Forget where a session's messages went."""
     tx.run(f"DELETE FROM topic_routes WHERE {_OF_SESSION}", access, session_key=session_key)

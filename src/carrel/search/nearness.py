@@ -41,14 +41,17 @@ class Nearness:
             return []
         return [float(asked @ vector) for vector in known]
 
-    async def between(self, texts: Sequence[str]) -> Floats | None:
-        """Return how near texts are to one another, as a matrix; None while texts cannot be embedded."""
+    async def directions(self, texts: Sequence[str]) -> Floats | None:
+        """Return the direction of each text, as seen from the middle of all; None while texts cannot be embedded.
+
+        How near two texts are is the product of their directions. A text that says nothing is near to none.
+        """
         try:
             apart = await self._apart(texts, texts)
         except EmbeddingUnavailable:
             return None
-        near: Floats = apart @ apart.T
-        return near
+        apart[[not text.strip() for text in texts]] = 0.0
+        return apart
 
     async def _apart(self, texts: Sequence[str], among: Sequence[str]) -> Floats:
         """The directions of texts as seen from the middle of those among which they are compared."""

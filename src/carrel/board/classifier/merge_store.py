@@ -1,45 +1,44 @@
-"""The SQL of merging: which topics were talked about of late, what was said around one, and what may be merged."""
+"""The SQL of grouping: what was said in topics, what may be moved, and what a topic is known by afterwards."""
 
-from carrel.kernel import MS_PER_SECOND, Access
-from carrel.kernel.limits import ROUTES_MAX
+from collections.abc import Sequence
+
+from carrel.board.classifier import profile_store
+from carrel.board.classifier.moves import SaidEntry
+from carrel.board.profiles import Profile
+from carrel.kernel import Access
+from carrel.kernel.limits import CLASSIFIER_MERGED_ENTRIES_MAX, CLASSIFIER_SAID_CHARS_MAX
 from carrel.storage import Tx
 
 _LOOSE = "created_by = 'classifier' AND curated = 0"
-_AROUND = (
-    "SELECT e.topic_id FROM entries e WHERE e.account_id = :account AND e.{column} = :name AND e.seq {side} "
-    "AND e.topic_id IS NOT NULL AND e.topic_id <> :topic_id AND e.role = 'user' "
-    "AND e.created_at BETWEEN :since AND :upto ORDER BY e.seq {order} LIMIT 1"
-)
 
 
-def topics_of_session(tx: Tx, access: Access, session_key: str) -> list[str]:
-    """Return the topics that the messages of a session went to of late, the newest first."""
+def said_in_topics(tx: Tx, access: Access, topic_ids: Sequence[str], *, limit: int) -> list[SaidEntry]:
+    """Return the newest entries of topics, by chat and number. What has a task stays with it, as what was given one."""
+    if not topic_ids:
+        return []
+    names = {f"topic_{at}": topic_id for at, topic_id in enumerate(topic_ids)}
     sql = (
-        "SELECT topic_id FROM topic_routes WHERE account_id = :account AND session_key = :session_key "
+        "SELECT id, topic_id, COALESCE(key, bucket, id), created_at, substr(content, 1, :chars), "
+        "author_kind = 'user' AND (role = 'user' OR type = 'note'), "
+        "task_id IS NOT NULL OR COALESCE(source, '') LIKE '%boardScopeTopicId%', seq "
+        f"FROM entries WHERE account_id = :account AND topic_id IN ({', '.join(f':{name}' for name in names)}) "
         "ORDER BY seq DESC LIMIT :limit"
     )
-    return [row[0] for row in tx.all(sql, access, session_key=session_key, limit=ROUTES_MAX)]
+    rows = tx.all(sql, access, chars=CLASSIFIER_SAID_CHARS_MAX * 2, limit=limit, **names)
+    return [
+        SaidEntry(
+            id=row[0], topic_id=row[1], chat=row[2], at=row[3], text=row[4], is_persons=bool(row[5]),
+            is_given=bool(row[6]),
+        )
+        for row in sorted(rows, key=lambda row: (row[2], row[7]))
+    ]  # fmt: skip
 
 
-def neighbours(tx: Tx, access: Access, topic_id: str, *, pause_seconds: int) -> list[str]:
-    """Return the topics that were talked about before and behind the newest message of a topic, without a pause."""
-    sql = (
-        "SELECT key, bucket, seq, created_at FROM entries WHERE account_id = :account AND topic_id = :topic_id "
-        "AND role = 'user' ORDER BY seq DESC LIMIT 1"
-    )
-    row = tx.one(sql, access, topic_id=topic_id)
-    if row is None:
-        return []
-    column, name = ("key", row[0]) if row[0] is not None else ("bucket", row[1])
-    pause = pause_seconds * MS_PER_SECOND
-    found: list[str] = []
-    for side, order in (("< :seq", "DESC"), ("> :seq", "ASC")):
-        around = tx.one(
-            _AROUND.format(column=column, side=side, order=order), access, name=name, seq=row[2], topic_id=topic_id,
-            since=row[3] - pause, upto=row[3] + pause,
-        )  # fmt: skip
-        found += [around[0]] if around is not None else []
-    return found
+def learn_again(tx: Tx, access: Access, topic_id: str) -> None:
+    """Let a topic be known by what is said there now."""
+    if tx.one("SELECT 1 FROM topics WHERE account_id = :account AND id = :id FOR NO KEY UPDATE", access, id=topic_id):
+        said = profile_store.said_in_topic(tx, access, topic_id, read=CLASSIFIER_MERGED_ENTRIES_MAX)
+        profile_store.save_profile(tx, access, topic_id, Profile().with_said(reversed(said)))
 
 
 def hold_loose(tx: Tx, access: Access, topic_id: str) -> bool:

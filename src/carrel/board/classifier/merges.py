@@ -1,36 +1,39 @@
-"""Merging the small topics that are about the same, and naming topics by their words, once a chat has moved on.
+"""Grouping the messages of a space anew as it grows: what is about the same becomes one topic, named by its words.
 
-A merge is an event, the topic remembers it, and a person can take it back. Nothing that a person has named or sorted
-is renamed or merged, and nothing is merged across spaces.
+A topic that is merged into another is an event, the other remembers it, and a person can take it back; a message that
+goes to another topic is one that changes. Nothing that a person has named or sorted is renamed, moved or merged, and
+nothing leaves its space.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from msgspec import structs
 
 from carrel.board.classifier import merge_store, profile_store
 from carrel.board.classifier.cases import Case
-from carrel.board.classifier.likeness import Merge, Near, best_merge, is_fragment, is_mergeable
+from carrel.board.classifier.groups import group_messages
+from carrel.board.classifier.moves import Move, Unit, moves_to, units_of
+from carrel.board.classifier.rules import SMALL_TALK
 from carrel.board.classifier.scores import Candidate
-from carrel.board.classifier.topic_merges import merge_topics
+from carrel.board.classifier.topic_merges import merge_topics, move_messages
 from carrel.board.profiles import Profile, Weights, name_by_words
 from carrel.kernel import Access
 from carrel.kernel.limits import (
     CLASSIFIER_CANDIDATES_MAX,
-    CLASSIFIER_COMPARED_MAX,
-    CLASSIFIER_PAUSE_SECONDS,
+    CLASSIFIER_FRAGMENT_LINES_MAX,
+    CLASSIFIER_GROUPED_AFTER_MAX,
+    CLASSIFIER_GROUPED_ENTRIES_MAX,
+    CLASSIFIER_GROUPED_SHARE,
 )
 from carrel.kernel.settings import DigestsSettings
 from carrel.search import Nearness
 from carrel.storage import Database, Tx
 from carrel.topics import TopicChange, change_topic
 
-# What was said before a fragment is rather what it belongs to than what was said behind it.
-_BEFORE = 0.1
-# What is much farther in meaning than two topics are on the whole is no part of what was said around it.
-_ABSORBED_MIN = -0.1
-# A name lasts until a topic has so many times the messages it was named after.
+# A name lasts until a topic has so many times the messages it was named after, or some of them go elsewhere.
 _RENAMED_AT = 2
 
 
@@ -39,103 +42,102 @@ class Merges:
 
     def __init__(self, db: Database, access: Access, nearness: Nearness, settings: DigestsSettings) -> None:
         self._db, self._access, self._nearness, self._settings = db, access, nearness, settings
-        self._sessions: dict[str, set[str]] = {}
-        self.waiting = 0
+        self._sorted = Counter[str]()
+
+    @property
+    def waiting(self) -> int:
+        """How much was sorted since topics were last looked at."""
+        return self._sorted.total()
 
     def note(self, case: Case) -> None:
         """Note that something was sorted by what it says."""
-        self.waiting += 1
-        if case.session_key is not None and not case.is_given:
-            self._sessions.setdefault(case.space_id, set()).add(case.session_key)
+        self._sorted[case.space_id] += 1
 
     async def merge(self) -> None:
-        """Merge and name the topics of late, space by space."""
-        for space_id in sorted(self._sessions):
-            await _Space(self._db, self._access, self._nearness, self._settings, space_id).merge(
-                sorted(self._sessions[space_id])
-            )
-        self._sessions, self.waiting = {}, 0
+        """Group and name the topics of late, space by space."""
+        for space_id, count in sorted(self._sorted.items()):
+            await _Space(self._db, self._access, self._nearness, self._settings, space_id).group(count)
+        self._sorted.clear()
 
 
 class _Space:
-    """The topics of one space while they are merged."""
+    """The topics of one space while its messages are grouped."""
 
     def __init__(
         self, db: Database, access: Access, nearness: Nearness, settings: DigestsSettings, space_id: str
     ) -> None:  # fmt: skip
         self._db, self._access, self._nearness, self._space_id = db, access, nearness, space_id
         self._settings = settings
-        self._topics: dict[str, Candidate] = {}
 
-    async def merge(self, sessions: Sequence[str]) -> None:
-        """Merge what is about the same, then what is too small to stand alone, and name what is left."""
-        rows, touched, open_ = await self._db.long_read(lambda tx: self._read(tx, sessions))
-        self._topics = {row.id: row for row in rows}
-        near = await self._near(touched)
-        while (found := best_merge(list(self._topics.values()), touched, open_, near)) is not None:
-            await self._merge(found)
-        for topic_id in sorted(touched - open_):
-            topic = self._topics.get(topic_id)
-            if topic is not None and is_fragment(topic) and is_mergeable(topic):
-                await self._absorb(topic, near)
-        for topic_id in sorted(touched & self._topics.keys()):
-            await self._name(self._topics[topic_id])
+    async def group(self, count: int) -> None:
+        """Group the messages of the space, if so many new ones are reason enough, and name what has changed."""
+        topics, units = await self._db.long_read(lambda tx: self._read(tx, count))
+        changed = set[str]()
+        for move in await self._moves(topics, units):
+            changed |= await self._move(move)
+        for topic_id in sorted(changed):
+            await self._db.write(partial(merge_store.learn_again, access=self._access, topic_id=topic_id))
+        if units or changed:
+            await self._name(changed)
 
-    def _read(self, tx: Tx, sessions: Sequence[str]) -> tuple[list[Candidate], set[str], set[str]]:
-        """The topics; those that the sessions were at of late; and those that they are still at."""
+    def _read(self, tx: Tx, count: int) -> tuple[dict[str, Candidate], list[Unit]]:
+        """The topics that take part, and their messages; none where it is too soon to group them again."""
         rows = profile_store.topics_of_space(tx, self._access, self._space_id, limit=CLASSIFIER_CANDIDATES_MAX)
-        routes = [merge_store.topics_of_session(tx, self._access, session) for session in sessions]
-        late = {name for route in routes for name in route}
-        # Where there are not many, all are compared: with every message it is clearer which words say something.
-        touched = late if len(rows) > CLASSIFIER_COMPARED_MAX else late | {row.id for row in rows}
-        return rows, touched, {route[0] for route in routes if route}
+        topics = {row.id: row for row in rows if is_groupable(row)}
+        if not _is_due(sum((topic.profile or Profile()).lines for topic in topics.values()), count):
+            return topics, []
+        entries = merge_store.said_in_topics(tx, self._access, sorted(topics), limit=CLASSIFIER_GROUPED_ENTRIES_MAX)
+        return topics, units_of(entries)
 
-    async def _near(self, touched: set[str]) -> Near:
-        topics = [topic for topic in self._topics.values() if is_mergeable(topic)]
-        near = await self._nearness.between([(topic.profile or Profile()).text for topic in topics])
-        if near is None:
-            return {}
-        return {
-            (one.id, other.id): float(near[a, b])
-            for a, one in enumerate(topics)
-            if one.id in touched
-            for b, other in enumerate(topics)
+    async def _moves(self, topics: Mapping[str, Candidate], units: Sequence[Unit]) -> list[Move]:
+        meanings = await self._nearness.directions([unit.gist for unit in units]) if units else None
+        messages = [unit.message(not topics[unit.entry.topic_id].is_loose) for unit in units]
+        # In a thread: with thousands of messages it takes as long as many turns.
+        found = await asyncio.to_thread(group_messages, messages, meanings)
+        settled = {
+            number: message
+            for number, group in enumerate(found)
+            for message in [next((messages[at].settled for at in group if messages[at].settled), None)]
+            if message is not None
         }
+        return moves_to([[units[at] for at in group] for group in found], settled)
 
-    async def _merge(self, found: Merge) -> None:
-        into, other = self._topics[found.topic_id], self._topics.pop(found.other_id)
-        work = partial(merge_topics, access=self._access, topic_id=into.id, other_id=other.id, settings=self._settings)
-        if await self._db.write(work):
-            profile = (into.profile or Profile()).joined(other.profile or Profile())
-            self._topics[into.id] = structs.replace(into, profile=profile)
+    async def _move(self, move: Move) -> set[str]:
+        """Let messages go to another topic; return the topics that have changed."""
+        if move.is_all and move.to is not None:
+            work = partial(merge_topics, topic_id=move.to, other_id=move.topic_id, settings=self._settings)
+            return {move.to} if await self._db.write(partial(work, access=self._access)) else set()
+        moved = partial(move_messages, move=move, space_id=self._space_id, settings=self._settings)
+        return await self._db.write(partial(moved, access=self._access))
 
-    async def _absorb(self, topic: Candidate, near: Near) -> None:
-        """Merge a topic that has too few messages into what was talked about around it."""
-        within = CLASSIFIER_PAUSE_SECONDS
-        read = partial(merge_store.neighbours, access=self._access, topic_id=topic.id, pause_seconds=within)
-        found = [self._topics[name] for name in await self._db.long_read(read) if name in self._topics]
-        around = [other for other in found if other.is_loose and is_mergeable(other) and not is_fragment(other)]
-        if not around:
-            return
-        best = max(around, key=lambda other: _nearness(topic, other, near) + (_BEFORE if other is around[0] else 0.0))
-        if _nearness(topic, best, near) >= _ABSORBED_MIN:
-            await self._merge(Merge(best.id, topic.id))
-
-    async def _name(self, topic: Candidate) -> None:
-        """Name a topic by the words that set it apart, once it has a few messages and whenever they are many more."""
-        profile = topic.profile or Profile()
-        if not topic.is_loose or not is_mergeable(topic) or is_fragment(topic):
-            return
-        if profile.lines < _RENAMED_AT * profile.named:
-            return
-        weights = Weights([(other.profile or Profile()).words for other in self._topics.values()])
-        name = name_by_words(profile, weights)
-        if name is not None:
-            await self._db.write(partial(_rename, access=self._access, topic_id=topic.id, name=name))
+    async def _name(self, changed: set[str]) -> None:
+        """Name topics by the words that set them apart: those that have changed, and those that have grown much."""
+        read = partial(profile_store.topics_of_space, access=self._access, space_id=self._space_id)
+        rows = await self._db.long_read(partial(read, limit=CLASSIFIER_CANDIDATES_MAX))
+        weights = Weights([(row.profile or Profile()).words for row in rows])
+        for topic in sorted(rows, key=lambda row: row.id):
+            profile = topic.profile or Profile()
+            is_grown = profile.lines >= _RENAMED_AT * profile.named
+            if topic.is_loose and is_groupable(topic) and not is_fragment(topic) and (is_grown or topic.id in changed):
+                name = name_by_words(profile, weights)
+                if name is not None:
+                    await self._db.write(partial(_rename, access=self._access, topic_id=topic.id, name=name))
 
 
-def _nearness(one: Candidate, other: Candidate, near: Near) -> float:
-    return near.get((one.id, other.id), 0.0)
+def is_groupable(topic: Candidate) -> bool:
+    """Return whether a topic takes part in grouping: small talk, what is put aside and what other spaces see do not."""
+    return topic.is_plain and not topic.is_snoozed and topic.name != SMALL_TALK
+
+
+def is_fragment(topic: Candidate) -> bool:
+    """Return whether a topic has too few messages to have a name of its words."""
+    return (topic.profile or Profile()).lines <= CLASSIFIER_FRAGMENT_LINES_MAX
+
+
+def _is_due(messages: int, new: int) -> bool:
+    """Whether messages are grouped again after so many new ones: each time that there are a tenth more."""
+    step = min(CLASSIFIER_GROUPED_AFTER_MAX, max(1, messages // CLASSIFIER_GROUPED_SHARE))
+    return messages // step > (messages - new) // step
 
 
 def _rename(tx: Tx, access: Access, topic_id: str, name: str) -> None:

@@ -196,7 +196,7 @@ SEARCH_EMBED_SECONDS_MAX = 30
 SEARCH_QUERY_EMBED_SECONDS_MAX = 2
 SEARCH_DIMENSIONS_MAX = 8_192
 # Texts whose meanings are kept in memory to be compared again, at about two kilobytes each.
-NEARNESS_TEXTS_KEPT = 2_000
+NEARNESS_TEXTS_KEPT = 5_000
 SEARCH_REBUILD_ROWS = 200
 SEARCH_REBUILDS_AT_A_TIME = 2
 # Sorting: bundles of a session, candidates for them, and what a model is shown.
@@ -220,10 +220,13 @@ CLASSIFIER_PROFILE_WORDS_MAX = 80
 CLASSIFIER_RECENT_SAID_MAX = 5
 # A message continues what was said before it more readily within this time.
 CLASSIFIER_PAUSE_SECONDS = 600
-# Merging: bundles after which topics are looked at again, how many topics are all compared with one another, entries of
-# a topic that may still be merged into another, and messages up to which a topic is too small to stand alone.
+# Grouping: bundles after which topics are looked at again; entries of a space that are grouped anew, the newest; after
+# how many more messages that is done again, a tenth of those there are, but at most so many; entries of a topic that
+# may still be merged into another; and messages up to which a topic is too small to stand alone.
 CLASSIFIER_MERGE_BUNDLES = 24
-CLASSIFIER_COMPARED_MAX = 100
+CLASSIFIER_GROUPED_ENTRIES_MAX = 4_000
+CLASSIFIER_GROUPED_SHARE = 10
+CLASSIFIER_GROUPED_AFTER_MAX = 200
 CLASSIFIER_MERGED_ENTRIES_MAX = 400
 CLASSIFIER_FRAGMENT_LINES_MAX = 2
 # One turn of an account: entries it begins with, how long it may take, and how long a server may hold it.

@@ -1,0 +1,116 @@
+"""Moves: what has to go where so that the topics of a space are as its messages are grouped. Pure."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+
+from carrel.board.classifier.groups import Message
+from carrel.board.classifier.phrases import opens_new_topic
+from carrel.board.profiles import gist, telling_words
+from carrel.kernel import MS_PER_SECOND
+from carrel.kernel.limits import CLASSIFIER_FRAGMENT_LINES_MAX, CLASSIFIER_PAUSE_SECONDS
+
+
+class SaidEntry(Struct, frozen=True, kw_only=True):
+    """An entry of a topic: what it says, whether a person says it, and whether it was given its place."""
+
+    id: str
+    topic_id: str
+    chat: str
+    at: int
+    text: str
+    is_persons: bool
+    is_given: bool
+
+
+class Unit(Struct, frozen=True):
+    """A message that says what it is about, and what follows it in its chat, which goes where it goes."""
+
+    entry: SaidEntry
+    entry_ids: tuple[str, ...]
+    is_later: bool
+
+    @property
+    def gist(self) -> str:
+        """What it says, for its meaning."""
+        return gist(self.entry.text)
+
+    def message(self, is_settled: bool) -> Message:
+        """Return it as it is grouped; one that is settled stays in its topic."""
+        words = tuple(telling_words(self.entry.text))
+        settled = self.entry.topic_id if is_settled or self.entry.is_given else None
+        return Message(chat=self.entry.chat, words=words, is_later=self.is_later, settled=settled)
+
+
+class Move(Struct, frozen=True):
+    """Units of one topic that belong in another: one that there is, or a new one, which has no id yet.
+
+    `is_all` says that nothing is left in the topic.
+    """
+
+    topic_id: str
+    to: str | None
+    units: tuple[Unit, ...]
+    is_all: bool
+
+
+def units_of(entries: Sequence[SaidEntry]) -> list[Unit]:
+    """Return the messages of all chats that say something, in order; entries are sorted by chat and number."""
+    found: list[Unit] = []
+    for _, chat in groupby(entries, key=lambda entry: entry.chat):
+        found += _units(list(chat))
+    return found
+
+
+def _units(chat: Sequence[SaidEntry]) -> Iterator[Unit]:
+    opening, ids, before = None, list[str](), 0
+    for entry in chat:
+        if entry.is_persons and telling_words(entry.text):
+            if opening is not None:
+                yield Unit(opening, tuple(ids), _is_later(opening, before))
+                before = opening.at
+            opening, ids = entry, []
+        if opening is not None and entry.topic_id == opening.topic_id:
+            ids.append(entry.id)
+    if opening is not None:
+        yield Unit(opening, tuple(ids), _is_later(opening, before))
+
+
+def _is_later(entry: SaidEntry, before: int) -> bool:
+    return entry.at - before > CLASSIFIER_PAUSE_SECONDS * MS_PER_SECOND or opens_new_topic(entry.text)
+
+
+def moves_to(groups: Sequence[Sequence[Unit]], settled: Mapping[int, str]) -> list[Move]:
+    """Return what has to move so that each group is one topic; `settled` has the topics that groups have already.
+
+    A group takes the topic that has most of it. A small one for which none is left stays where it is.
+    """
+    topics = _topics_of(groups, settled)
+    going: dict[tuple[str, int], list[Unit]] = {}
+    left = Counter(unit.entry.topic_id for group in groups for unit in group)
+    for number, group in enumerate(groups):
+        if number not in topics and len(group) <= CLASSIFIER_FRAGMENT_LINES_MAX:
+            continue
+        for unit in group:
+            if unit.entry.topic_id != topics.get(number):
+                going.setdefault((unit.entry.topic_id, number), []).append(unit)
+    # The smaller parts of a topic leave it first: what is left in the end is merged as a whole.
+    moves = list[Move]()
+    for (topic_id, number), units in sorted(going.items(), key=lambda each: (len(each[1]), each[0])):
+        left[topic_id] -= len(units)
+        is_all = not left[topic_id] and number in topics
+        moves.append(Move(topic_id, topics.get(number), tuple(units), is_all))
+    return moves
+
+
+def _topics_of(groups: Sequence[Sequence[Unit]], settled: Mapping[int, str]) -> dict[int, str]:
+    """The topic of each group, as far as there are enough of them."""
+    topics, taken = dict(settled), set(settled.values())
+    shares = Counter((number, unit.entry.topic_id) for number, group in enumerate(groups) for unit in group)
+    for (number, topic_id), _ in sorted(shares.items(), key=lambda each: (-each[1], each[0])):
+        if number not in topics and topic_id not in taken:
+            topics[number] = topic_id
+            taken.add(topic_id)
+    return topics
