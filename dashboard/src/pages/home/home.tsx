@@ -2,6 +2,7 @@
 
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useRef, useState } from "react";
+import { useHeld } from "../../data/held";
 import { plural } from "../../data/words";
 import { Button } from "../../ui/button";
 import { Empty } from "../../ui/empty";
@@ -26,7 +27,8 @@ export function Home() {
   const dismissed = useDismissed();
   const setSearch = (change: HomeSearch) => void navigate({ to: "/", search: (now) => ({ ...now, ...change }) });
   const acts = useActs(() => setSearch({ peek: undefined }));
-  const needs = home.needs.filter((need) => !dismissed.has(need.id));
+  const held = useHeld();
+  const needs = home.needs.filter((need) => !dismissed.has(need.id) && !held.has(need.run?.id ?? ""));
   const open = needs.find((need) => need.id === peek);
   const isNew = home.isReady && !home.hasSessions && needs.length === 0;
   return (
