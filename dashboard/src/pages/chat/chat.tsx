@@ -30,7 +30,7 @@ function NewChat() {
   const fresh = useNewChat(true);
   const begun = useRef(false);
   const active = useQuery({ queryKey: ["recent", "active"], queryFn: lastChat, enabled: wanted === undefined, staleTime: 0, gcTime: 0 });
-  const isFresh = wanted !== undefined || active.data === null;
+  const isFresh = wanted !== undefined;
   useEffect(() => {
     if (!isFresh || begun.current) return;
     begun.current = true;
@@ -47,14 +47,12 @@ function NewChat() {
   );
 }
 
-/** Return the key of the chat that this browser had open last; null when there is none. */
-async function lastChat(): Promise<string | null> {
+/** Return the key of the chat that this browser had open last, else that of a new one. */
+async function lastChat(): Promise<string> {
   const query = { channelType: "web" as const, clientInstanceId: instanceId() };
   const active = await ask(api.GET("/api/sessions/active", { params: { query } }));
-  if (active.source !== "default") return active.sessionKey;
-  // The server names a key that comes into being with its first message, unless it is that of a chat.
-  const { sessions } = await ask(api.GET("/api/sessions/recent", { params: { query } }));
-  return sessions.some((session) => session.key === active.sessionKey) ? active.sessionKey : null;
+  // Where there is none the server names a key that comes into being with its first message: nobody leaves empty chats behind.
+  return active.sessionKey;
 }
 
 export function Chat() {
@@ -154,7 +152,7 @@ function Pane({ sessionKey: key }: { sessionKey: string }) {
         />
       </div>
       {showModes && (
-        <div className="grid min-h-0 w-64 shrink-0 content-start gap-4 overflow-y-auto pt-7 max-xl:fixed max-xl:inset-y-0 max-xl:right-0 max-xl:z-20 max-xl:w-[min(20rem,90vw)] max-xl:border-l max-xl:border-rule max-xl:bg-paper max-xl:px-4 max-xl:pt-16 max-xl:shadow-leaf">
+        <div className="grid min-h-0 w-64 shrink-0 grid-cols-[minmax(0,1fr)] content-start gap-4 overflow-y-auto pt-7 max-xl:fixed max-xl:inset-y-0 max-xl:right-0 max-xl:z-20 max-xl:w-[min(20rem,90vw)] max-xl:border-l max-xl:border-rule max-xl:bg-paper max-xl:px-4 max-xl:pt-16 max-xl:shadow-leaf">
           <Button weight="plain" className="justify-self-end xl:hidden" onClick={() => setSearch({ panel: "0" })}>Close</Button>
           <Modes sessionKey={key} title={title} exists={exists} />
         </div>
