@@ -108,3 +108,19 @@ def test_isolation_shows_the_walls_what_was_refused_and_switches_recall(
     expect(page.get_by_role("radio", name="On the board")).to_be_checked()
     page.get_by_role("link", name="What crosses and what does not").click()
     expect(page.get_by_role("region", name="What crosses and what does not")).to_be_focused()
+
+
+def test_a_session_is_begun_anew_and_deleted_after_a_question(signed_in: OpenPage, client: Client) -> None:
+    key = client.open_lane("Short lived")
+    client.ended(client.say(key, "Hello"))
+    page = signed_in(path_of(key))
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Begin anew").click()
+    page.get_by_role("button", name="Begin anew").click()
+    expect(page.get_by_role("status").filter(has_text="Begun anew: Short lived")).to_be_visible()
+    assert client.http.get(f"/api/sessions/{quote(key, safe='')}").json()["session"]["closedReason"] == "reset"
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    page.get_by_role("button", name="Delete").click()
+    expect(page).to_have_url(re.compile("/sessions$"))
+    assert client.http.get(f"/api/sessions/{quote(key, safe='')}").status_code == 404

@@ -1,7 +1,7 @@
 // Topics: make one, rename it, put it away, or merge it into another.
 
-import { type FormEvent, useState } from "react";
 import { useNavigate } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
 import { useAction } from "../../data/action";
 import { api, ask, type Topic } from "../../data/api";
 import { Button } from "../../ui/button";
@@ -68,7 +68,7 @@ export function TopicForm({ topic, spaceId, onClose }: { topic?: Topic; spaceId?
 
 function Merge({ topic, others, onClose }: { topic: Topic; others: Topic[]; onClose: () => void }) {
   const [into, setInto] = useState(others[0]?.id ?? "");
-  const navigate = useNavigate();
+  const navigate = useNavigate({ from: "/board" });
   const merge = useAction({
     act: () => ask(api.POST("/api/topics/{id}/merge", { params: { path: { id: into } }, body: { topicIds: [topic.id] } })),
     failed: "The topics were not merged",
@@ -77,7 +77,7 @@ function Merge({ topic, others, onClose }: { topic: Topic; others: Topic[]; onCl
     done: () => {
       toast({ text: `${topic.name} is now part of ${others.find(({ id }) => id === into)?.name ?? "the other topic"}.` });
       onClose();
-      void navigate({ to: "/board", search: (before) => ({ ...before, topic: into }) });
+      void navigate({ search: (before) => ({ ...before, topic: into }) });
     },
   });
   return (

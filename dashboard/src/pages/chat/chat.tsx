@@ -9,6 +9,7 @@ import { Button } from "../../ui/button";
 import { ErrorState } from "../../ui/failure";
 import { ReceiptDialog } from "../../ui/receipt";
 import { NotFound } from "../../ui/shell/missing";
+import { SkeletonRows } from "../../ui/skeleton";
 import { Title } from "../../ui/title";
 import { Composer, type ComposerHandle } from "./composer";
 import { type Conversation, conversation } from "./conversation";
@@ -42,7 +43,8 @@ function NewChat() {
   return (
     <>
       <Title name="Chat" keepFocus />
-      {active.isError && <ErrorState error={active.error} retry={() => void active.refetch()} />}
+      {active.isFetching && <SkeletonRows count={4} />}
+      {active.isError && !active.isFetching && <ErrorState error={active.error} retry={() => void active.refetch()} />}
     </>
   );
 }
