@@ -185,7 +185,7 @@ def test_topics_are_made_renamed_merged_and_archived_at_the_side(signed_in: Open
     page.get_by_role("combobox", name="Into").select_option("Garden")
     page.get_by_role("button", name="Merge", exact=True).click()
     expect(side.get_by_role("link", name="Plants")).to_have_count(0)
-    expect(side.get_by_role("link", name="Garden")).to_have_attribute("aria-current", "true")
+    expect(side.get_by_role("link", name="Garden")).to_have_attribute("aria-current", "page")
     side.get_by_role("button", name="More: Garden").click()
     page.get_by_role("menuitem", name="Archive").click()
     expect(side.get_by_role("link", name="Garden")).to_have_count(0)

@@ -123,4 +123,5 @@ def test_a_session_is_begun_anew_and_deleted_after_a_question(signed_in: OpenPag
     page.get_by_role("menuitem", name="Delete").click()
     page.get_by_role("button", name="Delete").click()
     expect(page).to_have_url(re.compile("/sessions$"))
+    expect(page.get_by_role("status").filter(has_text="Deleted: Short lived")).to_be_visible()
     assert client.http.get(f"/api/sessions/{quote(key, safe='')}").status_code == 404

@@ -31,7 +31,7 @@ function NewChat() {
   const fresh = useNewChat(true);
   const begun = useRef(false);
   const active = useQuery({ queryKey: ["recent", "active"], queryFn: lastChat, enabled: wanted === undefined, staleTime: 0, gcTime: 0 });
-  const isFresh = wanted !== undefined;
+  const isFresh = wanted !== undefined || active.data === null;
   useEffect(() => {
     if (!isFresh || begun.current) return;
     begun.current = true;
@@ -49,12 +49,14 @@ function NewChat() {
   );
 }
 
-/** Return the key of the chat that this browser had open last, else that of a new one. */
-async function lastChat(): Promise<string> {
+/** Return the key of the chat that this browser had open last; null when there is none. */
+async function lastChat(): Promise<string | null> {
   const query = { channelType: "web" as const, clientInstanceId: instanceId() };
   const active = await ask(api.GET("/api/sessions/active", { params: { query } }));
-  // Where there is none the server names a key that comes into being with its first message: nobody leaves empty chats behind.
-  return active.sessionKey;
+  if (active.source !== "default") return active.sessionKey;
+  // The server names a key that comes into being with its first message, unless it is that of a chat.
+  const { sessions } = await ask(api.GET("/api/sessions/recent", { params: { query } }));
+  return sessions.some((session) => session.key === active.sessionKey) ? active.sessionKey : null;
 }
 
 export function Chat() {

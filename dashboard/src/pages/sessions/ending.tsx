@@ -28,17 +28,15 @@ export function EndingDialog({ ending, session, onClose }: { ending: Ending; ses
     act: () => ask(api.DELETE("/api/sessions/{key}", { params })),
     failed: "The session was not deleted",
     stale: () => [["sessions"]],
-    done: () => {
-      toast({ text: `Deleted: ${titleOfSession(session)}` });
-      void navigate({ to: "/sessions" });
-    },
+    done: () => void toast({ text: `Deleted: ${titleOfSession(session)}` }),
   });
   if (ending === null) return null;
   const { title, about, yes } = WORDS[ending];
   const act = () => {
     onClose();
     if (ending === "reset") reset.mutate();
-    else remove.mutate();
+    // Its page would be read again while it is being deleted.
+    else void navigate({ to: "/sessions" }).then(() => remove.mutate());
   };
   return (
     <Dialog open title={title} about={about} onClose={onClose}>
