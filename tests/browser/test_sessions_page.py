@@ -61,7 +61,8 @@ def test_a_session_shows_what_is_said_and_what_waits_as_it_happens(
     queue = page.get_by_role("list", name="Queue")
     expect(queue).to_contain_text("Waits for its turn: “Take your time” is running in this session.")
     client.post("/api/runs", {"sessionKey": key, "message": "First of all"})
-    queue.get_by_role("button", name="Move up First of all").click()
+    with page.expect_response(re.compile("/advance$")):
+        queue.get_by_role("button", name="Move up First of all").click()
     expect(queue.get_by_role("listitem").nth(1)).to_contain_text("First of all")
     waiting = client.http.get(f"/api/sessions/{quote(key, safe='')}/queue").json()["runs"]
     assert [run["message"]["text"] for run in waiting] == ["First of all", "Then this"]
