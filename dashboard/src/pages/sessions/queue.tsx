@@ -30,7 +30,7 @@ export function Queue({ sessionKey }: { sessionKey: string }) {
 }
 
 // A run that has begun goes on before others, and so does one that is about to start.
-const isFresh = (before: Run | undefined): boolean => before !== undefined && before.attempt === 0 && before.startedAt === null;
+const isFresh = (before: Run | undefined): boolean => before !== undefined && before.startedAt === null && before.nextAttemptAt === null;
 
 function Entry({ run, place, canAdvance = false }: { run: Run; place: string; canAdvance?: boolean }) {
   const cancel = useCancel();
