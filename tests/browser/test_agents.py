@@ -24,10 +24,20 @@ def test_an_agent_is_created_with_validation_while_typing_and_edited_with_the_ke
     peek = page.get_by_role("complementary", name="<i>Clerk</i>")
     expect(peek).to_be_visible()
     page.keyboard.press("e")
+    page.get_by_role("textbox", name="Agents it may start").fill("nobody")
+    expect(page.get_by_role("dialog")).to_contain_text("There is no agent nobody.")
+    page.get_by_role("textbox", name="Agents it may start").fill("main")
+    page.get_by_role("combobox", name="create tasks").select_option("No")
+    page.get_by_role("combobox", name="Sandbox").select_option("On")
+    page.get_by_role("checkbox", name="Every space").uncheck()
+    page.get_by_role("checkbox", name="Default").check()
     page.get_by_role("textbox", name="Own instructions").fill("Write short letters.")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
-    assert client.http.get("/api/agents/clerk").json()["agent"]["instructionsExtra"] == "Write short letters."
+    saved = client.http.get("/api/agents/clerk").json()["agent"]
+    assert (saved["instructionsExtra"], saved["sandbox"]) == ("Write short letters.", "on")
+    assert (saved["spaceIds"], saved["subagents"]["allowAgents"]) == (["space-default"], ["main"])
+    assert (saved["behaviorFlags"]["canCreateTasks"], saved["behaviorFlags"]["canMarkDone"]) == (False, None)
 
     peek.get_by_role("button", name="Prompt").click()
     expect(peek.locator("pre")).to_contain_text("Write short letters.")

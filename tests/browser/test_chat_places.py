@@ -80,6 +80,15 @@ def test_a_chat_is_renamed_and_archived_with_an_undo(signed_in: OpenPage, client
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=2, name="Better name")).to_be_visible()
     rail = page.get_by_role("complementary", name="Chats")
+    pinned = rail.get_by_role("region", name="Pinned chats").get_by_role("link", name="Better name")
+    rail.get_by_role("button", name="More: Better name").click()
+    page.get_by_role("menuitem", name="Pin").click()
+    expect(pinned).to_have_count(1)
+    page.reload()
+    expect(pinned).to_have_count(1)
+    rail.get_by_role("button", name="More: Better name").click()
+    page.get_by_role("menuitem", name="Unpin").click()
+    expect(pinned).to_have_count(0)
     rail.get_by_role("button", name="More: Better name").click()
     page.get_by_role("menuitem", name="Archive").click()
     link = rail.get_by_role("link", name="Better name")
@@ -131,7 +140,11 @@ def test_dropped_and_pasted_files_go_with_the_message(signed_in: OpenPage, clien
     page.get_by_role("button", name="Remove paste.txt").click()
     write(page, "Here it is")
     expect(row(page, "Noted.")).to_have_count(1)
-    expect(transcript(page).get_by_role("list", name="Files")).to_have_text("drop.txt9 B")
+    files = transcript(page).get_by_role("list", name="Files")
+    expect(files).to_have_text("drop.txt9 B")
+    with page.expect_download() as caught:
+        files.get_by_role("link").click()
+    assert caught.value.path().read_text() == "the words"
 
 
 def test_ones_own_markdown_is_shown_and_code_is_copied(signed_in: OpenPage, client: Client) -> None:

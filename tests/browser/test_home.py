@@ -113,6 +113,24 @@ def test_a_question_is_listed_and_answered_in_place(signed_in: OpenPage, client:
     expect(since(page, "Hall")).to_contain_text("Booked for Friday.")
 
 
+def test_an_answer_can_be_undone_for_a_while_even_on_another_page(
+    signed_in: OpenPage, client: Client, model: ScriptedModel
+) -> None:
+    page = signed_in()
+    run = ask(client, model, "Tent", "Rent the tent", "How large?")
+    need(page, "How large?").get_by_role("button", name="Answer").click()
+    field = page.get_by_role("textbox", name="Your answer")
+    field.fill("As large as the hall")
+    field.press("Enter")
+    expect(need(page, "How large?")).to_have_count(0)
+    page.get_by_role("link", name="Board", exact=True).click()
+    toast(page, "The answer is sent in 5 seconds.").get_by_role("button", name="Undo").click()
+    page.get_by_role("link", name="Home", exact=True).click()
+    need(page, "How large?").get_by_role("button", name="Answer").click()
+    expect(field).to_have_value("As large as the hall")
+    assert client.http.get(f"/api/runs/{run}").json()["run"]["state"] == "waiting"
+
+
 @pytest.mark.parametrize(("button", "said"), [("Approve", "It is filed."), ("Refuse", "Not filed.")])
 def test_an_approval_is_decided_from_the_list(
     signed_in: OpenPage, client: Client, model: ScriptedModel, button: str, said: str

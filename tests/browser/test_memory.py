@@ -69,3 +69,16 @@ def test_a_run_that_was_shown_a_memory_is_listed_with_it(signed_in: OpenPage, cl
     shown = page.get_by_role("region", name="Who was shown it")
     expect(shown.get_by_role("listitem")).to_have_count(1)
     expect(shown).to_contain_text("main")
+
+
+def test_what_a_memory_says_can_be_changed(signed_in: OpenPage, client: Client) -> None:
+    key = client.open_lane("Allotment")
+    client.ended(client.say(key, "Hello"))
+    chain = client.http.get("/api/memory", params={"sessionId": key}).json()["chain"]
+    scope = next(scope for scope in chain if scope.startswith("session:"))
+    kept = client.post("/api/memory", {"scope": scope, "type": "fact", "content": "The pump is red."})["item"]
+    page = signed_in(f"/memory?scope={scope}&peek={kept['id']}")
+    page.get_by_role("complementary").get_by_role("button", name="Edit").click()
+    page.get_by_role("textbox", name="What should be remembered?").fill("The pump is green.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("complementary")).to_contain_text("The pump is green.")

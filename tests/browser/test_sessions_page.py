@@ -60,8 +60,15 @@ def test_a_session_shows_what_is_said_and_what_waits_as_it_happens(
     page.get_by_role("link", name="Queue").click()
     queue = page.get_by_role("list", name="Queue")
     expect(queue).to_contain_text("Waits for its turn: “Take your time” is running in this session.")
+    client.post("/api/runs", {"sessionKey": key, "message": "First of all"})
+    with page.expect_response(re.compile("/advance$")):
+        queue.get_by_role("button", name="Move up First of all").click()
+    expect(queue.get_by_role("listitem").nth(1)).to_contain_text("First of all")
+    waiting = client.http.get(f"/api/sessions/{quote(key, safe='')}/queue").json()["runs"]
+    assert [run["message"]["text"] for run in waiting] == ["First of all", "Then this"]
     queue.get_by_role("button", name="Cancel Then this").click()
     expect(queue).not_to_contain_text("Then this")
+    queue.get_by_role("button", name="Cancel First of all").click()
     page.reload()
     expect(queue).to_contain_text("Take your time")
     gate.open()
@@ -102,3 +109,20 @@ def test_isolation_shows_the_walls_what_was_refused_and_switches_recall(
     expect(page.get_by_role("radio", name="On the board")).to_be_checked()
     page.get_by_role("link", name="What crosses and what does not").click()
     expect(page.get_by_role("region", name="What crosses and what does not")).to_be_focused()
+
+
+def test_a_session_is_begun_anew_and_deleted_after_a_question(signed_in: OpenPage, client: Client) -> None:
+    key = client.open_lane("Short lived")
+    client.ended(client.say(key, "Hello"))
+    page = signed_in(path_of(key))
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Begin anew").click()
+    page.get_by_role("button", name="Begin anew").click()
+    expect(page.get_by_role("status").filter(has_text="Begun anew: Short lived")).to_be_visible()
+    assert client.http.get(f"/api/sessions/{quote(key, safe='')}").json()["session"]["closedReason"] == "reset"
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    page.get_by_role("button", name="Delete").click()
+    expect(page).to_have_url(re.compile("/sessions$"))
+    expect(page.get_by_role("status").filter(has_text="Deleted: Short lived")).to_be_visible()
+    assert client.http.get(f"/api/sessions/{quote(key, safe='')}").status_code == 404

@@ -80,6 +80,7 @@ MEANINGS = {
     "gateway.<name>.base_url": "the server's address, with or without `/v1`; for `a2a`, of the agent or its card",
     "gateway.<name>.history": "`gateway` sends only the new messages, for servers that keep the transcript themselves",
     "gateway.<name>.kind": "what the server speaks, see [Models](../guides/models.md); `builtin` needs no model",
+    "gateway.<name>.context_tokens": "how many tokens its model takes; 0 is what its server says",
     "gateway.<name>.max_output_tokens": "most tokens of an answer, for `chat` and `anthropic`; 0 for their default",
     "gateway.<name>.model": "the model, unless the agent or session names one; empty sends `default`",
     "gateway.<name>.models": "other models that may be chosen",

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from carrel.gateway import Gateway, GatewayFault, open_gateway
+from carrel.gateway import Gateway, GatewayFault, model_window, open_gateway
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
 from tests.requirements.mark import requirement
@@ -80,3 +80,25 @@ async def test_a_remote_agent_whose_card_cannot_be_read_is_not_there(wire: Wire)
     async with listening:
         settings = GatewaySettings(kind="a2a", base_url=f"http://127.0.0.1:{port}")
         assert (await found(open_gateway("far", settings, wire))).unreachable
+
+
+LISTS = {
+    "vLLM": b'{"data":[{"id":"m","max_model_len":8192}]}',
+    "OpenRouter": b'{"data":[{"id":"m","context_length":8192}]}',
+    "LM Studio": b'{"data":[{"id":"m","max_context_length":131072,"loaded_context_length":8192}]}',
+    "llama.cpp": b'{"data":[{"id":"m","meta":{"n_ctx":8192,"n_ctx_train":32768}}]}',
+}
+
+
+@pytest.mark.parametrize("body", LISTS.values(), ids=LISTS)
+async def test_a_server_that_lists_its_models_says_how_much_they_take(
+    gateway: ScriptedGateway, wire: Wire, body: bytes
+) -> None:
+    settings = GatewaySettings(kind="responses", base_url=gateway.base_url, model="m")
+    connected = open_gateway("default", settings, wire)
+    assert model_window(connected, settings, "") is None
+    gateway.models = raw(body)
+    await connected.check()
+    assert (model_window(connected, settings, ""), model_window(connected, settings, "other")) == (8192, None)
+    said = GatewaySettings(kind="responses", base_url=gateway.base_url, context_tokens=100)
+    assert model_window(connected, said, "m") == 100

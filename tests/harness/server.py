@@ -63,6 +63,9 @@ class FixedConfiguration:
     async def reload(self) -> Reloaded:
         return Reloaded(changed=[], need_restart=[])
 
+    async def connect(self, _name: str, _fields: Mapping[str, str], _key: str) -> Reloaded:
+        return Reloaded(changed=[], need_restart=[])
+
 
 class NoDelay:
     """Randomness for tests: ids as usual, but every draw for a delay is the shortest."""

@@ -17,7 +17,8 @@ WORLDS_ON_POSTGRESQL = 2
 # Reads that no world makes, each with the reason.
 NOT_READ = {
     "/healthz": "of the server", "/readyz": "of the server", "/api/openapi.json": "of the server",
-    "/api/settings": "of the server", "/v1/models": "names of agents", "/v1/models/{name}": "names of agents",
+    "/api/settings": "of the server", "/api/models/servers": "of the server",
+    "/v1/models": "names of agents", "/v1/models/{name}": "names of agents",
     "/api/accounts": "names of accounts", "/api/tokens": "owners only, names of tokens",
     "/api/attachments/{id}": "worlds upload no files", "/api/commands": "of the server",
     "/api/agents/{id}/prompt": "standing text of an agent",

@@ -248,6 +248,9 @@ async def _a_notification(world: World, kind: str) -> Request:
 BODIES: dict[str, Callable[[World], Any]] = {
     "POST /api/auth/session": lambda world: {"token": world.server.owner},
     "POST /api/accounts": lambda world: {"name": world.name()},
+    # This server speaks Open Responses itself.
+    "POST /api/models/probe": lambda world: {"server": world.server.url},
+    "POST /api/models/connect": lambda world: {"server": world.server.url, "key": world.server.owner, "model": "m"},
     "PATCH /api/account": lambda _: {"name": "Default"},
     "POST /api/users": lambda world: {"name": world.name()},
     "POST /api/tokens": lambda _: {"kind": "owner", "name": "x"},

@@ -146,6 +146,7 @@ LISTED = (
     Listed(
         REFUSED, r"POST /api/(chat|plans/.*)", "invalid_conversation_key", "conversationKey", "a short one must exist"
     ),
+    Listed(REFUSED, r"POST /api/models/(probe|connect)", "invalid_params", "server", "a name of a server, or a URL"),
     Listed(REFUSED, r"POST /api/reindex", "invalid_params", "id", "not with everything"),
     Listed(REFUSED, r"POST /agent/task_list", "invalid_params", "assigneeSlug|status", "unknown agents and users"),
     Listed(REFUSED, r"POST /agent/clawboard_update_task", "invalid_params", "id", "something is to be changed"),

@@ -27,7 +27,8 @@ export const EVENT_NAMES = [
   "notification.read", "plan_mode.enabled", "plan_mode.disabled", "plan.created", "plan.updated", "auto.started",
   "auto.ticked", "auto.stopped", "goal.created", "goal.updated", "schedule.fired", "schedule.disabled", "memory.written",
   "memory.promoted", "memory.forgotten", "announce.delivered", "announce.undelivered", "context.injected", "agent.updated",
-  "pointer.changed",
+  "pointer.changed", "schedule.updated", "schedule.deleted", "user.updated", "token.updated", "account.updated", "settings.updated",
+  "topic.merged",
 ];
 
 // What to read again, by the part of the name before the dot. A query's key begins with the kind of what it holds and, where
@@ -53,6 +54,10 @@ const AFFECTED: Record<string, (event: CarrelEvent) => QueryKey[]> = {
   context: ({ runId }) => about("run", runId),
   agent: ({ agentId }) => [["agents"], ...about("agent", agentId)],
   pointer: () => [["recent"]],
+  user: () => [["users"], ["tokens"], ["people"]],
+  token: () => [["tokens"]],
+  account: () => [["account"], ["agents"]],
+  settings: () => [["settings"], ["health"], ["agents"]],
 };
 
 // What a run used is known when it has ended.

@@ -713,6 +713,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/models/connect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Write a model server into the settings as a gateway and take it up; a key is kept in a file beside the data. */
+        post: operations["connect_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models/probe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask a model server what it speaks and which models it has, without calling a model. */
+        post: operations["probe_model_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the model servers that can be connected by name. */
+        get: operations["list_model_servers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/notes": {
         parameters: {
             query?: never;
@@ -982,6 +1033,23 @@ export interface paths {
         get: operations["read_run"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/advance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move a queued run one place up in the queue of its session. */
+        post: operations["advance_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2648,6 +2716,19 @@ export interface components {
             taskId?: string | null;
         };
         /**
+         * DutyState
+         * @description Background work of this server: when it last did something, when it is next due, and how it failed since start.
+         *
+         *         `nextAt` is null while nothing is known to become due; it then waits for something to happen.
+         */
+        DutyState: {
+            name: string;
+            lastAt: string | null;
+            nextAt: string | null;
+            failures: number;
+            lastError: string | null;
+        };
+        /**
          * FileShape
          * @description A file that came with a message.
          */
@@ -2673,6 +2754,20 @@ export interface components {
         FollowerState: {
             name: string;
             behind: number;
+        };
+        /**
+         * Found
+         * @description What a server speaks, the richest dialect first, which of them to use, and its models.
+         *
+         *         `problem` says in one sentence why it cannot be used as it was asked.
+         */
+        Found: {
+            baseUrl: string;
+            kinds: string[];
+            kind: string | null;
+            models: string[];
+            needsKey: boolean;
+            problem: string | null;
         };
         /**
          * FoundMemories
@@ -2787,6 +2882,7 @@ export interface components {
             classifier: components["schemas"]["ClassifierBacklog"];
             followers: components["schemas"]["FollowerState"][];
             database: components["schemas"]["DatabaseState"] | null;
+            duties: components["schemas"]["DutyState"][] | null;
             storageError: string | null;
         };
         /**
@@ -2952,6 +3048,17 @@ export interface components {
             duplicate?: boolean;
             /** @default false */
             ignored?: boolean;
+        };
+        /**
+         * KnownServer
+         * @description A model server that people have; `keyEnv` names the server's variable for its key, `hasKey` whether it is set.
+         */
+        KnownServer: {
+            name: string;
+            baseUrl: string;
+            keyEnv: string;
+            hasKey: boolean;
+            start: string;
         };
         /**
          * LaneCounts
@@ -4080,6 +4187,33 @@ export interface components {
         /** SeriesAnswer */
         SeriesAnswer: {
             series: components["schemas"]["Series"][];
+        };
+        /**
+         * ServerToConnect
+         * @description A server, the model to use there, the dialect, and the name of the gateway that it becomes.
+         */
+        ServerToConnect: {
+            server: string;
+            /** @default  */
+            key?: string;
+            model: string;
+            /** @default null */
+            kind?: string | null;
+            /** @default default */
+            gateway?: string;
+        };
+        /**
+         * ServerToProbe
+         * @description A server by its name or URL; without a key, the one that the server has for this address is used.
+         */
+        ServerToProbe: {
+            server: string;
+            /** @default  */
+            key?: string;
+        };
+        /** ServersAnswer */
+        ServersAnswer: {
+            servers: components["schemas"]["KnownServer"][];
         };
         /**
          * SessionAccess
@@ -6310,6 +6444,74 @@ export interface operations {
             };
         };
     };
+    connect_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServerToConnect"];
+            };
+        };
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReloadedSettings"];
+                };
+            };
+        };
+    };
+    probe_model_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServerToProbe"];
+            };
+        };
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Found"];
+                };
+            };
+        };
+    };
+    list_model_servers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServersAnswer"];
+                };
+            };
+        };
+    };
     list_notes: {
         parameters: {
             query?: {
@@ -6763,6 +6965,28 @@ export interface operations {
         };
     };
     read_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneRun"];
+                };
+            };
+        };
+    };
+    advance_run: {
         parameters: {
             query?: never;
             header?: never;

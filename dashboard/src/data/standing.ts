@@ -1,4 +1,4 @@
-// What seldom changes and no event tells of: the account, its spaces, the server's settings.
+// What seldom changes: the account, its spaces, the server's settings.
 
 import { queryOptions } from "@tanstack/react-query";
 import { api, ask } from "./api";

@@ -3,6 +3,7 @@
 import { useId, useState } from "react";
 import { useAction } from "../data/action";
 import { api, ask, type Run } from "../data/api";
+import { type Decision, textTakenBack } from "../data/held";
 import { Button } from "./button";
 import { Markdown } from "./markdown";
 
@@ -11,8 +12,6 @@ export function Question({ run }: { run: Run }) {
   const text = run.reply || run.note || "The agent is waiting but gave no question.";
   return run.waitingFor === "approval" ? <p className="whitespace-pre-wrap">{text}</p> : <Markdown text={text} />;
 }
-
-export type Decision = { text?: string; approve?: boolean };
 
 /** Return how to answer a waiting run; the failure is told in a toast, and `done` is called when it was taken. */
 export function useAnswer(done?: (run: Run, decision: Decision) => void) {
@@ -35,16 +34,25 @@ export function useCancel(done?: (run: Run) => void) {
 }
 
 /** Approve and Refuse come first; a comment is optional, an answer is not. Enter sends an answer. */
-export function AnswerForm({ run, autoFocus = false, onDone }: { run: Run; autoFocus?: boolean; onDone?: (run: Run, decision: Decision) => void }) {
+type FormProps = {
+  run: Run;
+  autoFocus?: boolean;
+  /** Take the decision instead of sending it at once. */
+  onDecide?: (run: Run, decision: Decision) => void;
+};
+
+export function AnswerForm({ run, autoFocus = false, onDecide }: FormProps) {
   const id = useId();
-  const [text, setText] = useState("");
-  const answer = useAnswer(onDone);
+  const [text, setText] = useState(() => textTakenBack(run.id));
+  const answer = useAnswer();
   const cancel = useCancel();
   const approval = run.waitingFor === "approval";
   const busy = answer.isPending;
   const send = (decision: Decision) => {
     if (!approval && text.trim() === "") return document.getElementById(id)?.focus();
-    answer.mutate({ run, decision: text.trim() === "" ? decision : { ...decision, text: text.trim() } });
+    const whole = text.trim() === "" ? decision : { ...decision, text: text.trim() };
+    if (onDecide) onDecide(run, whole);
+    else answer.mutate({ run, decision: whole });
   };
   const cancelButton = <Button weight="plain" className="ml-auto" busy={cancel.isPending} onClick={() => cancel.mutate(run)}>Cancel run</Button>;
   if (run.waitingFor === "tool_output") return <div className="flex">{cancelButton}</div>;

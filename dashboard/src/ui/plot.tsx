@@ -37,6 +37,8 @@ export function Plot({ name, times, lines, unit = "", height = 120, bars = false
           label, stroke: colour(tone), width: 1.5, fill: bars ? colour(tone) : undefined, paths: bars ? UPlot.paths.bars?.({ size: [0.7, 40] }) : undefined,
           points: { show: false },
         }))],
+        // Without values the axis would reach to a hundred.
+        scales: { y: { range: (_self, _least, most) => [0, most > 0 ? most * 1.05 : 1] } },
         axes: [axis, { ...axis, size: 56, values: (_self, ticks) => ticks.map((tick) => `${tick.toLocaleString("en")}${unit}`) }],
       }, [times.map((time) => time / 1000), ...lines.map((line) => line.values)], place);
     };

@@ -68,7 +68,8 @@ export function Table<Row>({ name, rows, columns, idOf, titleOf, onOpen, openId 
           )}
           {columns.map((column) => (
             <th key={column.name} scope="col" className={`py-1.5 pr-4 font-normal whitespace-nowrap ${column.className ?? ""}`}>
-              <span className={column.bare ? "sr-only" : ""}>{column.name}</span>
+              {/* A column's classes may set the size of its cells, not that of its heading. */}
+              <span className={column.bare ? "sr-only" : "text-[0.8125rem] text-soft"}>{column.name}</span>
             </th>
           ))}
         </tr>

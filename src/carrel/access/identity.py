@@ -5,6 +5,7 @@ from msgspec import Struct, structs
 
 from carrel.access import store
 from carrel.access.model import NewToken, Token, token_text
+from carrel.journal import About, append_event, json_text
 from carrel.kernel import (
     DEFAULT_ACCOUNT_SLUG,
     MS_PER_DAY,
@@ -88,6 +89,7 @@ def revoke(tx: Tx, access: Access, token_id: str) -> None:
         raise Refusal(Code.CONFLICT, "This is the account's last owner token; create another one first.")
     if not store.revoke_token(tx, access, token_id):
         raise not_found("token")
+    append_event(tx, access, "token.updated", About(), json_text({"id": token_id}))
     tx.wake(access.rights_bell)
 
 

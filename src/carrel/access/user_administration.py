@@ -6,6 +6,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from carrel.access import store
 from carrel.access.model import Role, User
+from carrel.journal import About, append_event, json_text
 from carrel.kernel import Access, Code, Refusal, invalid, not_found
 from carrel.notifications import forget_mailbox
 from carrel.storage import Tx
@@ -41,6 +42,7 @@ def make_user(tx: Tx, access: Access, *, name: str, slug: str, email: str | None
     user = User(id=tx.new_id("usr"), slug=slug, name=name, email=email, role=role, created_at=tx.now)
     if not store.insert_user(tx, access, user):
         raise _taken(slug)
+    _append_updated(tx, access, user.id)
     return user
 
 
@@ -61,6 +63,7 @@ def change_user(tx: Tx, access: Access, user_id: str, change: UserChange) -> Use
     if store.slug_taken(tx, access, changed.slug, user.id):
         raise _taken(changed.slug)
     store.update_user(tx, access, changed)
+    _append_updated(tx, access, user.id)
     tx.wake(access.rights_bell)
     return changed
 
@@ -71,7 +74,13 @@ def remove_user(tx: Tx, access: Access, user_id: str) -> None:
         raise not_found("user")
     forget_mailbox(tx, access, user_id)
     tx.publish(UserRemoved(access, user_id))
+    _append_updated(tx, access, user_id)
     tx.wake(access.rights_bell)
+
+
+def _append_updated(tx: Tx, access: Access, user_id: str) -> None:
+    # Without the name: not everybody who follows the feed may read the users.
+    append_event(tx, access, "user.updated", About(), json_text({"id": user_id}))
 
 
 def _check_slug(slug: str) -> None:

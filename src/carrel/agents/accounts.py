@@ -24,7 +24,7 @@ from carrel.access import (
 from carrel.agents.administration import make_agent
 from carrel.agents.model import MAIN_AGENT, Profile
 from carrel.agents.store import agent_by_slug, every_agent
-from carrel.journal import DEFAULT_SPACE
+from carrel.journal import DEFAULT_SPACE, About, append_event, json_text
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Code, Refusal, invalid, system_access
 from carrel.kernel.settings import Recall
 from carrel.storage import Tx
@@ -85,6 +85,7 @@ def change_account(tx: Tx, access: Access, name: str | None, changes: dict[str, 
     update_account(tx, access, name or account.name, _merged(present, checked))
     recall = account_settings(account_of(tx, access))["recall"]
     tx.publish(AccountChanged(access, recall_changed=recall != present["recall"]))
+    append_event(tx, access, "account.updated", About(), json_text({"id": account.id}))
     return account_of(tx, access)
 
 
@@ -102,7 +103,9 @@ def make_token(tx: Tx, access: Access, new: NewToken) -> tuple[Token, str]:
         raise invalid("userId", "There is no such user in this account.")
     agent_id = None if new.agent_id is None else _agent_id(tx, access, "agentId", new.agent_id)
     agent_ids = tuple(_agent_id(tx, access, "agentIds", name) for name in new.agent_ids)
-    return mint_token(tx, access, structs.replace(new, agent_id=agent_id, agent_ids=agent_ids, run_id=None))
+    token, secret = mint_token(tx, access, structs.replace(new, agent_id=agent_id, agent_ids=agent_ids, run_id=None))
+    append_event(tx, access, "token.updated", About(), json_text({"id": token.id}))
+    return token, secret
 
 
 def _make_account(tx: Tx, name: str, slug: str, recall: Recall = "own") -> Account:

@@ -9,12 +9,14 @@ from carrel.gateway.builtin.agent import BuiltinGateway
 from carrel.gateway.factory import open_gateway
 from carrel.gateway.keys import gateway_key
 from carrel.gateway.model import PROMPT_TOO_LONG, Call, Gateway, GatewayFault, OnSend, OnText, Step, StepAnswer, Usage
+from carrel.gateway.model_servers import MODEL_SERVERS, ModelServer, model_server
 from carrel.gateway.placeholder import MissingGateway, missing_gateway
 from carrel.gateway.probe import Probe, probe
 from carrel.gateway.sent import comparable, read_sent
+from carrel.gateway.windows import model_window
 
 __all__ = [
-    "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault", "MissingGateway", "OnSend", "OnText",
-    "Probe", "Step", "StepAnswer", "Usage", "comparable", "gateway_key", "missing_gateway", "open_gateway", "probe",
-    "read_sent",
+    "MODEL_SERVERS", "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault", "MissingGateway",
+    "ModelServer", "OnSend", "OnText", "Probe", "Step", "StepAnswer", "Usage", "comparable", "gateway_key",
+    "missing_gateway", "model_server", "model_window", "open_gateway", "probe", "read_sent",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ import json
 from contextlib import aclosing
 from hashlib import sha256
 from http import HTTPStatus
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import structs
 
@@ -19,6 +19,8 @@ from carrel.wire import EventReader, ServerEvent, StreamedReply, Wire, WireFault
 
 CHECK_SECONDS = 5.0
 MODELS_MAX = 1000
+# What servers call the window of a model: LM Studio (as loaded), vLLM, OpenRouter, others; llama.cpp has `meta.n_ctx`.
+_WINDOWS = ("loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length")
 _STREAM_TYPE = "text/event-stream"
 # No JSON starts like this; a colon begins a comment.
 _STREAM_STARTS = (b"event:", b"data:", b"id:", b"retry:", b":")
@@ -85,6 +87,8 @@ class ModelGateway:
         self._url = endpoint(settings.base_url, dialect.path)
         self._models_url = endpoint(settings.base_url, dialect.path, dialect.models_path)
         self._authorization = dialect.authorization(settings.api_key)
+        # Model -> how many tokens it takes, as its server last said.
+        self.windows: dict[str, int] = {}
         self._faults = Faults(name, settings.api_key, dialect.server)
 
     async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> StepAnswer:
@@ -116,6 +120,7 @@ class ModelGateway:
             raise self._faults.of_unanswered_check(fault) from None
         if status >= 500 or status == HTTPStatus.UNAUTHORIZED:
             raise self._faults.of_check(status, {}, body)
+        self.windows = listed_windows(body)
 
     async def models(self) -> tuple[str, ...]:
         """Return the configured models, then those the gateway lists; raise GatewayFault if it cannot be reached."""
@@ -174,11 +179,27 @@ class ModelGateway:
 
 def listed_models(body: bytes) -> tuple[str, ...]:
     """Return the ids in a list of models; none where it is not one."""
+    return tuple(row["id"] for row in _listed(body))
+
+
+def listed_windows(body: bytes) -> dict[str, int]:
+    """Return how many tokens each model in a list takes, for those whose server says so."""
+    found = {}
+    for row in _listed(body):
+        meta = row.get("meta")
+        said = [row.get(name) for name in _WINDOWS] + ([meta.get("n_ctx")] if isinstance(meta, dict) else [])
+        window = next((value for value in said if isinstance(value, int) and value > 0), None)
+        if window is not None:
+            found[row["id"]] = window
+    return found
+
+
+def _listed(body: bytes) -> list[dict[str, Any]]:
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
-        return ()
+        return []
     # Some servers list their models without an object around the list.
     rows = parsed.get("data") if isinstance(parsed, dict) else parsed
-    ids = (row.get("id") for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
-    return tuple(model for model in ids if isinstance(model, str))
+    rows = rows if isinstance(rows, list) else []
+    return [row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]

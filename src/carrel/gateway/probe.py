@@ -33,8 +33,12 @@ class Probe(Struct, frozen=True, kw_only=True):
     trouble: str = ""
 
 
-async def probe(base_url: str, api_key: str, wire: Wire) -> Probe:
-    """Ask a server at each dialect's path for nothing: whoever speaks it complains about the request, not the path."""
+async def probe(base_url: str, api_key: str, wire: Wire, *, public_only: bool = False) -> Probe:
+    """Ask a server at each dialect's path for nothing: whoever speaks it complains about the request, not the path.
+
+    `public_only` refuses addresses that are not public.
+    """
+    target = _Target(base_url, api_key, wire, public_only)
     settings = GatewaySettings(base_url=base_url)
     dialects: dict[ModelKind, Dialect] = {
         "responses": ResponsesDialect(),
@@ -42,8 +46,8 @@ async def probe(base_url: str, api_key: str, wire: Wire) -> Probe:
         "anthropic": AnthropicDialect(settings),
     }
     try:
-        replies = await asyncio.gather(*(_ask(base_url, api_key, wire, one) for one in dialects.values()))
-        lists = await asyncio.gather(*(_ask(base_url, api_key, wire, one, lists=True) for one in dialects.values()))
+        replies = await asyncio.gather(*(target.ask(one) for one in dialects.values()))
+        lists = await asyncio.gather(*(target.list(one) for one in dialects.values()))
     except WireFault as fault:
         return Probe(trouble=fault.message)
     spoken: tuple[ModelKind, ...] = tuple(kind for kind, reply in zip(dialects, replies, strict=True) if _speaks(reply))
@@ -57,14 +61,28 @@ async def probe(base_url: str, api_key: str, wire: Wire) -> Probe:
     return Probe(kinds=spoken, models=models, needs_key=bool(spoken) and refused, trouble=trouble)
 
 
-async def _ask(base_url: str, api_key: str, wire: Wire, dialect: Dialect, *, lists: bool = False) -> Reply:
-    headers, seconds = dialect.authorization(api_key), CHECK_SECONDS
-    if lists:
-        url = endpoint(base_url, dialect.path, dialect.models_path)
-        return await wire.request("GET", url, headers=headers, timeout_seconds=seconds)
-    headers |= {"Content-Type": "application/json"}
-    url = endpoint(base_url, dialect.path)
-    return await wire.request("POST", url, headers=headers, body=b"{}", timeout_seconds=seconds)
+class _Target(Struct, frozen=True):
+    """A server that is asked."""
+
+    base_url: str
+    api_key: str
+    wire: Wire
+    public_only: bool
+
+    async def ask(self, dialect: Dialect) -> Reply:
+        """Ask for nothing in a dialect."""
+        headers = dialect.authorization(self.api_key) | {"Content-Type": "application/json"}
+        return await self._send("POST", endpoint(self.base_url, dialect.path), headers, b"{}")
+
+    async def list(self, dialect: Dialect) -> Reply:
+        """Ask for the models."""
+        url = endpoint(self.base_url, dialect.path, dialect.models_path)
+        return await self._send("GET", url, dialect.authorization(self.api_key), b"")
+
+    async def _send(self, method: str, url: str, headers: dict[str, str], body: bytes) -> Reply:
+        return await self.wire.request(
+            method, url, headers=headers, body=body, timeout_seconds=CHECK_SECONDS, public_only=self.public_only
+        )
 
 
 def _speaks(reply: Reply) -> bool:

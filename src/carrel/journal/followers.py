@@ -58,8 +58,9 @@ class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):
     gather_seconds_max = FOLLOWER_GATHER_SECONDS_MAX
 
     def __init__(self, db: Database, follower: Follower[Prepared], worker: str) -> None:
-        super().__init__(db)
+        # Its report is made under this name.
         self.name = follower.name
+        super().__init__(db)
         self._follower = follower
         self._worker = worker
         # The only server of a store need not store its leases: until when which account is taken here.

@@ -37,11 +37,12 @@ from carrel.records.call_store import (
 from carrel.records.file_text import text_of
 from carrel.records.refusal_store import count_refusal, refusals_of
 from carrel.records.upload_store import upload_of
-from carrel.records.uploads import keep_file, prune_uploads, use_files
+from carrel.records.uploads import attach, keep_file, prune_uploads, use_files
 
 __all__ = [
     "REPLY_ARTIFACT", "Artifact", "ArtifactFile", "ArtifactHead", "Attachment", "AttachmentHead", "Call", "FileShape",
-    "artifact_files", "artifact_heads", "artifact_part", "artifact_sizes", "artifacts_of", "attachment_heads",
+    "artifact_files", "artifact_heads", "artifact_part", "artifact_sizes", "artifacts_of", "attach",
+    "attachment_heads",
     "attachments_by_id", "call_of", "count_refusal", "delete_attachments", "finish_call", "has_written",
     "insert_artifact", "insert_attachment", "is_waiting", "keep_file", "outside_call", "prune_uploads", "record_call",
     "refusals_of", "run_of_artifact", "text_of", "tools_called", "upload_of", "use_files", "wrote_from_outside",

@@ -36,6 +36,15 @@ def use_files(
             raise invalid("attachmentIds", f"There is no attachment '{name[:80]}' of yours that is not used already.")
 
 
+def attach(tx: Tx, access: Access, files: tuple[NewAttachment, ...], entry_id: str) -> tuple[str, ...]:
+    """Keep the files that came with a message; whoever may see the entry of the message may read them."""
+    ids = tuple(insert_attachment(tx, access, new) for new in files)
+    for file_id in ids:
+        upload = Upload(attachment_id=file_id, made_by=access.actor_id, made_at=tx.now, entry_id=entry_id)
+        upload_store.insert_upload(tx, access, upload)
+    return ids
+
+
 def prune_uploads(tx: Tx, access: Access) -> int:
     """Delete a batch of files that no message has used; return how many."""
     before = tx.now - limits.UPLOADS_UNUSED_DAYS * MS_PER_DAY

@@ -12,7 +12,7 @@ from msgspec import Struct
 from carrel.journal import Entry, NewEntry, append_entry, entries_of_run
 from carrel.kernel import Access, Message, Provenance, SessionKey, TurnExtras, check_message, not_found
 from carrel.kernel.limits import OUTPUT_WAITS_COMPARED_MAX
-from carrel.records import insert_attachment
+from carrel.records import attach
 from carrel.runs import queue_store, store
 from carrel.runs.cancellation import end_without_worker
 from carrel.runs.changes import publish_change
@@ -70,8 +70,10 @@ def continue_run(
 
 
 def _message_entry(tx: Tx, access: Access, run: Run, message: Message, approved: bool | None) -> NewEntry:
+    entry_id = tx.new_id("ent")
     return run_entry(
         run,
+        id=entry_id,
         type="conversation",
         role="user",
         content=message.text,
@@ -80,7 +82,7 @@ def _message_entry(tx: Tx, access: Access, run: Run, message: Message, approved:
         author="user" if access.is_person else access.actor_id,
         provenance=message.provenance,
         message_id=message.sender_id,
-        attachment_ids=tuple(insert_attachment(tx, access, new) for new in message.attachments),
+        attachment_ids=attach(tx, access, message.attachments, entry_id),
     )
 
 

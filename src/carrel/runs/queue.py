@@ -9,7 +9,7 @@ from carrel.chats import require_valid_new_key
 from carrel.journal import json_text
 from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, Access, Code, Envelope, Refusal, check_message, not_found
 from carrel.kernel.settings import RunsSettings, SendPolicySettings
-from carrel.records import insert_attachment
+from carrel.records import attach
 from carrel.runs import count_store, queue_store, store
 from carrel.runs.changes import Delivering, publish_change
 from carrel.runs.model import RUNS, Run
@@ -59,8 +59,7 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
         raise not_found("session")
     tx.publish(Delivering(access, envelope))
     position = _enter(tx, access, envelope, rules)
-    attachments = tuple(insert_attachment(tx, access, new) for new in message.attachments)
-    run = _new_run(tx, access, envelope, rules, attachments, head=position == 0)
+    run = _new_run(tx, access, envelope, rules, head=position == 0)
     queue_store.insert_run(tx, run)
     if envelope.extras is not None:
         store.keep_extras(tx, access, run.id, envelope.extras)
@@ -126,10 +125,11 @@ def _limits(tx: Tx, access: Access, envelope: Envelope) -> dict[str, Any]:
     return {"space_ids": None if "*" in spaces else json_text(spaces), "behalf": behalf}
 
 
-def _new_run(
-    tx: Tx, access: Access, envelope: Envelope, rules: Rules, attachments: tuple[str, ...], *, head: bool
-) -> Run:  # fmt: skip
+def _new_run(tx: Tx, access: Access, envelope: Envelope, rules: Rules, *, head: bool) -> Run:
     message, run_id = envelope.message, tx.new_id("run")
+    # The message's entry will get this id, so that it can be referred to before the turn starts.
+    message_id = "ent_" + run_id.removeprefix("run_")
+    attachments = attach(tx, access, message.attachments, message_id)
     return Run(
         account_id=access.account_id,
         id=run_id,
@@ -146,8 +146,7 @@ def _new_run(
         **_limits(tx, access, envelope),
         sender_id=message.sender_id,
         original=message.original,
-        # The message's entry will get this id, so that it can be referred to before the turn starts.
-        message_id="ent_" + run_id.removeprefix("run_"),
+        message_id=message_id,
         text=message.text,
         attachment_ids=json_text(attachments) if attachments else "[]",
         provenance=json_text(message.provenance),

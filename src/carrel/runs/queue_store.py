@@ -143,6 +143,25 @@ def next_in_lane(tx: Tx, access: Access, key: str) -> Claim | None:
     return _CLAIMS.row(tx.one(_SELECT_NEXT, access, key=key))
 
 
+def before_in_lane(tx: Tx, access: Access, run: Run) -> Claim | None:
+    """Return the queued run right before another one of its lane."""
+    sql = (
+        f"SELECT {_CLAIMS.columns} FROM runs WHERE {_LANE} AND state = 'queued' AND seq < :seq "
+        "ORDER BY seq DESC LIMIT 1"
+    )
+    return _CLAIMS.row(tx.one(sql, access, key=run.key, seq=run.seq))
+
+
+def exchange_places(tx: Tx, access: Access, run: Run, other: Claim) -> None:
+    """Let two queued runs of a locked lane change places; neither may be the head, which may be claimed at any time."""
+    sql = (
+        "UPDATE runs SET seq = :seq, updated_at = :now, changes = changes + 1 "
+        "WHERE account_id = :account AND id = :id AND state = 'queued' AND due_at IS NULL"
+    )
+    tx.run(sql, access, id=run.id, seq=other.seq, now=tx.now)
+    tx.run(sql, access, id=other.id, seq=run.seq, now=tx.now)
+
+
 def live_runs_of_lane(tx: Tx, access: Access, key: str) -> list[Run]:
     """Return the running, queued and waiting runs of a lane, in queue order."""
     sql = f"{RUN_TABLE.select} WHERE {_LANE} AND state IN ('running', 'queued', 'waiting') ORDER BY seq"

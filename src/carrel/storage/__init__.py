@@ -2,7 +2,7 @@
 
 from carrel.storage.bells import FEED, Bell
 from carrel.storage.database import Database, Landing, LongTx, Row, Tx
-from carrel.storage.duties import Duty, LeasedDuty, StepDuty, repeat
+from carrel.storage.duties import Duty, LeasedDuty, StepDuty, duty_reports, repeat
 from carrel.storage.engines import open_database, sqlite_path
 from carrel.storage.maintenance import back_up, examine, migrate, restore
 from carrel.storage.schema import NewerSchema, applied_schema, database_bytes, migrations
@@ -10,6 +10,6 @@ from carrel.storage.table import FLAG, Table, json_column, padded
 
 __all__ = [
     "FEED", "FLAG", "Bell", "Database", "Duty", "Landing", "LeasedDuty", "LongTx", "NewerSchema", "Row", "StepDuty",
-    "Table", "Tx", "applied_schema", "back_up", "database_bytes", "examine", "json_column", "migrate", "migrations",
-    "open_database", "padded", "repeat", "restore", "sqlite_path",
+    "Table", "Tx", "applied_schema", "back_up", "database_bytes", "duty_reports", "examine", "json_column",
+    "migrate", "migrations", "open_database", "padded", "repeat", "restore", "sqlite_path",
 ]  # fmt: skip

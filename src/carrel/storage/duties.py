@@ -9,6 +9,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from logging import getLogger
 from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from msgspec import Struct
 
 from carrel.kernel import MS_PER_SECOND, Refusal, elapsed_seconds, log_trouble
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, UNSETTLED_POLL_SECONDS
@@ -17,6 +20,37 @@ from carrel.storage.database import Database, Tx
 
 Item = TypeVar("Item")
 _log = getLogger("carrel.duties")
+
+
+class DutyReport(Struct, kw_only=True):
+    """What a duty has done since the server started; times in milliseconds."""
+
+    name: str
+    looked_at: int | None = None
+    # When it last found something to do, and when it knows that something becomes due.
+    last_at: int | None = None
+    next_at: int | None = None
+    failures: int = 0
+    last_error: str | None = None
+
+    def failed(self, error: Exception) -> None:
+        """Count a failure."""
+        self.failures += 1
+        self.last_error = str(error) or type(error).__name__
+
+
+_reports: WeakKeyDictionary[Database, list[DutyReport]] = WeakKeyDictionary()
+
+
+def duty_reports(db: Database) -> list[DutyReport]:
+    """Return the reports of the duties that this process has on a store, by name."""
+    return sorted(_reports.get(db, ()), key=lambda report: report.name)
+
+
+def _reporting(db: Database, name: str) -> DutyReport:
+    report = DutyReport(name=name)
+    _reports.setdefault(db, []).append(report)
+    return report
 
 
 class Duty(Generic[Item]):
@@ -39,6 +73,7 @@ class Duty(Generic[Item]):
 
     def __init__(self, db: Database) -> None:
         self.db = db
+        self.report = _reporting(db, self.name)
 
     def next_due(self, tx: Tx) -> int | None:
         """When something is next due, in whatever account; None when nothing is known to become due."""
@@ -75,13 +110,18 @@ class Duty(Generic[Item]):
             wait_seconds = await self.db.read(self._seconds_until_due)
             if wait_seconds > 0:
                 return [], wait_seconds
-            return await self._take(limit)
+            taken, wait_seconds = await self._take(limit)
+            if taken:
+                self.report.last_at = self.report.looked_at
+            return taken, wait_seconds
         except Exception as error:  # boundary: the store may be away for a while; the next look finds what is due
+            self.report.failed(error)
             log_trouble(_log, f"{self.name}_unread", error)
             return [], SAFETY_POLL_SECONDS
 
     def _seconds_until_due(self, tx: Tx) -> float:
         due_at = self.next_due(tx)
+        self.report.looked_at, self.report.next_at = tx.now, due_at
         left = self.wait_seconds_max if due_at is None else max(0, due_at - tx.now) / MS_PER_SECOND
         return min(left, self.wait_seconds_max)
 
@@ -92,6 +132,7 @@ class Duty(Generic[Item]):
         try:
             await self.do(item)
         except Exception as error:  # boundary: one broken item takes no other with it, and the next look finds it again
+            self.report.failed(error)
             log_trouble(_log, f"{self.name}_broke_off", error)
             return False
         return True

@@ -353,9 +353,11 @@ def test_an_answer_without_content_is_wrong_usage(at: Carrel) -> None:
 
 def test_runs_are_cancelled_and_retried(at: Carrel, server: TinyServer) -> None:
     server.answers("POST", "/api/runs/run_1/cancel", {"run": run_of(state="cancelled")})
+    server.answers("POST", "/api/runs/run_1/advance", {"run": run_of(state="queued", queuePosition=2)})
     server.answers("POST", "/api/runs/run_1/retry", {"runId": "run_2", "retriedFrom": "run_1"}, status=202)
     assert at("runs", "cancel", "run_1").code == 0
     assert at("runs", "retry", "run_1").out == "run_2\n"
+    assert at("runs", "advance", "run_1").out == "Moved up: it is number 2.\n"
 
 
 def test_the_queue_is_shown_in_order(at: Carrel, server: TinyServer) -> None:

@@ -1,5 +1,6 @@
 """Attachments over HTTP: sent ahead, used in one message, read by who may read its task, and deleted when unused."""
 
+from base64 import b64encode
 from functools import partial
 from hashlib import sha256
 
@@ -130,3 +131,19 @@ async def test_files_that_no_message_uses_are_bounded_and_deleted(
     person = (await client.post("/api/users", json={"name": "Ann"})).json()["user"]["id"]
     async with server.client(await server.token(client, kind="user", userId=person)) as ann:
         assert (await ann.post(FILES, files={"file": b"x"})).status_code == 201, "her own files are counted"
+
+
+async def test_a_file_of_a_chat_is_read_by_whoever_may_read_the_chat(
+    server: HttpServer, client: httpx.AsyncClient, other_client: httpx.AsyncClient
+) -> None:
+    (_, ada), (_, ben) = await person(server, client, "ada"), await person(server, client, "ben")
+    sheet = {"name": "sheet.csv", "mimeType": "text/csv", "dataBase64": b64encode(b"a,b").decode()}
+    async with ada, ben:
+        run = (await ada.post("/api/chat", json={"text": "read this", "attachments": [sheet]})).json()["runId"]
+        await ada.get(f"/api/runs/{run}/wait", params={"timeoutSeconds": 20})
+        (file,) = (await ada.get(f"/api/runs/{run}")).json()["run"]["message"]["attachments"]
+        got = await ada.get(f"{FILES}/{file['id']}")
+        assert (got.status_code, got.content) == (200, b"a,b")
+        assert (await client.get(f"{FILES}/{file['id']}")).content == b"a,b", "the owner sees every chat"
+        assert (await ben.get(f"{FILES}/{file['id']}")).status_code == 404
+        assert (await other_client.get(f"{FILES}/{file['id']}")).status_code == 404

@@ -210,7 +210,7 @@ async def test_health_counts_the_lanes_of_the_asker(
     # What this server does not have is not reported.
     assert set(health) == {
         "status", "checks", "index", "lanes", "waiting", "gateways", "classifier", "storageError", "contextInjection",
-        "followers", "database",
+        "followers", "database", "duties",
     }  # fmt: skip
     assert {"engine", "schema", "sizeBytes"} == set(health["database"])
     assert [one["name"] for one in health["followers"]] == ["search"]
@@ -363,3 +363,14 @@ async def test_settings_are_shown_to_the_owner_of_the_default_account_alone(
     async with server.client(await server.token(client, kind="user", userId=user["id"])) as person:
         assert (await person.get("/api/settings")).status_code == 403
         assert (await person.get("/api/metrics")).status_code == 403
+
+
+async def test_the_operator_sees_every_duty_and_when_it_last_did_something(
+    client: httpx.AsyncClient, other_client: httpx.AsyncClient
+) -> None:
+    await client.post("/api/log", json={"type": "conversation", "content": "to be found"})
+    await send_and_wait(client, "hello")
+    duties = {duty["name"]: duty for duty in (await client.get("/api/health")).json()["duties"]}
+    assert {"search", "schedules", "exchanges", "followups"} <= duties.keys()
+    assert (duties["search"]["lastAt"] is not None, duties["search"]["failures"]) == (True, 0)
+    assert (await other_client.get("/api/health")).json()["duties"] is None

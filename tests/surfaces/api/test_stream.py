@@ -315,3 +315,21 @@ async def test_a_store_that_goes_away_cuts_streams_off_without_an_alarm(
             await follower.next()
     assert "stream_broken_off" in caplog.messages
     assert not [record for record in caplog.records if record.exc_info]
+
+
+async def test_whoever_shows_people_tokens_schedules_and_settings_hears_of_changes(client: httpx.AsyncClient) -> None:
+    async with follow(client, events="user,token,schedule,account") as follower:
+        await follower.next()
+        user = (await client.post("/api/users", json={"name": "Ada"})).json()["user"]["id"]
+        await client.patch(f"/api/users/{user}", json={"name": "Ada L."})
+        token = (await client.post("/api/tokens", json={"kind": "user", "name": "t", "userId": user})).json()
+        await client.delete(f"/api/tokens/{token['token']['id']}")
+        daily = {"type": "message", "message": "hi", "cron": "0 7 * * *", "sessionId": "agent:main:main"}
+        schedule = (await client.post("/api/schedules", json=daily)).json()["schedule"]["id"]
+        await client.delete(f"/api/schedules/{schedule}")
+        await client.patch("/api/account", json={"name": "Reading room"})
+        frames = await follower.until("account.updated")
+    named = ["user.updated"] * 2 + ["token.updated"] * 2 + ["schedule.updated", "schedule.deleted", "account.updated"]
+    assert [frame.name for frame in frames] == named
+    assert "Ada" not in str([frame.body for frame in frames]), "not everybody may read the users"
+    assert token["secret"] not in str([frame.body for frame in frames])

@@ -17,6 +17,7 @@ import { SkeletonRows } from "../../ui/skeleton";
 import { StateBadge } from "../../ui/state";
 import { type AgentsSearch, type Profile, PROFILES, TABS } from "./address";
 import { type Load, ModelOf, useEnabling } from "./agents";
+import { FLAGS } from "./limits";
 
 type Props = { agent: Agent; load: Load; gateway?: Shapes["GatewayState"]; search: AgentsSearch; set: (change: AgentsSearch) => void };
 
@@ -58,11 +59,6 @@ export function AgentPeek({ agent, load, gateway, search, set }: Props) {
   );
 }
 
-const MAY: [keyof Shapes["BehaviorFlags"], string][] = [
-  ["canCreateTasks", "create tasks"], ["canModifyTaskStatus", "move tasks"], ["canMentionAgents", "mention agents"],
-  ["canReviewTasks", "review tasks"], ["canMarkDone", "mark tasks done"], ["canPromoteMemory", "promote memories"],
-];
-
 function About({ agent, load, gateway }: { agent: Agent; load: Load; gateway?: Shapes["GatewayState"] }) {
   const { subagents, behaviorFlags } = agent;
   return (
@@ -77,8 +73,8 @@ function About({ agent, load, gateway }: { agent: Agent; load: Load; gateway?: S
         <dt>Heartbeat</dt><dd>{agent.heartbeatMinutes > 0 ? `Every ${agent.heartbeatMinutes} min` : "None"}</dd>
         <dt>Spaces</dt><dd>{agent.spaceIds.includes("*") ? "Every space" : agent.spaceIds.join(", ")}</dd>
         <dt>Sub-agents</dt><dd>{subagents.allowAgents?.length ? `May start ${subagents.allowAgents.join(", ")}` : "Only of itself"}{subagents.maxChildren != null && `, at most ${subagents.maxChildren}`}</dd>
-        <dt>May</dt><dd>{MAY.filter(([flag]) => behaviorFlags[flag] === true).map(([, words]) => words).join(", ") || "what the account allows"}</dd>
-        {MAY.some(([flag]) => behaviorFlags[flag] === false) && <><dt>May not</dt><dd>{MAY.filter(([flag]) => behaviorFlags[flag] === false).map(([, words]) => words).join(", ")}</dd></>}
+        <dt>May</dt><dd>{FLAGS.filter(([flag]) => behaviorFlags[flag] === true).map(([, words]) => words).join(", ") || "what the account allows"}</dd>
+        {FLAGS.some(([flag]) => behaviorFlags[flag] === false) && <><dt>May not</dt><dd>{FLAGS.filter(([flag]) => behaviorFlags[flag] === false).map(([, words]) => words).join(", ")}</dd></>}
         <dt>Id</dt><dd><Ident text={agent.id} /></dd>
         {agent.aliases.length > 0 && <><dt>Formerly</dt><dd>{agent.aliases.join(", ")}</dd></>}
         <dt>Main lane</dt><dd><Link to="/chat/$" params={{ _splat: agent.sessionKey }} className="underline">Open the chat</Link></dd>

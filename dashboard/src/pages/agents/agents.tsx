@@ -108,7 +108,7 @@ function Now({ load: { running, queued } }: { load: Load }) {
   const first = running[0];
   if (first === undefined) return <span className="text-soft">{queued > 0 ? `${plural(queued, "run")} waiting` : "–"}</span>;
   const more = [running.length > 1 && `${running.length - 1} more running`, queued > 0 && `${queued} waiting`].filter(Boolean).join(", ");
-  return <>{titleOfRun(first)} <Age at={first.startedAt} className="note" />{more && <span className="note block">{more}</span>}</>;
+  return <>{titleOfRun(first)} <Age at={first.startedAt} className="note whitespace-nowrap" />{more && <span className="note block">{more}</span>}</>;
 }
 
 export function ModelOf({ agent, gateway }: { agent: Agent; gateway?: Shapes["GatewayState"] }) {

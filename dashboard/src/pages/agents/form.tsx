@@ -7,6 +7,7 @@ import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
 import { Choose, TextArea, TextField } from "../../ui/form";
 import { toast } from "../../ui/toast";
+import { LimitFields, limitsBody, limitsOf, wrongLimits } from "./limits";
 
 type Draft = {
   id: string; name: string; description: string; gateway: string; model: string; thinking: string; recall: string;
@@ -56,10 +57,12 @@ type Props = { agent?: Agent; agents: Agent[]; gateways: Shapes["GatewayState"][
 
 export function AgentForm({ agent, agents, gateways, onClose, onDone }: Props) {
   const [draft, setDraft] = useState(() => draftOf(agent));
+  const [limits, setLimits] = useState(() => limitsOf(agent));
+  const body = () => ({ ...bodyOf(draft), ...limitsBody(limits) });
   const save = useAction({
     act: () => agent === undefined
-      ? ask(api.POST("/api/agents", { body: { id: draft.id, ...bodyOf(draft) } }))
-      : ask(api.PATCH("/api/agents/{id}", { params: { path: { id: agent.id } }, body: { ...bodyOf(draft), slug: draft.id } })),
+      ? ask(api.POST("/api/agents", { body: { id: draft.id, ...body() } }))
+      : ask(api.PATCH("/api/agents/{id}", { params: { path: { id: agent.id } }, body: { ...body(), slug: draft.id } })),
     failed: "The agent was not saved",
     stale: () => [["agents"]],
     quiet: true,
@@ -75,7 +78,8 @@ export function AgentForm({ agent, agents, gateways, onClose, onDone }: Props) {
   const placed = field !== undefined && field in draft;
   const about = (name: keyof Draft) => complaints[name] ?? (field === name ? refused?.message : undefined);
   const bind = (name: keyof Draft) => ({ value: draft[name], complaint: about(name), onChange: (event: { target: { value: string } }) => setDraft({ ...draft, [name]: event.target.value }) });
-  const ready = draft.id !== "" && Object.keys(complaints).length === 0;
+  const wrong = wrongLimits(limits, agents);
+  const ready = draft.id !== "" && Object.keys(complaints).length === 0 && Object.keys(wrong).length === 0;
   return (
     <Dialog open wide title={agent ? `Edit ${agent.name}` : "New agent"} onClose={onClose}>
       <form className="grid gap-x-5 gap-y-4 sm:grid-cols-2" onSubmit={(event) => { event.preventDefault(); if (ready) save.mutate(); }}>
@@ -94,6 +98,8 @@ export function AgentForm({ agent, agents, gateways, onClose, onDone }: Props) {
         <TextField label="Tools a person must approve" mono {...bind("ask")} />
         <TextField label="Heartbeat, in minutes" inputMode="decimal" {...bind("heartbeatMinutes")} hint="How often it looks for work by itself." />
         <TextArea label="Own instructions" className="sm:col-span-2" rows={5} {...bind("instructionsExtra")} hint="Added to what every agent is told. See the whole under Prompt." />
+        <h3 className="border-b border-rule pt-2 pb-1 text-base sm:col-span-2">What it may see and do</h3>
+        <LimitFields limits={limits} wrong={wrong} onChange={setLimits} />
         {save.error && !placed && <p role="alert" className="complaint sm:col-span-2">{save.error.message}</p>}
         <div className="flex justify-end gap-2 sm:col-span-2">
           <Button onClick={onClose}>Cancel</Button>

@@ -9,6 +9,7 @@ import { Button } from "../../ui/button";
 import { ErrorState } from "../../ui/failure";
 import { ReceiptDialog } from "../../ui/receipt";
 import { NotFound } from "../../ui/shell/missing";
+import { SkeletonRows } from "../../ui/skeleton";
 import { Title } from "../../ui/title";
 import { Composer, type ComposerHandle } from "./composer";
 import { type Conversation, conversation } from "./conversation";
@@ -42,7 +43,8 @@ function NewChat() {
   return (
     <>
       <Title name="Chat" keepFocus />
-      {active.isError && <ErrorState error={active.error} retry={() => void active.refetch()} />}
+      {active.isFetching && <SkeletonRows count={4} />}
+      {active.isError && !active.isFetching && <ErrorState error={active.error} retry={() => void active.refetch()} />}
     </>
   );
 }
@@ -154,7 +156,7 @@ function Pane({ sessionKey: key }: { sessionKey: string }) {
         />
       </div>
       {showModes && (
-        <div className="grid min-h-0 w-64 shrink-0 content-start gap-4 overflow-y-auto pt-7 max-xl:fixed max-xl:inset-y-0 max-xl:right-0 max-xl:z-20 max-xl:w-[min(20rem,90vw)] max-xl:border-l max-xl:border-rule max-xl:bg-paper max-xl:px-4 max-xl:pt-16 max-xl:shadow-leaf">
+        <div className="grid min-h-0 w-64 shrink-0 grid-cols-[minmax(0,1fr)] content-start gap-4 overflow-y-auto pt-7 max-xl:fixed max-xl:inset-y-0 max-xl:right-0 max-xl:z-20 max-xl:w-[min(20rem,90vw)] max-xl:border-l max-xl:border-rule max-xl:bg-paper max-xl:px-4 max-xl:pt-16 max-xl:shadow-leaf">
           <Button weight="plain" className="justify-self-end xl:hidden" onClick={() => setSearch({ panel: "0" })}>Close</Button>
           <Modes sessionKey={key} title={title} exists={exists} />
         </div>

@@ -3,7 +3,8 @@
 import { type FormEvent, type KeyboardEvent, type Ref, useImperativeHandle, useRef, useState } from "react";
 import { useAction } from "../../data/action";
 import { api, ask, type Run, type Shapes } from "../../data/api";
-import { type Decision, useAnswer } from "../../ui/answer";
+import type { Decision } from "../../data/held";
+import { useAnswer } from "../../ui/answer";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
 import { type Suggestion, SuggestionList, useSuggestions } from "./commands";

@@ -5,6 +5,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { useAction } from "../../data/action";
 import { api, ask, type Session } from "../../data/api";
+import { cache } from "../../data/cache";
 import { agentsQuery, sessionsQuery } from "../../data/queries";
 import { nameOfKey, splitKey, stateOfSession, titleOfSession } from "../../data/words";
 import { Button } from "../../ui/button";
@@ -31,7 +32,8 @@ export function Rail({ current }: { current: string | null }) {
   const fresh = useNewChat();
   const rows = (chats.data?.rows ?? []).filter((row) => Boolean(row.archivedAt) === archived);
   const shown = rows.filter((row) => `${titleOfSession(row)} ${row.agentSlug}`.toLowerCase().includes(sought.trim().toLowerCase()));
-  const groups = Map.groupBy(shown, (row) => row.agentSlug);
+  const pinned = shown.filter((row) => row.pinned);
+  const groups = Map.groupBy(shown.filter((row) => !row.pinned), (row) => row.agentSlug);
   const isListed = current === null || rows.some((row) => row.key === current);
   return (
     <aside aria-label="Chats" className="flex min-h-0 flex-col lg:pb-5">
@@ -53,10 +55,16 @@ export function Rail({ current }: { current: string | null }) {
           <input type="search" aria-label="Find a chat" placeholder="Find a chat" value={sought} onChange={(event) => setSought(event.target.value)} className="field mt-2 min-h-8! py-0!" />
         )}
         <div className="min-h-0 flex-1 overflow-y-auto px-0.5 py-1.5">
-          {!isListed && current !== null && <ul><Entry row={{ key: current, agentSlug: splitKey(current).agent }} isCurrent /></ul>}
+          {!isListed && current !== null && <ul><Entry row={{ key: current, agentSlug: splitKey(current).agent }} isCurrent named /></ul>}
+          {pinned.length > 0 && (
+            <section aria-label="Pinned chats">
+              <h3 className="note mt-1 mb-1 flex items-center gap-1.5 px-2"><Icon name="pin" className="size-3.5" />Pinned</h3>
+              <ul>{pinned.map((row) => <Entry key={row.key} row={row} isCurrent={row.key === current} named onRename={() => setRenaming(row)} />)}</ul>
+            </section>
+          )}
           {[...groups].map(([name, list]) => (
             <section key={name} aria-label={`Chats with ${name}`}>
-              {groups.size > 1 && <h3 className="agent mt-2.5 mb-1 px-2">{name}</h3>}
+              <h3 className="agent mt-2.5 mb-1 px-2">{agents.find((each) => each.id === name)?.name || name}</h3>
               <ul>{list.map((row) => <Entry key={row.key} row={row} isCurrent={row.key === current} onRename={() => setRenaming(row)} />)}</ul>
             </section>
           ))}
@@ -72,9 +80,13 @@ export function Rail({ current }: { current: string | null }) {
 
 type EntryRow = Pick<Session, "key" | "agentSlug"> & Partial<Session>;
 
-function Entry({ row, isCurrent, onRename }: { row: EntryRow; isCurrent: boolean; onRename?: () => void }) {
+/** `named` says whose chat it is, where no heading does. */
+function Entry({ row, isCurrent, named = false, onRename }: { row: EntryRow; isCurrent: boolean; named?: boolean; onRename?: () => void }) {
   const state = row.state === undefined ? "" : stateOfSession({ state: row.state, waitingFor: row.waitingFor });
   const move = useArchive();
+  const pin = usePin();
+  // An idle chat needs no word: only what is going on is said.
+  const below = [named && row.agentSlug, state !== "idle" && state].filter(Boolean).join(" · ");
   return (
     <li className="group relative">
       <Link
@@ -82,13 +94,14 @@ function Entry({ row, isCurrent, onRename }: { row: EntryRow; isCurrent: boolean
         className="grid rounded-r-md border-l-2 border-transparent py-1.5 pr-8 pl-2.5 no-underline hover:bg-green-wash/60 aria-[current]:border-green aria-[current]:bg-green-wash"
       >
         <span className="truncate font-serif text-base leading-snug">{row.state === undefined ? nameOfKey(row.key) : titleOfSession(row)}</span>
-        <span className={`text-xs ${STATE_LOOKS[state] ?? "text-soft"}`}>{[row.agentSlug, state].filter(Boolean).join(" · ")}</span>
+        {below && <span className={`text-xs ${STATE_LOOKS[state] ?? "text-soft"}`}>{below}</span>}
       </Link>
       {onRename && (
         <div className="absolute top-1.5 right-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100 has-[[aria-expanded=true]]:opacity-100">
           <Menu
             trigger={<Button weight="bare" small aria-label={`More: ${titleOfSession(row)}`}><Icon name="more" /></Button>}
             choices={[
+              row.pinned ? { label: "Unpin", run: () => pin.mutate({ key: row.key, pinned: false }) } : { label: "Pin", run: () => pin.mutate({ key: row.key, pinned: true }) },
               { label: "Rename", run: onRename },
               row.archivedAt ? { label: "Take out of the archive", run: () => move.mutate({ key: row.key, to: "unarchive" }) } : { label: "Archive", run: () => move.mutate({ key: row.key, to: "archive" }) },
             ]}
@@ -97,6 +110,17 @@ function Entry({ row, isCurrent, onRename }: { row: EntryRow; isCurrent: boolean
       )}
     </li>
   );
+}
+
+function usePin() {
+  return useAction({
+    act: ({ key, pinned }: { key: string; pinned: boolean }) => ask(api.PATCH("/api/sessions/{key}", { params: { path: { key } }, body: { pinned } })),
+    failed: "The chat was not pinned",
+    optimistic: {
+      keys: () => [["sessions"]],
+      change: ({ key, pinned }) => void cache.setQueriesData<{ rows: Session[] }>({ queryKey: ["sessions"] }, (page) => page?.rows && { ...page, rows: page.rows.map((row) => (row.key === key ? { ...row, pinned } : row)) }),
+    },
+  });
 }
 
 function useArchive() {

@@ -2,12 +2,12 @@
 
 import { memo, type ReactNode } from "react";
 import { useAction } from "../../data/action";
-import { api, ask, type Run, type Shapes } from "../../data/api";
+import { api, ask, type Run } from "../../data/api";
 import { faultOf, firstLine, isNoReply, sourceOf, targetOf, waitsFor, whyEnded } from "../../data/words";
 import { Age } from "../../ui/age";
 import { AnswerForm, Question, useCancel } from "../../ui/answer";
 import { Button } from "../../ui/button";
-import { Icon } from "../../ui/icon";
+import { Files } from "../../ui/files";
 import { Markdown } from "../../ui/markdown";
 import { type Item, type Line, textOf } from "./items";
 import { ToolRow } from "./tool";
@@ -78,22 +78,6 @@ function Said({ item, agent, acts }: { item: Extract<Item, { kind: "said" }>; ag
 function ReceiptButton({ runId, acts }: { runId: string; acts: Acts }) {
   return <Button weight="plain" onClick={() => acts.showReceipt(runId)}>What it was shown</Button>;
 }
-
-// The API has no address from which a file of a chat can be fetched, so it is named and not linked.
-function Files({ files }: { files: Shapes["FileShape"][] }) {
-  if (files.length === 0) return null;
-  return (
-    <ul aria-label="Files" className="mt-1.5 flex flex-wrap gap-1.5 font-sans text-[0.8125rem]">
-      {files.map((file) => (
-        <li key={file.id} className="inline-flex items-center gap-1.5 rounded border border-rule bg-paper px-2 py-0.5">
-          <Icon name="file" className="size-4" />{file.fileName}{file.sizeBytes > 0 && <span className="text-soft">{size(file.sizeBytes)}</span>}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-const size = (bytes: number): string => (bytes < 1024 ? `${bytes} B` : bytes < 1024 ** 2 ? `${Math.round(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`);
 
 function Ended({ run, withMessage, acts }: { run: Run; withMessage: boolean; acts: Acts }) {
   const failed = run.state === "failed";

@@ -11,7 +11,7 @@ export function Fold({ id, title, note, open = false, children }: { id?: string;
     <details id={id} open={open} className="group border-t border-rule">
       <summary className="flex items-baseline gap-3 py-2">
         <Icon name="right" className="size-3.5 self-center text-soft transition-transform group-open:rotate-90" />
-        <span className="font-serif text-lg">{title}</span><span className="note ml-auto text-right">{note}</span>
+        <span className="shrink-0 font-serif text-lg">{title}</span><span className="note ml-auto text-right">{note}</span>
       </summary>
       <div className="min-w-0 pb-4 sm:pl-6">{children}</div>
     </details>

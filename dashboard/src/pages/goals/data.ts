@@ -37,8 +37,9 @@ const allGoalsQuery = () => queryOptions({
 export type Choice = { session: Session; goals: number; planning: boolean };
 
 /** Return the sessions that a person may look at, those with goals or plans first. */
-export function useSessions(): { choices: Choice[]; ready: boolean } {
-  const sessions = useQuery(sessionsQuery({}, 1)).data?.rows;
+export function useSessions(): { choices: Choice[]; ready: boolean; error: Error | null; retry: () => void } {
+  const read = useQuery(sessionsQuery({}, 1));
+  const sessions = read.data?.rows;
   const goals = useQuery(allGoalsQuery()).data;
   const choices = useMemo(() => (sessions ?? [])
     .map((session): Choice => ({
@@ -48,7 +49,7 @@ export function useSessions(): { choices: Choice[]; ready: boolean } {
     }))
     .filter((choice) => weight(choice) > 0 || !MACHINE_MADE.test(choice.session.key))
     .sort((one, other) => weight(other) - weight(one) || other.session.updatedAt - one.session.updatedAt), [sessions, goals]);
-  return { choices, ready: sessions !== undefined };
+  return { choices, ready: sessions !== undefined, error: sessions === undefined ? read.error : null, retry: () => void read.refetch() };
 }
 
 const weight = ({ goals, planning }: Choice): number => (goals > 0 || planning ? 1 : 0);

@@ -10,10 +10,11 @@ import { plural, titleOfSession } from "../../data/words";
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
 import { Empty } from "../../ui/empty";
-import { Loaded } from "../../ui/failure";
+import { ErrorState, Loaded } from "../../ui/failure";
 import { Markdown } from "../../ui/markdown";
 import { Menu } from "../../ui/menu";
 import { Icon } from "../../ui/icon";
+import { SkeletonRows } from "../../ui/skeleton";
 import { StateBadge } from "../../ui/state";
 import { Title } from "../../ui/title";
 import { TaskPeek } from "../task/peek";
@@ -24,7 +25,7 @@ import { PlanCard, Progress } from "./plan";
 export function Goals() {
   const search = useSearch({ from: "/goals" });
   const navigate = useNavigate({ from: "/goals" });
-  const { choices, ready } = useSessions();
+  const { choices, ready, error, retry } = useSessions();
   const session = search.session ?? choices[0]?.session.key;
   const [writing, setWriting] = useState(false);
   const open = (peek: string | undefined) => void navigate({ search: { ...search, session, peek, tab: undefined } });
@@ -32,6 +33,8 @@ export function Goals() {
   return (
     <>
       <Title name="Goals" actions={session && <Button weight="main" onClick={() => setWriting(true)}><Icon name="plus" className="size-4" />New goal</Button>} />
+      {error && <ErrorState error={error} retry={retry} />}
+      {!ready && !error && <SkeletonRows />}
       <div className="grid grid-cols-[minmax(0,1fr)] gap-x-8 gap-y-4 py-4 lg:grid-cols-[13rem_minmax(0,1fr)]">
         <Sessions choices={choices} chosen={session} />
         {session ? <OfSession key={session} session={session} onOpen={open} /> : ready && <Empty title="No sessions yet.">Goals belong to a session: begin a chat, and set one there or here.</Empty>}

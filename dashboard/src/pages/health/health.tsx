@@ -14,6 +14,7 @@ import { SkeletonRows } from "../../ui/skeleton";
 import { StateBadge } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
 import { Title } from "../../ui/title";
+import { Duties } from "./duties";
 import { Followers } from "./followers";
 import { Lately } from "./lately";
 
@@ -50,6 +51,7 @@ export function HealthPage() {
             <Part name="Search and filing"><Followers health={health} /></Part>
             <Part name="Context reaches agents"><Injections rows={health.contextInjection} /></Part>
           </div>
+          {health.duties && <Part name="Duties"><Duties duties={health.duties} /></Part>}
         </>
       )}
     </Loaded>

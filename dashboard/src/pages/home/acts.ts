@@ -2,8 +2,8 @@
 
 import { useAction } from "../../data/action";
 import { api, ask, type Run } from "../../data/api";
+import { answerSoon, type Decision } from "../../data/held";
 import { plural } from "../../data/words";
-import { type Decision, useAnswer } from "../../ui/answer";
 import { toast } from "../../ui/toast";
 import { dismiss, restore } from "./dismissed";
 import type { Need } from "./needs";
@@ -12,11 +12,10 @@ export type Acts = ReturnType<typeof useActs>;
 
 /** Return the acts; each takes the need off the list at once and says so, with an undo where there is one. */
 export function useActs(settled: () => void) {
-  function answered(run: Run, decision: Decision): void {
+  function answer(run: Run, decision: Decision): void {
     settled();
-    toast({ text: said(decision), action: { label: "Stop the run", run: () => cancel.mutate(run) } });
+    answerSoon(run, decision);
   }
-  const answer = useAnswer(answered);
   const cancel = useAction({
     act: (run: Run) => ask(api.POST("/api/runs/{id}/cancel", { params: { path: { id: run.id } } })),
     failed: "The run was not cancelled",
@@ -74,7 +73,7 @@ export function useActs(settled: () => void) {
     });
   }
 
-  return { answer, answered, cancel, retry, review, putAside };
+  return { answer, cancel, retry, review, putAside };
 }
 
 const UNDO_MS = 7_500;
@@ -86,8 +85,4 @@ async function again({ id }: Need): Promise<string | null> {
 async function announce({ run }: Need): Promise<null> {
   if (run) await api.POST("/api/runs/{id}/announce", { params: { path: { id: run.id } } });
   return null;
-}
-
-function said({ approve }: Decision): string {
-  return approve === undefined ? "Sent. The run continues." : approve ? "Approved. The run continues." : "Refused. The run continues without it.";
 }

@@ -24,7 +24,7 @@ export function NeedPeek({ need, acts, onClose, onReceipt }: Props) {
           <Age at={need.at} ago prefix=" · " />
         </p>
         {run && waits && <div className="font-serif text-[1.125rem] leading-snug"><Question run={run} /></div>}
-        {run && waits && <AnswerForm key={run.id} run={run} autoFocus onDone={acts.answered} />}
+        {run && waits && <AnswerForm key={run.id} run={run} autoFocus onDecide={acts.answer} />}
         {!waits && need.why !== "" && <p className={need.kind === "failed" ? "text-red" : ""}>{need.why}</p>}
         {notification && <Markdown text={notification.body} />}
         {task && <Markdown text={task.description || "No description."} />}

@@ -2,11 +2,15 @@
 
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useRef, useState } from "react";
+import { cache } from "../../data/cache";
+import { useHeld } from "../../data/held";
 import { plural } from "../../data/words";
 import { Button } from "../../ui/button";
 import { Empty } from "../../ui/empty";
+import { ErrorState } from "../../ui/failure";
 import { useRowKeys, useShortcuts } from "../../ui/keys";
 import { ReceiptDialog } from "../../ui/receipt";
+import { SkeletonRows } from "../../ui/skeleton";
 import { Title } from "../../ui/title";
 import { type Acts, useActs } from "./acts";
 import type { HomeSearch } from "./address";
@@ -26,14 +30,17 @@ export function Home() {
   const dismissed = useDismissed();
   const setSearch = (change: HomeSearch) => void navigate({ to: "/", search: (now) => ({ ...now, ...change }) });
   const acts = useActs(() => setSearch({ peek: undefined }));
-  const needs = home.needs.filter((need) => !dismissed.has(need.id));
+  const held = useHeld();
+  const needs = home.needs.filter((need) => !dismissed.has(need.id) && !held.has(need.run?.id ?? ""));
   const open = needs.find((need) => need.id === peek);
   const isNew = home.isReady && !home.hasSessions && needs.length === 0;
   return (
     <div className="pb-16">
       <Title name="Home" count={needs.length} actions={<Figures home={home} needs={needs} />} />
-      {home.error && <p role="alert" className="complaint py-2">This page may be out of date: {home.error.message}</p>}
-      {!home.isReady && home.error === null && <p className="note py-6">Loading…</p>}
+      {home.error && (home.isReady
+        ? <p role="alert" className="complaint py-2">This page may be out of date: {home.error.message}</p>
+        : <ErrorState error={home.error} retry={() => void cache.refetchQueries({ type: "active" })} />)}
+      {!home.isReady && home.error === null && <div className="pt-6"><SkeletonRows /></div>}
       {isNew && <Beginning />}
       {home.isReady && !isNew && (
         <>

@@ -51,8 +51,8 @@ function RowActs({ need, acts, onOpen }: { need: Need; acts: Acts; onOpen: () =>
   if (kind === "approval" && run) {
     return (
       <>
-        <Button small weight="main" aria-label={named("Approve")} busy={acts.answer.isPending} onClick={() => acts.answer.mutate({ run, decision: { approve: true } })}>Approve</Button>
-        <Button small weight="danger" aria-label={named("Refuse")} busy={acts.answer.isPending} onClick={() => acts.answer.mutate({ run, decision: { approve: false } })}>Refuse</Button>
+        <Button small weight="main" aria-label={named("Approve")} onClick={() => acts.answer(run, { approve: true })}>Approve</Button>
+        <Button small weight="danger" aria-label={named("Refuse")} onClick={() => acts.answer(run, { approve: false })}>Refuse</Button>
       </>
     );
   }

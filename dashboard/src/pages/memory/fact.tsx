@@ -17,6 +17,7 @@ import { Markdown } from "../../ui/markdown";
 import { Peek } from "../../ui/peek";
 import { toast } from "../../ui/toast";
 import { GLOBAL } from "./address";
+import { EditMemory } from "./edit";
 import { isTitled, typeName } from "./memory";
 import { type Item, type Read, readsQuery } from "./queries";
 
@@ -25,7 +26,7 @@ const REASON_CHARS_MAX = 500;
 type Props = { item: Item; nameOf: (scope: string) => string; onClose: () => void };
 
 export function Fact({ item, nameOf, onClose }: Props) {
-  const [asking, setAsking] = useState<"promote" | "forget" | null>(null);
+  const [asking, setAsking] = useState<"edit" | "promote" | "forget" | null>(null);
   const forget = useAction({
     act: () => ask(api.DELETE("/api/memory/{id}", { params: { path: { id: item.id } } })),
     failed: "The memory was not forgotten",
@@ -39,6 +40,7 @@ export function Fact({ item, nameOf, onClose }: Props) {
     <Peek
       title={isTitled(item) ? item.title : typeName(item.type)} onClose={onClose}
       actions={<>
+        <Button small onClick={() => setAsking("edit")}>Edit</Button>
         {item.scope !== GLOBAL && <Button small onClick={() => setAsking("promote")}>Promote</Button>}
         <Button small weight="danger" onClick={() => setAsking("forget")}>Forget</Button>
       </>}
@@ -58,6 +60,7 @@ export function Fact({ item, nameOf, onClose }: Props) {
         </dl>
         <Reads id={item.id} nameOf={nameOf} />
       </div>
+      {asking === "edit" && <EditMemory item={item} onClose={() => setAsking(null)} />}
       {asking === "promote" && <Promote item={item} onClose={() => setAsking(null)} />}
       <Dialog open={asking === "forget"} title="Forget this memory?" about="It is removed for good. Runs that were shown it keep it in their receipts." onClose={() => setAsking(null)}>
         <div className="flex justify-end gap-2">

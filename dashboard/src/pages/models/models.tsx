@@ -6,13 +6,16 @@ import type { Agent, Shapes } from "../../data/api";
 import { agentsQuery, healthQuery } from "../../data/queries";
 import { settingsQuery } from "../../data/standing";
 import { Age } from "../../ui/age";
+import { Button } from "../../ui/button";
+import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
-import { Code } from "../../ui/markdown";
+import { Icon } from "../../ui/icon";
 import { SkeletonRows } from "../../ui/skeleton";
 import { StateBadge } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
 import { Title } from "../../ui/title";
 import type { ModelsSearch } from "./address";
+import { ConnectDialog } from "./connect";
 import { GatewayPeek } from "./gateway";
 
 export type Gateway = Shapes["GatewayState"] & { settings: Record<string, unknown>; agents: Agent[] };
@@ -22,12 +25,24 @@ export const KINDS: Record<string, string> = { builtin: "Built in, without a mod
 export function Models() {
   const search = useSearch({ from: "/models" });
   const navigate = useNavigate({ from: "/models" });
+  const health = useQuery(healthQuery());
+  // Only who may read the settings may change them.
+  const settings = useQuery(settingsQuery);
   const set = (change: ModelsSearch) => void navigate({ search: (before) => ({ ...before, ...change }) });
   return (
     <>
-      <Title name="Models"><p className="note mt-1">Gateways are where agents reach their models.</p></Title>
-      <Loaded query={useQuery(healthQuery())} waiting={<SkeletonRows count={3} />}>{(health) => <List states={health.gateways} search={search} set={set} />}</Loaded>
-      <Connecting />
+      <Title name="Models" actions={settings.isSuccess && <Button weight="main" onClick={() => set({ new: "1" })}><Icon name="plus" />Connect a model</Button>}>
+        <p className="note mt-1">Gateways are where agents reach their models.</p>
+      </Title>
+      <Loaded query={health} waiting={<SkeletonRows count={3} />}>{(known) => <List states={known.gateways} search={search} set={set} />}</Loaded>
+      {health.data?.gateways.every(({ kind }) => kind === "builtin") && (
+        <Empty title="No model is connected.">
+          <p>The built-in agent answers. {settings.isSuccess ? "Connect Ollama, LM Studio, llama.cpp, vLLM, a provider, or any server that speaks one of their dialects." : "The owner of the server can connect a model here."} The command <code>carrel connect</code> on the server’s machine does the same.</p>
+        </Empty>
+      )}
+      {search.new && settings.isSuccess && (
+        <ConnectDialog taken={health.data?.gateways.map(({ name }) => name) ?? []} onDone={(peek) => set({ new: undefined, peek, run: undefined })} onClose={() => set({ new: undefined })} />
+      )}
     </>
   );
 }
@@ -68,15 +83,4 @@ function List({ states, search, set }: { states: Shapes["GatewayState"][]; searc
 export function modelOf({ settings, agents }: Gateway): string {
   const own = settings["model"];
   return typeof own === "string" && own ? own : ([...new Set(agents.map(({ model }) => model).filter(Boolean))].join(", ") || "–");
-}
-
-function Connecting() {
-  return (
-    <section aria-label="Connect another" className="max-w-[44rem] py-4">
-      <h2 className="border-b border-rule pb-1 text-xl">Connect another</h2>
-      <p className="py-2">Keys and addresses of models are in the settings file, which only the machine of the server can change. There, one command asks a server what it speaks and which models it has, writes it down and lets it answer once:</p>
-      <Code>carrel connect ollama{"\n"}carrel connect https://models.example.org/v1 --key-env MODEL_KEY</Code>
-      <p className="note pt-2">This page shows the new gateway as soon as the command has ended.</p>
-    </section>
-  );
 }

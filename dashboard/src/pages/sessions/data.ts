@@ -2,7 +2,7 @@
 
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { useAction } from "../../data/action";
-import { api, ask, readAll, type Session } from "../../data/api";
+import { api, ask, readAll, type Run, type Session } from "../../data/api";
 import { cache } from "../../data/cache";
 import { compact, splitKey, titleOfSession } from "../../data/words";
 import { toast } from "../../ui/toast";
@@ -37,7 +37,7 @@ export const queueQuery = (key: string) => queryOptions({
 /** Return how large the last request was, against what the model takes where that is known. */
 export function contextOf({ contextTokens, contextWindow }: Session): string {
   if (contextTokens === 0) return "";
-  return contextWindow.modelTokens == null ? compact(contextTokens) : `${compact(contextTokens)} of ${compact(contextWindow.modelTokens)}`;
+  return contextWindow.modelTokens == null ? compact(contextTokens) : `${compact(contextTokens)} of ${compact(contextWindow.modelTokens)}, ${Math.round((contextTokens / contextWindow.modelTokens) * 100)} %`;
 }
 
 const MACHINE = /^(subagent|cron|hook|openresponses|openresponses-user|a2a):|^node-/;
@@ -90,4 +90,21 @@ export function useStop() {
     failed: "The session was not stopped",
     done: (_answer, session) => void toast({ text: `Stopped: ${titleOfSession(session)}` }),
   });
+}
+
+/** Move a queued run one place up in its queue. */
+export function useAdvance() {
+  return useAction({
+    act: (run: Run) => ask(api.POST("/api/runs/{id}/advance", { params: { path: { id: run.id } } })),
+    failed: "The run was not moved up",
+    optimistic: {
+      keys: ({ sessionKey }) => [["session", sessionKey, "queue"]],
+      change: ({ id, sessionKey }) => void cache.setQueryData<{ running: Run | null; runs: Run[] }>(["session", sessionKey, "queue"], (queue) => queue && { ...queue, runs: advanced(queue.runs, id) }),
+    },
+  });
+}
+
+function advanced(runs: Run[], id: string): Run[] {
+  const at = runs.findIndex((run) => run.id === id);
+  return at < 1 ? runs : runs.with(at - 1, runs[at] as Run).with(at, runs[at - 1] as Run);
 }

@@ -20,6 +20,7 @@ import { StateBadge } from "../../ui/state";
 import { Title } from "../../ui/title";
 import { Children } from "./children";
 import { childrenQuery, contextOf, useArchive, useStop } from "./data";
+import { type Ending, EndingDialog } from "./ending";
 import { Generations } from "./generations";
 import { Queue } from "./queue";
 import { RenameDialog } from "./rename";
@@ -55,6 +56,7 @@ function Shown({ session }: { session: Session }) {
       <Facts label="Figures" facts={[
         { name: "Generation", value: String(session.generation) },
         { name: "Context", value: session.contextTokens > 0 ? `${contextOf(session)} tokens` : "none yet", note: "Tokens of its last request" },
+        session.contextWindow.modelTokens == null && { name: "Window of its model", value: "unknown", note: "Neither the model's server nor the settings say it" },
         { name: "In all", value: `${compact(session.totalTokens)} tokens` },
         { name: "Model", value: session.model || "as its agent" },
         { name: "Recall", value: <Link to="/isolation/$key" params={{ key: session.key }} className="underline">{session.recall === "space" ? "on the board" : "this session alone"}</Link> },
@@ -77,6 +79,7 @@ function Shown({ session }: { session: Session }) {
 
 function Actions({ session }: { session: Session }) {
   const [renaming, setRenaming] = useState(false);
+  const [ending, setEnding] = useState<Ending>(null);
   const archive = useArchive();
   const stop = useStop();
   const isArchived = session.archivedAt !== null;
@@ -91,9 +94,13 @@ function Actions({ session }: { session: Session }) {
         choices={[
           { label: "Rename", run: () => setRenaming(true) },
           { label: isArchived ? "Bring back" : "Archive", run: () => archive.mutate({ session, archived: !isArchived }) },
+          null,
+          { label: "Begin anew", run: () => setEnding("reset"), disabled: session.generation === 0 },
+          { label: "Delete", run: () => setEnding("delete"), danger: true },
         ]}
       />
       <RenameDialog session={renaming ? session : null} onClose={() => setRenaming(false)} />
+      <EndingDialog ending={ending} session={session} onClose={() => setEnding(null)} />
     </>
   );
 }

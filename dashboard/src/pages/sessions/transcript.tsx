@@ -102,7 +102,7 @@ const LineView = memo(function LineView({ line, agent }: { line: Line; agent: st
   const { message, uses } = line;
   const isAgent = message.role === "assistant" || message.role === "toolCall";
   const text = message.content.map((block) => (block.type === "text" ? block.text : "")).join("\n").trim();
-  const files = message.content.filter((block) => block.type === "attachment").length;
+  const files = message.content.flatMap((block) => (block.type === "attachment" ? [block.attachmentId] : []));
   return (
     <article className={`border-b border-rule px-1 py-2.5 ${message.role === "user" ? "bg-leaf/70" : ""}`}>
       <p className="flex flex-wrap items-baseline gap-x-3">
@@ -115,7 +115,7 @@ const LineView = memo(function LineView({ line, agent }: { line: Line; agent: st
         </span>
       </p>
       {text !== "" && (isNoReply(text) ? <p className="note">No reply was needed.</p> : <Said text={text} />)}
-      {files > 0 && <p className="note">{files} attached</p>}
+      {files.length > 0 && <p className="note flex gap-3">{files.map((id, i) => <a key={id} href={`/api/attachments/${encodeURIComponent(id)}`} download className="underline">File {files.length > 1 ? i + 1 : ""}</a>)}</p>}
       {uses.length > 0 && <Tools uses={uses} />}
     </article>
   );

@@ -7,7 +7,7 @@ import { type Directory, useDirectory } from "../../data/places";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
 import { ErrorState } from "../../ui/failure";
-import { Icon } from "../../ui/icon";
+import { Files } from "../../ui/files";
 import { Markdown } from "../../ui/markdown";
 import { Composer } from "./composer";
 import { threadQuery } from "./data";
@@ -60,23 +60,11 @@ function Said({ message, readers }: { message: Line; readers: string[] }) {
     <article aria-label={message.authorName} className="border-b border-rule py-3 last:border-0">
       <p className="mb-1 flex justify-between gap-4"><span className={message.authorKind === "agent" ? "agent" : "text-[0.8125rem] font-semibold"}>{message.authorName}</span><Age at={message.createdAt} ago className="note" /></p>
       <Markdown text={message.content} />
-      {message.attachments.length > 0 && (
-        <ul className="mt-2 flex flex-wrap gap-2">
-          {message.attachments.map((file) => (
-            <li key={file.id}>
-              <a href={`/api/attachments/${encodeURIComponent(file.id)}`} download className="inline-flex items-center gap-1.5 rounded-md border border-rule bg-leaf px-2 py-1 text-sm no-underline hover:border-edge">
-                <Icon name="file" className="size-4" />{file.fileName}<span className="note">{size(file.sizeBytes)}</span>
-              </a>
-            </li>
-          ))}
-        </ul>
-      )}
+      <Files files={message.attachments} />
       {readers.length > 0 && <p className="note mt-1">Seen by {readers.join(", ")}</p>}
     </article>
   );
 }
-
-const size = (bytes: number): string => (bytes < 1024 ? `${bytes} B` : bytes < 1024 * 1024 ? `${Math.round(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`);
 
 function Typing({ typing, directory }: { typing: Shapes["Typing"][]; directory: Directory }) {
   const names = [...new Set(typing.map(({ agentId }) => directory.nameOf(agentId)))];

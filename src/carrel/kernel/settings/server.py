@@ -61,6 +61,8 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
     stream: bool = True
     run_tokens: bool = False
     max_output_tokens: Tokens = 0
+    # How many tokens its model takes; 0 is what the server says of it.
+    context_tokens: Tokens = 0
     timeout_seconds: Seconds = 300
     # Its agent for ours, as `ours=its`; any other is answered by the one with the same id, else by its default agent.
     agents: tuple[str, ...] = ()

@@ -16,8 +16,7 @@ from carrel.main.cli.run_results import show_result, wait_for
 from carrel.main.replace_file import replace_file
 
 if TYPE_CHECKING:
-    from carrel.gateway import Probe
-    from carrel.main.model_servers import ModelServer
+    from carrel.gateway import ModelServer, Probe
 
 GATEWAY = "default"
 HELLO = "Say hello in one short sentence."
@@ -51,16 +50,13 @@ def connect_model(args: Namespace, screen: Screen) -> int:
 
 def _server(args: Namespace, screen: Screen) -> "ModelServer":
     """The server that was named, or that a person names when asked."""
-    from carrel.main.model_servers import MODEL_SERVERS, ModelServer
+    from carrel.gateway import MODEL_SERVERS, model_server
 
     named: str = args.server or _ask(f"Which server ({', '.join(MODEL_SERVERS)}, or its URL)?", screen)
-    if named in MODEL_SERVERS:
-        return MODEL_SERVERS[named]
-    if "://" in named or "." in named or ":" in named:
-        return ModelServer(base_url=named if "://" in named else f"http://{named}")
-    meant = Refusal.nearest(named, MODEL_SERVERS)
-    hint = f"did you mean {meant}?" if meant else f"name one of {', '.join(MODEL_SERVERS)}, or a URL."
-    raise Failure(Exit.USAGE, f"There is no server '{named}'; {hint}")
+    try:
+        return model_server(named)
+    except Refusal as refusal:
+        raise Failure(Exit.USAGE, refusal.message) from refusal
 
 
 def _ask(question: str, screen: Screen) -> str:

@@ -163,6 +163,12 @@ COMMANDS = (
         option("--deny", "TEXT", "refuse the tool call", nargs="?", const=""),
     ),
     Request("runs cancel", "cancel a run", "POST /api/runs/{}/cancel", "Cancelled.").takes(RUN),
+    Request(
+        "runs advance",
+        "move a queued run one place up",
+        "POST /api/runs/{}/advance",
+        "Moved up: it is number {run[queuePosition]}.",
+    ).takes(RUN),
     Request("runs retry", "retry a failed run", "POST /api/runs/{}/retry", "{runId}").takes(RUN),
     Request(
         "artifacts list", "list what the agent of a run added to it", "GET /api/runs/{}/artifacts", _ARTIFACTS

@@ -139,6 +139,7 @@ def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
     if new.enabled:
         schedule = enabled(schedule, first)
     store.insert_schedule(tx, access, schedule)
+    _publish(tx, "schedule.updated", schedule)
     return schedule
 
 
@@ -188,7 +189,9 @@ def change_schedule(tx: Tx, access: Access, schedule_id: str, change: ScheduleCh
         after = disabled(after, "requested")
     if after.enabled and after.is_over:
         after = disabled(after, "exhausted")
-    return save(tx, before, after)
+    saved = save(tx, before, after)
+    _publish(tx, "schedule.updated", saved)
+    return saved
 
 
 def require_executions_left(schedule: Schedule) -> None:
@@ -200,7 +203,11 @@ def require_executions_left(schedule: Schedule) -> None:
 
 def remove_schedule(tx: Tx, access: Access, schedule_id: str) -> None:
     """Delete a schedule; its messages stay, and so does its isolated lane."""
-    store.delete_schedule(tx, access, find_schedule(tx, access, schedule_id).id)
+    schedule = find_schedule(tx, access, schedule_id)
+    store.delete_schedule(tx, access, schedule.id)
+    append_event(
+        tx, access, "schedule.deleted", about_lane(schedule.session_key), json_text({"schedule": {"id": schedule.id}})
+    )
 
 
 def save(tx: Tx, before: Schedule, after: Schedule) -> Schedule:
@@ -208,9 +215,13 @@ def save(tx: Tx, before: Schedule, after: Schedule) -> Schedule:
     after = structs.replace(after, updated_at=tx.now)
     store.keep_schedule(tx, after.access, after)
     if before.enabled and not after.enabled:
-        body = json_text({"schedule": schedule_shape(tx, after)})
-        append_event(tx, after.access, "schedule.disabled", about_lane(after.session_key), body)
+        _publish(tx, "schedule.disabled", after)
     return after
+
+
+def _publish(tx: Tx, name: str, schedule: Schedule) -> None:
+    body = json_text({"schedule": schedule_shape(tx, schedule)})
+    append_event(tx, schedule.access, name, about_lane(schedule.session_key), body)
 
 
 def _check(schedule: Schedule) -> None:

@@ -20,6 +20,7 @@ from carrel.surfaces.api import (  # noqa: F401
     log,
     memory,
     metrics,
+    models,
     notifications,
     openapi,
     plans,

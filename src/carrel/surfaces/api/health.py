@@ -12,15 +12,15 @@ from carrel.agents import every_agent, may_address
 from carrel.board import backlog
 from carrel.delivery import Connection, Injection, injections_of
 from carrel.gateway import missing_gateway
-from carrel.journal import events_behind, feed_is_late
+from carrel.journal import About, append_event, events_behind, feed_is_late, json_text
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, iso
 from carrel.kernel.limits import FEED_LATE_SECONDS, GATEWAY_CHECK_SECONDS
 from carrel.monitoring import count_live, count_unreachable, stuck_lanes
 from carrel.search import Mode, index_lag
-from carrel.storage import Tx, applied_schema, database_bytes, migrations
+from carrel.storage import Tx, applied_schema, database_bytes, duty_reports, migrations
 from carrel.surfaces.api.endpoint import OPEN, OWNER, Call, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.http.errors import ErrorBody, error_body
-from carrel.surfaces.http.house import House, WrongSettings
+from carrel.surfaces.http.house import House, Reloaded, WrongSettings
 
 Level = Literal["ok", "degraded", "failed"]
 
@@ -109,6 +109,19 @@ class DatabaseState(Out, frozen=True, kw_only=True):
     size_bytes: int
 
 
+class DutyState(Out, frozen=True, kw_only=True):
+    """Background work of this server: when it last did something, when it is next due, and how it failed since start.
+
+    `nextAt` is null while nothing is known to become due; it then waits for something to happen.
+    """
+
+    name: str
+    last_at: str | None
+    next_at: str | None
+    failures: int
+    last_error: str | None
+
+
 class Health(Out, frozen=True, kw_only=True):
     """The state of the server, for people."""
 
@@ -123,6 +136,7 @@ class Health(Out, frozen=True, kw_only=True):
     followers: list[FollowerState]
     # For the owner of the account `default`: it tells of all accounts.
     database: DatabaseState | None
+    duties: list[DutyState] | None
     # For people: why nothing can be written.
     storage_error: str | None
 
@@ -263,6 +277,7 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
         classifier=ClassifierBacklog(pending=waits.pending, oldest_pending_seconds=waits.oldest_seconds),
         followers=[FollowerState(name=name, behind=count) for name, count in sorted(behind.items())],
         database=await _database(call.house) if _is_operator(call.access) else None,
+        duties=_duties(call.house) if _is_operator(call.access) else None,
         storage_error=call.house.db.write_error if call.access.is_person else None,
     )
 
@@ -275,6 +290,19 @@ async def _database(house: House) -> DatabaseState:
     engine = house.db.engine
     schema, size = await house.db.read(lambda tx: (applied_schema(tx, engine), database_bytes(tx, engine)))
     return DatabaseState(engine="sqlite" if engine == "sqlite" else "postgresql", schema=schema, size_bytes=size)
+
+
+def _duties(house: House) -> list[DutyState]:
+    return [
+        DutyState(
+            name=one.name,
+            last_at=iso(one.last_at),
+            next_at=iso(one.next_at),
+            failures=one.failures,
+            last_error=one.last_error,
+        )
+        for one in duty_reports(house.db)
+    ]
 
 
 def _injections(tx: Tx, access: Access) -> list[Injection]:
@@ -340,4 +368,12 @@ async def reload_settings(call: Call[None, NoQuery]) -> ReloadedSettings | Reply
     except WrongSettings as error:
         refusal = Refusal(Code.INVALID_PARAMS, " ".join(error.problems), details={"problems": list(error.problems)})
         return Reply(422, error_body(refusal, call.request.state.request_id))
+    return await reloaded_settings(call, reloaded)
+
+
+async def reloaded_settings(call: Call[Any, NoQuery], reloaded: Reloaded) -> ReloadedSettings:
+    """Publish that the settings were taken up, and return what has changed."""
+    if reloaded.changed:
+        body = json_text({"changed": reloaded.changed})
+        await call.write(lambda tx, access: append_event(tx, access, "settings.updated", About(), body))
     return ReloadedSettings(changed=reloaded.changed, need_restart=reloaded.need_restart)

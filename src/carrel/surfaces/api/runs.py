@@ -10,7 +10,7 @@ from carrel.exchanges import redeliver
 from carrel.kernel import PEOPLE, Access, Code, Envelope, Message, Provenance, Refusal, invalid
 from carrel.kernel.limits import RUN_TIMEOUT_SECONDS_MAX, STOP_SECONDS_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX
 from carrel.monitoring import RunFilter, WaitsFor, Why, explain, runs_newest_first, visible_run
-from carrel.runs import Run, answer, cancel, deliver, retry
+from carrel.runs import Run, advance, answer, cancel, deliver, retry
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
@@ -162,6 +162,12 @@ async def cancel_run(call: Call[None, NoQuery]) -> RunShape:
     if not run.ended:
         await call.house.wait_for_run(call.access, run.id, STOP_SECONDS_MAX)
     return await call.read(lambda tx, access: run_shape(tx, access, visible_run(tx, access, run.id)))
+
+
+@endpoint("POST", "/api/runs/{id}/advance", answers={200: one("run", RunShape)}, who=PEOPLE)
+def advance_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
+    """Move a queued run one place up in the queue of its session."""
+    return run_shape(tx, access, advance(tx, access, visible_run(tx, access, call.path("id")).id))
 
 
 @endpoint("POST", "/api/runs/{id}/answer", answers={202: one("run", RunShape)}, who=PEOPLE, body=Answered)

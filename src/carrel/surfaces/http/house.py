@@ -43,6 +43,12 @@ class Configuration(Protocol):
     async def reload(self) -> Reloaded:
         """Read the settings again and take up what can be; raise WrongSettings, changing nothing, if they are wrong."""
 
+    async def connect(self, name: str, fields: Mapping[str, str], key: str) -> Reloaded:
+        """Write a gateway into the settings file, with its key in a file of its own, and take it up.
+
+        Raise Refusal, changing nothing, if the file cannot be written or would not count.
+        """
+
     async def troubles(self) -> dict[str, str | None]:
         """Return what is wrong with each gateway now; None where nothing is."""
 

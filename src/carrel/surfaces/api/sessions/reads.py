@@ -15,7 +15,13 @@ from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_page
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint, one
 from carrel.surfaces.api.fields import Cursor
-from carrel.surfaces.api.sessions.shapes import SessionShape, generation_shapes, session_shape, session_shapes
+from carrel.surfaces.api.sessions.shapes import (
+    SessionShape,
+    generation_shapes,
+    session_shape,
+    session_shapes,
+    with_windows,
+)
 from carrel.surfaces.api.shapes import RunShape, run_shapes
 from carrel.tools import SessionAccess, SessionHistory, message_shape, session_access, shown_key
 from carrel.visibility import Mode, entries_seen, is_narrowed
@@ -91,6 +97,7 @@ def list_sessions(call: Call[None, SessionsQuery], tx: Tx, access: Access) -> Se
     rows = [] if filters is None else lane_rows(tx, access, filters, before=before, limit=limit + 1)
     page, following = cut(rows, limit, lambda row: (row.lane.updated_at, row.lane.key))
     shapes = session_shapes(tx, access, page, clamp(query.message_limit, 0, ROW_MESSAGES_MAX, 0))
+    shapes = with_windows(tx, access, shapes, call.house.connections)
     visibility = Visibility(mode=access.view.mode if access.view else "all", hidden=is_narrowed(tx, access))
     return SessionList(count=len(page), sessions=shapes, visibility=visibility, next_cursor=following)
 
@@ -117,7 +124,8 @@ def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
 @endpoint("GET", "/api/sessions/{key}", answers={200: one("session", SessionShape)})
 def read_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> SessionShape:
     """Get a session: the generation that is named, else the open one, else the newest."""
-    return session_shape(tx, access, *find_lane(tx, access, call.path("key")))
+    shape = session_shape(tx, access, *find_lane(tx, access, call.path("key")))
+    return with_windows(tx, access, [shape], call.house.connections)[0]
 
 
 @endpoint("GET", "/api/sessions/{key}/generations", answers={200: one("sessions", list[SessionShape])})

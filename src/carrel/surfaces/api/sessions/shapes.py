@@ -1,9 +1,13 @@
 """The JSON shape of sessions: a lane with one of its generations."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import structs
 
+from carrel.agents import Agent, every_agent
+from carrel.delivery import Connection
+from carrel.gateway import model_window
 from carrel.journal import entries_by_session
 from carrel.kernel import Access, iso, not_found
 from carrel.kernel.settings import Recall
@@ -85,6 +89,22 @@ def session_shape(tx: Tx, access: Access, lane: Lane, session: Session | None) -
     planning, state = plan_state(tx, access, lane.session_key), _generation_state(tx, access, row, session)
     shape = _shape(tx, access, Recalls(tx, access), structs.replace(row, session=session), state, planning)
     return structs.replace(shape, title=_shown(titles_of(tx, access, [lane.key]).get(lane.key)))
+
+
+def with_windows(
+    tx: Tx, access: Access, shapes: list[SessionShape], connections: Mapping[str, Connection]
+) -> list[SessionShape]:
+    """Add how many tokens the model of each session takes, where somebody says so."""
+    agents = {agent.id: agent for agent in every_agent(tx, access)}
+    return [_with_window(shape, agents.get(shape.agent_id), connections) for shape in shapes]
+
+
+def _with_window(shape: SessionShape, agent: Agent | None, connections: Mapping[str, Connection]) -> SessionShape:
+    connection = None if agent is None else connections.get(agent.gateway_among(connections))
+    if agent is None or connection is None:
+        return shape
+    window = model_window(connection.gateway, connection.settings, shape.model or agent.profile.model)
+    return structs.replace(shape, context_window=structs.replace(shape.context_window, model_tokens=window))
 
 
 def _shown(title: LaneTitle | None) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from carrel.kernel import Refusal, invalid
+
 
 class ModelServer(Struct, frozen=True, kw_only=True):
     """A server by its name."""
@@ -35,3 +37,14 @@ MODEL_SERVERS = {
     ),
     "openrouter": ModelServer(base_url="https://openrouter.ai/api", key_env="OPENROUTER_API_KEY", kind="chat"),
 }
+
+
+def model_server(named: str) -> ModelServer:
+    """Return the server with a name or at a URL; raise Refusal, with the nearest name, if it is neither."""
+    if named in MODEL_SERVERS:
+        return MODEL_SERVERS[named]
+    if "://" in named or "." in named or ":" in named:
+        return ModelServer(base_url=named if "://" in named else f"http://{named}")
+    meant = Refusal.nearest(named, MODEL_SERVERS)
+    hint = f"did you mean {meant}?" if meant else f"name one of {', '.join(MODEL_SERVERS)}, or a URL."
+    raise invalid("server", f"There is no server '{named[:80]}'; {hint}")

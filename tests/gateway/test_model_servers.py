@@ -1,6 +1,6 @@
 """The servers that people have, by their names."""
 
-from carrel.main.model_servers import MODEL_SERVERS
+from carrel.gateway import MODEL_SERVERS
 
 
 def test_a_server_is_talked_to_in_the_dialect_that_it_is_made_for() -> None:
