@@ -24,6 +24,7 @@ from bench import (
     turns,
 )
 from bench.figures import Figure
+from bench.stores import STORES
 
 BENCHMARKS = {
     "lanes": lanes.measure,
@@ -50,11 +51,14 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print the figures for programs")
     parser.add_argument("--durability", choices=("full", "normal"), default="full", help="of the SQLite store")
     parser.add_argument("--data", type=Path, help="conversations, for the benchmarks retrieval, context and topics")
+    parser.add_argument("--store", choices=STORES, default="both", help="for the benchmarks turns, context and search")
     options = parser.parse_args()
     benchmarks = BENCHMARKS | {retrieval.NAME: partial(retrieval.measure, data=options.data)}
+    for module in (turns, context, search):
+        benchmarks[module.NAME] = partial(module.measure, stores=STORES[options.store])
     for module in (context, topics):
         if options.name == module.NAME:
-            benchmarks[module.NAME] = partial(module.measure, data=options.data)
+            benchmarks[module.NAME] = partial(benchmarks[module.NAME], data=options.data)
     figures: list[Figure] = []
     for name in [options.name] if options.name else benchmarks:
         measured = benchmarks[name](options.durability)

@@ -19,6 +19,7 @@ import uvloop
 
 from bench.engine import CLIENTS, BenchEngine, open_bench, rate
 from bench.figures import Figure, at_least, at_most, compared, plain, tell
+from bench.stores import POSTGRES, SQLITE, named_after, on_postgres
 from carrel.kernel import Refusal, elapsed_seconds
 from carrel.kernel.settings import SearchSettings
 from carrel.search import Document, Embedder, Search, SearchQuery, Vectors, put_document
@@ -60,14 +61,23 @@ class RandomMeanings:
         return self._chance.standard_normal((count, DIMENSIONS), dtype=np.float32)
 
 
-def measure(durability: str) -> list[Figure]:
+def measure(durability: str, stores: tuple[str, ...] = (SQLITE, POSTGRES)) -> list[Figure]:
     """The p95 of the processor time of one query, for each scope; how long indexing took, and how much memory."""
-    with tempfile.TemporaryDirectory(prefix="carrel-bench-search-") as name:
-        return uvloop.run(_measure(Path(name), durability))
+    figures: list[Figure] = []
+    if SQLITE in stores:
+        with tempfile.TemporaryDirectory(prefix="carrel-bench-search-") as name:
+            figures += uvloop.run(_measure(Path(name), durability))
+    if POSTGRES in stores:
+        figures += on_postgres(
+            NAME,
+            durability,
+            lambda server: named_after(POSTGRES, uvloop.run(_measure(server.create_database(), durability))),
+        )
+    return figures
 
 
-async def _measure(folder: Path, durability: str) -> list[Figure]:
-    async with open_bench(folder, durability) as made:
+async def _measure(where: str | Path, durability: str) -> list[Figure]:
+    async with open_bench(where, durability) as made:
         tell(f"search: indexing {ENTRIES:,} entries")
         begun, meanings = elapsed_seconds(), RandomMeanings()
         await _furnish(made, meanings)

@@ -12,10 +12,10 @@ import msgspec
 import uvloop
 
 from bench.engine import CLIENTS, by_clients, open_bench, rate
-from bench.figures import Bar, Figure, at_least, at_most, compared, plain, skipped, tell
+from bench.figures import Bar, Figure, at_least, at_most, compared, plain, tell
+from bench.stores import POSTGRES, SQLITE, on_postgres
 from carrel.kernel import elapsed_seconds
 from tests.harness.process import RunningServer, clean_environment
-from tests.postgres import PostgresMissing, postgres_server
 
 NAME = "turns"
 REPEATS = 5
@@ -27,25 +27,27 @@ WAIT_SECONDS = 60
 CONTEXTS = {"without context": "false", "with the default context": "true"}
 # Of turns, to reading one run over HTTP, by store and context.
 BARS = {
-    ("SQLite", "without context"): at_least(0.1),
-    ("SQLite", "with the default context"): at_least(0.08),
-    ("PostgreSQL", "without context"): at_least(0.07),
-    ("PostgreSQL", "with the default context"): at_least(0.06),
+    (SQLITE, "without context"): at_least(0.1),
+    (SQLITE, "with the default context"): at_least(0.08),
+    (POSTGRES, "without context"): at_least(0.07),
+    (POSTGRES, "with the default context"): at_least(0.06),
 }
 # Below this a commit says nothing about a disk, and a turn is the processor's time alone.
 _COMMIT_MS_MIN = 1.0
 _LONE_MAX = at_most(4)
 
 
-def measure(durability: str) -> list[Figure]:
-    """Turns a second by 32 clients, each waiting for its answer, on both stores; and how long a lone one takes."""
+def measure(durability: str, stores: tuple[str, ...] = (SQLITE, POSTGRES)) -> list[Figure]:
+    """Turns a second by 32 clients, each waiting for its answer, on each store; and how long a lone one takes."""
     with tempfile.TemporaryDirectory(prefix="carrel-bench-turns-") as name:
-        figures = _measured("SQLite", Path(name), durability)
-        try:
-            with postgres_server(fsync=durability == "full") as server:
-                return figures + _measured("PostgreSQL", Path(name), durability, server.create_database)
-        except PostgresMissing as missing:
-            return [*figures, skipped(NAME, "turns on PostgreSQL", str(missing))]
+        folder, figures = Path(name), list[Figure]()
+        if SQLITE in stores:
+            figures += _measured(SQLITE, folder, durability)
+        if POSTGRES in stores:
+            figures += on_postgres(
+                NAME, durability, lambda server: _measured(POSTGRES, folder, durability, server.create_database)
+            )
+    return figures
 
 
 def _measured(

@@ -35,7 +35,7 @@ ASKED = 150
 INGESTED, PER_REQUEST = 2_000, 100
 INDEX_SECONDS_MAX, LOAD_SECONDS_MAX = 3_600, 60
 # Sorting so many entries is another measurement; recall does not depend on it.
-_SETTINGS = {"CARREL_CLASSIFIER__MODE": "off"}
+SETTINGS = {"CARREL_CLASSIFIER__MODE": "off"}
 
 
 class Taken(NamedTuple):
@@ -63,12 +63,12 @@ def measure(durability: str) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="carrel-bench-context-") as name:
         folder, first = Path(name, "growing"), Path(name, "first")
         folder.mkdir()
-        RunningServer(folder, clean_environment(folder, **_SETTINGS)).close()
+        RunningServer(folder, clean_environment(folder, **SETTINGS)).close()
         grown, ingest, written = list[Grown](), list[Figure](), 0
         for size in SIZES:
-            uvloop.run(_write(folder, durability, written, size))
+            uvloop.run(write_entries(_file(folder), durability, written, size))
             with closing(_started(folder)) as server, ExitStack() as beside:
-                rate = _index(server, size - written)
+                rate = wait_indexed(server, size - written)
                 small = beside.enter_context(closing(_started(first))) if written else server
                 grown.append(_look(server, small, size, rate))
                 if size == SIZES[-1]:
@@ -80,7 +80,7 @@ def measure(durability: str) -> list[Figure]:
 
 
 def _started(folder: Path) -> RunningServer:
-    return RunningServer(folder, clean_environment(folder, **_SETTINGS))
+    return RunningServer(folder, clean_environment(folder, **SETTINGS))
 
 
 def _figures(one: Grown, first: int) -> list[Figure]:
@@ -100,17 +100,21 @@ def _figures(one: Grown, first: int) -> list[Figure]:
 
 
 def _against_first(one: Grown, what: str, taken: list[float], of_first: list[float], first: int) -> Figure:
-    name, note = f"{what} among {one.entries:,} entries, p95", f"p50 {_p50(taken):.1f} ms"
+    name, note = f"{what} among {one.entries:,} entries, p95", f"p50 {p50(taken):.1f} ms"
     if one.entries == first:
         return plain(NAME, name, "ms", _p95(taken), note=note)
     pairs, yardstick = [(_p95(taken), _p95(of_first))], f"among {first:,}, asked in turn with it"
     return compared(NAME, name, "ms", pairs, yardstick=yardstick, bar=at_most(2), note=note)
 
 
-async def _write(folder: Path, durability: str, first: int, last: int) -> None:
+def _file(folder: Path) -> str:
+    return f"sqlite:///{folder / 'carrel.db'}"
+
+
+async def write_entries(url: str, durability: str, first: int, last: int) -> None:
     """Record entries first to last as a server does, while it is stopped."""
     tell(f"context: writing {last - first:,} entries")
-    db = open_store(f"sqlite:///{folder / 'carrel.db'}", durability=durability)
+    db = open_store(url, durability=durability)
     chance = random.Random(first)
     try:
         access = await db.read(owner_of_default)
@@ -133,7 +137,7 @@ def _record(tx: Tx, access: Access, numbers: range, chance: random.Random) -> No
         record(tx, access, said)
 
 
-def _index(server: RunningServer, new: int) -> float:
+def wait_indexed(server: RunningServer, new: int) -> float:
     """Wait until the index has caught up; return how many entries a second that is."""
     tell(f"context: indexing {new:,} entries")
     begun = time.perf_counter()
@@ -147,21 +151,21 @@ def _look(server: RunningServer, small: RunningServer, size: int, rate: float) -
     boards = {small.url: Taken([], [], []), server.url: Taken([], [], [])}
     with small.client() as on_small, server.client() as on_large:
         clients = {small.url: on_small, server.url: on_large}
-        load_seconds = [_wait_for_recall(client) for client in clients.values()][-1]
+        load_seconds = [wait_for_recall(client) for client in clients.values()][-1]
         # In turn, so that a slow moment of the machine is a slow moment of both.
         chance = random.Random(size)
         for url in [*clients] * ASKED:
-            boards[url].full.append(_ask(clients[url], chance, "full"))
-            boards[url].cheap.append(_ask(clients[url], chance, "cheap"))
+            boards[url].full.append(ask(clients[url], chance, "full"))
+            boards[url].cheap.append(ask(clients[url], chance, "cheap"))
         for url in [*clients] * ASKED:
             _post(clients[url], chance, f"bench-{chance.randrange(SESSIONS)}", 1)
             _wait_for_index(clients[url])
-            boards[url].after_writes.append(_ask(clients[url], chance, "full"))
+            boards[url].after_writes.append(ask(clients[url], chance, "full"))
     memory = resident_mb(server.started.pid)
     return Grown(size, boards[server.url], boards[small.url], rate, load_seconds, memory)
 
 
-def _wait_for_recall(client: httpx.Client) -> float:
+def wait_for_recall(client: httpx.Client) -> float:
     """Ask until recall answers; return how many seconds that took."""
     begun = time.perf_counter()
     while "degraded" in _context(client, {"q": "w1 w2 w3", "mode": "full"})["data"]:
@@ -170,7 +174,7 @@ def _wait_for_recall(client: httpx.Client) -> float:
     return time.perf_counter() - begun
 
 
-def _ask(client: httpx.Client, chance: random.Random, mode: str) -> float:
+def ask(client: httpx.Client, chance: random.Random, mode: str) -> float:
     """Return how many milliseconds an answer took."""
     query = {"sessionKey": f"bench-{chance.randrange(SESSIONS)}", "q": text(chance, 6), "mode": mode}
     begun = time.perf_counter()
@@ -222,5 +226,6 @@ def _p95(taken: list[float]) -> float:
     return statistics.quantiles(taken, n=20)[18]
 
 
-def _p50(taken: list[float]) -> float:
+def p50(taken: list[float]) -> float:
+    """Return the median."""
     return statistics.median(taken)

@@ -29,7 +29,7 @@ from carrel.context.request import ContextRequest
 from carrel.context.store import Said, Spoken
 from carrel.journal import Entry, unheard_messages
 from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds
-from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN
+from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN, SMALL_BOARD_ROWS_MAX
 from carrel.kernel.settings import Recall, Settings
 from carrel.memory import recall
 from carrel.search import Search
@@ -96,6 +96,12 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
         pressing=tuple(_pressing(tx, seen, spaces, here, request, settings)),
         left_out=left_out,
     )
+
+
+def read_small_board(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Board | None:
+    """Read the board where it is so small that this takes no longer than a short read; else None."""
+    is_small = store.is_small_board(tx, access, SMALL_BOARD_ROWS_MAX)
+    return read_board(tx, access, request, settings) if is_small else None
 
 
 def _told_of_task(tx: Tx, seen: Access, here: Here | None, request: ContextRequest) -> frozenset[str]:
@@ -346,6 +352,11 @@ class Contexts:
         return None
 
     async def _board(self, access: Access, request: ContextRequest, seconds: float) -> Board:
+        # Elsewhere a short read changes threads as well, and does not see one moment.
+        if self._db.engine == "sqlite":
+            small = await self._db.read(lambda tx: read_small_board(tx, access, request, self._settings))
+            if small is not None:
+                return small
         return await self._db.long_read(
             lambda tx: read_board(tx, access, request, self._settings), seconds_max=seconds, feed=False
         )

@@ -151,6 +151,14 @@ def runs_heard_before(tx: Tx, access: Access, run_ids: Iterable[str], seq: int) 
     return {row[0] for row in tx.all(sql, access, seq=seq, **names)}
 
 
+def is_small_board(tx: Tx, access: Access, rows_max: int) -> bool:
+    """Return whether an account has no more topics and tasks than this; no more of them are counted."""
+    counted = "(SELECT count(*) FROM (SELECT 1 FROM {0} WHERE account_id = :account LIMIT :most) AS some_{0})"
+    sql = f"SELECT {counted.format('tasks')} + {counted.format('topics')}"
+    row = tx.one(sql, access, most=rows_max + 1)
+    return row is not None and row[0] <= rows_max
+
+
 def pinned_topics(tx: Tx, access: Access, *, limit: int) -> list[TopicRow]:
     """Return the pinned topics that the caller may see and that are not put away, the newest change first."""
     seen, values = seen_topics(tx, access)

@@ -6,11 +6,12 @@ from carrel.kernel import Access, system_access
 from carrel.kernel.limits import WAITING_COUNTED_MAX
 from carrel.storage import Tx
 
-# A follower that is new to an account begins with the oldest event that is kept.
+# A follower that is new to an account begins with the oldest event that is kept. One event is looked up: for EXISTS,
+# PostgreSQL may join all that there are.
 _BEHIND = (
     "FROM accounts a LEFT JOIN followers f ON f.account_id = a.id AND f.name = :name "
-    "WHERE (f.lease_until IS NULL OR f.lease_until <= :now) AND EXISTS (SELECT 1 FROM events e "
-    "WHERE e.account_id = a.id AND e.seq > COALESCE(f.cursor, 0) AND e.seq <= :horizon)"
+    "WHERE (f.lease_until IS NULL OR f.lease_until <= :now) AND (SELECT e.seq FROM events e "
+    "WHERE e.account_id = a.id AND e.seq > COALESCE(f.cursor, 0) ORDER BY e.seq LIMIT 1) <= :horizon"
 )
 
 

@@ -9,12 +9,13 @@ import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from logging import getLogger
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import psycopg
 
-from carrel.kernel import Chance, Clock, Code, Ids, Refusal, limits
+from carrel.kernel import Chance, Clock, Code, Ids, Refusal, limits, log_trouble
 from carrel.storage.backup import copy_to_sqlite
 from carrel.storage.bell_relay import Ringer
 from carrel.storage.bells import FEED
@@ -25,8 +26,10 @@ from carrel.storage.long_reads import Deadline, LongReads
 from carrel.storage.postgres_transaction import LongPostgresTx, PostgresTx
 from carrel.storage.schema import pending
 from carrel.storage.statements import Connection, Statements
+from carrel.storage.statistics import Statistics
 
 T = TypeVar("T")
+_log = getLogger("carrel.storage")
 _CONNECTIONS = 8
 _TRIES = 5
 # A host that does not answer must not block a thread of the pool for minutes.
@@ -36,6 +39,9 @@ _NO_HANGING = (
     f"SET idle_in_transaction_session_timeout TO '{limits.WRITE_IDLE_SECONDS_MAX}s'; SET tcp_keepalives_idle TO 10; "
     "SET tcp_keepalives_interval TO 5; SET tcp_keepalives_count TO 3"
 )
+# Short statements find their rows by an index. A plan is kept, and a table that was small when it was made may be large
+# now; only where there is no index is the whole table read.
+_BY_INDEX = "SET enable_seqscan TO off"
 _MIGRATION_LOCK = 7_279_143_051
 
 
@@ -60,6 +66,7 @@ class PostgresDatabase(CommonDatabase):
         self._durability = durability
         self._clock, self._ids, self._chance = clock, ids, chance
         self._horizon = Horizon()
+        self._statistics = Statistics()
         self._local = threading.local()
         self._connections: list[Statements] = []
         self._connecting = threading.Lock()
@@ -144,6 +151,7 @@ class PostgresDatabase(CommonDatabase):
         if held is None or held.closed:
             connection = connect(self._url, self._durability)
             connection.execute(_NO_HANGING)
+            connection.execute(_BY_INDEX)
             self._local.connection = held = Statements(connection)
             with self._connecting:
                 self._connections = [one for one in self._connections if not one.closed] + [held]
@@ -194,7 +202,17 @@ class PostgresDatabase(CommonDatabase):
         self._loop.call_soon_threadsafe(self._land, landings, set(tx.woken), True)
         if tx.woken:
             self._ringer.announce(set(tx.woken))
+        if self._statistics.is_due():
+            with contextlib.suppress(RuntimeError):  # The pool takes nothing more when the store is being closed.
+                self._pool.submit(self._gather_statistics)
         return result
+
+    def _gather_statistics(self) -> None:
+        try:
+            self._statistics.gather(self._connection())
+        except (psycopg.Error, Refusal) as error:
+            # Without statistics everything works, only slower; the next look tries again.
+            log_trouble(_log, "statistics_failed", error)
 
     def _land(self, landings: list[Landing], woken: set[str], committed: bool) -> None:
         for landing in landings:

@@ -26,6 +26,9 @@ KEEP_ALIVE_SECONDS = 75
 OPEN_FILES_WANTED = 65_536
 # Statements that a connection to PostgreSQL keeps prepared; a server has a few hundred that it repeats.
 POSTGRES_STATEMENTS_MAX = 500
+# A table with fewer rows is read as fast without statistics; and how many writes pass between two looks for others.
+ANALYZED_ROWS_MIN = 50
+WRITES_PER_LOOK_AT_STATISTICS = 200
 # How many objects are made between two searches for unused cycles. Requests leave few: they are freed by counting.
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 IDEMPOTENCY_KEY_CHARS_MAX = 200
@@ -40,6 +43,7 @@ HISTORY_ROWS_MAX = 1000
 DATED_AFTER_MINUTES = 180
 # What is shorter is read on the loop: changing threads would take longer than reading it.
 SHORT_SESSION_ENTRIES_MAX = 32
+SMALL_BOARD_ROWS_MAX = 100
 LONG_READ_SECONDS_MAX = 30
 WRITE_IDLE_SECONDS_MAX = 10
 # Of lines, when two receipts are compared; these take about a second.
