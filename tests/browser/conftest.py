@@ -12,7 +12,7 @@ from tests.browser.talking import Client, OpenPage, ScriptedModel
 from tests.harness.process import RunningServer, reaching, servers_in
 from tests.scripted_gateway import ScriptedGateway
 
-EXPECT_MS = 10_000
+EXPECT_MS = 30_000
 
 # The browser logs failed requests even if the page handles them: the check for a cookie, answers that are unclear or
 # late, moves of a task that are not legal, and requests while offline.
