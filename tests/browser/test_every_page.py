@@ -124,14 +124,16 @@ def test_hostile_names_titles_markdown_files_and_tool_results_run_nothing(
             expect(page.locator("body"), name).to_contain_text(MARK)
         assert page.evaluate("[window.taken ?? null, window.refusedByPolicy]") == [None, []], name
         assert [url for url in window.asked if not url.startswith((server.url, server.url.replace("http", "ws")))] == []
-        assert page.locator("a[href^='javascript' i], a[href^='data' i], iframe, #main script, #main style").count() == 0
+        assert (
+            page.locator("a[href^='javascript' i], a[href^='data' i], iframe, #main script, #main style").count() == 0
+        )
         assert page.evaluate("document.documentElement.scrollWidth") <= WINDOWS["wide"]["width"], name
         assert window.complaints == [], name
 
 
 @requirement("P.ui.unknown")
 @pytest.mark.parametrize(
-    "path", ["/nowhere", "/tasks/nothing", "/runs/nothing", "/runs/nothing/context", "/sessions/nothing", "/chat/null"]
+    "path", ["/nowhere", "/tasks/nothing", "/runs/nothing", "/runs/nothing/more", "/sessions/nothing", "/chat/null"]
 )
 def test_an_address_of_nothing_has_a_page_that_says_so(window: Window, path: str) -> None:
     window.page.goto(path)

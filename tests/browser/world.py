@@ -27,14 +27,14 @@ MARKDOWN = "\n\n".join(
         f"{MARK} **speaks**",
         f"[run](javascript:{_RUN}) [run](JaVaScRiPt:{_RUN}) [run](&#106;avascript:{_RUN}) [run](java\tscript:{_RUN})",
         f"[data](data:text/html,<script>{_RUN}</script>) [blob](blob:x) [file](file:///etc/passwd)",
-        f"![pixel](https://foreign.test/pixel.png) ![x](javascript:{_RUN}) <img src=https://foreign.test/p onerror={_RUN}>",
+        f"![pixel](https://foreign.test/a.png) ![x](javascript:{_RUN}) <img src=https://foreign.test/p onerror={_RUN}>",
         f"<script>{_RUN}</script><script src=//foreign.test/x.js></script><svg onload={_RUN}></svg>",
         f"<iframe srcdoc='<script>parent.{_RUN}</script>'></iframe><iframe src=https://foreign.test></iframe>",
         "<style>* { background: url(https://foreign.test/s) }</style><link rel=stylesheet href=//foreign.test/s.css>",
         f"<form action=https://foreign.test><button autofocus onfocus={_RUN}>x</button></form>",
         f"<math><mi xlink:href='javascript:{_RUN}'>x</mi></math><details open ontoggle={_RUN}>x</details>",
         f"[reference]: javascript:{_RUN}\n\n[reference]\n\n```html\n<img src=x onerror={_RUN}>\n```",
-        f'| a |\n|---|\n| <img src=x onerror={_RUN}> |\n\n<!-- --!> <img src=x onerror={_RUN}> -->',
+        f"| a |\n|---|\n| <img src=x onerror={_RUN}> |\n\n<!-- --!> <img src=x onerror={_RUN}> -->",
     ]
 )
 
@@ -70,7 +70,8 @@ def add_hostile(client: Client, model: ScriptedModel) -> dict[str, str]:
         "task's work": f"/tasks/{task}?tab=activity", "chat": f"/chat/{lane}", "sessions": "/sessions",
         "session": f"/sessions/{lane}", "runs": f"/runs?peek={run}", "run": f"/runs/{run}",
         "context": f"/runs/{run}/context", "isolation": "/isolation", "session's isolation": f"/isolation/{lane}",
-        "memory": f"/memory?peek={fact_id}", "search": f"/search?q={MARK}", "agents": "/agents?peek=grue", "schedules": "/schedules",
+        "memory": f"/memory?peek={fact_id}", "search": f"/search?q={MARK}", "agents": "/agents?peek=grue",
+        "schedules": "/schedules",
         "goals": f"/goals?session={lane}", "spaces": "/spaces?peek=space-grue", "tokens": "/tokens", "usage": "/usage",
     }  # fmt: skip
 

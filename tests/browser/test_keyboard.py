@@ -1,0 +1,84 @@
+"""Work with the keyboard alone: from the idea to the task that is done."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.measures import FOCUS
+from tests.browser.talking import OpenPage
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import Answer, Request, ScriptedGateway, calls, text
+
+STOPS_MAX = 60
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def tab_to(page: Page, name: str, key: str = "Tab") -> None:
+    """Press Tab until what has this name has the focus, which must be visible at every stop."""
+    for _ in range(STOPS_MAX):
+        press(page, key)
+        stop = page.evaluate(FOCUS)
+        assert stop["seen"], stop
+        if page.evaluate(
+            "(name) => [document.activeElement.ariaLabel, document.activeElement.textContent.trim(),"
+            " document.activeElement.labels?.[0]?.textContent.trim()].includes(name)",
+            name,
+        ):
+            return
+    raise AssertionError(f"{key} never reached {name}")
+
+
+def asking(request: Request) -> Answer:
+    """Ask one question about the task, then do it, hand it in for review and say so."""
+    sent = request.body.decode()
+    if "Plain paper" not in sent:
+        return calls(("request_input", {"question": "Which paper?"}))
+    if '"review"' in sent.partition("Plain paper")[2] or "function_call_output" in sent.partition("Plain paper")[2]:
+        return text("Printed.")
+    return calls(("task_status", {"taskId": request.json["metadata"]["taskId"], "status": "review"}))
+
+
+@requirement("P.ui.keys")
+def test_a_task_is_made_assigned_answered_reviewed_and_closed_without_a_mouse(
+    signed_in: OpenPage, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = asking
+    page = signed_in()
+    press(page, "c")
+    expect(page.get_by_role("dialog", name="Command palette")).to_be_visible()
+    page.keyboard.insert_text("task")
+    press(page, "Enter")
+    expect(page.get_by_role("textbox", name="Title")).to_be_focused()
+    page.keyboard.insert_text("Print the poster")
+    press(page, "Enter")
+    peek = page.get_by_role("complementary", name="Print the poster")
+    expect(peek).to_be_visible()
+
+    tab_to(page, "Assign somebody")
+    press(page, "Enter")
+    expect(page.get_by_role("menuitem").first).to_be_focused()
+    press(page, "Enter")
+    asked = page.get_by_role("region", name="Question")
+    expect(asked).to_contain_text("Which paper?")
+    tab_to(page, "Your answer")
+    page.keyboard.insert_text("Plain paper")
+    press(page, "Enter")
+    expect(asked).to_have_count(0)
+    expect(page.get_by_role("log", name="Thread")).to_contain_text("Printed.")
+
+    press(page, "Escape")
+    expect(peek).to_have_count(0)
+    review = page.get_by_role("region", name="Review", exact=True)
+    expect(review.get_by_role("button", name="Print the poster", exact=True)).to_be_visible()
+    press(page, "j")
+    expect(review.get_by_role("button", name="Print the poster", exact=True)).to_be_focused()
+    press(page, "Enter")
+    expect(peek).to_be_visible()
+    tab_to(page, "Mark done")
+    press(page, "Enter")
+    expect(peek.locator("[data-state=done]").first).to_be_visible()
+    press(page, "Escape")
+    closed = page.get_by_role("region", name="Done", exact=True)
+    expect(closed.get_by_role("button", name="Print the poster", exact=True)).to_be_visible()
