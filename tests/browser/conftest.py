@@ -96,7 +96,7 @@ def new_page(browser: Browser, server: RunningServer, refused: list[str]) -> Ite
     for window in opened:
         window.close()
     expected = (*EXPECTED_ON_CONSOLE, *refused)
-    assert [line for line in complaints if not any(part in line for part in expected)] == []
+    assert {line for line in complaints if not any(part in line for part in expected)} == set()
 
 
 def complaint_of(line: ConsoleMessage) -> str:
