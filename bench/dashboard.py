@@ -189,7 +189,8 @@ def _under_events(page: Page, pages: dict[str, Place], server: RunningDemo) -> I
 @contextmanager
 def _tasks_of(page: Page) -> Iterator[list[Task]]:
     """Record every task of the page's main thread; the list is filled at the end."""
-    browser, tasks = page.context.browser, []
+    browser = page.context.browser
+    tasks: list[Task] = []
     assert browser is not None
     browser.start_tracing(page=page, categories=["toplevel"])
     yield tasks

@@ -30,14 +30,17 @@ def tab_to(page: Page, name: str, key: str = "Tab") -> None:
 
 def asking() -> Callable[[Request], Answer]:
     """Return a model that asks one question about its task, then hands the task in for review and says so."""
-    steps = [
-        lambda _task: calls(("request_input", {"question": "Which paper?"})),
-        lambda task: calls(("task_status", {"taskId": task, "status": "review"})),
+    steps: list[tuple[str, dict[str, str]]] = [
+        ("request_input", {"question": "Which paper?"}),
+        ("task_status", {"status": "review"}),
     ]
 
     def answer(request: Request) -> Answer:
         task = request.json.get("metadata", {}).get("taskId")
-        return steps.pop(0)(task) if task and steps else text("Printed.")
+        if task is None or not steps:
+            return text("Printed.")
+        tool, words = steps.pop(0)
+        return calls((tool, words if tool == "request_input" else words | {"taskId": task}))
 
     return answer
 
