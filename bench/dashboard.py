@@ -129,7 +129,7 @@ def _cold(
         session.send("Emulation.setCPUThrottlingRate", {"rate": slower})
         session.send("Performance.enable")
         page.goto(place.path)
-        page.wait_for_function("window.usableAt")
+        page.wait_for_function("() => window.usableAt")
         taken[name] = page.evaluate("window.usableAt") / 1000
         worked[name] = _metric(session, "ThreadTime")
         page.context.close()

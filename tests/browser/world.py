@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from carrel.kernel import SystemClock
 from carrel.main.demo.build import build_demo
 from carrel.main.demo.stage import Size
 from carrel.main.settings import load
 from tests.browser.talking import Client, ScriptedModel
 from tests.scripted_gateway import calls, http_error, text
 
-NOW = 1_790_000_000_000
 SMALL = Size(tasks=60, lines=120)
 DAYS = 8
 SETTINGS = '[classifier]\nmode = "off"\n'
@@ -40,14 +40,17 @@ MARKDOWN = "\n\n".join(
 
 
 def build_world(folder: Path) -> None:
-    """Build the small world in a folder; in a thread, because a test's thread may belong to the browser's loop."""
+    """Build the small world in a folder; in a thread, because a test's thread may belong to the browser's loop.
+
+    It ends now: a server removes what is too old.
+    """
     (folder / "carrel.toml").write_text(SETTINGS)
 
     def read() -> Any:
         return load(folder / "carrel.toml", {}, {"storage.data_dir": str(folder)})
 
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(lambda: asyncio.run(build_demo(read, NOW, days=DAYS, size=SMALL))).result()
+        pool.submit(lambda: asyncio.run(build_demo(read, SystemClock().now_ms(), days=DAYS, size=SMALL))).result()
 
 
 def add_hostile(client: Client, model: ScriptedModel) -> dict[str, str]:
