@@ -11,6 +11,7 @@ from bench import (
     a2a,
     auto,
     context,
+    dashboard,
     delivery,
     idle,
     lanes,
@@ -41,6 +42,7 @@ BENCHMARKS = {
     "openclaw": openclaw.measure,
     "prompt": prompt.measure,
     "topics": topics.measure,
+    "dashboard": dashboard.measure,
 }
 
 

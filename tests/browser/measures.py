@@ -61,5 +61,7 @@ NAMELESS_CONTROLS = """() => [
 FOCUS = """() => {
   const at = document.activeElement;
   const style = getComputedStyle(at);
-  return { text: at.textContent.trim(), seen: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 };
+  const seen = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0;
+  const name = at.ariaLabel ?? at.labels?.[0]?.textContent ?? at.textContent;
+  return { text: at.textContent.trim(), name: name.trim(), seen, markup: at.outerHTML.slice(0, 200) };
 }"""

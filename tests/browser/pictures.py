@@ -1,4 +1,4 @@
-"""Takes the pictures of the manual: `python -m tests.browser.pictures`."""
+"""Takes the pictures of the manual: `./dev pictures`."""
 
 import os
 import shutil

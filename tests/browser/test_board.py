@@ -72,8 +72,11 @@ def test_a_task_is_added_assigned_reviewed_and_closed_with_the_mouse(signed_in: 
     assert stored["status"] == "done"
 
 
-def test_a_move_that_is_not_legal_is_taken_back_with_the_servers_sentence(signed_in: OpenPage, client: Client) -> None:
+def test_a_move_that_is_not_legal_is_taken_back_with_the_servers_sentence(
+    signed_in: OpenPage, client: Client, refused: list[str]
+) -> None:
     moved = make(client, "Count the globes", "in_progress")
+    refused.append(f"/api/tasks/{moved}: 422 (Unprocessable Entity)")
     page = signed_in("/board")
     drag(page, card(page, "In progress", "Count the globes"), column(page, "Assigned"))
     expect(page.get_by_role("alert")).to_contain_text("A task that is in_progress cannot become assigned")
@@ -140,16 +143,6 @@ def test_many_are_chosen_and_only_the_moves_that_all_can_make_are_offered(signed
     page.get_by_role("menuitem", name="Review").click()
     for title in ("Lamp one", "Lamp two"):
         expect(card(page, "Review", title)).to_be_visible()
-
-
-def test_hostile_titles_and_reasons_run_nothing(signed_in: OpenPage, client: Client) -> None:
-    hostile = "<img src=x onerror=document.title='owned'>"
-    made = make(client, hostile, description="[x](javascript:alert(1)) <script>document.title='owned'</script>")
-    page = signed_in(f"/board?peek={made}")
-    expect(card(page, "Inbox", hostile)).to_be_visible()
-    expect(page.get_by_role("complementary", name=hostile)).to_be_visible()
-    expect(page).to_have_title("Board · Carrel")
-    assert page.locator("a[href^='javascript']").count() == 0
 
 
 def test_a_thousand_tasks_draw_only_the_cards_in_view(signed_in: OpenPage, client: Client) -> None:

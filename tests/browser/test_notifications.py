@@ -72,14 +72,6 @@ def test_a_notification_of_a_task_leads_to_the_task_and_its_thread(signed_in: Op
     expect(page.get_by_role("heading", level=1, name="Paint the fence")).to_be_visible()
 
 
-@pytest.mark.parametrize("address", ["/chat/null", "/runs/run_1/nothing"])
-def test_an_address_without_a_page_says_so_in_a_page(signed_in: OpenPage, address: str) -> None:
-    page = signed_in(address)
-    expect(page.get_by_role("heading", level=1, name="Page not found")).to_be_visible()
-    page.get_by_role("main").get_by_role("link", name="Go to Home").click()
-    expect(page.get_by_role("heading", level=1, name="Home")).to_be_visible()
-
-
 def test_all_are_marked_at_once_and_stay_in_the_list(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
     page = signed_in()
     for number in range(2):

@@ -1,13 +1,10 @@
 """The frame around every page: navigation, palette, keys, one stream for all tabs, and a server that comes back."""
 
 import re
-from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import EXPECT_MS
 from tests.browser.talking import Client, OpenPage
-from tests.harness.process import servers_in
 
 
 def palette(page: Page) -> None:
@@ -50,6 +47,8 @@ def test_an_unknown_address_has_a_page_for_people_and_json_for_programs(signed_i
     page = signed_in()
     page.evaluate("history.pushState({}, '', '/nowhere'); dispatchEvent(new PopStateEvent('popstate'))")
     expect(page.get_by_role("heading", level=1, name="Page not found")).to_be_visible()
+    page.get_by_role("main").get_by_role("link", name="Go to Home").click()
+    expect(page.get_by_role("heading", level=1, name="Home")).to_be_visible()
     program = client.http.get("/nowhere")
     assert (program.status_code, program.json()["error"]["code"]) == (404, "not_found")
     browser = client.http.get("/nowhere", headers={"Accept": "text/html"})
@@ -81,27 +80,3 @@ def test_tabs_share_one_stream_and_one_takes_over_when_it_closes(signed_in: Open
     client.ended(client.say(client.open_lane("In the second tab"), "Hello"))
     expect(second.get_by_role("link", name="In the second tab")).to_be_visible()
     assert len(streams) == 1
-
-
-def test_a_restart_of_the_server_shows_reconnecting_and_loses_nothing(browser: Browser, tmp_path: Path) -> None:
-    with servers_in(tmp_path) as start:
-        server = start(CARREL_SERVER__DRAIN_SECONDS="1")
-        window = browser.new_context(base_url=server.url)
-        window.set_default_timeout(EXPECT_MS)
-        page = window.new_page()
-        page.goto(server.dashboard)
-        connection = page.get_by_role("status", name="Connection")
-        expect(connection).to_have_text("Live")
-        page.evaluate("window.untouched = true")
-        page.goto("/chat")
-        field = page.get_by_role("textbox", name="Message")
-        field.fill("Half a sentence")
-        page.evaluate("window.untouched = true")
-        port = server.url.rsplit(":", 1)[1]
-        server.stop()
-        expect(connection).to_have_text(re.compile("Reconnecting|Offline"))
-        start("--port", port, CARREL_SERVER__DRAIN_SECONDS="1")
-        expect(connection).to_have_text("Live", timeout=20_000)
-        expect(field).to_have_value("Half a sentence")
-        assert page.evaluate("window.untouched") is True
-        window.close()

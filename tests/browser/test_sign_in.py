@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.talking import OpenPage
 from tests.harness.process import RunningServer
+from tests.requirements.mark import requirement
 
 EVERYTHING_KEPT = """() => JSON.stringify([
   location.href, document.cookie, Object.entries(localStorage), Object.entries(sessionStorage), history.state,
@@ -23,6 +24,7 @@ def test_a_token_in_the_address_signs_in_and_leaves_the_address(new_page: OpenPa
     assert page.url == f"{server.url}/"
 
 
+@requirement("P.ui.token")
 def test_the_token_is_kept_in_no_storage(new_page: OpenPage, server: RunningServer) -> None:
     page = new_page()
     page.goto(server.dashboard)

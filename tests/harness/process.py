@@ -51,6 +51,10 @@ def reaching(gateway: ScriptedGateway) -> dict[str, str]:
 class RunningServer:
     """One started server and the folder it works in; `cwd` is where it is started, if not there."""
 
+    # The command that serves, and where it keeps its store within the folder.
+    COMMAND = "serve"
+    STORE = "."
+
     def __init__(
         self, folder: Path, environment: dict[str, str], *options: str, program: Path = CARREL, cwd: Path | None = None
     ) -> None:
@@ -60,12 +64,12 @@ class RunningServer:
         self.log_file = folder / "stderr.txt"
         self.said: list[str] = []
         self._errors = self.log_file.open("a")
-        command = [self._program, "serve", "--port", "0", "--data-dir", str(folder), *options]
+        command = [self._program, self.COMMAND, "--port", "0", "--data-dir", str(folder), *options]
         self.started = subprocess.Popen(
             command, cwd=cwd or folder, env=environment, stdout=subprocess.PIPE, stderr=self._errors, text=True
         )
         self.url = self._wait_until_ready()
-        self.token = (folder / "owner_token").read_text().strip()
+        self.token = (folder / self.STORE / "owner_token").read_text().strip()
 
     def _wait_until_ready(self) -> str:
         alarm = threading.Timer(START_SECONDS, self.started.kill)
@@ -130,6 +134,13 @@ class RunningServer:
         assert self.started.stdout is not None
         self.started.stdout.close()
         self._errors.close()
+
+
+class RunningDemo(RunningServer):
+    """`carrel demo`, as a newcomer starts it: it builds its world first."""
+
+    COMMAND = "demo"
+    STORE = "demo"
 
 
 Start = Callable[..., RunningServer]

@@ -3,6 +3,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { type Agent, api, ask, readAll, type Shapes } from "./api";
+import { currentIdentity } from "./identity";
 import { agentsQuery } from "./queries";
 
 export type Person = Shapes["UserShape"];
@@ -24,16 +25,13 @@ export const spacesQuery = () => queryOptions({
   ),
 });
 
-/** The people of the account; empty for those who may not list them. */
+/** The people of the account; empty for everybody but its owner, who alone may list them. */
 export const usersQuery = () => queryOptions({
   queryKey: ["users"],
   queryFn: async ({ signal }): Promise<Person[]> => {
-    try {
-      return (await ask(api.GET("/api/users", { signal }))).users;
-    } catch (error) {
-      if (error instanceof Error && "status" in error && error.status === 403) return [];
-      throw error;
-    }
+    const identity = currentIdentity();
+    const isOwner = identity.stage === "in" && identity.me.actor.kind === "owner";
+    return isOwner ? (await ask(api.GET("/api/users", { signal }))).users : [];
   },
 });
 

@@ -25,21 +25,57 @@ export const boardQuery = () => queryOptions({
   ),
 });
 
-/** Put a task into every list and page that shows it, as it is now; an archived one leaves the board. */
-export function putTask(task: Task): void {
+/** Put tasks into every list and page that shows them, as they are now; archived ones leave the board. */
+function putTasks(tasks: Task[]): void {
+  const changed = new Map(tasks.map((task) => [task.id, task]));
   cache.setQueryData<Board>(BOARD_KEY, (board) => {
     if (board === undefined) return board;
-    const rest = board.rows.filter((each) => each.id !== task.id);
-    return { ...board, rows: task.status === "archived" ? rest : [...rest, task] };
+    // A task keeps its place among the rows: the cache compares each row with the one that stood there.
+    const rows = board.rows.map((each) => changed.get(each.id) ?? each);
+    const known = new Set(board.rows.map(({ id }) => id));
+    rows.push(...tasks.filter(({ id }) => !known.has(id)));
+    return { ...board, rows: rows.filter(({ status }) => status !== "archived") };
   });
-  cache.setQueryData<{ task: Task }>(["task", task.id], (page) => page && { ...page, task });
+  for (const task of tasks) cache.setQueryData<{ task: Task }>(["task", task.id], (page) => page && { ...page, task });
 }
+
+/** Put a task into every list and page that shows it, after what the feed told before. */
+export function putTask(task: Task): void {
+  live.flush();
+  putTasks([task]);
+}
+
+// Events come in bursts: the first is shown at once, those that follow together.
+const BURST_MS = 100;
+
+class LiveTasks {
+  #waiting = new Map<string, Task>();
+  #timer = 0;
+
+  take(task: Task): void {
+    this.#waiting.set(task.id, task);
+    if (this.#timer === 0) this.#pass();
+  }
+
+  flush(): void {
+    const due = [...this.#waiting.values()];
+    this.#waiting.clear();
+    if (due.length > 0) putTasks(due);
+  }
+
+  #pass = (): void => {
+    this.#timer = this.#waiting.size === 0 ? 0 : window.setTimeout(this.#pass, BURST_MS);
+    this.flush();
+  };
+}
+
+const live = new LiveTasks();
 
 /** Keep the board true to the feed. A thousand tasks are not read again because one has changed. */
 export function useLiveBoard(): void {
   useEvents(useCallback((event: CarrelEvent | null) => {
     const task = event?.data["task"] as Task | undefined;
-    if (task !== undefined && event?.name.startsWith("task.")) putTask(task);
+    if (task !== undefined && event?.name.startsWith("task.")) live.take(task);
     else if (event?.name.startsWith("space.") || event?.name === "topic.deleted") void cache.invalidateQueries({ queryKey: BOARD_KEY });
   }, []));
 }

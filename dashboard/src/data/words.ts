@@ -70,6 +70,17 @@ export function instant(value: string | number | null | undefined): number | nul
   return Number.isNaN(milliseconds) ? null : milliseconds;
 }
 
+// A format that is made anew for every text takes longer than the rest of a row.
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+const COUNT = new Intl.NumberFormat("en");
+
+/** Return a time as people write it, to the second. */
+export const moment = (at: number): string => MOMENT.format(at);
+
+/** Return a day without its year. */
+export const dayOf = (at: number): string => DAY.format(at);
+
 /** Return which attempt of a run failed, why, and when the next one starts; empty when none did. */
 export function faultOf(run: Run | undefined): string {
   const fault = run?.lastFault as (Shapes["LastFault"] & { unreachableSince?: string | null }) | null | undefined;
@@ -82,7 +93,7 @@ export function faultOf(run: Run | undefined): string {
 }
 
 /** Return a count with its noun. */
-export const plural = (count: number, one: string, many = `${one}s`): string => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+export const plural = (count: number, one: string, many = `${one}s`): string => `${COUNT.format(count)} ${count === 1 ? one : many}`;
 
 /** Return a large number in few characters: 950, 12.3 k, 4.1 M. */
 export function compact(count: number): string {

@@ -1,7 +1,7 @@
 // How long ago something was. One timer keeps every age on the page current.
 
 import { useSyncExternalStore } from "react";
-import { instant, span } from "../data/words";
+import { instant, moment, span } from "../data/words";
 
 const EVERY_MS = 1_000;
 const JUST_NOW_MS = 5_000;
@@ -33,7 +33,7 @@ export function Age({ at, ago = false, prefix = "", className }: { at: string | 
   // The text changes far less often than the clock, so most ticks draw nothing.
   const text = useSyncExternalStore(listen, () => (since === null ? "" : words(Math.max(now, since) - since, ago)));
   if (since === null) return null;
-  return <time dateTime={new Date(since).toISOString()} title={new Date(since).toLocaleString()} className={className}>{prefix}{text}</time>;
+  return <time dateTime={new Date(since).toISOString()} title={moment(since)} className={className}>{prefix}{text}</time>;
 }
 
 function words(passed: number, ago: boolean): string {

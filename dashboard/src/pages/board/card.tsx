@@ -3,7 +3,7 @@
 import { useDraggable, useDroppable } from "@dnd-kit/core";
 import { memo } from "react";
 import type { Task } from "../../data/api";
-import { instant } from "../../data/words";
+import { dayOf, instant } from "../../data/words";
 import { Age } from "../../ui/age";
 import { Icon } from "../../ui/icon";
 
@@ -19,9 +19,21 @@ export type Around = {
   open: ReadonlySet<string>;
 };
 
-type Props = {
+/** The part of that which a card shows, in plain values: a card is drawn again only when one of them has changed. */
+type Shown = { pulse: Pulse | undefined; parts: number; done: number; waits: number; names: string };
+
+export function shownOf(task: Task, around: Around): Shown {
+  const [parts, done] = around.parts.get(task.id) ?? [0, 0];
+  const names = [...task.assignedAgentIds, ...task.assignedUserIds].map(around.nameOf);
+  return {
+    pulse: around.pulses.get(task.id), parts, done,
+    waits: task.dependencies.filter((id) => around.open.has(id)).length,
+    names: names.slice(0, 2).join(", ") + (names.length > 2 ? ` +${names.length - 2}` : ""),
+  };
+}
+
+type Props = Shown & {
   task: Task;
-  around: Around;
   edge: "before" | "after" | null;
   chosen: boolean;
   choosing: boolean;
@@ -30,7 +42,7 @@ type Props = {
   onChoose: (id: string, range: boolean) => void;
 };
 
-export const Card = memo(function Card({ task, around, edge, chosen, choosing, peeked, onOpen, onChoose }: Props) {
+export const Card = memo(function Card({ task, edge, chosen, choosing, peeked, onOpen, onChoose, ...shown }: Props) {
   const drag = useDraggable({ id: task.id, data: { task } });
   const drop = useDroppable({ id: `card:${task.id}`, data: { status: task.status, id: task.id, title: task.title } });
   return (
@@ -70,17 +82,13 @@ export const Card = memo(function Card({ task, around, edge, chosen, choosing, p
         className={`absolute top-1.5 right-1.5 z-10 accent-green ${choosing ? "" : "opacity-0 group-hover:opacity-100 focus-visible:opacity-100"}`}
       />
       {task.status === "blocked" && task.blockedReason && <p className="mt-1 line-clamp-2 text-[0.8125rem] text-red">{task.blockedReason}</p>}
-      <Facts task={task} around={around} />
+      <Facts task={task} {...shown} />
     </div>
   );
 });
 
-function Facts({ task, around }: { task: Task; around: Around }) {
-  const pulse = around.pulses.get(task.id);
-  const [parts, done] = around.parts.get(task.id) ?? [0, 0];
-  const waits = task.dependencies.filter((id) => around.open.has(id)).length;
-  const names = [...task.assignedAgentIds, ...task.assignedUserIds].map(around.nameOf);
-  if (!pulse && parts === 0 && waits === 0 && names.length === 0 && task.priority === 3 && !task.dueDate && task.tags.length === 0) return null;
+function Facts({ task, pulse, parts, done, waits, names }: { task: Task } & Shown) {
+  if (!pulse && parts === 0 && waits === 0 && names === "" && task.priority === 3 && !task.dueDate && task.tags.length === 0) return null;
   return (
     <div className="mt-1.5 flex flex-wrap items-center gap-x-2 gap-y-0.5 text-xs text-soft">
       {pulse === "running" && <span className="inline-flex items-center gap-1 font-semibold text-green"><span aria-hidden="true" className="size-2 animate-breathe rounded-full bg-green" />Working</span>}
@@ -90,7 +98,7 @@ function Facts({ task, around }: { task: Task; around: Around }) {
       {task.dueDate && <DueDate task={task} />}
       {waits > 0 && task.status !== "done" && <span className="text-brass">waits for {waits}</span>}
       {parts > 0 && <span className="inline-flex items-center gap-0.5"><Icon name="check" className="size-3.5" />{done}/{parts}</span>}
-      {names.length > 0 && <span className="text-green">{names.slice(0, 2).join(", ")}{names.length > 2 ? ` +${names.length - 2}` : ""}</span>}
+      {names !== "" && <span className="text-green">{names}</span>}
       {task.tags.slice(0, 3).map((tag) => <span key={tag} className="max-w-24 truncate rounded bg-rule/50 px-1">{tag}</span>)}
     </div>
   );
@@ -101,6 +109,5 @@ export function DueDate({ task }: { task: Pick<Task, "dueDate" | "status"> }) {
   const at = instant(task.dueDate);
   if (at === null) return null;
   const late = at < Date.now() && task.status !== "done";
-  const day = new Date(at).toLocaleDateString(undefined, { month: "short", day: "numeric" });
-  return <span className={late ? "font-semibold text-red" : ""}>{late ? <>late <Age at={at} /></> : day}</span>;
+  return <span className={late ? "font-semibold text-red" : ""}>{late ? <>late <Age at={at} /></> : dayOf(at)}</span>;
 }

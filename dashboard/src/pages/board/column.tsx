@@ -5,7 +5,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useRef } from "react";
 import type { Task } from "../../data/api";
 import { type ColumnStatus, STATUS_NAMES } from "../../data/moves";
-import { type Around, Card } from "./card";
+import { type Around, Card, shownOf } from "./card";
 
 export type Drop = { status: ColumnStatus; id: string | null; edge: "before" | "after" };
 
@@ -41,7 +41,7 @@ export function Column({ status, tasks, around, drop, takes, chosen, peek, onOpe
   const drawn = virtual.getVirtualItems();
   const card = (task: Task) => (
     <Card
-      task={task} around={around} chosen={chosen.has(task.id)} choosing={chosen.size > 0} peeked={peek === task.id}
+      task={task} {...shownOf(task, around)} chosen={chosen.has(task.id)} choosing={chosen.size > 0} peeked={peek === task.id}
       edge={drop?.status === status && drop.id === task.id ? drop.edge : null} onOpen={onOpen} onChoose={onChoose}
     />
   );

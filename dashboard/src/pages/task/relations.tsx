@@ -44,7 +44,7 @@ function Group({ name, children }: { name: string; children: ReactNode }) {
   return (
     <section aria-labelledby={id}>
       <h2 id={id} className="mb-1 font-sans text-xs font-semibold text-soft">{name}</h2>
-      <ul className="grid gap-0.5 text-sm">{children}</ul>
+      <ul className="grid grid-cols-[minmax(0,1fr)] gap-0.5 text-sm">{children}</ul>
     </section>
   );
 }
@@ -98,7 +98,7 @@ function AddDependency({ task, all, onAdd }: { task: Task; all: Task[]; onAdd: (
         }}
       />
       {words !== "" && (
-        <ul className="mt-1 grid rounded-md border border-rule bg-leaf p-1">
+        <ul className="mt-1 grid grid-cols-[minmax(0,1fr)] rounded-md border border-rule bg-leaf p-1">
           {found.length === 0 && <li className="note px-2 py-1">No task has these words.</li>}
           {found.map((each) => <li key={each.id}><button type="button" className="w-full truncate rounded px-2 py-1 text-left hover:bg-green-wash" onClick={() => add(each.id)}>{each.title}</button></li>)}
         </ul>

@@ -31,7 +31,7 @@ export function TaskPage() {
               <Description task={task} />
               <Panels task={task} tab={tab} onTab={(next) => void navigate({ search: { tab: next }, replace: true })} />
             </div>
-            <aside aria-label="About this task" className="grid content-start gap-6">
+            <aside aria-label="About this task" className="grid grid-cols-[minmax(0,1fr)] content-start gap-6">
               <Properties task={task} />
               <Relations task={task} onOpen={open} />
             </aside>
