@@ -55,12 +55,16 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="conversations, for the benchmarks retrieval, context and topics")
     parser.add_argument("--store", choices=STORES, default="both", help="for the benchmarks turns, context and search")
     options = parser.parse_args()
-    benchmarks = BENCHMARKS | {retrieval.NAME: partial(retrieval.measure, data=options.data)}
-    for module in (turns, context, search):
-        benchmarks[module.NAME] = partial(module.measure, stores=STORES[options.store])
-    for module in (context, topics):
-        if options.name == module.NAME:
-            benchmarks[module.NAME] = partial(benchmarks[module.NAME], data=options.data)
+    stores = STORES[options.store]
+    # Conversations are read only by the benchmark that was named.
+    data = options.data if options.name is not None else None
+    benchmarks = BENCHMARKS | {
+        retrieval.NAME: partial(retrieval.measure, data=options.data),
+        topics.NAME: partial(topics.measure, data=data),
+        context.NAME: partial(context.measure, data=data, stores=stores),
+        turns.NAME: partial(turns.measure, stores=stores),
+        search.NAME: partial(search.measure, stores=stores),
+    }
     figures: list[Figure] = []
     for name in [options.name] if options.name else benchmarks:
         measured = benchmarks[name](options.durability)
