@@ -54,11 +54,12 @@ def main() -> int:
     parser.add_argument("--store", choices=STORES, default="both", help="for the benchmarks turns, context and search")
     options = parser.parse_args()
     benchmarks = BENCHMARKS | {retrieval.NAME: partial(retrieval.measure, data=options.data)}
-    for module in (turns, context, search):
-        benchmarks[module.NAME] = partial(module.measure, stores=STORES[options.store])
-    for module in (context, topics):
-        if options.name == module.NAME:
-            benchmarks[module.NAME] = partial(benchmarks[module.NAME], data=options.data)
+    stores = STORES[options.store]
+    benchmarks |= {module.NAME: partial(module.measure, stores=stores) for module in (turns, context, search)}
+    if options.name == context.NAME:
+        benchmarks[context.NAME] = partial(context.measure, data=options.data, stores=stores)
+    if options.name == topics.NAME:
+        benchmarks[topics.NAME] = partial(topics.measure, data=options.data)
     figures: list[Figure] = []
     for name in [options.name] if options.name else benchmarks:
         measured = benchmarks[name](options.durability)
