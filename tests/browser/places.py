@@ -37,7 +37,7 @@ PLACES = {
     "memory": Place("/memory", "#main [data-row]"),
     "search": Place("/search?q=paper", "#main li"),
     "agents": Place("/agents", "#main [data-row]"),
-    "models": Place("/models", "#main h2, #main li"),
+    "models": Place("/models", "#main [data-row]"),
     "schedules": Place("/schedules", "#main [data-row]"),
     "spaces": Place("/spaces", "#main [role=switch]"),
     "tokens": Place("/tokens", "#main tbody tr"),

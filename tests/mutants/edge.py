@@ -90,8 +90,8 @@ EDGE = (
     Mutant(
         "a revoked token is heard until somebody looks",
         "access/identity.py",
-        '        raise not_found("token")\n    tx.wake(access.rights_bell)',
-        '        raise not_found("token")',
+        'json_text({"id": token_id}))\n    tx.wake(access.rights_bell)',
+        'json_text({"id": token_id}))',
         "tests/surfaces/test_rights_end.py",
     ),
     Mutant(

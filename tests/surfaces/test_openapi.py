@@ -190,7 +190,7 @@ def test_no_parameter_of_a_url_takes_a_nul_and_every_cursor_and_path_parameter_h
     assert all("pattern" in one["schema"] for one in formed)
 
 
-def test_only_open_responses_takes_an_empty_session_header() -> None:
+def test_only_doors_for_model_clients_take_an_empty_session_header() -> None:
     taken = {
         operation["operationId"]
         for methods in whole_document()["paths"].values()
@@ -198,7 +198,7 @@ def test_only_open_responses_takes_an_empty_session_header() -> None:
         for one in operation["parameters"]
         if one["name"] == "x-openclaw-session-key" and Draft202012Validator(one["schema"]).is_valid("")
     }
-    assert taken == {"create_response", "compact_response"}
+    assert taken == {"create_completion", "create_response", "compact_response"}
 
 
 def test_the_document_is_the_same_every_time() -> None:

@@ -1,6 +1,6 @@
 // The transcript: follows its end until one scrolls away, and comes back to where one was.
 
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type ReactNode, startTransition, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Button } from "../../ui/button";
 import type { Item } from "./items";
 import { keep, kept } from "./kept";
@@ -8,6 +8,8 @@ import { type Acts, Row } from "./rows";
 
 const NEAR_THE_END_PX = 120;
 const BY_PERSON_MS = 800;
+// More than a window shows. The page can be used once these are drawn; the others follow, a few at a time.
+const FIRST_ROWS = 30;
 
 type Props = { sessionKey: string; items: Item[]; agent: string; acts: Acts; older: ReactNode; sent: number };
 
@@ -17,6 +19,9 @@ export function Transcript({ sessionKey, items, agent, acts, older, sent }: Prop
   const list = useRef<HTMLDivElement>(null);
   const top = useRef(kept(sessionKey).top);
   const [behind, setBehind] = useState(false);
+  // Whoever comes back to where they were needs everything above it at once.
+  const [whole, setWhole] = useState(top.current !== undefined);
+  const isDrawn = items.length > 0;
   const last = useRef("");
   const touched = useRef(0);
   const height = useRef(0);
@@ -48,6 +53,9 @@ export function Transcript({ sessionKey, items, agent, acts, older, sent }: Prop
     last.current = now;
   });
   useEffect(() => {
+    if (isDrawn) startTransition(() => setWhole(true));
+  }, [isDrawn]);
+  useEffect(() => {
     if (sent > 0) toEnd();
   }, [sent]);
   useEffect(() => {
@@ -78,7 +86,7 @@ export function Transcript({ sessionKey, items, agent, acts, older, sent }: Prop
       <div ref={log} role="log" aria-label="Transcript" tabIndex={0} onScroll={scrolled} onWheel={touch} onTouchMove={touch} onPointerDown={touch} onKeyDown={touch} onFocus={touch} className="h-full overflow-y-auto overscroll-contain py-4 pr-3 pl-0.5 [overflow-anchor:none]">
         {older}
         <div ref={list} className="grid grid-cols-[minmax(0,1fr)] gap-[1.15rem]">
-          {items.map((item) => <Row key={item.key} item={item} agent={agent} acts={acts} />)}
+          {(whole ? items : items.slice(-FIRST_ROWS)).map((item) => <Row key={item.key} item={item} agent={agent} acts={acts} />)}
         </div>
       </div>
       {behind && <Button className="absolute bottom-2.5 left-1/2 -translate-x-1/2 shadow-leaf" onClick={toEnd}>New text below</Button>}
