@@ -143,6 +143,8 @@ def test_hostile_names_titles_markdown_files_and_tool_results_run_nothing(
     "path", ["/nowhere", "/tasks/nothing", "/runs/nothing", "/runs/nothing/more", "/sessions/nothing", "/chat/null"]
 )
 def test_an_address_of_nothing_has_a_page_that_says_so(window: Window, path: str) -> None:
+    # In a narrow one the navigation is behind a button.
+    window.page.set_viewport_size(WINDOWS["wide"])
     window.page.goto(path)
     main = window.page.locator("#main")
     expect(main.get_by_role("heading", level=1)).to_be_visible()
