@@ -70,10 +70,9 @@ class StreamOptions(In, frozen=True, kw_only=True):
     include_obfuscation: bool | None = None
 
 
-class Function(In, frozen=True, kw_only=True):
-    """A function that the caller executes."""
+class NamedFunction(In, frozen=True, kw_only=True):
+    """A function that the caller executes, without the type of tool that it is."""
 
-    type: Literal["function"]
     name: Annotated[
         str,
         Meta(
@@ -86,6 +85,12 @@ class Function(In, frozen=True, kw_only=True):
     description: str | None = None
     parameters: Json | None = None
     strict: bool | None = None
+
+
+class Function(NamedFunction, frozen=True, kw_only=True):
+    """A function that the caller executes."""
+
+    type: Literal["function"]
 
 
 # Passed to the model as they are.

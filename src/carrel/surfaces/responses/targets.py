@@ -41,6 +41,11 @@ class TargetHints(Struct, frozen=True, kw_only=True):
     backing_model: str | None = None
     channel: str | None = None
 
+    @property
+    def names_session(self) -> bool:
+        """Whether the request belongs to a session that may have heard earlier messages."""
+        return self.session is not None or self.user is not None
+
 
 class Target(Struct, frozen=True, kw_only=True):
     """Where a request belongs: the lane, and the response that it continues with its run, if any."""

@@ -9,6 +9,6 @@
 
 from carrel.surfaces.responses.completions.calls import Completions
 from carrel.surfaces.responses.completions.chunks import frames_of
-from carrel.surfaces.responses.completions.requests import ChatFunction, ChatTool, CreateCompletion
+from carrel.surfaces.responses.completions.requests import ChatTool, CreateCompletion
 
-__all__ = ["ChatFunction", "ChatTool", "Completions", "CreateCompletion", "frames_of"]
+__all__ = ["ChatTool", "Completions", "CreateCompletion", "frames_of"]

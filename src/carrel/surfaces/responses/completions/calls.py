@@ -29,10 +29,9 @@ class Completions:
         """Accept a request under its idempotency key."""
         whole = read_messages(request.messages)
         hints = read_hints(headers, request.model, request.user, None)
-        is_named = hints.session is not None or hints.user is not None
-        said = whole.newest() if is_named else whole
+        said = whole.newest() if hints.names_session else whole
         try:
-            previous_id = await self._house.db.read(lambda tx: _continued(tx, access, hints, said, is_named=is_named))
+            previous_id = await self._house.db.read(lambda tx: _continued(tx, access, hints, said))
             asked = as_response(request, said, previous_id)
             kept = set() if previous_id is None else {previous_id}
             return await self._responses.start(access, headers, asked, raw, kept, key)
@@ -44,15 +43,13 @@ class Completions:
         return completion_of(await self._responses.finished(access, started.response))
 
 
-def _continued(
-    tx: Tx, access: Access, hints: TargetHints, said: Conversation, *, is_named: bool
-) -> str | None:  # fmt: skip
+def _continued(tx: Tx, access: Access, hints: TargetHints, said: Conversation) -> str | None:
     """Return the id of the response that a request continues: one that waits for its outputs or for its answer."""
     target = find_target(tx, access, hints, set())
     if said.is_answering:
         made = run_that_made(tx, access, target.key.agent, said.calls)
-        run = made if made is not None and (made.key == str(target.key) or not is_named) else None
-    elif is_named:
+        run = made if made is not None and (made.key == str(target.key) or not hints.names_session) else None
+    elif hints.names_session:
         live = live_runs_of_lane(tx, access, str(target.key))
         own = [run for run in live if run.state == "waiting" and run.actor_id == access.actor_id]
         run = next((run for run in own if run.waiting_for in ("input", "auth")), None)

@@ -102,15 +102,11 @@ def _call(param: str, call: Any) -> Json:
 
 def _words(param: str, content: Any) -> str:
     """Return the text of a message that can have nothing else."""
-    return "".join(part["text"] for part in _text_parts(param, content))
-
-
-def _text_parts(param: str, content: Any) -> list[Json]:
     parts = _parts(param, content)
     for n, part in enumerate(parts):
         if part["type"] != "input_text":
             raise wrong(f"{param}.{n}.type", "Only text is possible here.")
-    return parts
+    return "".join(part["text"] for part in parts)
 
 
 def _parts(param: str, content: Any) -> list[Json]:

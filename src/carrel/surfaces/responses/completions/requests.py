@@ -14,15 +14,14 @@ from carrel.surfaces.responses.completions.message_schema import MESSAGES
 from carrel.surfaces.responses.completions.messages import Conversation
 from carrel.surfaces.responses.errors import wrong
 from carrel.surfaces.responses.requests import (
-    FUNCTION_NAME,
     CreateResponse,
     Json,
     Metadata,
     Model,
+    NamedFunction,
     Reasoning,
     TextOptions,
 )
-from carrel.tools import CATALOG
 
 _TOOLS = {"maxItems": RESPONSE_TOOLS_MAX, "items": {"$ref": "#/components/schemas/ChatTool"}}
 _NAMED = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -43,28 +42,11 @@ _SHARED = (
 )  # fmt: skip
 
 
-class ChatFunction(Struct, frozen=True, kw_only=True):
-    """A function that the caller executes."""
-
-    name: Annotated[
-        str,
-        Meta(
-            extra_json_schema={
-                "pattern": f"^{FUNCTION_NAME}$",
-                "not": {"enum": [name for tool in CATALOG.offered() for name in tool.names]},
-            }
-        ),
-    ]
-    description: str | None = None
-    parameters: Json | None = None
-    strict: bool | None = None
-
-
 class ChatTool(Struct, frozen=True, kw_only=True):
     """A tool: always a function."""
 
     type: Literal["function"]
-    function: ChatFunction
+    function: NamedFunction
 
 
 class ChatStreamOptions(Struct, frozen=True, kw_only=True):
