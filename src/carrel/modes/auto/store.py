@@ -57,13 +57,13 @@ def look_again(tx: Tx, access: Access, auto_run_id: str, run_id: str) -> None:
 
 def auto_runs_due(tx: Tx, worker: str, limit: int) -> list[AutoRun]:
     """Return auto runs across all accounts that are due on this server. Locks none."""
-    sql = f"{_TABLE.select} WHERE due_at <= :now AND {_MINE} ORDER BY due_at LIMIT :limit"
+    sql = f"{_TABLE.select} WHERE due_at <= :now AND {_MINE} ORDER BY due_at, id LIMIT :limit"
     return _TABLE.rows(tx.all(sql, now=tx.now, worker=worker, limit=limit))
 
 
 def auto_runs_left(tx: Tx, limit: int) -> list[AutoRun]:
     """Return auto runs across all accounts whose server is gone. Locks none."""
-    sql = f"{_TABLE.select} WHERE {_LIVE} AND alive_until <= :now ORDER BY alive_until LIMIT :limit"
+    sql = f"{_TABLE.select} WHERE {_LIVE} AND alive_until <= :now ORDER BY alive_until, id LIMIT :limit"
     return _TABLE.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
