@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from importlib.resources import files
 from typing import Any
 
@@ -37,7 +38,9 @@ WATCH = """window.refusedByPolicy = [];
 addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
   window.refusedByPolicy.push(`${violatedDirective} ${blockedURI}`);
 });"""
+A_MOMENT_MS = 1000
 A_WHILE_MS = 10 * 60 * 1000
+LOOKS_MAX = 20
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +67,14 @@ class Window:
         self.page.wait_for_function(USABLE, arg=place.content)
         expect(self.page.get_by_role("status", name="Connection").first).to_have_attribute("data-state", "live")
 
+    def asks_within(self, milliseconds: int) -> list[str]:
+        """Move the page's clock; return what the page asks the server for meanwhile."""
+        self.asked.clear()
+        self.page.clock.fast_forward(milliseconds)
+        # Whatever a timer asked for is known when this answer is there.
+        self.page.evaluate("fetch('/healthz')")
+        return [url for url in self.asked if not url.endswith("/healthz")]
+
 
 @pytest.fixture(scope="module")
 def window(browser: Browser, server: RunningServer) -> Iterator[Window]:
@@ -76,7 +87,8 @@ def window(browser: Browser, server: RunningServer) -> Iterator[Window]:
     context.on("request", lambda request: opened.asked.append(request.url))
     opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
     opened.page.on("console", lambda line: opened.complaints.append(line.text) if line.type == "error" else None)
-    opened.page.clock.install()
+    # At noon: a page that shows days asks again at midnight, which no test may reach by moving on.
+    opened.page.clock.install(time=datetime.now().replace(hour=12, minute=0))  # noqa: DTZ005  # The browser's own day.
     yield opened
     context.close()
 
@@ -102,11 +114,11 @@ def test_a_page_is_accessible_fits_every_window_and_asks_for_nothing_by_itself(
         assert page.evaluate(RUN_AXE, RULES[width, "light"]) == [], f"light, {width}"
         page.emulate_media(color_scheme="dark")
         assert page.evaluate(RUN_AXE, RULES[width, "dark"]) == [], f"dark, {width}"
-    window.asked.clear()
-    page.clock.fast_forward(A_WHILE_MS)
-    # Whatever a timer asked for is known when this answer is there.
-    page.evaluate("fetch('/healthz')")
-    assert [url for url in window.asked if not url.endswith("/healthz")] == [], "a page that is live does not poll"
+    # Opening a page is an event of its own: that somebody has read a thread up to its end.
+    for _ in range(LOOKS_MAX):
+        if not window.asks_within(A_MOMENT_MS):
+            break
+    assert window.asks_within(A_WHILE_MS) == [], "a page that is live does not poll"
     assert window.complaints == []
 
 
@@ -147,6 +159,6 @@ def test_an_address_of_nothing_has_a_page_that_says_so(window: Window, path: str
     window.page.set_viewport_size(WINDOWS["wide"])
     window.page.goto(path)
     main = window.page.locator("#main")
-    expect(main.get_by_role("heading", level=1)).to_be_visible()
     expect(main).to_contain_text("no ")
+    expect(main.get_by_role("heading", level=1)).to_be_visible()
     expect(window.page.get_by_role("navigation", name="Main").get_by_role("link", name="Board")).to_be_visible()

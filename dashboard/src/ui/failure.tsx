@@ -4,6 +4,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Refusal } from "../data/api";
 import { Button } from "./button";
+import { Title } from "./title";
 
 export function ErrorState({ error, retry, title = "This could not be read" }: { error: unknown; retry?: () => void; title?: string }) {
   const request = error instanceof Refusal ? error.requestId : null;
@@ -17,8 +18,16 @@ export function ErrorState({ error, retry, title = "This could not be read" }: {
   );
 }
 
+type Props<Data> = {
+  query: UseQueryResult<Data>;
+  waiting?: ReactNode;
+  /** The heading of the page as long as there is nothing to show that has one of its own. */
+  heading?: string;
+  children: (data: Data) => ReactNode;
+};
+
 /** Show what a query read, `waiting` until it has, or why it could not. What was read before stays while it is read again. */
-export function Loaded<Data>({ query, waiting, children }: { query: UseQueryResult<Data>; waiting?: ReactNode; children: (data: Data) => ReactNode }) {
+export function Loaded<Data>({ query, waiting, heading, children }: Props<Data>) {
   if (query.data !== undefined) {
     return (
       <>
@@ -27,6 +36,12 @@ export function Loaded<Data>({ query, waiting, children }: { query: UseQueryResu
       </>
     );
   }
-  if (query.isError) return <ErrorState error={query.error} retry={() => void query.refetch()} />;
-  return waiting ?? <p className="note py-6">Loading…</p>;
+  return (
+    <>
+      {heading && <Title name={heading} />}
+      {query.isError
+        ? <ErrorState error={query.error} retry={() => void query.refetch()} />
+        : waiting ?? <p className="note py-6">Loading…</p>}
+    </>
+  );
 }

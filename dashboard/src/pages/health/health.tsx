@@ -36,7 +36,7 @@ export function HealthPage() {
   const search = useSearch({ from: "/health" });
   const navigate = useNavigate({ from: "/health" });
   return (
-    <Loaded query={useQuery(healthQuery())} waiting={<><Title name="Health" /><SkeletonRows /></>}>
+    <Loaded query={useQuery(healthQuery())} heading="Health" waiting={<SkeletonRows />}>
       {(health) => (
         <>
           <Title name="Health" actions={<Whole health={health} />} />

@@ -29,7 +29,7 @@ export function SessionIsolation() {
   const { key } = useParams({ from: "/isolation/$key" });
   const session = useQuery(sessionQuery(key));
   return (
-    <Loaded query={session} waiting={<><Title name="Isolation" /><SkeletonRows label="Loading the session" /></>}>
+    <Loaded query={session} heading="Isolation" waiting={<SkeletonRows label="Loading the session" />}>
       {({ session: found }) => (
         <>
           <Title name="Isolation" subject={titleOfSession(found)} actions={<Link to="/sessions/$key" params={{ key: found.key }} className="button quiet">The session</Link>}>

@@ -27,7 +27,7 @@ export function RunPage() {
   const { id } = useParams({ from: "/runs/$id" });
   const { tab } = useSearch({ from: "/runs/$id" });
   return (
-    <Loaded query={useQuery(runQuery(id))} waiting={<><Title name="Runs" /><SkeletonRows label="Loading the run" /></>}>
+    <Loaded query={useQuery(runQuery(id))} heading="Runs" waiting={<SkeletonRows label="Loading the run" />}>
       {({ run }) => (
         <>
           <Title name="Runs" subject={titleOfRun(run)} actions={<Actions run={run} />}><Line run={run} /></Title>

@@ -31,7 +31,7 @@ const ROUTE = "/sessions/$key";
 export function SessionPage() {
   const { key } = useParams({ from: ROUTE });
   return (
-    <Loaded query={useQuery(sessionQuery(key))} waiting={<><Title name="Sessions" /><SkeletonRows label="Loading the session" /></>}>
+    <Loaded query={useQuery(sessionQuery(key))} heading="Sessions" waiting={<SkeletonRows label="Loading the session" />}>
       {({ session }) => <Shown key={session.key} session={session} />}
     </Loaded>
   );

@@ -5,6 +5,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { taskQuery } from "../../data/queries";
 import { useLiveBoard } from "../../data/tasks";
 import { Loaded } from "../../ui/failure";
+import { SkeletonRows } from "../../ui/skeleton";
 import { Title } from "../../ui/title";
 import { TaskActions } from "./actions";
 import { Relations } from "./relations";
@@ -20,7 +21,7 @@ export function TaskPage() {
   const open = (other: string) => void navigate({ to: "/tasks/$id", params: { id: other } });
   useLiveBoard();
   return (
-    <Loaded query={useQuery(taskQuery(id))} waiting={<Title name="Task" />}>
+    <Loaded query={useQuery(taskQuery(id))} heading="Task" waiting={<SkeletonRows count={4} label="Loading the task" />}>
       {({ task }) => (
         <>
           <Title key={task.id} name={task.title} actions={<TaskActions task={task} />} />
