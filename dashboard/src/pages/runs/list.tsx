@@ -2,7 +2,7 @@
 
 import { Link } from "@tanstack/react-router";
 import type { Run } from "../../data/api";
-import { compact, titleOfRun, waitsFor, whyEnded } from "../../data/words";
+import { compact, nameOfKey, titleOfRun, waitsFor, whyEnded } from "../../data/words";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
@@ -55,7 +55,7 @@ function about(run: Run): string {
   if (run.state === "failed") return whyEnded(run);
   if (run.state === "waiting") return `${run.sessionTitle} · ${waitsFor(run)}`;
   if (run.queuePosition !== null) return `${run.sessionTitle} · number ${run.queuePosition} in the queue`;
-  return run.sessionTitle === titleOfRun(run) ? run.sessionKey : run.sessionTitle;
+  return run.sessionTitle === titleOfRun(run) ? nameOfKey(run.sessionKey) : run.sessionTitle;
 }
 
 function waited(run: Run): string {
