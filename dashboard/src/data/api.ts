@@ -64,6 +64,9 @@ const refusals: Middleware = {
 export const api = createClient<paths>({ baseUrl: location.origin, headers: { Accept: "application/json" } });
 api.use(refusals);
 
+/** Tell whether the server answers at all. */
+export const isReachable = (): Promise<boolean> => fetch("/healthz").then(({ ok }) => ok, () => false);
+
 /** Return the body of an answer; a refusal was thrown before this is reached. */
 export async function ask<Body>(call: Promise<{ data?: Body }>): Promise<Body> {
   return (await call).data as Body;

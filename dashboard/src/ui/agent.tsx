@@ -2,11 +2,14 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { agentsQuery } from "../data/queries";
+import { firstLine } from "../data/words";
 
-/** Return what people call an agent; its id until the names are read, or when it has none. */
+const LONGEST = 28;
+
+/** Return what people call an agent, shortened; its id until the names are read, or when it has none. */
 export function useAgentName(): (id: string | null | undefined) => string {
   const agents = useQuery(agentsQuery()).data?.agents;
-  return (id) => agents?.find((each) => each.id === id)?.name || (id ?? "");
+  return (id) => firstLine(agents?.find((each) => each.id === id)?.name || id, LONGEST);
 }
 
 export function AgentName({ id, className }: { id: string | null | undefined; className?: string }) {

@@ -38,7 +38,7 @@ type Option = { value: string; label: string };
 
 export function Select({ name, value, options, onChange }: { name: string; value: string; options: Option[]; onChange: (value: string) => void }) {
   return (
-    <select aria-label={name} value={value} onChange={(event) => onChange(event.target.value)} className="field w-auto! max-w-[min(100%,28rem)] pr-7!">
+    <select aria-label={name} value={value} onChange={(event) => onChange(event.target.value)} className="field w-auto! max-w-[min(100%,16rem)] pr-7!">
       {options.map((option) => <option key={option.value} value={option.value}>{option.label}</option>)}
     </select>
   );

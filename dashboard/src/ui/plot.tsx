@@ -58,7 +58,7 @@ export function Plot({ name, times, lines, unit = "", height = 120, bars = false
           { ...axis, size: 30, space: 60, incrs: bars ? TIME_STEPS.filter((step) => step >= DAY) : TIME_STEPS, values: (_self, ticks) => ticks.map((tick) => (bars ? DATE : CLOCK).format(tick * 1000)) },
           { ...axis, size: 56, space: 28, incrs: isWhole ? WHOLE_STEPS : undefined, values: (_self, ticks) => ticks.map((tick) => `${unit}${tick >= 1_000 ? compact(tick) : tick.toLocaleString("en")}`) },
         ],
-      }, [times.map((time) => time / 1000), ...lines.map((line) => line.values)], place);
+      }, [times.map((time) => time / 1000), ...lines.map(({ values }) => (bars ? values.map((value) => value || null) : values))], place);
     };
     draw();
     const resizing = new ResizeObserver(() => plot?.setSize({ width: place.clientWidth, height }));

@@ -54,11 +54,11 @@ export function Rail({ current }: { current: string | null }) {
           <input type="search" aria-label="Find a chat" placeholder="Find a chat" value={sought} onChange={(event) => setSought(event.target.value)} className="field mt-2 min-h-8! py-0!" />
         )}
         <div className="min-h-0 flex-1 overflow-y-auto px-0.5 py-1.5">
-          {archived && <h2 className="note px-2 pt-1">Archived chats</h2>}
+          {archived && <h2 className="note font-sans! px-2 pt-1">Archived chats</h2>}
           {!isListed && current !== null && <ul><Entry row={{ key: current, agentSlug: splitKey(current).agent }} isCurrent named /></ul>}
           {pinned.length > 0 && (
             <section aria-label="Pinned chats">
-              <h3 className="note mt-1 mb-1 flex items-center gap-1.5 px-2"><Icon name="pin" className="size-3.5" />Pinned</h3>
+              <h3 className="note font-sans! mt-1 mb-1 flex items-center gap-1.5 px-2"><Icon name="pin" className="size-3.5" />Pinned</h3>
               <ul>{pinned.map((row) => <Entry key={row.key} row={row} isCurrent={row.key === current} named onRename={() => setRenaming(row)} />)}</ul>
             </section>
           )}
@@ -97,7 +97,7 @@ function Entry({ row, isCurrent, named = false, onRename }: { row: EntryRow; isC
         <span className="flex min-w-0 items-baseline justify-between gap-2">
           <span className="truncate font-serif leading-snug">{row.state === undefined ? nameOfKey(row.key) : titleOfSession(row)}</span>
           {/* The menu takes its place while it is wanted. */}
-          <Age at={row.updatedAt} className="min-w-6 shrink-0 text-right text-xs text-soft group-focus-within:opacity-0 group-hover:opacity-0 pointer-coarse:hidden" />
+          <span aria-hidden="true" className="min-w-6 shrink-0 text-right text-xs text-soft group-focus-within:opacity-0 group-hover:opacity-0 pointer-coarse:hidden"><Age at={row.updatedAt} /></span>
         </span>
         {below && <span className={`text-xs ${STATE_LOOKS[state] ?? "text-soft"}`}>{below}</span>}
       </Link>

@@ -36,7 +36,7 @@ export function NeedRow({ need, acts, isOpen, isChosen, onOpen, onChoose }: Prop
           <button type="button" onClick={onOpen} className="min-w-0 text-left font-serif text-[1.03rem] hover:underline max-sm:line-clamp-2 sm:truncate">{need.what}</button>
         </span>
         <span className="note block truncate">
-          {need.agent && <AgentName id={need.agent} className="agent mr-1.5" />}{[need.where, need.why].filter(Boolean).join(" · ")}
+          {need.agent && <AgentName id={need.agent} className="agent mr-1.5" />}{[need.where !== need.what && need.where, need.why].filter(Boolean).join(" · ")}
         </span>
       </span>
       <Age at={need.at} className="note whitespace-nowrap" />

@@ -1,1 +1,0 @@
-import{R as e,yt as t}from"./failure-BbCtdNtK.js";import{x as n}from"./words-DkLFwVTH.js";var r=t();function i(){let t=e(n()).data?.agents;return e=>t?.find(t=>t.id===e)?.name||(e??``)}function a({id:e,className:t}){let n=i();return(0,r.jsx)(`span`,{className:t,children:n(e)})}export{i as n,a as t};
