@@ -39,7 +39,7 @@ from carrel.tools.sessions.rows import session_row, shown_key
 from carrel.tools.sessions.shapes import PlanMode, SessionHistory, SessionRow
 from carrel.tools.sessions.spawn import workspace_of
 from carrel.tools.tool_rules import require_part
-from carrel.tools.toolset import Catalog, Permitted, Toolset, toolset_for
+from carrel.tools.toolset import Catalog, Permitted, Toolset, names_in, toolset_for
 from carrel.tools.transcript import message_shape
 
 __all__ = [
@@ -47,7 +47,7 @@ __all__ = [
     "OutsideCalls", "Params", "Permitted", "PlanMode", "Preparation", "Result", "SessionAccess", "SessionHistory",
     "SessionRow", "Tool", "ToolServices", "Toolset", "Wait", "access_by_session_key", "account_wide", "call_tool",
     "caller_again", "caller_at", "context_reader", "finish_waiting", "lock_caller", "memory_reader", "message_shape",
-    "note_refused_read", "outside_caller", "plan_worked_on", "prepare_call", "reader_named", "reader_of",
+    "names_in", "note_refused_read", "outside_caller", "plan_worked_on", "prepare_call", "reader_named", "reader_of",
     "reader_within", "refuse_call", "require_part", "run_caller", "session_access", "session_row", "shown_key",
     "shown_tools", "toolset_for", "visible_memory",
     "with_view", "workspace_of",

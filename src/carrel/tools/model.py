@@ -162,7 +162,7 @@ def _function(name: str, description: str, params: type[Struct], shown: Shown) -
     # Encoded once: the same tools are offered with every step.
     function = {
         "type": "function",
-        "name": name,
+        "name": _names(name)[-1],
         "description": description,
         "parameters": compact_schema(_schema(params), without=shown.without, words=dict(shown.words)),
         "strict": False,
@@ -217,7 +217,7 @@ class Tool(Struct, frozen=True):
     def function(self, actor: Actor) -> msgspec.Raw:
         """Return the tool as it is offered to the model of an agent, encoded."""
         shown = self.shown if isinstance(self.shown, Shown) else self.shown(actor)
-        return _function(self.model_name, self.description, self.params, shown)
+        return _function(self.name, self.description, self.params, shown)
 
     def read_params(self, arguments: str, called: str = "") -> Params:
         """Decode and check the arguments that the model wrote; what is plainly meant is accepted.

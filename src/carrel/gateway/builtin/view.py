@@ -161,8 +161,8 @@ def _tools(request: Item, callable_tools: frozenset[str]) -> frozenset[str]:
     offered: Any = request.get("tools")
     if not isinstance(offered, list) or request.get("tool_choice") == "none":
         return frozenset()
-    names = (tool.get("name") for tool in offered if isinstance(tool, dict) and tool.get("type") == "function")
-    return callable_tools | {name for name in names if isinstance(name, str)}
+    functions = [tool for tool in offered if isinstance(tool, dict) and tool.get("type") == "function"]
+    return callable_tools.union([name for tool in functions if isinstance(name := tool.get("name"), str)])
 
 
 def _results(items: list[Item], newest: int) -> tuple[Result, ...]:
