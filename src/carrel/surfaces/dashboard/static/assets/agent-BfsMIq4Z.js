@@ -1,1 +1,0 @@
-import{bt as e,z as t}from"./failure-CCxVbqT5.js";import{a as n,x as r}from"./words-CX36o2x4.js";var i=e(),a=28;function o(){let e=t(r()).data?.agents;return t=>n(e?.find(e=>e.id===t)?.name||t,a)}function s({id:e,className:t}){let n=o();return(0,i.jsx)(`span`,{className:t,children:n(e)})}export{o as n,s as t};

@@ -1,1 +1,0 @@
-import{R as e,o as t,s as n}from"./failure-CCxVbqT5.js";var r=e({queryKey:[`spaces`],queryFn:({signal:e})=>n(t.GET(`/api/spaces`,{signal:e}))}),i=e({queryKey:[`settings`],queryFn:({signal:e})=>n(t.GET(`/api/settings`,{signal:e}))}),a=e({queryKey:[`account`],queryFn:({signal:e})=>n(t.GET(`/api/account`,{signal:e}))});export{i as n,r,a as t};
