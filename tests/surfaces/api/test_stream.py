@@ -31,7 +31,7 @@ async def finish(client: httpx.AsyncClient, text: str, **where: str) -> str:
     return run_id
 
 
-@requirement("S1.x.stream.durable")
+@requirement("S1.x.stream.durable", "S3.ui.sessionid")
 async def test_a_follower_hears_a_run_from_queued_to_completed(either_server: HttpServer) -> None:
     async with either_server.client() as client, follow(client) as follower:
         assert (await follower.next()).name == "stream.ready"
@@ -47,6 +47,7 @@ async def test_a_follower_hears_a_run_from_queued_to_completed(either_server: Ht
     assert (last.body["seq"], last.body["name"]) == (last.id, "run.completed")
     assert last.body["data"]["reply"] == "echo: hello"
     assert (last.body["sessionKey"], last.body["sessionId"]) == ("agent:main:main", "main")
+    assert {frame.body["sessionId"] for frame in frames} == {"main"}
     assert list(last.body) == [
         "seq",
         "name",
