@@ -5,7 +5,7 @@ A tool is defined once, with its schema, effect and function, and every surface 
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct, structs
@@ -29,6 +29,9 @@ _BOARD = "clawboard_"
 
 class Params(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The parameters of a tool: strictly typed, unknown names refused."""
+
+    # The one that names a task, if there is any: the only task of a title may be named by it.
+    TASK: ClassVar[str] = "task_id"
 
 
 class NoChannelThread(Exception):
