@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from typing import Any
 
 MANNER = sys.argv[1]
@@ -35,7 +34,7 @@ class Server:
         self.gate = None
         self.pids = [os.getpid()]
         if MANNER == "stops reading":
-            self.pids.append(subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(3600)"]).pid)
+            self.pids.append(subprocess.Popen([sys.executable, "-S", "-c", "import signal; signal.pause()"]).pid)
         if len(sys.argv) > 2:
             self.gate = socket.create_connection(("127.0.0.1", int(sys.argv[2]))).makefile("rw")
 
@@ -81,7 +80,8 @@ class Server:
             return None
         if MANNER == "stops reading":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            time.sleep(3600)
+            while True:
+                signal.pause()
         if MANNER == "huge":
             return {"content": [{"type": "text", "text": "z" * 3_000_000}]}
         if MANNER == "endless line":

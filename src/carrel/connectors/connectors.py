@@ -81,6 +81,12 @@ class Connectors:
             raise CallFailed(f"The MCP server {tool.server} is not in the settings any more.", is_unknown=False)
         return await server.call(tool, arguments)
 
+    def last_tools(self, name: str) -> tuple[RemoteTool, ...]:
+        """Return the tools that a server offered last; none where it was not asked yet."""
+        server = self._servers.get(name)
+        offered = None if server is None else server.offered
+        return () if offered is None else offered.tools
+
     def states(self, account_slug: str) -> list[ConnectorState]:
         """Return the servers that an account may use, as people see them, by name."""
         return [self._servers[name].state() for name in self.usable(account_slug)]

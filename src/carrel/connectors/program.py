@@ -93,8 +93,8 @@ def _message(line: bytes) -> SessionMessage | None:
 async def _how_it_ended(process: Process, errors: bytearray) -> ServerFault:
     has_ended = await _has_ended(process)
     how = f"ended with exit code {process.returncode}" if has_ended else "closed its output"
-    said = errors.decode(errors="replace").strip()
-    return ServerFault(f"The program {how}." + (f" Its last words: {redact(said)}" if said else ""))
+    said = errors.decode(errors="replace").strip().splitlines()[-1:]
+    return ServerFault(f"The program {how}." + (f" Its last words: {redact(said[0])}" if said else ""))
 
 
 async def _write(process: Process, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:

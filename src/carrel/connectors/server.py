@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from logging import getLogger
+from logging import INFO, WARNING, getLogger
 from typing import TYPE_CHECKING, Any
 
 from carrel.connectors.launch import launch_of
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from carrel.connectors.session import Life, Session
 
 _log = getLogger("carrel.connectors")
+# How a server ends without a fault of its own.
+_ENDED, _REPLACED = "It was ended.", "Its settings were changed."
 # Starts a task that lives as long as the server process.
 Start = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -38,7 +40,7 @@ class Server:
         self._clock = clock
         self._start = start
         self._slots = asyncio.Semaphore(MCP_CALLS_AT_ONCE_MAX)
-        self._offered: ToolList | None = None
+        self.offered: ToolList | None = None
         self._left_out: tuple[str, ...] = ()
         # Tools that were listed as writing. One that says later that it only reads is not believed.
         self._written: set[str] = set()
@@ -64,7 +66,7 @@ class Server:
             kind="command" if self.settings.command else "url",
             status=status,  # type: ignore[arg-type]
             since=self._since,
-            tools=len(self._offered.tools) if self._offered else 0,
+            tools=len(self.offered.tools) if self.offered else 0,
             starts=self._starts,
             left_out=self._left_out,
             last_error=self._fault,
@@ -72,7 +74,7 @@ class Server:
 
     async def tools(self) -> ToolList | None:
         """Return what it offers, starting it where that is not known; None where it cannot be started."""
-        if self._offered is None:
+        if self.offered is None:
             try:
                 await self._ready()
             except ServerFault:
@@ -82,7 +84,7 @@ class Server:
             with suppress(TimeoutError):
                 async with asyncio.timeout(MCP_LIST_PAUSE_SECONDS + self.settings.start_seconds):
                     await self._life.until_listed()
-        return self._offered
+        return self.offered
 
     def known_tools(self) -> ToolList | None:
         """Return what it offers; None where that is not known yet, or it has said that it offers something else now.
@@ -91,13 +93,13 @@ class Server:
         """
         running = self._life
         if running is None or running.life is None:
-            return self._offered
+            return self.offered
         if running.is_stale:
             return None
         if elapsed_seconds() - self._listed_at > MCP_LIST_AGAIN_SECONDS:
             # Not everybody says so when the tools change. This run goes on with those that are known.
             running.life.changed.set()
-        return self._offered
+        return self.offered
 
     async def call(self, tool: RemoteTool, arguments: dict[str, Any]) -> CallResult:
         """Call a tool as it was offered; raise CallFailed where there is no result."""
@@ -130,10 +132,10 @@ class Server:
     def end(self) -> None:
         """End it: its settings are no longer in force."""
         if self._life is not None:
-            self._life.stop("Its settings were changed.")
+            self._life.stop(_REPLACED)
 
     def _require_same(self, tool: RemoteTool) -> None:
-        present = next((one for one in self._offered.tools if one.name == tool.name), None) if self._offered else None
+        present = next((one for one in self.offered.tools if one.name == tool.name), None) if self.offered else None
         if present is None or present.digest != tool.digest:
             gone = "no longer offers this tool" if present is None else "has changed this tool since it was offered"
             raise CallFailed(f"The server {gone}. Look at your tools in the next turn.", is_unknown=False)
@@ -163,12 +165,12 @@ class Server:
         running = self._life
         await running.settled.wait()
         if running.session is None:
-            raise ServerFault(self._fault or "It was ended.")
+            raise ServerFault(self._fault or _ENDED)
         return running
 
     async def _live(self, running: "_Run") -> None:
         """Live from start to end. Nothing that a server does gets out of here."""
-        fault = "It was ended."
+        fault = _ENDED
         began = elapsed_seconds()
         try:
             launch = launch_of(self.name, self.settings)
@@ -207,7 +209,8 @@ class Server:
         running.session = None
         running.settled.set()
         running.ended.set()
-        _log.warning("connector_ended", extra={"connector": self.name, "reason": fault})
+        level = INFO if fault in (_ENDED, _REPLACED) else WARNING
+        _log.log(level, "connector_ended", extra={"connector": self.name, "reason": fault})
 
     async def _watch(self, running: "_Run", session: "Session", life: "Life") -> str:
         """Wait for the end and return its reason; list the tools again when they may be others."""
@@ -237,14 +240,14 @@ class Server:
     async def _list(self, session: "Session") -> None:
         listed = await session.list_tools(self._written)
         self._written |= {tool.name for tool in listed.tools if tool.effect == "write"}
-        before = {} if self._offered is None else {tool.name: tool.digest for tool in self._offered.tools}
+        before = {} if self.offered is None else {tool.name: tool.digest for tool in self.offered.tools}
         self._listed_at = elapsed_seconds()
         self._left_out = listed.left_out
-        if self._offered is not None and before == {tool.name: tool.digest for tool in listed.tools}:
+        if self.offered is not None and before == {tool.name: tool.digest for tool in listed.tools}:
             return
-        if self._offered is not None:
+        if self.offered is not None:
             _log.warning("connector_tools_changed", extra={"connector": self.name})
-        self._offered = ToolList(self.name, listed.tools)
+        self.offered = ToolList(self.name, listed.tools)
 
 
 class _Run:

@@ -99,7 +99,7 @@ class Assembly:
     def __init__(
         self, db: Database, wire: Wire, connections: Mapping[str, Connection], settings: Settings, *,
         worker: str, works: bool, draining: Callable[[], bool], configuration: Configuration,
-        more_routes: Iterable[BaseRoute] = (),
+        connectors: Connectors | None = None, more_routes: Iterable[BaseRoute] = (),
     ) -> None:  # fmt: skip
         self._embedder = embedder_for(settings.search, wire)
         finder = Search(db, self._embedder, settings.search)
@@ -111,7 +111,7 @@ class Assembly:
             rules=rules_of(settings),
             live=Live(),
             contexts=Contexts(db, settings, finder),
-            connectors=Connectors(settings.mcp),
+            connectors=connectors or Connectors(settings.mcp),
             watch=Watch(db),
             version=__version__,
             connections=connections,
