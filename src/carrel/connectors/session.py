@@ -114,25 +114,26 @@ class Life:
 async def open_session(
     name: str, settings: McpServerSettings, launch: Launch
 ) -> AsyncIterator[tuple[Session, Life]]:  # fmt: skip
-    """Connect to a server; raise ServerFault if that does not work within its time."""
-    life = Life()
-    async with AsyncExitStack() as stack:
-        try:
-            async with asyncio.timeout(settings.start_seconds):
-                client = await stack.enter_async_context(
-                    Client(
-                        _streams(settings, launch, life),
-                        message_handler=life.noted,
-                        client_info=Implementation(name="carrel", version=__version__),
-                        cache=None,
-                    )
-                )
-        except TimeoutError as error:
-            message = f"It did not get ready within {settings.start_seconds} seconds (mcp.{name}.start_seconds)."
-            raise ServerFault(message) from error
-        except Exception as error:  # boundary: whatever a server does while it starts, it alone cannot be used
-            raise ServerFault(_why(error, life)) from error
-        yield Session(name, settings, launch.secrets, client, life), life
+    """Connect to a server; raise ServerFault where that does not work within its time, or the connection breaks."""
+    life, bound = Life(), asyncio.timeout(settings.start_seconds)
+    try:
+        async with AsyncExitStack() as stack:
+            client = Client(
+                _streams(settings, launch, life),
+                message_handler=life.noted,
+                client_info=Implementation(name="carrel", version=__version__),
+                cache=None,
+            )
+            async with bound:
+                await stack.enter_async_context(client)
+            yield Session(name, settings, launch.secrets, client, life), life
+    except TimeoutError as error:
+        if not bound.expired():
+            raise
+        message = f"It did not get ready within {settings.start_seconds} seconds (mcp.{name}.start_seconds)."
+        raise ServerFault(message) from error
+    except Exception as error:  # boundary: whatever a server does, it alone cannot be used
+        raise ServerFault(_why(error, life)) from error
 
 
 def _streams(
@@ -161,6 +162,6 @@ def _why(error: BaseException, life: Life) -> str:
         error = error.exceptions[0]
     if isinstance(error, ServerFault):
         return str(error)
-    if life.stream is not None and life.stream.ended.is_set():
+    if isinstance(error, MCPError) and life.stream is not None and life.stream.ended.is_set():
         return life.stream.fault
     return clip(redact(one_line(f"{type(error).__name__}: {error}")), ERROR_CHARS_MAX)
