@@ -52,7 +52,7 @@ async def test_an_agent_gets_the_tools_of_its_servers_and_calls_them(
         assert await result_of(server, run) == {"text": 'look {"at": "it"}'}
         shown = offered(gateway)[LOOK]
         assert shown["description"] == "[MCP server plain] Look at something."
-        assert "the MCP server plain (mcp__plain__…)" in gateway.requests[-1].json["instructions"]
+        assert "what the MCP server plain does (mcp__plain__…)" in gateway.requests[-1].json["instructions"]
         assert await server.read(lambda tx: tools_called(tx, server.access, run.id)) == [LOOK]
         gateway.script(text("Nothing to look with."))
         await server.ask("look at it")

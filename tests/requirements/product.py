@@ -19,6 +19,7 @@ BUILT = {
     "P.view.journal": "Every view of the journal shows the same entry with the same id and text.",
     "P.engine.two": "Everything works on SQLite and PostgreSQL; several processes never run two runs of one lane.",
     "P.door": "Every message enters through deliver(); no surface can skip policy, limits or provenance.",
+    "P.client.typescript": "The TypeScript client calls the API, throws one kind of error, and resumes streams.",
     "P.settings": "Settings come from environment, file or default; an unknown name stops the start with a suggestion.",
     "T.settings.place": "Started from any directory, a data directory's settings apply; an agent whose gateway is "
     "missing fails with that reason.",

@@ -39,7 +39,7 @@ from carrel.runs import (
 )
 from carrel.sessions import close_generation, open_generation, open_session_of
 from carrel.storage import Tx
-from carrel.tools import Preparation, Result, call_tool, finish_waiting, lock_caller, refuse_call
+from carrel.tools import Preparation, Result, call_tool, finish_waiting, lock_caller, names_in, refuse_call
 from carrel.work import hear, is_reopened_since
 
 _log = getLogger("carrel.delivery")
@@ -95,7 +95,7 @@ def _callable_tools(snapshot: Snapshot) -> frozenset[str]:
     """The names of all tools that the built-in agent may call; a model calls what it is shown."""
     if snapshot.connection.settings.kind != "builtin":
         return frozenset()
-    return frozenset(name for tool in snapshot.toolset.offered() for name in tool.names)
+    return names_in(snapshot.toolset)
 
 
 def _publish_context(tx: Tx, claim: Claim, context: Context) -> None:

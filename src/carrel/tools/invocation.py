@@ -18,7 +18,7 @@ from carrel.records import Call, call_of, finish_call, record_call
 from carrel.runs import run_by_id
 from carrel.sessions import lock_lane
 from carrel.storage import Database, Tx
-from carrel.tools.model import Caller, Effect, Preparation, Result, Tool, Wait
+from carrel.tools.model import Caller, Effect, Params, Preparation, Result, Tool, Wait
 from carrel.tools.profiles import shown_tools
 from carrel.tools.refusals import note_forbidden, note_refused_call
 from carrel.tools.toolset import Toolset, UnknownTool, require_offered_now
@@ -141,11 +141,13 @@ def named(tx: Tx, caller: Caller, params: Any) -> Any:
 
     Refusal where several tasks have that title.
     """
-    task_id = getattr(params, "task_id", None)
+    field = params.TASK if isinstance(params, Params) else Params.TASK
+    task_id = getattr(params, field, None)
     if not isinstance(task_id, str) or task_id.startswith("task_"):
         return params
     try:
-        return structs.replace(params, task_id=readable_task(tx, caller.access, task_id, by_title=True)[0].id)
+        found, _ = readable_task(tx, caller.access, task_id, by_title=True)
+        return structs.replace(params, **{field: found.id})
     except Refusal as refusal:
         if refusal.field is not None:
             raise
