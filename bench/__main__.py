@@ -10,6 +10,7 @@ import msgspec
 from bench import (
     a2a,
     auto,
+    connectors,
     context,
     dashboard,
     delivery,
@@ -36,6 +37,7 @@ BENCHMARKS = {
     "a2a": a2a.measure,
     "a2a_load": a2a.measure_load,
     "tools": tools.measure,
+    "connectors": connectors.measure,
     "memory": memory.measure,
     "auto": auto.measure,
     "search": search.measure,
