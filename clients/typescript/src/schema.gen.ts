@@ -592,6 +592,23 @@ export interface paths {
         patch: operations["patch_log"];
         trace?: never;
     };
+    "/api/mcp/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the MCP servers that agents of this account may use, with the tools that they offered last. */
+        get: operations["list_mcp_servers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/memory": {
         parameters: {
             query?: never;
@@ -2163,6 +2180,7 @@ export interface components {
             spaceIds?: string[];
             tools?: components["schemas"]["ToolsPatch"];
             subagents?: components["schemas"]["SubagentsPatch"];
+            mcp?: string[];
             /** @enum {unknown} */
             sandbox?: "off" | "on";
             /** @enum {unknown} */
@@ -2191,6 +2209,7 @@ export interface components {
             spaceIds: string[];
             tools: components["schemas"]["ToolRules"];
             subagents: components["schemas"]["SubagentRules"];
+            mcp: string[];
             /** @enum {unknown} */
             sandbox: "off" | "on";
             /** @enum {unknown} */
@@ -2877,6 +2896,7 @@ export interface components {
             lanes: components["schemas"]["LaneCounts"];
             waiting: components["schemas"]["WaitingCounts"];
             gateways: components["schemas"]["GatewayState"][];
+            mcpServers: components["schemas"]["McpServerState"][];
             index: components["schemas"]["IndexState"];
             contextInjection: components["schemas"]["Injection"][];
             classifier: components["schemas"]["ClassifierBacklog"];
@@ -3227,6 +3247,60 @@ export interface components {
             logs: components["schemas"]["LogShape"][];
         };
         /**
+         * McpServerShown
+         * @description A server with its tools, as far as they are known.
+         */
+        McpServerShown: {
+            name: string;
+            /** @enum {unknown} */
+            kind: "command" | "url";
+            /** @enum {unknown} */
+            status: "failed" | "idle" | "ok" | "starting";
+            since: string;
+            tools: number;
+            starts: number;
+            /** @default [] */
+            leftOut?: string[];
+            /** @default null */
+            lastError?: string | null;
+            offered: components["schemas"]["McpTool"][];
+        };
+        /** McpServerShownPage */
+        McpServerShownPage: {
+            servers: components["schemas"]["McpServerShown"][];
+            nextCursor: string | null;
+        };
+        /**
+         * McpServerState
+         * @description A server of the settings: since when it is as it is, how often it was started and, for people, what is wrong.
+         *
+         *         It is `idle` until somebody wants its tools. `leftOut` names tools that it lists and that are not offered, and why.
+         */
+        McpServerState: {
+            name: string;
+            /** @enum {unknown} */
+            kind: "command" | "url";
+            /** @enum {unknown} */
+            status: "failed" | "idle" | "ok" | "starting";
+            since: string;
+            tools: number;
+            starts: number;
+            /** @default [] */
+            leftOut?: string[];
+            /** @default null */
+            lastError?: string | null;
+        };
+        /**
+         * McpTool
+         * @description A tool: the name that agents and rules know, whether it may change something, and what its server says of it.
+         */
+        McpTool: {
+            name: string;
+            /** @enum {unknown} */
+            effect: "read" | "write";
+            description: string;
+        };
+        /**
          * Me
          * @description The caller, and what the caller may do.
          */
@@ -3426,6 +3500,7 @@ export interface components {
             spaceIds?: string[];
             tools?: components["schemas"]["ToolsPatch"];
             subagents?: components["schemas"]["SubagentsPatch"];
+            mcp?: string[];
             /** @enum {unknown} */
             sandbox?: "off" | "on";
             /** @enum {unknown} */
@@ -6220,6 +6295,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["carrel.surfaces.api.endpoint.OneLog"];
+                };
+            };
+        };
+    };
+    list_mcp_servers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerShownPage"];
                 };
             };
         };

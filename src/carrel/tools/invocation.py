@@ -24,6 +24,11 @@ from carrel.tools.refusals import note_forbidden, note_refused_call
 from carrel.tools.toolset import Toolset, UnknownTool, require_offered_now
 from carrel.work import readable_task
 
+FATE_UNKNOWN = "fate_unknown"
+LOOK_FIRST = (
+    "Whether it took effect is unknown. It was not repeated: look first, and then decide whether to call again."
+)
+
 
 @asynccontextmanager
 async def prepare_call(
@@ -89,6 +94,8 @@ def call_tool(
     Also return the result as JSON text, exactly as the model gets it. A refusal is a result too: the model may adapt.
     """
     known = call_of(tx, caller.access, caller.own_run.id, call_id)
+    if known is not None and known.is_begun:
+        return lose_call(tx, caller, call_id)
     if known is not None:
         return known.result, _known(known)
     effect: Effect = "read"
@@ -163,6 +170,15 @@ def refuse_call(tx: Tx, caller: Caller, call_id: str, name: str, why: str) -> tu
     return text, Result(value=value)
 
 
+def lose_call(tx: Tx, caller: Caller, call_id: str) -> tuple[str, Result]:
+    """Record that nobody knows what became of a call that was begun at an MCP server, and tell the model."""
+    message = "Carrel stopped during this call, so its result is lost."
+    value = failed(FATE_UNKNOWN, f"{message} {LOOK_FIRST}")
+    text = bounded(value)
+    finish_call(tx, caller.access, caller.own_run.id, call_id, text)
+    return text, Result(value=value)
+
+
 def finish_waiting(tx: Tx, toolset: Toolset, caller: Caller, call_id: str) -> tuple[str, Result]:
     """Record and return the result of a call that has waited, once."""
     known = call_of(tx, caller.access, caller.own_run.id, call_id)
@@ -183,7 +199,12 @@ def finished(tx: Tx, tool: Tool, caller: Caller, run_id: str) -> dict[str, Any]:
 
 def refused(refusal: Refusal) -> dict[str, Any]:
     """Return a refusal as a tool result."""
-    return {"ok": False, "error": {"code": str(refusal.code), "message": refusal.message}}
+    return failed(str(refusal.code), refusal.message)
+
+
+def failed(code: str, message: str) -> dict[str, Any]:
+    """Return the result of a call that failed."""
+    return {"ok": False, "error": {"code": code, "message": message}}
 
 
 def bounded(value: dict[str, Any]) -> str:

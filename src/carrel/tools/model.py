@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from carrel.agents import Agent
+from carrel.connectors import Connectors
 from carrel.context import Contexts
 from carrel.gateway import Gateway
 from carrel.kernel import Access, Code, NewAttachment, Refusal, SessionKey, ToolVisibility, decode_json
@@ -54,6 +55,7 @@ class ToolServices(Struct, frozen=True, kw_only=True):
     channel_threads: Mapping[str, OpenChannelThread] = {}
     search: Search | None = None
     contexts: Contexts | None = None
+    connectors: Connectors | None = None
     # True once the server is stopping and accepts no new work.
     draining: Callable[[], bool] = lambda: False
 

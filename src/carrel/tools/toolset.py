@@ -1,11 +1,12 @@
 """Toolsets: sets of tools that are narrowed by wrapping. A tool that a wrapper hides cannot be called either."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Protocol
 
 from carrel.agents import ToolRules
+from carrel.connectors import is_remote, split_name
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import ToolNamesSettings
 from carrel.modes import is_planning
@@ -19,7 +20,7 @@ class UnknownTool(Refusal):
     """There is no tool of that name."""
 
 
-class Toolset(Protocol):
+class Toolset(Hashable, Protocol):
     """The tools that a caller may use."""
 
     def offered(self) -> tuple[Tool, ...]:
@@ -49,6 +50,10 @@ class Catalog:
             raise UnknownTool(Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}'; {known}")
         return tool
 
+    def with_tools(self, more: tuple[Tool, ...]) -> "Catalog":
+        """Return a catalog that has these tools besides; of two with one name, its own stays."""
+        return Catalog((*self._tools.values(), *(tool for tool in more if tool.name not in self._named)))
+
     def needs_approval(self, name: str, rules: ToolRules) -> bool:
         """Return whether a person has to approve a call of that name; a name that no tool has stands alone."""
         tool = self._named.get(name)
@@ -57,6 +62,9 @@ class Catalog:
     def deed_of(self, name: str) -> str:
         """Return in words what a call of that name does, whether or not its caller may make it."""
         tool = self._named.get(name)
+        if tool is None and is_remote(name):
+            server, remote = split_name(name)
+            return f"use {remote} of the MCP server {server}"
         return f"use {name.replace('_', ' ')}" if tool is None else tool.does
 
     def storable_arguments(self, name: str, arguments: str) -> str:
