@@ -30,6 +30,7 @@ BUILT = {
     "P.ui.hostile": "No name, title, Markdown, file name or tool result runs anything or loads anything foreign.",
     "P.ui.token": "The token leaves the address and is kept in no storage.",
     "P.ui.unknown": "Every unknown address has a page that says so.",
+    "P.ui.unreached": "A page that is opened while the server is away says so in the frame, and opens when it is back.",
     "P.ui.people": "Two people on one board see each other's moves, and never each other's chats.",
     "P.ui.restart": "A restart in the middle of typing, dragging and streaming loses nothing; the page is live again "
     "without a reload.",

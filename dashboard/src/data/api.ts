@@ -33,3 +33,6 @@ api.use({
     if (response.status === 401 && !request.url.endsWith(SESSION_PATH)) for (const listener of signedOut) listener();
   },
 });
+
+/** Tell whether the server answers at all. */
+export const isReachable = (): Promise<boolean> => fetch("/healthz").then(({ ok }) => ok, () => false);

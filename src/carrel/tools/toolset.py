@@ -1,6 +1,6 @@
 """Toolsets: sets of tools that are narrowed by wrapping. A tool that a wrapper hides cannot be called either."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Protocol
@@ -20,7 +20,7 @@ class UnknownTool(Refusal):
     """There is no tool of that name."""
 
 
-class Toolset(Protocol):
+class Toolset(Hashable, Protocol):
     """The tools that a caller may use."""
 
     def offered(self) -> tuple[Tool, ...]:

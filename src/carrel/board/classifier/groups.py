@@ -27,7 +27,7 @@ _COMING, _AHEAD = 3, 0.3
 _CUT, _PAUSE = 0.4, 1.0
 # Two pieces are about the same when their messages are so much as alike as those of each of them; and two groups, of
 # which more is known, with less.
-_SAME_PIECES, _SAME_GROUPS = 0.45, 0.17
+_SAME_PIECES, _SAME_GROUPS = 0.45, 0.15
 # A word counts by this power of how rare it is among groups: those of every conversation hardly, in any language.
 _RARITY = 3
 # How alike the messages of a piece are is known from so many pairs; until then it is as in other pieces.
