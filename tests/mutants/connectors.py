@@ -66,7 +66,7 @@ CONNECTORS = (
         "connectors/program.py",
         "os.killpg(process.pid, number)",
         "os.kill(process.pid, number)",
-        _CONNECTORS,
+        f"{_CONNECTORS} -k programs_end",
     ),
     Mutant(
         "results show what a server was given",

@@ -81,11 +81,10 @@ class Connectors:
             raise CallFailed(f"The MCP server {tool.server} is not in the settings any more.", is_unknown=False)
         return await server.call(tool, arguments)
 
-    def last_tools(self, name: str) -> tuple[RemoteTool, ...]:
-        """Return the tools that a server offered last; none where it was not asked yet."""
-        server = self._servers.get(name)
-        offered = None if server is None else server.offered
-        return () if offered is None else offered.tools
+    def last_tools(self, account_slug: str, names: Iterable[str]) -> tuple[ToolList, ...]:
+        """Return what those of the named servers offered last that the account may use and that were asked already."""
+        lists = (server.offered for server in self._named(account_slug, names))
+        return tuple(one for one in lists if one is not None)
 
     def states(self, account_slug: str) -> list[ConnectorState]:
         """Return the servers that an account may use, as people see them, by name."""

@@ -12,7 +12,7 @@ from carrel.delivery.snapshot import as_agent
 from carrel.kernel import Access, SessionKey, system_access
 from carrel.runs import Run
 from carrel.storage import Tx
-from carrel.tools import CATALOG, ToolServices, caller_at, shown_tools, toolset_for
+from carrel.tools import ToolServices, caller_at, known_catalog, shown_tools, toolset_for
 
 PreviewKind = Literal["chat", "task", "subagent", "heartbeat"]
 _NAMELESS = "00000000-0000-4000-8000-000000000000"
@@ -56,7 +56,7 @@ def preview_prompt(tx: Tx, services: ToolServices, access: Access, agent: Agent,
     seen = as_agent(system_access(access.account_id, access.account_slug), agent, spaces=("*",), behalf=None)
     run = _run(access, key, provenance, _TASK if kind == "task" else None)
     caller = caller_at(tx, services, seen, agent, key, sandboxed=False, run=run)
-    tools = shown_tools(toolset_for(CATALOG, caller), caller)
+    tools = shown_tools(toolset_for(known_catalog(services, access.account_slug, agent), caller), caller)
     told = _TOLD if kind == "task" else None
     scope = Scope(key=key, task_id=run.task_id, told=told, is_heartbeat=kind == "heartbeat")
     standing = standing_instructions(agent, scope, tools)

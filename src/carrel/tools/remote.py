@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from carrel.access import account_of
-from carrel.agents import agent_by_id
+from carrel.agents import Agent, agent_by_id
 from carrel.connectors import CallFailed, CallResult, RemoteTool, ToolList
 from carrel.kernel import METRICS, Access, Code, NewAttachment, Refusal
 from carrel.kernel.limits import ATTACHMENTS_MAX, MCP_ARGUMENTS_BYTES_MAX
@@ -97,6 +97,12 @@ async def catalog_for(
         with aside():
             lists = await connectors.tools(slug, names)
     return catalog_with(lists)
+
+
+def known_catalog(services: ToolServices, account_slug: str, agent: Agent) -> Catalog:
+    """Return every tool that the runs of an agent may have, of servers that were asked already."""
+    connectors = services.connectors
+    return CATALOG if connectors is None else catalog_with(connectors.last_tools(account_slug, agent.profile.mcp))
 
 
 # Most runs of an agent find what the one before has found.

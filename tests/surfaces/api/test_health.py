@@ -210,7 +210,7 @@ async def test_health_counts_the_lanes_of_the_asker(
     # What this server does not have is not reported.
     assert set(health) == {
         "status", "checks", "index", "lanes", "waiting", "gateways", "classifier", "storageError", "contextInjection",
-        "followers", "database", "duties",
+        "followers", "database", "duties", "mcpServers",
     }  # fmt: skip
     assert {"engine", "schema", "sizeBytes"} == set(health["database"])
     assert [one["name"] for one in health["followers"]] == ["search"]

@@ -30,6 +30,8 @@ async def test_an_owner_gives_an_agent_servers_that_the_settings_open_to_the_acc
         assert offered["mcp__plain__look"] == "read"
         assert offered["mcp__plain__change"] == "write"
         assert "NOT_SET_X" in listed["broken"]["lastError"]
+        prompt = (await owner.get("/api/agents/handy/prompt")).json()
+        assert "mcp__plain__look" in {tool["name"] for tool in prompt["tools"]}
         health = {one["name"]: one for one in (await owner.get("/api/health")).json()["mcpServers"]}
         assert (health["plain"]["status"], health["broken"]["status"]) == ("ok", "failed")
         token = await server.token(owner, kind="agent", agentId="handy")

@@ -40,10 +40,11 @@ class McpServerShown(McpServerState, frozen=True, kw_only=True):
 @endpoint("GET", "/api/mcp/servers", answers={200: page_of("servers", McpServerShown)}, who=PEOPLE)
 async def list_mcp_servers(call: Call[None, NoQuery]) -> Page[McpServerShown]:
     """List the MCP servers that agents of this account may use, with the tools that they offered last."""
-    connectors = call.house.connectors
+    connectors, account = call.house.connectors, call.access.account_slug
+    lists = {one.server: one.tools for one in connectors.last_tools(account, connectors.usable(account))}
     return Page([
-        McpServerShown.of(server_state(one), offered=[_tool(tool) for tool in connectors.last_tools(one.name)])
-        for one in connectors.states(call.access.account_slug)
+        McpServerShown.of(server_state(state), offered=list(map(_tool, lists.get(state.name, ()))))
+        for state in connectors.states(account)
     ])  # fmt: skip
 
 
