@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from carrel.journal import json_text
 from carrel.kernel import iso
-from carrel.runs import queue_store, store, unreachable_store
+from carrel.runs import held_store, queue_store, store, unreachable_store
 from carrel.runs.changes import count_end, publish_change
 from carrel.runs.claims import publish_started
 from carrel.runs.model import (
@@ -15,6 +15,7 @@ from carrel.runs.model import (
     Completed,
     Failed,
     Fault,
+    Held,
     NeedsInput,
     Outcome,
     read_requested_end,
@@ -24,6 +25,8 @@ from carrel.runs.retries import retry_delay_ms, unreachable_delay_ms
 from carrel.sessions import note_tokens
 from carrel.storage import Tx
 
+# The code and the reason of a run for which no budget is left.
+BUDGET_USED_UP = "budget_used_up"
 # Stands for whatever the store says of a run that may not be answered any more.
 _STOPPED = Cancelled(reason="interrupted")
 
@@ -111,6 +114,13 @@ def _write_run(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
             _park(tx, run, outcome)
         case Cancelled():
             _end(tx, run, "cancelled", outcome.reason, None)
+        case Held() if _hold(tx, run, outcome):
+            return False
+        case Held():
+            _end(
+                tx, run, "failed", BUDGET_USED_UP, outcome.usage, error_code=BUDGET_USED_UP,
+                error_message=outcome.message,
+            )  # fmt: skip
         case Failed() if _wait_for_gateway(tx, run, outcome) or _retry(tx, run, outcome):
             return False
         case Failed():
@@ -178,6 +188,21 @@ def _wait_for_gateway(tx: Tx, run: Claim, outcome: Failed) -> bool:
     return True
 
 
+def _hold(tx: Tx, run: Claim, outcome: Held) -> bool:
+    """Let a run wait for a budget; False when its sender does not wait that long."""
+    if run.patience_ms == 0 and run.deadline_at is not None and outcome.until >= run.deadline_at:
+        return False
+    held_store.hold_claimed(
+        tx, run, budget=outcome.budget, due_at=outcome.until, error_code=BUDGET_USED_UP,
+        error_message=outcome.message, usage=json_text(outcome.usage) if outcome.usage else None,
+    )  # fmt: skip
+    publish_change(
+        tx, run, "run.held", state="queued", error={"code": BUDGET_USED_UP, "message": outcome.message},
+        nextAttemptAt=iso(outcome.until), note=outcome.message,
+    )  # fmt: skip
+    return True
+
+
 def _counts(outcome: Failed) -> bool:
     """Whether the outcome is a failed attempt after which there may be another."""
     return outcome.retryable and outcome.unreachable_gateway is None
@@ -187,7 +212,7 @@ def _publish_retry(tx: Tx, run: Claim, outcome: Failed, due_at: int, unreachable
     error = {"code": outcome.code, "message": outcome.shown()}
     fault = Fault(
         attempt=run.attempt, attempts_max=run.attempts_max, at=tx.now, next_attempt_at=due_at,
-        unreachable_since=unreachable_since, **error,
+        unreachable_since=unreachable_since, code=outcome.code, message=outcome.shown(),
     )  # fmt: skip
     publish_change(
         tx, run, "run.retrying", state="queued", attemptsMax=run.attempts_max, error=error, nextAttemptAt=iso(due_at),
