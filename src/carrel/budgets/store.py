@@ -22,7 +22,7 @@ class _Row(Struct, frozen=True):
 _BUDGETS = Table("budgets", _Row)
 _PERIODS = Table("budget_periods", BudgetPeriod)
 _NAMED = "account_id = :account AND scope = :scope AND period = :period AND subject = :subject"
-_OF_RUN = " OR ".join(f"(scope = '{scope}' AND subject = :{scope})" for scope in SCOPES)
+_OF_RUN = " OR ".join(f"(scope = '{scope}' AND subject = :of_{scope})" for scope in SCOPES)
 _DAY = "day IN (0, :day)"
 Subjects = dict[Scope, str]
 
@@ -47,7 +47,7 @@ def periods_of(tx: Tx, access: Access, subjects: Subjects | None = None) -> dict
 
 
 def _given(subjects: Subjects | None) -> dict[str, object]:
-    return {scope: subjects.get(scope) for scope in SCOPES} if subjects else {}
+    return {f"of_{scope}": subjects.get(scope) for scope in SCOPES} if subjects else {}
 
 
 def count_budgets(tx: Tx, access: Access) -> int:
