@@ -20,7 +20,7 @@ export type CarrelEvent = {
 };
 
 export const EVENT_NAMES = [
-  "run.queued", "run.started", "run.waiting", "run.completed", "run.failed", "run.cancelled", "run.retrying", "run.rescued",
+  "run.queued", "run.started", "run.waiting", "run.completed", "run.failed", "run.cancelled", "run.retrying", "run.held", "run.rescued",
   "run.progress", "session.opened", "session.closed", "session.updated", "session.deleted", "task.created", "task.updated",
   "task.moved", "task.assigned", "task.deleted", "topic.created", "topic.updated", "topic.deleted", "space.created",
   "space.updated", "space.deleted", "log.appended", "log.updated", "log.deleted", "digest.updated", "notification.created",

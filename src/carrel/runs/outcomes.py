@@ -197,8 +197,9 @@ def _hold(tx: Tx, run: Claim, outcome: Held) -> bool:
         error_message=outcome.message, usage=json_text(outcome.usage) if outcome.usage else None,
     )  # fmt: skip
     publish_change(
-        tx, run, "run.held", state="queued", error={"code": BUDGET_USED_UP, "message": outcome.message},
-        nextAttemptAt=iso(outcome.until), note=outcome.message,
+        tx, run, "run.held", state="queued", attemptsMax=run.attempts_max,
+        error={"code": BUDGET_USED_UP, "message": outcome.message}, nextAttemptAt=iso(outcome.until),
+        note=outcome.message,
     )  # fmt: skip
     return True
 

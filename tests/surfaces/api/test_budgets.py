@@ -10,8 +10,8 @@ from tests.surfaces.api_calls import Json, refused, run_of, send_and_wait, settl
 pytestmark = pytest.mark.anyio
 
 
-async def put(client: httpx.AsyncClient, **body: object) -> Json:
-    answer = await client.put("/api/budgets", json=body)
+async def limit(client: httpx.AsyncClient, **body: object) -> Json:
+    answer = await client.post("/api/budgets", json=body)
     assert answer.status_code == 200, answer.text
     budget: Json = answer.json()["budget"]
     return budget
@@ -27,7 +27,7 @@ async def test_a_budget_is_set_seen_used_up_allowed_and_removed(
     either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
     client = on_either
-    made = await put(client, scope="agent", subject="main", tokens=5)
+    made = await limit(client, scope="agent", subject="main", tokens=5)
     assert (made["title"], made["share"], made["state"]) == ("agent Main", 0, "within")
     assert made["amounts"] == {"tokens": 5, "costUsd": None, "runs": None}
     await send_and_wait(client, "one")
@@ -60,7 +60,7 @@ async def test_only_owners_have_to_do_with_budgets(server: HttpServer, client: h
             body = {"scope": "account", "tokens": 1}
             answers = [
                 await other.get("/api/budgets"),
-                await other.put("/api/budgets", json=body),
+                await other.post("/api/budgets", json=body),
                 await other.post("/api/budgets/allow", json={"scope": "account"}),
                 await other.delete("/api/budgets", params={"scope": "account"}),
             ]
@@ -69,7 +69,7 @@ async def test_only_owners_have_to_do_with_budgets(server: HttpServer, client: h
 
 async def test_what_is_no_budget_is_refused_with_what_to_do(client: httpx.AsyncClient) -> None:
     async def refusal(**body: object) -> tuple[int, str, str | None]:
-        return refused(await client.put("/api/budgets", json=body))
+        return refused(await client.post("/api/budgets", json=body))
 
     assert await refusal(scope="account") == (400, "invalid_params", "tokens")
     assert await refusal(scope="account", subject="main", tokens=1) == (400, "invalid_params", "subject")
@@ -84,7 +84,7 @@ async def test_what_is_no_budget_is_refused_with_what_to_do(client: httpx.AsyncC
 async def test_a_budget_of_something_that_is_gone_can_be_removed(client: httpx.AsyncClient) -> None:
     key = "agent:main:web:some-chat-1"
     await send_and_wait(client, "hello", sessionKey=key)
-    await put(client, scope="session", subject=key, period="total", runs=9)
+    await limit(client, scope="session", subject=key, period="total", runs=9)
     assert (await client.delete(f"/api/sessions/{key}")).status_code == 204
     gone = await client.delete("/api/budgets", params={"scope": "session", "subject": key, "period": "total"})
     assert gone.status_code == 204

@@ -53,8 +53,8 @@ def list_budgets(call: Call[None, NoQuery], tx: Tx, access: Access) -> Page[Budg
     return Page(every_budget(tx, access, _rules(call.house)))
 
 
-@endpoint("PUT", "/api/budgets", answers={200: one("budget", BudgetShape)}, who=OWNER, body=BudgetBody)
-def put_budget(call: Call[BudgetBody, NoQuery], tx: Tx, access: Access) -> BudgetShape:
+@endpoint("POST", "/api/budgets", answers={200: one("budget", BudgetShape)}, who=OWNER, body=BudgetBody)
+def make_budget(call: Call[BudgetBody, NoQuery], tx: Tx, access: Access) -> BudgetShape:
     """Set a budget, in the place of the one before; what waits for it looks again whether it may go on."""
     name, body = _named(tx, access, call.body), call.body
     amounts = Amounts(tokens=body.tokens or 0, cost_usd=body.cost_usd or 0.0, runs=body.runs or 0)
