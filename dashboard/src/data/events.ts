@@ -28,7 +28,7 @@ export const EVENT_NAMES = [
   "auto.ticked", "auto.stopped", "goal.created", "goal.updated", "schedule.fired", "schedule.disabled", "memory.written",
   "memory.promoted", "memory.forgotten", "announce.delivered", "announce.undelivered", "context.injected", "agent.updated",
   "pointer.changed", "schedule.updated", "schedule.deleted", "user.updated", "token.updated", "account.updated", "settings.updated",
-  "topic.merged",
+  "topic.merged", "budget.changed",
 ];
 
 // What to read again, by the part of the name before the dot. A query's key begins with the kind of what it holds and, where
@@ -56,6 +56,7 @@ const AFFECTED: Record<string, (event: CarrelEvent) => QueryKey[]> = {
   pointer: () => [["recent"]],
   user: () => [["users"], ["tokens"], ["people"]],
   token: () => [["tokens"]],
+  budget: () => [["budgets"]],
   account: () => [["account"], ["agents"]],
   settings: () => [["settings"], ["health"], ["agents"]],
 };
