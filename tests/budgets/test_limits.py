@@ -25,7 +25,7 @@ async def send_many(server: Limited, count: int = MANY) -> None:
         await server.send("go on", f"hook:lane-{at:03}")
 
 
-@requirement("B.bound")
+@requirement("P.budget.bound")
 async def test_a_hundred_runs_at_once_overrun_a_budget_by_no_more_than_was_in_flight(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
@@ -56,7 +56,7 @@ async def test_a_hundred_runs_at_once_overrun_a_budget_by_no_more_than_was_in_fl
         assert len(gateway.requests) == MANY
 
 
-@requirement("B.bound")
+@requirement("P.budget.bound")
 async def test_of_a_hundred_runs_at_once_exactly_as_many_begin_as_a_budget_has(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
@@ -69,7 +69,7 @@ async def test_of_a_hundred_runs_at_once_exactly_as_many_begin_as_a_budget_has(
         assert await server.count(WAITS) == MANY - 7
 
 
-@requirement("B.days")
+@requirement("P.budget.days")
 async def test_what_waits_for_a_budget_of_a_day_goes_on_when_the_next_day_begins(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
@@ -84,7 +84,7 @@ async def test_what_waits_for_a_budget_of_a_day_goes_on_when_the_next_day_begins
         assert (await server.budget()).spent.tokens == TOKENS_PER_STEP
 
 
-@requirement("B.step")
+@requirement("P.budget.step")
 async def test_a_turn_stops_between_two_steps_and_goes_on_where_it_was(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
@@ -102,7 +102,7 @@ async def test_a_turn_stops_between_two_steps_and_goes_on_where_it_was(
         assert (await server.budget()).spent.runs == 1
 
 
-@requirement("B.step")
+@requirement("P.budget.step")
 async def test_a_budget_that_is_set_during_a_turn_holds_from_its_next_step_on(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
@@ -118,7 +118,7 @@ async def test_a_budget_that_is_set_during_a_turn_holds_from_its_next_step_on(
         assert len(gateway.requests) == 1
 
 
-@requirement("B.why")
+@requirement("P.budget.why")
 async def test_what_waits_for_a_budget_says_which_and_until_when(store_url: str, gateway: ScriptedGateway) -> None:
     gateway.rule = echo
     async with limited_server(store_url, gateway) as server:
@@ -141,7 +141,7 @@ async def test_what_waits_for_a_budget_says_which_and_until_when(store_url: str,
         assert "is waiting: The budget of agent Main for today" in why.reasons[0].text
 
 
-@requirement("B.warning")
+@requirement("P.budget.warning")
 async def test_owners_are_told_once_when_a_budget_is_nearly_and_when_it_is_wholly_used_up(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
@@ -167,7 +167,7 @@ async def test_owners_are_told_once_when_a_budget_is_nearly_and_when_it_is_wholl
         assert await told() == [used_up, warning]
 
 
-@requirement("B.scopes")
+@requirement("P.budget.scopes")
 @pytest.mark.parametrize(
     "name",
     [
@@ -196,7 +196,7 @@ async def test_a_budget_limits_what_it_is_of_and_nothing_else(
         assert [(await server.run(other)).state for other in others].count("completed") == free
 
 
-@requirement("B.scopes")
+@requirement("P.budget.scopes")
 async def test_a_whole_budget_lasts_longer_than_a_day(store_url: str, gateway: ScriptedGateway) -> None:
     gateway.rule = echo
     async with limited_server(store_url, gateway) as server:
@@ -213,7 +213,7 @@ async def test_a_whole_budget_lasts_longer_than_a_day(store_url: str, gateway: S
         assert "raises it, or allows it once more" in (held.error_message or "")
 
 
-@requirement("B.cost")
+@requirement("P.budget.cost")
 async def test_a_budget_in_dollars_counts_what_tokens_cost_by_their_price(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
@@ -232,7 +232,7 @@ async def test_a_budget_in_dollars_counts_what_tokens_cost_by_their_price(
         assert await server.count(WAITS) == 1
 
 
-@requirement("B.settings")
+@requirement("P.budget.settings")
 async def test_an_owners_budget_replaces_that_of_the_settings(store_url: str, gateway: ScriptedGateway) -> None:
     gateway.rule = echo
     by_settings = Settings(budgets=BudgetsSettings(agent=DailyBudgetSettings(runs_per_day=1)))
@@ -248,7 +248,7 @@ async def test_an_owners_budget_replaces_that_of_the_settings(store_url: str, ga
         assert (await server.budget()).source == "owner"
 
 
-@requirement("B.wall")
+@requirement("P.budget.wall")
 async def test_a_budget_holds_in_its_own_account_only(store_url: str, gateway: ScriptedGateway) -> None:
     gateway.rule = echo
     async with limited_server(store_url, gateway) as server:
@@ -262,7 +262,7 @@ async def test_a_budget_holds_in_its_own_account_only(store_url: str, gateway: S
         assert await server.count(WAITS) == 1
 
 
-@requirement("B.deadline")
+@requirement("P.budget.deadline")
 async def test_a_run_whose_sender_does_not_wait_that_long_fails_with_the_reason(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
@@ -275,7 +275,7 @@ async def test_a_run_whose_sender_does_not_wait_that_long_fails_with_the_reason(
         assert "is used up" in (ended.error_message or "")
 
 
-@requirement("B.cheap")
+@requirement("P.budget.cheap")
 async def test_without_budgets_none_is_asked_for(store_url: str, gateway: ScriptedGateway) -> None:
     gateway.script(calls(("agents_list", {})), text("these"))
     async with limited_server(store_url, gateway) as server:

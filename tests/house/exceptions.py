@@ -71,7 +71,6 @@ STORE_SIGNATURES = {
     "carrel.runs.queue_store.insert_run": "the new run names its account",
     "carrel.runs.queue_store.start": "the runs name their account",
     "carrel.runs.store.bind_session": HELD,
-    "carrel.runs.store.note_instructions": HELD,
     "carrel.runs.store.change_of": HELD,
     "carrel.runs.store.count_change": HELD,
     "carrel.runs.queue_store.queue_position": HELD,

@@ -57,7 +57,7 @@ BUDGETS = (
     Mutant(
         "a sender's time limit is forgotten while a run waits for a budget",
         "runs/outcomes.py",
-        "outcome.until >= run.deadline_at",
+        "outcome.held_until >= run.deadline_at",
         "False",
         _LIMITS,
     ),

@@ -8,7 +8,8 @@ from carrel.budgets.store import budgets_of, count_budgets, delete_budget, hold_
 from carrel.budgets.wording import subject_of
 from carrel.kernel import Access, Code, Refusal, invalid, iso, not_found
 from carrel.kernel.limits import BUDGETS_MAX
-from carrel.runs import count_held, release_held
+from carrel.monitoring import count_held
+from carrel.runs import release_held
 from carrel.storage import Tx
 
 

@@ -8,8 +8,11 @@ from carrel.journal import About, append_event, json_text
 from carrel.kernel import Access
 from carrel.monitoring import notifies
 from carrel.notifications import OWNERS, NewNotification, notify
-from carrel.runs import Claim, Held
+from carrel.runs import Claim, Failed
 from carrel.storage import Tx
+
+# The code of a run that waits for a budget, and the reason of one that could not wait.
+_USED_UP = "budget_used_up"
 
 
 class UsedUp(Exception):
@@ -36,16 +39,20 @@ def note_spending(tx: Tx, run: Claim, rules: BudgetRules) -> None:
         _notify(tx, run, budget)
 
 
-def hold(tx: Tx, run: Claim, rules: BudgetRules, *, begins: bool) -> Held:
-    """Return until when the run has to wait, in the transaction that lets it; at once if the budget was raised."""
+def hold(tx: Tx, run: Claim, rules: BudgetRules, *, begins: bool) -> Failed:
+    """Return why and until when the run has to wait, in the transaction that lets it; at once if it was raised."""
     for budget in budgets_on(tx, run, rules):
         # A run that would have begun is not counted now.
         if budget.stops(begins=False) or (begins and budget.shares.get("runs", 0) >= 1):
             hold_period(tx, run.access, budget.name)
             _notify(tx, run, budget)
             text = used_up_text(tx, run.access, budget)
-            return Held(budget=budget.name.text, message=text, until=budget.name.look_at(tx.now))
-    return Held(budget="", message="The budget was raised.", until=tx.now)
+            return _held(budget.name.text, text, budget.name.look_at(tx.now))
+    return _held("", "The budget was raised.", tx.now)
+
+
+def _held(budget: str, text: str, until: int) -> Failed:
+    return Failed(code=_USED_UP, message=text, reason=_USED_UP, budget=budget, held_until=until)
 
 
 def _notify(tx: Tx, run: Claim, budget: Budget) -> None:

@@ -35,7 +35,6 @@ from carrel.runs import (
     about_run,
     bind_session,
     fence,
-    note_instructions,
     replace_requested_end,
 )
 from carrel.sessions import close_generation, open_generation, open_session_of
@@ -96,7 +95,7 @@ def prepare(
     sent = _instructions(request)
     known = (snapshot.run.instructions_version, snapshot.run.instructions_sha256)
     if not snapshot.unheard and known != tuple(sent.values()):
-        note_instructions(tx, claim, **sent)
+        bind_session(tx, claim, snapshot.session.id, snapshot.session.generation, **sent)
     if snapshot.connection.settings.run_tokens and not token:
         token = mint_run_token(tx, access, agent.id, claim.id)
     step = Step(

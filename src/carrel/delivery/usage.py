@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from carrel.gateway import Usage
-from carrel.runs import Completed, Failed, Held, NeedsInput, Outcome, Run
+from carrel.runs import Completed, Failed, NeedsInput, Outcome, Run
 
 
 class _Stored(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -30,7 +30,7 @@ def spent_before(run: Run) -> Usage:
 def with_usage(outcome: Outcome, usage: Usage | None) -> Outcome:
     """Return the outcome with the usage that the run stores."""
     spent = _spent(usage) if usage is not None else None
-    if spent is None or not isinstance(outcome, Completed | NeedsInput | Failed | Held):
+    if spent is None or not isinstance(outcome, Completed | NeedsInput | Failed):
         return outcome
     return msgspec.structs.replace(outcome, usage=spent)
 

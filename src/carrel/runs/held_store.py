@@ -27,15 +27,6 @@ def hold_claimed(
     assert moved, "a locked run is only moved from a state that has this move"
 
 
-def count_held(tx: Tx, access: Access) -> dict[str, int]:
-    """Return how many runs wait for each budget, without those behind them in their lanes."""
-    sql = (
-        "SELECT budget, count(*) FROM runs WHERE account_id = :account AND budget IS NOT NULL AND state = 'queued' "
-        "GROUP BY budget"
-    )
-    return {row[0]: int(row[1]) for row in tx.all(sql, access)}
-
-
 def release_held(tx: Tx, access: Access, budget: str) -> None:
     """Let the runs that wait for a budget look again whether they may go on."""
     sql = f"UPDATE runs SET due_at = :now, budget = NULL WHERE {_OF_BUDGET}"

@@ -325,20 +325,14 @@ class Failed(Struct, frozen=True, kw_only=True, tag=True):
     retry_after_seconds: float | None = None
     # The gateway at which nobody was there to take the step, so that this attempt does not count.
     unreachable_gateway: str | None = None
+    # The budget that is used up, and until when the run waits for it; then this attempt does not count either.
+    budget: str | None = None
+    held_until: int = 0
     usage: dict[str, Any] | None = None
 
     def shown(self) -> str:
         """Return the message redacted and clipped, as it is stored and shown."""
         return clip(redact(self.message), ERROR_CHARS_MAX)
-
-
-class Held(Struct, frozen=True, kw_only=True, tag=True):
-    """The turn may not go on before a moment, because a budget is used up; its attempt does not count."""
-
-    budget: str
-    message: str
-    until: int
-    usage: dict[str, Any] | None = None
 
 
 class Cancelled(Struct, frozen=True, kw_only=True):
@@ -347,7 +341,7 @@ class Cancelled(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-Outcome = Completed | NeedsInput | Failed | Held | Cancelled
+Outcome = Completed | NeedsInput | Failed | Cancelled
 
 
 class OutsideCall(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,6 @@ from carrel.runs.model import (
     Completed,
     Failed,
     Fault,
-    Held,
     NeedsInput,
     Outcome,
     read_requested_end,
@@ -25,8 +24,6 @@ from carrel.runs.retries import retry_delay_ms, unreachable_delay_ms
 from carrel.sessions import note_tokens
 from carrel.storage import Tx
 
-# The code and the reason of a run for which no budget is left.
-BUDGET_USED_UP = "budget_used_up"
 # Stands for whatever the store says of a run that may not be answered any more.
 _STOPPED = Cancelled(reason="interrupted")
 
@@ -114,14 +111,7 @@ def _write_run(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
             _park(tx, run, outcome)
         case Cancelled():
             _end(tx, run, "cancelled", outcome.reason, None)
-        case Held() if _hold(tx, run, outcome):
-            return False
-        case Held():
-            _end(
-                tx, run, "failed", BUDGET_USED_UP, outcome.usage, error_code=BUDGET_USED_UP,
-                error_message=outcome.message,
-            )  # fmt: skip
-        case Failed() if _wait_for_gateway(tx, run, outcome) or _retry(tx, run, outcome):
+        case Failed() if _hold(tx, run, outcome) or _wait_for_gateway(tx, run, outcome) or _retry(tx, run, outcome):
             return False
         case Failed():
             exhausted = _counts(outcome) and run.attempt >= run.attempts_max
@@ -188,18 +178,19 @@ def _wait_for_gateway(tx: Tx, run: Claim, outcome: Failed) -> bool:
     return True
 
 
-def _hold(tx: Tx, run: Claim, outcome: Held) -> bool:
-    """Let a run wait for a budget; False when its sender does not wait that long."""
-    if run.patience_ms == 0 and run.deadline_at is not None and outcome.until >= run.deadline_at:
+def _hold(tx: Tx, run: Claim, outcome: Failed) -> bool:
+    """Let a run wait for a budget that is used up; False when its sender does not wait that long."""
+    if outcome.budget is None:
+        return False
+    if run.patience_ms == 0 and run.deadline_at is not None and outcome.held_until >= run.deadline_at:
         return False
     held_store.hold_claimed(
-        tx, run, budget=outcome.budget, due_at=outcome.until, error_code=BUDGET_USED_UP,
-        error_message=outcome.message, usage=json_text(outcome.usage) if outcome.usage else None,
+        tx, run, budget=outcome.budget, due_at=outcome.held_until, error_code=outcome.code,
+        error_message=outcome.shown(), usage=json_text(outcome.usage) if outcome.usage else None,
     )  # fmt: skip
     publish_change(
-        tx, run, "run.held", state="queued", attemptsMax=run.attempts_max,
-        error={"code": BUDGET_USED_UP, "message": outcome.message}, nextAttemptAt=iso(outcome.until),
-        note=outcome.message,
+        tx, run, "run.held", state="queued", attemptsMax=run.attempts_max, nextAttemptAt=iso(outcome.held_until),
+        error={"code": outcome.code, "message": outcome.shown()}, note=outcome.shown(),
     )  # fmt: skip
     return True
 

@@ -217,12 +217,6 @@ def bind_session(
     tx.soon(sql, run, id=run.id, version=version, sha256=sha256, **named)
 
 
-def note_instructions(tx: Tx, run: Claim, version: str, sha256: str) -> None:
-    """Record the instructions that a run was sent to its agent with."""
-    sql = f"UPDATE runs SET instructions_version = :version, instructions_sha256 = :sha256 WHERE {_ONE}"
-    tx.soon(sql, run, id=run.id, version=version, sha256=sha256)
-
-
 def count_change(tx: Tx, run: Claim) -> int:
     """Count one more change of a run and return its number."""
     tx.run(f"UPDATE runs SET changes = changes + 1 WHERE {_ONE}", run, id=run.id)

@@ -22,7 +22,7 @@ async def until_held(server: HttpServer) -> None:
     await server.until(lambda tx: tx.one(held) is not None)
 
 
-@requirement("B.scopes")
+@requirement("P.budget.scopes")
 async def test_a_budget_is_set_seen_used_up_allowed_and_removed(
     either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
@@ -51,7 +51,7 @@ async def test_a_budget_is_set_seen_used_up_allowed_and_removed(
     assert (await client.get("/api/budgets")).json()["budgets"] == []
 
 
-@requirement("B.rights")
+@requirement("P.budget.rights")
 async def test_only_owners_have_to_do_with_budgets(server: HttpServer, client: httpx.AsyncClient) -> None:
     user = (await client.post("/api/users", json={"name": "Ada", "slug": "ada"})).json()["user"]["id"]
     wanted = [{"kind": "user", "userId": user}, {"kind": "agent", "agentId": "main"}]
