@@ -40,10 +40,11 @@ BUILT = {
     "P.kill": "Killing the process at any point loses no accepted message and repeats no write tool call.",
     "T.unreachable": "A gateway that does not answer delays a run up to `runs.unreachable_hours` without using "
     "attempts; the first success lets waiting runs go on.",
-    "P.budget.bound": "A budget holds under 100 concurrent runs, also across a restart: it is overrun by no more than was in "
-    "flight, and exactly as many runs begin as it has.",
+    "P.budget.bound": "A budget holds under 100 concurrent runs, also across a restart: it is overrun by no "
+    "more than was in flight, and exactly as many runs begin as it has.",
     "P.budget.days": "What waits for a budget of a day goes on by itself when the next day begins.",
-    "P.budget.step": "What runs use is counted with each step, and a budget that is used up stops a turn before its next one.",
+    "P.budget.step": "What runs use is counted with each step, and a budget that is used up stops a turn "
+    "before its next one.",
     "P.budget.why": "What waits for a budget says which one, how much it is, and until when.",
     "P.budget.warning": "Owners are told once when 80 % of a budget are used, and once when it is used up.",
     "P.budget.scopes": "Budgets are of an account, an agent, a task or a session, for a day or in all.",
