@@ -26,6 +26,7 @@ from carrel import (
     work,
 )
 from carrel.board import BoardDocuments, Classifier, Followups, Sorter, observe_delegated_runs
+from carrel.connectors import Connectors
 from carrel.context import Contexts
 from carrel.delivery import Connection, Extractions, Live, Recollection, Turns, default_model
 from carrel.exchanges import Exchanges
@@ -111,7 +112,7 @@ class Assembly:
     def __init__(
         self, db: Database, wire: Wire, connections: Mapping[str, Connection], settings: Settings, *,
         worker: str, works: bool, draining: Callable[[], bool], configuration: Configuration,
-        more_routes: Iterable[BaseRoute] = (),
+        connectors: Connectors | None = None, more_routes: Iterable[BaseRoute] = (),
     ) -> None:  # fmt: skip
         self._embedder = embedder_for(settings.search, wire)
         finder = Search(db, self._embedder, settings.search)
@@ -123,6 +124,7 @@ class Assembly:
             rules=rules_of(settings),
             live=Live(),
             contexts=Contexts(db, settings, finder),
+            connectors=connectors or Connectors(settings.mcp),
             watch=Watch(db),
             version=__version__,
             connections=connections,
@@ -181,7 +183,7 @@ class Assembly:
     def duties(self) -> list[Duty]:
         """Return what this process does besides answering requests; each duty runs until it is cancelled."""
         house, db, settings = self.house, self.house.db, self.house.settings
-        always: list[Duty] = [self._recorder.record, house.watch.serve, self._mcp.serve]
+        always: list[Duty] = [self._recorder.record, house.watch.serve, self._mcp.serve, house.connectors.serve]
         if not house.works:
             return always
         indexing = Indexing(db, BoardDocuments(), self._embedder, settings.search)
