@@ -48,13 +48,6 @@ BUDGETS = (
         _LIMITS,
     ),
     Mutant(
-        "owners are told of a used-up budget with every run",
-        "budgets/store.py",
-        "AND day = :day AND {column} IS NULL",
-        "AND day = :day",
-        _LIMITS,
-    ),
-    Mutant(
         "a sender's time limit is forgotten while a run waits for a budget",
         "runs/outcomes.py",
         "outcome.held_until >= run.deadline_at",
