@@ -9,7 +9,15 @@ from carrel.storage import Row, open_database
 from tests.chaos.clients import Follower, Said
 from tests.chaos.gateway import Interval, reply_to
 
-LEFT_RUNNING = ("run.completed", "run.failed", "run.cancelled", "run.retrying", "run.rescued", "run.waiting")
+LEFT_RUNNING = (
+    "run.completed",
+    "run.failed",
+    "run.cancelled",
+    "run.retrying",
+    "run.held",
+    "run.rescued",
+    "run.waiting",
+)
 ENDS = ("completed", "failed", "cancelled")
 
 

@@ -113,6 +113,11 @@ ENDPOINTS: dict[str, Rights] = {
     "POST /api/runs": PEOPLE,
     "GET /api/runs": READERS,
     "GET /api/usage": READERS,
+    # Asked for the account's own budget.
+    "GET /api/budgets": OWNERS,
+    "POST /api/budgets": OWNERS,
+    "POST /api/budgets/allow": OWNERS,
+    "DELETE /api/budgets": OWNERS,
     "GET /api/runs/{id}": READERS_OF_ONE,
     "GET /api/runs/{id}/wait": READERS_OF_ONE,
     "GET /api/runs/{id}/why": READERS_OF_ONE,

@@ -44,6 +44,12 @@ BODIES: dict[str, list[dict[str, Any]]] = {
         {"kind": "user", "name": "x", "userId": "{user}"},
         {"kind": "client", "name": "x", "agentIds": ["{agent}"]},
     ],
+    "/api/budgets": [
+        {"scope": "agent", "subject": "{agent}", "runs": 1},
+        {"scope": "task", "subject": "{task}", "runs": 1},
+        {"scope": "session", "subject": "{key}", "runs": 1},
+    ],
+    "/api/budgets/allow": [{"scope": "agent", "subject": "{agent}"}, {"scope": "task", "subject": "{task}"}],
     "/api/agents": [{"id": "b-own"}],
     "/api/hooks/agent": [{"agentId": "{agent}", "message": "hi"}],
     "/api/hooks/claude": [{"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "hi"}],

@@ -4,7 +4,7 @@ import pytest
 
 from carrel.kernel.limits import USAGE_DAYS_KEPT
 from carrel.usage import UsageFilter, prune_usage
-from carrel.usage.model import Spent, tally_of
+from carrel.usage.model import Tally
 from carrel.usage.store import add_usage, usage_by
 from tests.harness.engine import open_engine
 
@@ -14,7 +14,7 @@ DAY_SECONDS = 86_400
 
 async def test_usage_goes_when_it_is_old(store_url: str) -> None:
     async with open_engine(store_url) as engine:
-        used = tally_of(Spent(input_tokens=3, output_tokens=2), 7)
+        used = Tally(runs=1, input_tokens=3, output_tokens=2)
         for _ in range(2):
             await engine.db.write(
                 lambda tx: add_usage(

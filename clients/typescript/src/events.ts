@@ -18,7 +18,7 @@ export type CarrelEvent = {
 
 /** The names of all events. */
 export const EVENT_NAMES = [
-  "run.queued", "run.started", "run.waiting", "run.completed", "run.failed", "run.cancelled", "run.retrying", "run.rescued",
+  "run.queued", "run.started", "run.waiting", "run.completed", "run.failed", "run.cancelled", "run.retrying", "run.held", "run.rescued",
   "run.progress", "session.opened", "session.closed", "session.updated", "session.deleted", "task.created", "task.updated",
   "task.moved", "task.assigned", "task.deleted", "topic.created", "topic.updated", "topic.deleted", "space.created",
   "space.updated", "space.deleted", "log.appended", "log.updated", "log.deleted", "digest.updated", "notification.created",
@@ -26,5 +26,5 @@ export const EVENT_NAMES = [
   "auto.ticked", "auto.stopped", "goal.created", "goal.updated", "schedule.fired", "schedule.disabled", "memory.written",
   "memory.promoted", "memory.forgotten", "announce.delivered", "announce.undelivered", "context.injected", "agent.updated",
   "pointer.changed", "schedule.updated", "schedule.deleted", "user.updated", "token.updated", "account.updated", "settings.updated",
-  "topic.merged",
+  "topic.merged", "budget.changed",
 ];

@@ -245,6 +245,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/budgets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the budgets as they stand, the fullest first. */
+        get: operations["list_budgets"];
+        put?: never;
+        /** Set a budget, in the place of the one before; what waits for it looks again whether it may go on. */
+        post: operations["make_budget"];
+        /** Remove a budget; where the settings have one, that holds again. */
+        delete: operations["delete_budget"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/budgets/allow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Allow as much again as a budget is, until it begins anew; what waits for it goes on. */
+        post: operations["allow_budget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/changes": {
         parameters: {
             query?: never;
@@ -2235,6 +2271,15 @@ export interface components {
             allowedSpaceIds: string[];
         };
         /**
+         * AmountsShape
+         * @description How much of each there is; null limits nothing.
+         */
+        AmountsShape: {
+            tokens: number | null;
+            costUsd: number | null;
+            runs: number | null;
+        };
+        /**
          * Announced
          * @description How a result was delivered to its requester.
          */
@@ -2411,6 +2456,73 @@ export interface components {
         BoardSession: {
             topic: components["schemas"]["ContextRow"] | null;
             task: components["schemas"]["ContextRow"] | null;
+        };
+        /**
+         * BudgetBody
+         * @description A budget: tokens (input and output), US dollars and runs, at least one of them.
+         */
+        BudgetBody: {
+            /** @enum {unknown} */
+            scope: "account" | "agent" | "session" | "task";
+            /** @default null */
+            subject?: string | null;
+            /**
+             * @default day
+             * @enum {unknown}
+             */
+            period?: "day" | "total";
+            /** @default null */
+            tokens?: number | null;
+            /** @default null */
+            costUsd?: number | null;
+            /** @default null */
+            runs?: number | null;
+        };
+        /** BudgetPage */
+        BudgetPage: {
+            budgets: components["schemas"]["BudgetShape"][];
+            nextCursor: string | null;
+        };
+        /**
+         * BudgetQuery
+         * @description Which budget: of an agent, a task or a session, or of the account, which needs no subject.
+         */
+        BudgetQuery: {
+            /** @enum {unknown} */
+            scope: "account" | "agent" | "session" | "task";
+            /** @default null */
+            subject?: string | null;
+            /**
+             * @default day
+             * @enum {unknown}
+             */
+            period?: "day" | "total";
+        };
+        /**
+         * BudgetShape
+         * @description A budget: what it is of, its amounts, how much is used, how often it was allowed once more.
+         *
+         *         `limits` are the amounts with what was allowed on top. `source` says whether the settings or an owner has set it.
+         *         `waiting` counts the sessions whose next run waits for it. `title` is how people know the subject.
+         */
+        BudgetShape: {
+            /** @enum {unknown} */
+            scope: "account" | "agent" | "session" | "task";
+            /** @enum {unknown} */
+            period: "day" | "total";
+            subject: string | null;
+            title: string;
+            amounts: components["schemas"]["AmountsShape"];
+            limits: components["schemas"]["AmountsShape"];
+            spent: components["schemas"]["Spent"];
+            share: number;
+            /** @enum {unknown} */
+            state: "used_up" | "warned" | "within";
+            allowed: number;
+            /** @enum {unknown} */
+            source: "owner" | "settings";
+            renewsAt: string | null;
+            waiting: number;
         };
         /** CancelledRunsAnswer */
         CancelledRunsAnswer: {
@@ -3649,7 +3761,7 @@ export interface components {
         NotificationShape: {
             id: string;
             /** @enum {unknown} */
-            type: "assignment" | "mention" | "progress" | "response_request" | "run_failed" | "run_undelivered" | "status_change" | "thread_update";
+            type: "assignment" | "budget" | "mention" | "progress" | "response_request" | "run_failed" | "run_undelivered" | "status_change" | "thread_update";
             title: string;
             body: string;
             taskId: string | null;
@@ -3695,6 +3807,10 @@ export interface components {
         /** OneAuto */
         OneAuto: {
             run: components["schemas"]["AutoShape"];
+        };
+        /** OneBudget */
+        OneBudget: {
+            budget: components["schemas"]["BudgetShape"];
         };
         /** OneFile */
         OneFile: {
@@ -4514,6 +4630,20 @@ export interface components {
             };
             createdAt: string;
             updatedAt: string;
+        };
+        /**
+         * Spent
+         * @description What was used; the cost is that of the tokens whose price is known, `unpriced_tokens` are the others.
+         */
+        Spent: {
+            /** @default 0 */
+            tokens?: number;
+            /** @default 0 */
+            costUsd?: number;
+            /** @default 0 */
+            runs?: number;
+            /** @default 0 */
+            unpricedTokens?: number;
         };
         /**
          * StatusBody
@@ -5609,6 +5739,96 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StoppedAnswer"];
+                };
+            };
+        };
+    };
+    list_budgets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetPage"];
+                };
+            };
+        };
+    };
+    make_budget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BudgetBody"];
+            };
+        };
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneBudget"];
+                };
+            };
+        };
+    };
+    delete_budget: {
+        parameters: {
+            query: {
+                scope: "account" | "agent" | "session" | "task";
+                subject?: string;
+                period?: "day" | "total";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    allow_budget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BudgetQuery"];
+            };
+        };
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneBudget"];
                 };
             };
         };

@@ -30,6 +30,7 @@ const AFFECTED: Record<string, (event: CarrelEvent) => QueryKey[]> = {
   pointer: () => [["recent"]],
   user: () => [["users"], ["tokens"], ["people"]],
   token: () => [["tokens"]],
+  budget: () => [["budgets"]],
   account: () => [["account"], ["agents"]],
   settings: () => [["settings"], ["health"], ["agents"]],
 };

@@ -89,6 +89,7 @@ export function faultOf(run: Run | undefined): string {
   const fault = run?.lastFault as (Shapes["LastFault"] & { unreachableSince?: string | null }) | null | undefined;
   if (!run || !fault) return "";
   const why = `${fault.message.replace(/[. ]+$/, "")}.`;
+  if (fault.code === "budget_used_up") return why;
   const said = fault.unreachableSince
     ? `${why} The message is kept and answered when it can be reached.`
     : `Attempt ${fault.attempt} of ${run.attemptsMax} failed: ${why}`;

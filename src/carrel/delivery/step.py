@@ -6,9 +6,10 @@ What a step needs was read and built before; a transaction only sees whether it 
 from hashlib import sha256
 from logging import getLogger
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from carrel.access import mint_run_token
+from carrel.budgets import BudgetRules, check_budgets, note_spending
 from carrel.context import Context
 from carrel.delivery.approvals import APPROVAL, ASKS, decision_on, must_be_asked, question_of
 from carrel.delivery.call_arguments import forget_arguments, keep_arguments, kept_output
@@ -34,14 +35,15 @@ from carrel.runs import (
     about_run,
     bind_session,
     fence,
-    note_instructions,
     replace_requested_end,
 )
 from carrel.sessions import close_generation, open_generation, open_session_of
 from carrel.storage import Tx
 from carrel.tools import Preparation, Result, call_tool, finish_waiting, lock_caller, names_in, refuse_call
+from carrel.usage import count_run, count_step
 from carrel.work import hear, is_reopened_since
 
+NO_BUDGETS = BudgetRules()
 _log = getLogger("carrel.delivery")
 _TOO_MANY_ROUNDS = "tool_rounds_exceeded"
 # Begins the note of a run whose model could not be given all of its files; their names follow.
@@ -55,26 +57,45 @@ class Stale(Exception):
     """
 
 
-def prepare(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: str) -> tuple[Step, int] | Outcome:
+class Sent(Struct, frozen=True):
+    """A step that was written down and is about to be sent."""
+
+    step: Step
+    n: int
+    snapshot: Snapshot
+    request: Request
+    sent_at: int
+
+
+def prepare(
+    tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: str, rules: BudgetRules = NO_BUDGETS, *,
+    limited: bool = True,
+) -> Sent | Outcome:  # fmt: skip
     """Hear the message if that is not done, and keep the step that is about to be sent; or the end asked for.
 
-    `token` is the run's, where this attempt has sent one already.
+    `token` is the run's, where this attempt has sent one already. `limited` says whether there are budgets to
+    check, where the run is not counted here. UsedUp is raised if no budget is left for it.
     """
     refused = hear(tx, snapshot.run) if snapshot.unheard else None
     if refused is not None:
         fence(tx, claim)
         return refused
-    end = _hear(tx, claim, snapshot)
+    end = _hear(tx, claim, snapshot, request)
     if end is not None:
         return end.outcome
+    if snapshot.unheard:
+        limited = count_run(tx, claim, request.model) or rules.any
+    if limited:
+        check_budgets(tx, claim, rules, begins=snapshot.unheard)
     access, agent = snapshot.access, snapshot.agent
     n = insert_step(tx, access, claim, _row(snapshot, request, tx.now))
     if snapshot.unheard:
         insert_context(tx, access, claim, request.context)
         _publish_context(tx, claim, request.context)
-    sent = (request.instructions.version, request.instructions.sha256)
-    if sent != (snapshot.run.instructions_version, snapshot.run.instructions_sha256):
-        note_instructions(tx, claim, *sent)
+    sent = _instructions(request)
+    known = (snapshot.run.instructions_version, snapshot.run.instructions_sha256)
+    if not snapshot.unheard and known != tuple(sent.values()):
+        bind_session(tx, claim, snapshot.session.id, snapshot.session.generation, **sent)
     if snapshot.connection.settings.run_tokens and not token:
         token = mint_run_token(tx, access, agent.id, claim.id)
     step = Step(
@@ -88,7 +109,7 @@ def prepare(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: s
         lost_at=snapshot.at_gateway.lost_at,
         callable_tools=_callable_tools(snapshot),
     )
-    return step, n
+    return Sent(step, n, snapshot, request, tx.now)
 
 
 def _callable_tools(snapshot: Snapshot) -> frozenset[str]:
@@ -105,7 +126,7 @@ def _publish_context(tx: Tx, claim: Claim, context: Context) -> None:
         append_event(tx, claim.access, "context.injected", about_run(claim), json_text(told | degraded))
 
 
-def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> RequestedEnd | None:
+def _hear(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request) -> RequestedEnd | None:
     """Write down what the run brings, in the session it was read for; the end that was asked for meanwhile, if any."""
     if not snapshot.unheard:
         return fence(tx, claim)
@@ -124,7 +145,8 @@ def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> RequestedEnd | None:
     if snapshot.told is not None and is_reopened_since(tx, run, snapshot.told.reopened_seq):
         raise Stale
     end = fence(tx, claim)
-    bind_session(tx, claim, session.id, session.generation)
+    sent = {} if end is not None else _instructions(request)
+    bind_session(tx, claim, session.id, session.generation, **sent)
     append_entry(tx, claim.access, new_message(run, session, snapshot.told, snapshot.note))
     _log.info(
         "turn_started",
@@ -133,6 +155,10 @@ def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> RequestedEnd | None:
         | ({"label": run.label} if run.label else {}),
     )
     return end
+
+
+def _instructions(request: Request) -> dict[str, str]:
+    return {"version": request.instructions.version, "sha256": request.instructions.sha256}
 
 
 def keep_sent(tx: Tx, claim: Claim, n: int, body: bytes) -> int:
@@ -168,10 +194,10 @@ def _row(snapshot: Snapshot, request: Request, now: int) -> StepRow:
 
 
 def keep_answer(
-    tx: Tx, claim: Claim, snapshot: Snapshot, n: int, answer: StepAnswer, rounds_max: int
+    tx: Tx, claim: Claim, sent: Sent, n: int, answer: StepAnswer, rounds_max: int
 ) -> Outcome | list[Entry]:  # fmt: skip
     """Keep what the gateway answered: a reply ends the turn, tool calls are written down before any is made."""
-    end = fence(tx, claim)
+    snapshot, end = sent.snapshot, fence(tx, claim)
     answer_step(tx, claim.access, claim.id, n, kept_output(answer.output))
     # PostgreSQL cannot store a NUL in text, and a reply needs none.
     text = answer.text.replace("\x00", "")
@@ -192,9 +218,19 @@ def keep_answer(
     return _write_calls(tx, snapshot, n, answer, text)
 
 
-def keep_reply(tx: Tx, claim: Claim, snapshot: Snapshot, n: int, answer: StepAnswer) -> Outcome:
-    """Keep an answer that calls no tool."""
-    kept = keep_answer(tx, claim, snapshot, n, answer, 0)
+def count_answer(tx: Tx, claim: Claim, sent: Sent, answer: StepAnswer, rules: BudgetRules) -> bool:
+    """Count what an answer that was just kept has used; return whether there are budgets to check."""
+    used = (sent.request.model, answer.usage, tx.now - sent.sent_at)
+    limited = count_step(tx, claim, *used) or rules.any
+    if limited:
+        note_spending(tx, claim, rules)
+    return limited
+
+
+def keep_reply(tx: Tx, claim: Claim, sent: Sent, n: int, answer: StepAnswer, rules: BudgetRules) -> Outcome:
+    """Keep an answer that calls no tool, and count it."""
+    kept = keep_answer(tx, claim, sent, n, answer, 0)
+    count_answer(tx, claim, sent, answer, rules)
     assert not isinstance(kept, list), "no call was written"
     return kept
 

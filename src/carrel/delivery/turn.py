@@ -10,21 +10,33 @@ from contextlib import AbstractContextManager, suppress
 from functools import partial
 from logging import getLogger
 
-from msgspec import Struct, structs
+from msgspec import structs
 
+from carrel.budgets import BudgetRules, UsedUp, hold
 from carrel.context import Context
 from carrel.delivery.call_arguments import whole_arguments
 from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.delivery.remote_calls import make_remote_call
-from carrel.delivery.request import Request, build_request, model_of
+from carrel.delivery.request import build_request, model_of
 from carrel.delivery.silence import is_silent, is_unanswered
 from carrel.delivery.snapshot import Connection, Snapshot, read_short_snapshot, read_snapshot
-from carrel.delivery.step import Stale, finish_call, keep_answer, keep_reply, keep_sent, make_call, may_be_made, prepare
+from carrel.delivery.step import (
+    Sent,
+    Stale,
+    count_answer,
+    finish_call,
+    keep_answer,
+    keep_reply,
+    keep_sent,
+    make_call,
+    may_be_made,
+    prepare,
+)
 from carrel.delivery.transcript import given_reply, senders_turn
 from carrel.delivery.usage import spent_before, summed, with_usage
-from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, StepAnswer, Usage
+from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, StepAnswer, Usage
 from carrel.journal import Entry, clean, quoted_lines_removed
 from carrel.kernel import MS_PER_SECOND, Refusal
 from carrel.records import wrote_from_outside
@@ -50,16 +62,6 @@ Aside = Callable[[], AbstractContextManager[None]]
 Gather = Callable[[Snapshot], Awaitable[Context]]
 
 
-class _Sent(Struct, frozen=True):
-    """A step that was written down and is about to be sent."""
-
-    step: Step
-    n: int
-    snapshot: Snapshot
-    request: Request
-    sent_at: int
-
-
 class _Attempt:
     """What one attempt of a run remembers between its steps."""
 
@@ -68,6 +70,8 @@ class _Attempt:
         self.called: set[str] = set()
         # Only its hash is stored: the steps of one attempt share the token, and the next attempt gets another.
         self.token = ""
+        # Whether there are budgets to check, as far as this attempt has counted anything.
+        self.is_limited = True
         # How much history is shown where more was found to be too much.
         self.history_chars_max: int | None = None
         self.empty_replies = 0
@@ -97,6 +101,7 @@ class Turns:
         self._connections = connections
         self._services = services
         self._settings = services.settings.delivery
+        self._rules = BudgetRules(services.settings.budgets, services.settings.prices)
         self._live = live
         self._watch = watch
         self._aside = aside
@@ -149,7 +154,7 @@ class Turns:
             return self._failed(snapshot, fault)
         attempt.is_first_step = False
         sent = await self._prepare(claim, snapshot, attempt)
-        if not isinstance(sent, _Sent):
+        if not isinstance(sent, Sent):
             return sent
         attempt.token = sent.step.run_token
         attempt.snapshot = snapshot.heard(sent.request.context)
@@ -168,7 +173,7 @@ class Turns:
                 return None
         return outcome
 
-    async def _prepare(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> _Sent | Outcome | None:
+    async def _prepare(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> Sent | Ending | None:
         """Gather and build outside of any transaction, then write the step down in one; None to read it all again."""
         # What was gathered when the run was heard is shown in all of its steps.
         context = await self._gather(snapshot) if snapshot.unheard else snapshot.context
@@ -179,13 +184,17 @@ class Turns:
             snapshot, self._settings, history_chars_max=limit, context=context, silences=attempt.empty_replies
         )
         try:
-            kept, now = await self._db.write(lambda tx: (prepare(tx, claim, snapshot, request, attempt.token), tx.now))
+            return await self._db.write(
+                lambda tx: prepare(tx, claim, snapshot, request, attempt.token, self._rules, limited=attempt.is_limited)
+            )
         except Stale:
             return None
-        return _Sent(*kept, snapshot, request, now) if isinstance(kept, tuple) else kept
+        except UsedUp:
+            spent, begins = attempt.usage, snapshot.unheard
+            return lambda tx: with_usage(hold(tx, claim, self._rules, begins=begins), spent)
 
     async def _send(
-        self, claim: Claim, sent: _Sent, attempt: _Attempt, usage: Usage
+        self, claim: Claim, sent: Sent, attempt: _Attempt, usage: Usage
     ) -> tuple[Ending | None, Usage]:  # fmt: skip
         gateway, n = sent.snapshot.connection.gateway, sent.n
 
@@ -205,16 +214,21 @@ class Turns:
         await self.outages.answered(gateway.name)
         if not answer.calls and not is_silent(sent.snapshot.run, answer.text.replace("\x00", "")):
             # Written in the transaction that ends the run, which saves a commit.
-            return lambda tx: with_usage(keep_reply(tx, claim, sent.snapshot, n, answer), spent), spent
+            return lambda tx: with_usage(keep_reply(tx, claim, sent, n, answer, self._rules), spent), spent
         rounds_max = self._settings.tool_rounds_max
-        kept = await self._db.write(lambda tx: keep_answer(tx, claim, sent.snapshot, n, answer, rounds_max))
+        kept, attempt.is_limited = await self._db.write(
+            lambda tx: (
+                keep_answer(tx, claim, sent, n, answer, rounds_max),
+                count_answer(tx, claim, sent, answer, self._rules),
+            )
+        )
         if isinstance(kept, list):
             heard = sent.snapshot.heard(sent.request.context)
             attempt.with_calls = structs.replace(heard, own=[*heard.own, *kept])
             self._live.end_step(claim.account_id, claim.id)
         return None if isinstance(kept, list) else kept, spent
 
-    def _without_context(self, claim: Claim, sent: _Sent, answer: StepAnswer) -> StepAnswer:
+    def _without_context(self, claim: Claim, sent: Sent, answer: StepAnswer) -> StepAnswer:
         """The answer without what it repeats of the context; those who hear it live get it anew."""
         said = clean(quoted_lines_removed(answer.text, sent.request.context.block))
         if said == answer.text:
@@ -223,7 +237,7 @@ class Turns:
         self._say(claim, said)
         return structs.replace(answer, text=said)
 
-    async def _faulted(self, claim: Claim, sent: _Sent, fault: GatewayFault) -> Failed:
+    async def _faulted(self, claim: Claim, sent: Sent, fault: GatewayFault) -> Failed:
         """What a fault makes of the turn. A step in which the agent changed something is not sent again."""
         if not fault.retryable or not await self._wrote_from_outside(claim, sent):
             return self._failed(sent.snapshot, fault)
@@ -253,13 +267,13 @@ class Turns:
             retry_after_seconds=fault.retry_after_seconds, unreachable_gateway=gateway,
         )  # fmt: skip
 
-    async def _wrote_from_outside(self, claim: Claim, sent: _Sent) -> bool:
+    async def _wrote_from_outside(self, claim: Claim, sent: Sent) -> bool:
         """Whether the agent changed something during a step, with the token of its run."""
         if not sent.step.run_token:
             return False
         return await self._db.read(lambda tx: wrote_from_outside(tx, claim.access, claim.id, sent.sent_at))
 
-    def _learn_limit(self, sent: _Sent) -> None:
+    def _learn_limit(self, sent: Sent) -> None:
         """Show that model no more history than it took now, unless something else took its space."""
         at, shown = (sent.snapshot.connection.gateway.name, sent.request.model), sent.request.history_chars_max
         if sent.request.only_talk and shown < self._history_limit(*at):

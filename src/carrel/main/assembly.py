@@ -10,7 +10,21 @@ from typing import Any
 
 from starlette.routing import BaseRoute
 
-from carrel import __version__, board, exchanges, goals, memory, modes, monitoring, outbox, search, topics, usage, work
+from carrel import (
+    __version__,
+    board,
+    budgets,
+    exchanges,
+    goals,
+    memory,
+    modes,
+    monitoring,
+    outbox,
+    search,
+    topics,
+    usage,
+    work,
+)
 from carrel.board import BoardDocuments, Classifier, Followups, Sorter, observe_delegated_runs
 from carrel.connectors import Connectors
 from carrel.context import Contexts
@@ -55,13 +69,12 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     modes.observe_runs,
     modes.observe_sessions,
     monitoring.observe_runs,
-    usage.observe_runs,
     memory.observe_sessions,
     board.observe_changes,
     search.observe_entries,
 )
 # What the pruner removes for rooms above it.
-PRUNED = (prune_posts, prune_uploads, board.prune_routes, usage.prune_usage)
+PRUNED = (prune_posts, prune_uploads, board.prune_routes, usage.prune_usage, budgets.prune_periods)
 # What surfaces besides the API put into the OpenAPI document.
 DESCRIBED = (*describe_a2a(), *describe_responses(), *describe_tools())
 

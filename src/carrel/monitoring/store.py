@@ -107,6 +107,15 @@ def awaited_of_lanes(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, s
     return {row[0]: row[1] for row in tx.all(sql, access, **named)}
 
 
+def count_held(tx: Tx, access: Access) -> dict[str, int]:
+    """Return how many runs wait for each budget, without those behind them in their lanes."""
+    sql = (
+        "SELECT budget, count(*) FROM runs WHERE account_id = :account AND budget IS NOT NULL AND state = 'queued' "
+        "GROUP BY budget"
+    )
+    return {row[0]: int(row[1]) for row in tx.all(sql, access)}
+
+
 def count_unreachable(tx: Tx, access: Access) -> dict[str, int]:
     """Return how many runs of the account wait for each gateway at which nobody answers."""
     sql = (

@@ -61,6 +61,8 @@ def _waiting(run: Run) -> Reason:
 
 
 def _queued(tx: Tx, access: Access, run: Run) -> list[Reason]:
+    if run.due_at is not None and run.due_at > tx.now and run.budget is not None:
+        return [_held(run)]
     if run.due_at is not None and run.due_at > tx.now:
         return [_retrying(run, tx.now)]
     if run.due_at is not None:
@@ -78,8 +80,15 @@ def _queued(tx: Tx, access: Access, run: Run) -> list[Reason]:
 def _busy(head: Run) -> str:
     if head.state == "running":
         return f"run {head.id} is running"
+    if head.budget is not None:
+        return f"run {head.id} is waiting: {head.error_message or 'a budget is used up.'}".rstrip(".")
     waits_for = "its next attempt" if head.unreachable_since is None else "its gateway, which does not answer"
     return f"run {head.id} is waiting for {waits_for}"
+
+
+def _held(run: Run) -> Reason:
+    text = run.error_message or "A budget is used up."
+    return _reason(run, "budget_used_up", text, run.failed_at, "wait", "raise the budget", "allow it once", "cancel")
 
 
 def _retrying(run: Run, now: int) -> Reason:

@@ -13,7 +13,7 @@ from logging import getLogger
 from carrel.kernel import MS_PER_SECOND, Code, Refusal, elapsed_seconds, log_trouble
 from carrel.kernel.limits import DEADLINE_SECONDS, LIFELINE_SECONDS, SAFETY_POLL_SECONDS
 from carrel.kernel.settings import Settings
-from carrel.runs import queue_store, store
+from carrel.runs import held_store, queue_store, store
 from carrel.runs.claims import claim
 from carrel.runs.leases import rescue_lost
 from carrel.runs.model import RUNS, STOPS, Cancelled, Claim, ClaimLost, Failed, Outcome
@@ -55,6 +55,8 @@ class Dispatcher:
         if self._db.engine == "sqlite":
             # One server owns the file, so whatever is running in it was left by a server that is gone.
             await self._db.write(queue_store.expire_leases)
+        # The settings may be others than when they were held.
+        await self._db.write(held_store.release_every_held)
         while await self._db.write(rescue_lost):
             pass
         self._db.join(RUNS, self._claim_in_same_commit)

@@ -124,6 +124,8 @@ class Run(Claim, frozen=True):
     attachment_ids: str = "[]"
     # The user or program that has caused it, whose chats it may see, and nobody else's.
     behalf: str | None = None
+    # The budget that it waits for, while it does.
+    budget: str | None = None
     changes: int = 1
     due_at: int | None = None
     ended_at: int | None = None
@@ -168,14 +170,15 @@ class Run(Claim, frozen=True):
     def last_fault(self) -> "Fault | None":
         """Why its newest attempt failed, while it waits for the next one or makes it."""
         failed = self.attempt if self.state == "queued" else self.attempt - 1
-        # An attempt that found nobody is not counted: the next one has the same number.
-        failed += self.unreachable_since is not None
+        # An attempt that found nobody, or no budget, is not counted: the next one has the same number.
+        failed += self.unreachable_since is not None or self.budget is not None
         if self.state not in ("queued", "running") or failed < 1 or self.error_code is None or self.failed_at is None:
             return None
         due_at = self.due_at if self.state == "queued" else None
         return Fault(
             attempt=failed,
             unreachable_since=self.unreachable_since,
+            is_held=self.budget is not None,
             attempts_max=self.attempts_max,
             code=self.error_code,
             message=self.error_message or self.error_code,
@@ -274,10 +277,14 @@ class Fault(Struct, frozen=True, kw_only=True):
     next_attempt_at: int | None
     # Set if nobody was there to take the step; then the attempt is not counted.
     unreachable_since: int | None = None
+    # Whether a budget was used up; then it is not counted either.
+    is_held: bool = False
 
     def told(self, now: int | None = None) -> str:
         """Return a sentence for people; `now` is the moment it counts from, otherwise that of the failure."""
         said = f"{self.message.rstrip('. ')}."
+        if self.is_held:
+            return said
         if self.unreachable_since is None:
             said = f"Attempt {self.attempt} of {self.attempts_max} failed: {said}"
         else:
@@ -318,6 +325,9 @@ class Failed(Struct, frozen=True, kw_only=True, tag=True):
     retry_after_seconds: float | None = None
     # The gateway at which nobody was there to take the step, so that this attempt does not count.
     unreachable_gateway: str | None = None
+    # The budget that is used up, and until when the run waits for it; then this attempt does not count either.
+    budget: str | None = None
+    held_until: int = 0
     usage: dict[str, Any] | None = None
 
     def shown(self) -> str:

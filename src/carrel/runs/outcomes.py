@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from carrel.journal import json_text
 from carrel.kernel import iso
-from carrel.runs import queue_store, store, unreachable_store
+from carrel.runs import held_store, queue_store, store, unreachable_store
 from carrel.runs.changes import count_end, publish_change
 from carrel.runs.claims import publish_started
 from carrel.runs.model import (
@@ -111,7 +111,7 @@ def _write_run(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
             _park(tx, run, outcome)
         case Cancelled():
             _end(tx, run, "cancelled", outcome.reason, None)
-        case Failed() if _wait_for_gateway(tx, run, outcome) or _retry(tx, run, outcome):
+        case Failed() if _hold(tx, run, outcome) or _wait_for_gateway(tx, run, outcome) or _retry(tx, run, outcome):
             return False
         case Failed():
             exhausted = _counts(outcome) and run.attempt >= run.attempts_max
@@ -178,6 +178,23 @@ def _wait_for_gateway(tx: Tx, run: Claim, outcome: Failed) -> bool:
     return True
 
 
+def _hold(tx: Tx, run: Claim, outcome: Failed) -> bool:
+    """Let a run wait for a budget that is used up; False when its sender does not wait that long."""
+    if outcome.budget is None:
+        return False
+    if run.patience_ms == 0 and run.deadline_at is not None and outcome.held_until >= run.deadline_at:
+        return False
+    held_store.hold_claimed(
+        tx, run, budget=outcome.budget, due_at=outcome.held_until, error_code=outcome.code,
+        error_message=outcome.shown(), usage=json_text(outcome.usage) if outcome.usage else None,
+    )  # fmt: skip
+    publish_change(
+        tx, run, "run.held", state="queued", attemptsMax=run.attempts_max, nextAttemptAt=iso(outcome.held_until),
+        error={"code": outcome.code, "message": outcome.shown()}, note=outcome.shown(),
+    )  # fmt: skip
+    return True
+
+
 def _counts(outcome: Failed) -> bool:
     """Whether the outcome is a failed attempt after which there may be another."""
     return outcome.retryable and outcome.unreachable_gateway is None
@@ -187,7 +204,7 @@ def _publish_retry(tx: Tx, run: Claim, outcome: Failed, due_at: int, unreachable
     error = {"code": outcome.code, "message": outcome.shown()}
     fault = Fault(
         attempt=run.attempt, attempts_max=run.attempts_max, at=tx.now, next_attempt_at=due_at,
-        unreachable_since=unreachable_since, **error,
+        unreachable_since=unreachable_since, code=outcome.code, message=outcome.shown(),
     )  # fmt: skip
     publish_change(
         tx, run, "run.retrying", state="queued", attemptsMax=run.attempts_max, error=error, nextAttemptAt=iso(due_at),

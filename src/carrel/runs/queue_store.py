@@ -67,8 +67,9 @@ def claim_due(tx: Tx, worker: str, lease_until: int, limit: int) -> list[Claim]:
 
 
 _START = (
-    "UPDATE runs SET state = 'running', due_at = NULL, attempt = :attempt, claim_no = :claim_no, worker = :worker, "
-    "lease_until = :lease_until, started_at = :started_at, updated_at = :updated_at, changes = changes + 1, "
+    "UPDATE runs SET state = 'running', due_at = NULL, budget = NULL, attempt = :attempt, claim_no = :claim_no, "
+    "worker = :worker, lease_until = :lease_until, started_at = :started_at, updated_at = :updated_at, "
+    "changes = changes + 1, "
     f"deadline_at = :deadline_at WHERE account_id = :account_id AND id = :id AND {may_move('queued', to='running')}"
 )
 

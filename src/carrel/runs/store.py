@@ -204,16 +204,17 @@ def keep_end(tx: Tx, access: Access, run_id: str, end: str) -> None:
     tx.run(f"UPDATE runs SET wanted_end = :end WHERE {_ONE}", access, id=run_id, end=end)
 
 
-def bind_session(tx: Tx, run: Claim, session_id: str, generation: int) -> None:
-    """Record the generation in which a run is heard."""
-    sql = f"UPDATE runs SET session_id = :session_id, generation = :generation WHERE {_ONE}"
-    tx.soon(sql, run, id=run.id, session_id=session_id, generation=generation)
-
-
-def note_instructions(tx: Tx, run: Claim, version: str, sha256: str) -> None:
-    """Record the instructions that a run was sent to its agent with."""
-    sql = f"UPDATE runs SET instructions_version = :version, instructions_sha256 = :sha256 WHERE {_ONE}"
-    tx.soon(sql, run, id=run.id, version=version, sha256=sha256)
+def bind_session(
+    tx: Tx, run: Claim, session_id: str, generation: int, *, version: str | None = None, sha256: str | None = None
+) -> None:
+    """Record the generation in which a run is heard, and the instructions that it is about to be sent with."""
+    sql = (
+        "UPDATE runs SET session_id = :session_id, generation = :generation, "
+        "instructions_version = COALESCE(:version, instructions_version), "
+        f"instructions_sha256 = COALESCE(:sha256, instructions_sha256) WHERE {_ONE}"
+    )
+    named: dict[str, object] = {"session_id": session_id, "generation": generation}
+    tx.soon(sql, run, id=run.id, version=version, sha256=sha256, **named)
 
 
 def count_change(tx: Tx, run: Claim) -> int:

@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
+from carrel.gateway import Usage
 from carrel.kernel.settings import PriceSettings
 
 By = Literal["day", "agent", "model", "task", "session"]
@@ -12,17 +13,8 @@ GROUPS: tuple[By, ...] = get_args(By)
 _PER_MILLION = 1_000_000
 
 
-class Spent(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The usage of one run, as its row stores it."""
-
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = None
-
-
 class Tally(Struct, frozen=True):
-    """What runs of one model used; the fields are the sums of the columns of its table.
+    """What steps with one model used, and how many runs began with it; the fields are columns that are added up.
 
     `unpriced_*` are the tokens for which no gateway has reported a cost.
     """
@@ -38,11 +30,11 @@ class Tally(Struct, frozen=True):
     milliseconds: int = 0
 
 
-def tally_of(spent: Spent, milliseconds: int) -> Tally:
-    """Return what one run adds."""
-    tokens = (spent.input_tokens, spent.cached_tokens, spent.output_tokens)
-    unpriced = tokens if spent.cost_usd is None else (0, 0, 0)
-    return Tally(1, *tokens, *unpriced, spent.cost_usd or 0.0, milliseconds)
+def tally_of(used: Usage, milliseconds: int) -> Tally:
+    """Return what one answered step adds."""
+    tokens = (used.input_tokens, used.cached_tokens, used.output_tokens)
+    unpriced = tokens if used.cost_usd is None else (0, 0, 0)
+    return Tally(0, *tokens, *unpriced, used.cost_usd or 0.0, milliseconds)
 
 
 def cost_of(model: str, tally: Tally, prices: Mapping[str, PriceSettings]) -> float | None:

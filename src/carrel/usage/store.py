@@ -1,4 +1,4 @@
-"""The SQL of usage: what each run adds to its day, and sums over what the caller may see."""
+"""The SQL of usage: what each step adds to its day, and sums over what the caller may see."""
 
 import msgspec
 from msgspec import Struct, structs
@@ -24,30 +24,34 @@ class UsageFilter(Struct, frozen=True, kw_only=True):
     model: str | None = None
 
 
-def step_times(tx: Tx, access: Access, run_id: str) -> tuple[str, int]:
-    """Return the model of a run's newest step, and for how many milliseconds its gateway worked on all of them."""
-    sql = (
-        "SELECT (SELECT m.model FROM steps m WHERE m.account_id = :account AND m.run_id = :run "
-        "ORDER BY m.n DESC LIMIT 1), sum(answered_at - sent_at) FROM steps "
-        "WHERE account_id = :account AND run_id = :run"
-    )
-    row = tx.one(sql, access, run=run_id)
-    return (row[0] or "", int(row[1] or 0)) if row else ("", 0)
-
-
 def add_usage(
     tx: Tx, access: Access, *, key: str, agent_id: str, task_id: str | None, model: str, added: Tally
-) -> None:  # fmt: skip
-    """Add what one run used to its day."""
+) -> bool:  # fmt: skip
+    """Add to the usage of a day; return whether the account has budgets, which saves a statement to whoever asks."""
     columns = ("day", "key", "task_id", "model", "agent_id", *_SUMS)
     sums = ", ".join(f"{name} = usage_days.{name} + excluded.{name}" for name in _SUMS)
     sql = (
         f"INSERT INTO usage_days (account_id, {', '.join(columns)}) VALUES "
         f"(:account, {', '.join(f':{name}' for name in columns)}) "
-        f"ON CONFLICT (account_id, day, key, task_id, model) DO UPDATE SET {sums}"
+        f"ON CONFLICT (account_id, day, key, task_id, model) DO UPDATE SET {sums} "
+        "RETURNING (SELECT 1 FROM budgets WHERE account_id = :account LIMIT 1)"
     )
     named = {"day": tx.now // MS_PER_DAY, "key": key, "task_id": task_id or "", "model": model, "agent_id": agent_id}
-    tx.run(sql, access, **named, **structs.asdict(added))
+    row = tx.one(sql, access, **named, **structs.asdict(added))
+    return row is not None and row[0] is not None
+
+
+def usage_of(
+    tx: Tx, access: Access, *, agent_id: str | None = None, task_id: str | None = None, key: str | None = None,
+    day: int | None = None,
+) -> list[tuple[str, Tally]]:  # fmt: skip
+    """Return (model, sums) of a day, or of as long as usage is kept: of an agent, a task, a session or the account."""
+    wanted = {"agent_id": agent_id, "task_id": task_id, "key": key, "day": day}
+    given = {column: value for column, value in wanted.items() if value is not None}
+    where = "".join(f" AND {column} = :{column}" for column in given)
+    sums = ", ".join(f"sum({name})" for name in _SUMS)
+    sql = f"SELECT model, {sums} FROM usage_days WHERE account_id = :account{where} GROUP BY model"
+    return [(row[0], _tally(row[1:])) for row in tx.all(sql, access, **given)]
 
 
 def usage_by(

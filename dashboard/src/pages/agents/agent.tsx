@@ -6,6 +6,7 @@ import { useState } from "react";
 import { type Agent, api, ask, type Shapes } from "../../data/api";
 import { capital, plural, titleOfRun } from "../../data/words";
 import { Age } from "../../ui/age";
+import { Budgets } from "../../ui/budgets";
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
 import { Loaded } from "../../ui/failure";
@@ -89,6 +90,7 @@ function About({ agent, load, gateway }: { agent: Agent; load: Load; gateway?: S
           ))}</ul>
         </section>
       )}
+      <Budgets agents={[agent]} agent={agent} />
       {agent.instructionsExtra && <section aria-label="Own instructions"><h3 className="border-b border-rule pb-1 text-base">Own instructions</h3><Markdown text={agent.instructionsExtra} className="pt-2" /></section>}
     </div>
   );

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { agentsQuery } from "../../data/queries";
 import { compact, nameOfKey } from "../../data/words";
+import { Budgets } from "../../ui/budgets";
 import { Button } from "../../ui/button";
 import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
@@ -40,9 +41,10 @@ export function Usage() {
         </>}
       />
       <Narrowed search={search} set={set} />
+      <Budgets agents={agents.data?.agents ?? []} />
       <Loaded query={days} waiting={<SkeletonRows count={8} />}>
         {(report) => usedOf(report.total).runs === 0 ? (
-          <Empty title="No run has used anything in this time."><p>Usage is counted when an agent's run ends. Choose more days, or let an agent do something.</p></Empty>
+          <Empty title="No run has used anything in this time."><p>Usage is counted with every step of an agent. Choose more days, or let an agent do something.</p></Empty>
         ) : (
           <div className={days.isPlaceholderData ? "opacity-60" : ""}>
             <Totals used={usedOf(report.total)} />

@@ -109,7 +109,7 @@ def _taken(frame: Item, text: "_Text", on_fault: OnFault | None) -> Piece | None
         return text.completed(frame.get("text") or "")
     if payload.get("restart"):
         text.void()
-    elif payload.get("name") == "run.retrying" and on_fault:
+    elif payload.get("name") in ("run.retrying", "run.held") and on_fault:
         on_fault(read_part(Fault, payload))
     return None
 

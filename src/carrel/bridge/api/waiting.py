@@ -71,7 +71,7 @@ def _settles(run_id: str, tell: OnFault, frame: StreamEvent) -> bool:
         return True
     if frame.body.get("runId") != run_id:
         return False
-    if frame.name == "run.retrying":
+    if frame.name in ("run.retrying", "run.held"):
         said = frame.body["data"]
         tell(read_part(Fault, said | said["error"]))
     return frame.name in _SETTLING

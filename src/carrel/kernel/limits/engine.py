@@ -154,6 +154,10 @@ RETRY_MAX_SECONDS = 300
 UNREACHABLE_CHECK_SECONDS = 5
 UNREACHABLE_RELEASED_MAX = 500
 
+# Budgets that owners have set in one account, and how often what waits for one that never begins anew looks again
+BUDGETS_MAX = 1_000
+BUDGET_LOOK_HOURS = 24
+
 # Background duties
 SAFETY_POLL_SECONDS = 5
 LIFELINE_SECONDS = 5

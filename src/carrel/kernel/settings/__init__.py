@@ -36,6 +36,9 @@ from carrel.kernel.settings.board import (
 from carrel.kernel.settings.server import (
     AuditSettings,
     AuthSettings,
+    BudgetSettings,
+    BudgetsSettings,
+    DailyBudgetSettings,
     EventsSettings,
     GatewaySettings,
     LogSettings,
@@ -69,10 +72,10 @@ from carrel.kernel.settings.work import (
 
 __all__ = [
     "A2aOptSettings", "A2aPushSettings", "A2aSettings", "A2aTasksSettings", "AgentDefaultsSettings",
-    "AgentHttpSettings", "AgentsSettings", "AuditSettings", "AuthSettings", "AutoSettings", "ChannelsSettings",
-    "ClassifierSettings", "ContextSettings", "DeliverySettings", "DigestsSettings", "EventsSettings",
-    "FollowupsSettings", "GatewaySettings", "HooksSettings", "IntakeSettings", "LogSettings", "McpServerSettings",
-    "MemorySettings",
+    "AgentHttpSettings", "AgentsSettings", "AuditSettings", "AuthSettings", "AutoSettings", "BudgetSettings",
+    "BudgetsSettings", "ChannelsSettings", "ClassifierSettings", "ContextSettings", "DailyBudgetSettings",
+    "DeliverySettings", "DigestsSettings", "EventsSettings", "FollowupsSettings", "GatewaySettings", "HooksSettings",
+    "IntakeSettings", "LogSettings", "McpServerSettings", "MemorySettings",
     "PriceSettings", "Recall", "ResponsesSettings", "RunsSettings", "SandboxDefaultsSettings",
     "SearchEndpointSettings", "SearchSettings", "Section", "SendMatch", "SendPolicySettings", "SendRule",
     "ServerSettings", "SessionsAgentToAgentSettings", "SessionsSettings", "SettingRow", "Settings",
@@ -90,6 +93,7 @@ class Settings(Section, frozen=True, kw_only=True):
     auth: AuthSettings = AuthSettings()
     gateway: dict[str, GatewaySettings] = field(default_factory=dict)
     prices: dict[str, PriceSettings] = field(default_factory=dict)
+    budgets: BudgetsSettings = BudgetsSettings()
     delivery: DeliverySettings = DeliverySettings()
     sessions: SessionsSettings = SessionsSettings()
     runs: RunsSettings = RunsSettings()

@@ -6,6 +6,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, structs
 
 from carrel.kernel.settings.types import (
+    BudgetCost,
+    BudgetRuns,
+    BudgetTokens,
     Count,
     DatabaseAddress,
     Days,
@@ -77,6 +80,31 @@ class PriceSettings(Section, frozen=True, kw_only=True):
     # 0: cached tokens cost as much as others of the input.
     cached: Price = 0
     output: Price = 0
+
+
+class DailyBudgetSettings(Section, frozen=True, kw_only=True):
+    """What the account, or each agent, may use in a day (UTC); 0 limits nothing."""
+
+    tokens_per_day: BudgetTokens = 0
+    cost_usd_per_day: BudgetCost = 0
+    runs_per_day: BudgetRuns = 0
+
+
+class BudgetSettings(DailyBudgetSettings, frozen=True, kw_only=True):
+    """What each task, or each session, may use in a day (UTC) and in all; 0 limits nothing."""
+
+    tokens: BudgetTokens = 0
+    cost_usd: BudgetCost = 0
+    runs: BudgetRuns = 0
+
+
+class BudgetsSettings(Section, frozen=True, kw_only=True):
+    """What agents may use where no owner has set another budget, and when people are asked whether a loop may go on."""
+
+    account: DailyBudgetSettings = DailyBudgetSettings()
+    agent: DailyBudgetSettings = DailyBudgetSettings()
+    task: BudgetSettings = BudgetSettings()
+    session: BudgetSettings = BudgetSettings()
 
 
 class EventsSettings(Section, frozen=True, kw_only=True):

@@ -16,6 +16,10 @@ Hours = Annotated[float, Meta(ge=0, le=8_760)]
 Days = Annotated[float, Meta(ge=0, le=36_500)]
 # In US dollars per million tokens.
 Price = Annotated[float, Meta(ge=0, le=1_000_000)]
+# What may be used, where 0 limits nothing: tokens, US dollars and runs.
+BudgetTokens = Annotated[int, Meta(ge=0, le=1_000_000_000_000_000)]
+BudgetCost = Annotated[float, Meta(ge=0, le=1_000_000_000)]
+BudgetRuns = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Secret = Annotated[str, Meta(extra={"secret": True})]
 WebAddress = Annotated[
     str,

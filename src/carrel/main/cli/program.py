@@ -14,6 +14,7 @@ from carrel.main.cli import (
     a2a,
     accounts,
     board,
+    budgets,
     chat,
     completion,
     connect,
@@ -48,8 +49,8 @@ from carrel.main.login_page import RENEW
 
 # In the order of the help.
 _MODULES = (
-    serve, demo, connect, doctor, chat, tasks, search, sessions, runs, receipts, usage, events, board, goals, memory,
-    modes, notifications, accounts, a2a, mcp, mcp_servers, openclaw, imports, maintenance,
+    serve, demo, connect, doctor, chat, tasks, search, sessions, runs, receipts, usage, budgets, events, board, goals,
+    memory, modes, notifications, accounts, a2a, mcp, mcp_servers, openclaw, imports, maintenance,
 )  # fmt: skip
 COMMANDS: tuple[Command | Request, ...] = tuple(command for module in _MODULES for command in module.COMMANDS)
 GROUPS = {
@@ -57,6 +58,7 @@ GROUPS = {
     "sessions": "list, read and manage sessions",
     "runs": "list, inspect, answer and cancel runs",
     "artifacts": "list and download what agents added to their runs",
+    "budgets": "bound what agents use, and let work go on",
     "notifications": "read notifications about failed runs and undelivered results",
     "spaces": "divide the board into spaces",
     "topics": "see and create what tasks and messages are about",

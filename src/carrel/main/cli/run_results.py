@@ -33,6 +33,9 @@ class Troubles:
             return
         self._told.add(told)
         said = f"{fault.message.rstrip('. ')}."
+        if fault.code == "budget_used_up":
+            self._screen.note(said)
+            return
         if fault.unreachable_since:
             self._screen.note(f"{said} The message is kept and answered when it can be reached.")
             return

@@ -38,6 +38,7 @@ _STATES = {
     "run.started": WORKING,
     # To the client, a run between two attempts is still working.
     "run.retrying": WORKING,
+    "run.held": WORKING,
     "run.rescued": WORKING,
     "run.completed": COMPLETED,
     "run.cancelled": CANCELED,
@@ -242,7 +243,7 @@ def updates_of_event(tx: Tx, access: Access, run: Run, change: int, event: Event
     text = body.get("question") or reply
     if event.name == "run.failed":
         text = (body.get("error") or {}).get("message")
-    elif event.name == "run.retrying":
+    elif event.name in ("run.retrying", "run.held"):
         text = body.get("note")
     status = _status(_state_of_event(event.name, body), event.at, run.id, ids["contextId"], change, text)
     metadata = {"generation": change} | ({"reason": body["reason"]} if body.get("reason") else {})

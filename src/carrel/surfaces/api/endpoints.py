@@ -10,6 +10,7 @@ from carrel.surfaces.api import (  # noqa: F401
     attachments,
     auth,
     auto,
+    budgets,
     changes,
     chat,
     classifier,

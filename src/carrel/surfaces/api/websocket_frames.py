@@ -28,6 +28,7 @@ _EVENT_TYPES: dict[str, EventType] = {
     "run.started": "typing",
     "run.progress": "progress_update",
     "run.retrying": "progress_update",
+    "run.held": "progress_update",
     "run.rescued": "progress_update",
     "run.waiting": "runtime_event",
     "run.cancelled": "runtime_event",
@@ -72,7 +73,7 @@ def frame_of(event: Event) -> Frame | None:
     if event_type is None:
         return None
     content = {"name": event.name, **_body(event.body)}
-    if event.name in ("run.failed", "run.retrying"):
+    if event.name in ("run.failed", "run.retrying", "run.held"):
         content |= content.get("error") or {}
     return system_frame(event.conversation, event_type, content, run_id=event.run_id, seq=event.seq)
 

@@ -1,0 +1,286 @@
+"""What a budget bounds: tokens, runs and money, under many runs at once, across restarts and days."""
+
+import pytest
+
+from carrel.budgets import BudgetName
+from carrel.kernel.settings import BudgetsSettings, DailyBudgetSettings, PriceSettings, RunsSettings, Settings
+from carrel.monitoring import explain
+from carrel.notifications import OWNERS, newest_notifications
+from tests.budgets.limited import ACCOUNT, AGENT, AT_ONCE, DAY_SECONDS, TOKENS_PER_STEP, Limited, limited_server
+from tests.harness.watched_database import WatchedDatabase
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, text
+
+pytestmark = pytest.mark.anyio
+MANY = 100
+WAITS = "state = 'queued' AND budget IS NOT NULL"
+
+
+def echo(_request: Request) -> Answer:
+    return text("done")
+
+
+async def send_many(server: Limited, count: int = MANY) -> None:
+    for at in range(count):
+        await server.send("go on", f"hook:lane-{at:03}")
+
+
+@requirement("P.budget.bound")
+async def test_a_hundred_runs_at_once_overrun_a_budget_by_no_more_than_was_in_flight(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gate = Gate()
+    gateway.rule = lambda _request: text("done", before=gate)
+    async with limited_server(store_url, gateway) as server:
+        limit = 10 * TOKENS_PER_STEP
+        await server.limit(tokens=limit)
+        await send_many(server)
+        gateway.wait_for_requests(AT_ONCE)
+        gate.open()
+        await server.until_at_rest()
+        in_flight = AT_ONCE * TOKENS_PER_STEP
+        assert limit <= await server.spent() < limit + in_flight
+        answered = len(gateway.requests)
+        assert await server.count("state = 'completed'") == answered
+        assert await server.count(WAITS) == MANY - answered
+        await server.kill()
+        server.start()
+        await server.until_at_rest()
+        assert len(gateway.requests) == answered, "a restart sends nothing"
+        await server.allow()
+        await server.until_at_rest()
+        assert 2 * limit <= await server.spent() < 2 * limit + in_flight
+        await server.limit(tokens=1_000_000)
+        await server.until_at_rest()
+        assert await server.count("state = 'completed' AND attempt = 1") == MANY
+        assert len(gateway.requests) == MANY
+
+
+@requirement("P.budget.bound")
+async def test_of_a_hundred_runs_at_once_exactly_as_many_begin_as_a_budget_has(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = echo
+    async with limited_server(store_url, gateway) as server:
+        await server.limit(ACCOUNT, runs=7)
+        await send_many(server)
+        await server.until_at_rest()
+        assert (len(gateway.requests), await server.count("state = 'completed'")) == (7, 7)
+        assert await server.count(WAITS) == MANY - 7
+
+
+@requirement("P.budget.days")
+async def test_what_waits_for_a_budget_of_a_day_goes_on_when_the_next_day_begins(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = echo
+    async with limited_server(store_url, gateway) as server:
+        await server.limit(tokens=1)
+        await server.ask("one")
+        waiting = await server.send("two")
+        await server.until_at_rest()
+        server.advance(DAY_SECONDS)
+        assert (await server.settled(waiting)).state == "completed"
+        assert (await server.budget()).spent.tokens == TOKENS_PER_STEP
+
+
+@requirement("P.budget.step")
+async def test_a_turn_stops_between_two_steps_and_goes_on_where_it_was(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.script(calls(("agents_list", {})), text("these"))
+    async with limited_server(store_url, gateway) as server:
+        await server.limit(tokens=TOKENS_PER_STEP)
+        run = await server.send("who is there?")
+        await server.until_at_rest()
+        assert await server.spent() == TOKENS_PER_STEP, "counted before the run ended"
+        held = await server.run(run)
+        assert (held.state, held.attempt, held.error_code) == ("queued", 0, "budget_used_up")
+        await server.allow()
+        assert (await server.settled(run)).reply == "these"
+        assert len(gateway.requests) == 2
+        assert (await server.budget()).spent.runs == 1
+
+
+@requirement("P.budget.step")
+async def test_a_budget_that_is_set_during_a_turn_holds_from_its_next_step_on(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gate = Gate()
+    gateway.script(calls(("agents_list", {}), before=gate), text("these"))
+    async with limited_server(store_url, gateway) as server:
+        run = await server.send("who is there?")
+        await gate.reached()
+        await server.limit(tokens=1)
+        gate.open()
+        await server.until_at_rest()
+        assert (await server.run(run)).error_code == "budget_used_up"
+        assert len(gateway.requests) == 1
+
+
+@requirement("P.budget.why")
+async def test_what_waits_for_a_budget_says_which_and_until_when(store_url: str, gateway: ScriptedGateway) -> None:
+    gateway.rule = echo
+    async with limited_server(store_url, gateway) as server:
+        await server.limit(tokens=TOKENS_PER_STEP)
+        await server.ask("one")
+        run = await server.send("two")
+        await server.until_at_rest()
+        held = await server.run(run)
+        why = await server.read(lambda tx: explain(tx, server.access, held))
+        (reason,) = why.reasons
+        assert reason.code == "budget_used_up"
+        assert reason.text == (
+            "The budget of agent Main for today, 18 tokens, is used up; it begins anew at 00:00 UTC."
+        )
+        assert "allow it once" in reason.actions
+        assert held.last_fault is not None
+        assert held.last_fault.told() == reason.text
+        behind = await server.send("three")
+        why = await server.read(lambda tx: explain(tx, server.access, behind))
+        assert "is waiting: The budget of agent Main for today" in why.reasons[0].text
+
+
+@requirement("P.budget.warning")
+async def test_owners_are_told_once_when_a_budget_is_nearly_and_when_it_is_wholly_used_up(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = echo
+    async with limited_server(store_url, gateway) as server:
+        await server.limit(tokens=6 * TOKENS_PER_STEP)
+
+        async def told() -> list[str]:
+            found = await server.read(lambda tx: newest_notifications(tx, server.access, OWNERS, limit=10))
+            return [f"{one.type}: {one.body}" for one in found]
+
+        for _ in range(4):
+            await server.ask("go on")
+        assert await told() == []
+        await server.ask("go on")
+        warning = "budget: The budget of agent Main for today is used to 83%: 90 tokens of 108 tokens."
+        assert await told() == [warning]
+        await server.ask("go on")
+        used_up = "budget: The budget of agent Main for today, 108 tokens, is used up; it begins anew at 00:00 UTC."
+        assert await told() == [used_up, warning]
+        await server.send("go on")
+        await server.until_at_rest()
+        assert await told() == [used_up, warning]
+
+
+@requirement("P.budget.scopes")
+@pytest.mark.parametrize(
+    "name",
+    [
+        ACCOUNT,
+        AGENT,
+        BudgetName("task", "day", "report"),
+        BudgetName("task", "total", "report"),
+        BudgetName("session", "day", "agent:main:task:report"),
+        BudgetName("session", "total", "agent:main:task:report"),
+    ],
+    ids=lambda name: f"{name.scope}-{name.period}",
+)
+async def test_a_budget_limits_what_it_is_of_and_nothing_else(
+    store_url: str, gateway: ScriptedGateway, name: BudgetName
+) -> None:
+    gateway.rule = echo
+    async with limited_server(store_url, gateway) as server:
+        await server.make_agent("other")
+        await server.limit(name, tokens=1)
+        await server.ask("one", "task:report")
+        waits = await server.send("two", "task:report")
+        others = [await server.send("one", "task:minutes"), await server.send("one", agent="other")]
+        await server.until_at_rest()
+        assert (await server.run(waits)).budget == name.text
+        free = {"account": 0, "agent": 1}.get(name.scope, 2)
+        assert [(await server.run(other)).state for other in others].count("completed") == free
+
+
+@requirement("P.budget.scopes")
+async def test_a_whole_budget_lasts_longer_than_a_day(store_url: str, gateway: ScriptedGateway) -> None:
+    gateway.rule = echo
+    async with limited_server(store_url, gateway) as server:
+        name = BudgetName("task", "total", "report")
+        await server.limit(name, tokens=1)
+        await server.ask("one", "task:report")
+        waits = await server.send("two", "task:report")
+        for _ in range(2):
+            await server.until_at_rest()
+            server.advance(DAY_SECONDS)
+        await server.until_at_rest()
+        held = await server.run(waits)
+        assert held.budget == name.text
+        assert "raises it, or allows it once more" in (held.error_message or "")
+
+
+@requirement("P.budget.cost")
+async def test_a_budget_in_dollars_counts_what_tokens_cost_by_their_price(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = echo
+    priced = Settings(
+        prices={"scripted-model": PriceSettings(input=1_000_000, output=1_000_000)},
+        runs=RunsSettings(concurrency=AT_ONCE),
+    )
+    async with limited_server(store_url, gateway, priced) as server:
+        await server.limit(cost_usd=20)
+        await server.ask("one")
+        assert (await server.budget()).spent.cost_usd == 18.0
+        await server.ask("two")
+        await server.send("three")
+        await server.until_at_rest()
+        assert await server.count(WAITS) == 1
+
+
+@requirement("P.budget.settings")
+async def test_an_owners_budget_replaces_that_of_the_settings(store_url: str, gateway: ScriptedGateway) -> None:
+    gateway.rule = echo
+    by_settings = Settings(budgets=BudgetsSettings(agent=DailyBudgetSettings(runs_per_day=1)))
+    async with limited_server(store_url, gateway, by_settings) as server:
+        await server.ask("one")
+        await server.send("two")
+        await server.until_at_rest()
+        assert await server.count(WAITS) == 1
+        assert (await server.budget()).source == "settings"
+        await server.limit(runs=2)
+        await server.until_at_rest()
+        assert await server.count("state = 'completed'") == 2
+        assert (await server.budget()).source == "owner"
+
+
+@requirement("P.budget.wall")
+async def test_a_budget_holds_in_its_own_account_only(store_url: str, gateway: ScriptedGateway) -> None:
+    gateway.rule = echo
+    async with limited_server(store_url, gateway) as server:
+        other = await server.another_account("other")
+        await server.limit(tokens=1)
+        await server.ask("one")
+        await server.send("two")
+        free = await server.send("three", access=other)
+        await server.until_at_rest()
+        assert (await server.run(free)).state == "completed"
+        assert await server.count(WAITS) == 1
+
+
+@requirement("P.budget.deadline")
+async def test_a_run_whose_sender_does_not_wait_that_long_fails_with_the_reason(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = echo
+    async with limited_server(store_url, gateway) as server:
+        await server.limit(tokens=1)
+        await server.ask("one")
+        ended = await server.ask("two", timeout_seconds=60)
+        assert (ended.state, ended.error_code) == ("failed", "budget_used_up")
+        assert "is used up" in (ended.error_message or "")
+
+
+@requirement("P.budget.cheap")
+async def test_without_budgets_none_is_asked_for(store_url: str, gateway: ScriptedGateway) -> None:
+    gateway.script(calls(("agents_list", {})), text("these"))
+    async with limited_server(store_url, gateway) as server:
+        assert isinstance(server.db, WatchedDatabase)
+        cost = server.db.count_anew()
+        await server.ask("who is there?")
+        assert [one.site for one in cost.statements if "budgets." in one.site] == []
+        assert sum("usage.store" in one.site for one in cost.statements) == 3, "one for the run, one for each step"

@@ -1,0 +1,64 @@
+"""Mutants of budgets: what is counted, what is checked, and what waits."""
+
+from tests.mutants.model import Mutant
+
+_LIMITS = "tests/budgets/test_limits.py"
+
+BUDGETS = (
+    Mutant(
+        "a budget is not checked before a step",
+        "delivery/step.py",
+        "        check_budgets(tx, claim, rules, begins=snapshot.unheard)\n",
+        "        pass\n",
+        _LIMITS,
+    ),
+    Mutant(
+        "only the first step of a turn is checked",
+        "delivery/step.py",
+        "    if limited:\n        check_budgets",
+        "    if limited and snapshot.unheard:\n        check_budgets",
+        _LIMITS,
+    ),
+    Mutant(
+        "runs that begin at once do not see each other",
+        "budgets/model.py",
+        "(begins and runs > 1)",
+        "(begins and runs > 1.5)",
+        _LIMITS,
+    ),
+    Mutant(
+        "a run that waits for a budget uses up an attempt",
+        "runs/held_store.py",
+        "attempt = attempt - 1, ",
+        "",
+        _LIMITS,
+    ),
+    Mutant(
+        "what waits for a budget is not released when it is allowed",
+        "budgets/administration.py",
+        "    release_held(tx, access, name.text)\n",
+        "",
+        _LIMITS,
+    ),
+    Mutant(
+        "the usage of yesterday counts today",
+        "budgets/standing.py",
+        "day=name.day(tx.now) or None",
+        "day=None",
+        _LIMITS,
+    ),
+    Mutant(
+        "a sender's time limit is forgotten while a run waits for a budget",
+        "runs/outcomes.py",
+        "outcome.held_until >= run.deadline_at",
+        "False",
+        _LIMITS,
+    ),
+    Mutant(
+        "users set budgets",
+        "surfaces/api/budgets.py",
+        'answers={200: one("budget", BudgetShape)}, who=OWNER, body=BudgetBody',
+        'answers={200: one("budget", BudgetShape)}, body=BudgetBody',
+        "tests/surfaces/api/test_budgets.py",
+    ),
+)

@@ -1,0 +1,90 @@
+"""Budgets over the API: owners set, see, allow and remove them."""
+
+import httpx
+import pytest
+
+from tests.harness.server import HttpServer
+from tests.requirements.mark import requirement
+from tests.surfaces.api_calls import Json, refused, run_of, send_and_wait, settled, start
+
+pytestmark = pytest.mark.anyio
+
+
+async def limit(client: httpx.AsyncClient, **body: object) -> Json:
+    answer = await client.post("/api/budgets", json=body)
+    assert answer.status_code == 200, answer.text
+    budget: Json = answer.json()["budget"]
+    return budget
+
+
+async def until_held(server: HttpServer) -> None:
+    held = "SELECT 1 FROM runs WHERE state = 'queued' AND budget IS NOT NULL"
+    await server.until(lambda tx: tx.one(held) is not None)
+
+
+@requirement("P.budget.scopes")
+async def test_a_budget_is_set_seen_used_up_allowed_and_removed(
+    either_server: HttpServer, on_either: httpx.AsyncClient
+) -> None:
+    client = on_either
+    made = await limit(client, scope="agent", subject="main", tokens=5)
+    assert (made["title"], made["share"], made["state"]) == ("agent Main", 0, "within")
+    assert made["amounts"] == {"tokens": 5, "costUsd": None, "runs": None}
+    await send_and_wait(client, "one")
+    waits = (await start(client, "two"))["runId"]
+    await until_held(either_server)
+    (budget,) = (await client.get("/api/budgets")).json()["budgets"]
+    assert (budget["state"], budget["waiting"], budget["spent"]["tokens"]) == ("used_up", 1, 5)
+    assert budget["renewsAt"].endswith("T00:00:00.000Z")
+    why = (await client.get(f"/api/runs/{waits}/why")).json()
+    assert why["reasons"][0]["code"] == "budget_used_up", why
+    fault = (await run_of(client, waits))["lastFault"]
+    assert "is used up; it begins anew at 00:00 UTC" in fault["message"]
+    allowed = await client.post("/api/budgets/allow", json={"scope": "agent", "subject": "main"})
+    assert allowed.json()["budget"]["limits"]["tokens"] == 10
+    assert (await settled(client, waits))["state"] == "completed"
+    more = (await start(client, "three"))["runId"]
+    await until_held(either_server)
+    gone = await client.delete("/api/budgets", params={"scope": "agent", "subject": "main"})
+    assert gone.status_code == 204
+    assert (await settled(client, more))["state"] == "completed"
+    assert (await client.get("/api/budgets")).json()["budgets"] == []
+
+
+@requirement("P.budget.rights")
+async def test_only_owners_have_to_do_with_budgets(server: HttpServer, client: httpx.AsyncClient) -> None:
+    user = (await client.post("/api/users", json={"name": "Ada", "slug": "ada"})).json()["user"]["id"]
+    wanted = [{"kind": "user", "userId": user}, {"kind": "agent", "agentId": "main"}]
+    for options in wanted:
+        async with server.client(await server.token(client, **options)) as other:
+            body = {"scope": "account", "tokens": 1}
+            answers = [
+                await other.get("/api/budgets"),
+                await other.post("/api/budgets", json=body),
+                await other.post("/api/budgets/allow", json={"scope": "account"}),
+                await other.delete("/api/budgets", params={"scope": "account"}),
+            ]
+            assert [answer.status_code for answer in answers] == [403] * 4
+
+
+async def test_what_is_no_budget_is_refused_with_what_to_do(client: httpx.AsyncClient) -> None:
+    async def refusal(**body: object) -> tuple[int, str, str | None]:
+        return refused(await client.post("/api/budgets", json=body))
+
+    assert await refusal(scope="account") == (400, "invalid_params", "tokens")
+    assert await refusal(scope="account", subject="main", tokens=1) == (400, "invalid_params", "subject")
+    assert await refusal(scope="agent", tokens=1) == (400, "invalid_params", "subject")
+    assert await refusal(scope="agent", subject="main", period="total", tokens=1) == (400, "invalid_params", "period")
+    assert (await refusal(scope="agent", subject="nobody", tokens=1))[0] == 404
+    unknown = {"scope": "account"}
+    assert refused(await client.post("/api/budgets/allow", json=unknown))[0] == 404
+    assert refused(await client.delete("/api/budgets", params=unknown))[0] == 404
+
+
+async def test_a_budget_of_something_that_is_gone_can_be_removed(client: httpx.AsyncClient) -> None:
+    key = "agent:main:web:some-chat-1"
+    await send_and_wait(client, "hello", sessionKey=key)
+    await limit(client, scope="session", subject=key, period="total", runs=9)
+    assert (await client.delete(f"/api/sessions/{key}")).status_code == 204
+    gone = await client.delete("/api/budgets", params={"scope": "session", "subject": key, "period": "total"})
+    assert gone.status_code == 204
