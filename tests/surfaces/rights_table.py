@@ -50,6 +50,7 @@ ENDPOINTS: dict[str, Rights] = {
     "POST /api/models/probe": OPERATOR,
     "POST /api/models/connect": OPERATOR,
     "POST /api/runs/{id}/advance": PEOPLE_WITH_ONE,
+    "POST /api/runs/{id}/steer": PEOPLE_WITH_ONE,
     "GET /api/runs/{id}/artifacts": READERS_OF_ONE,
     "GET /api/artifacts/{id}/content": READERS_OF_ONE,
     "GET /api/context": READERS,

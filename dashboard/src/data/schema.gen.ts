@@ -1175,6 +1175,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/steer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a message into a run that is at work: it is heard at the next step, or afterwards if the run ends first. */
+        post: operations["steer_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/wait": {
         parameters: {
             query?: never;
@@ -2444,6 +2461,8 @@ export interface components {
             /** @default null */
             clientMessageId?: string | null;
             answersRunId?: string | null;
+            /** @default false */
+            steer?: boolean;
             /** @default null */
             metadata?: components["schemas"]["ChatMetadata"] | null;
             /** @default [] */
@@ -3460,6 +3479,8 @@ export interface components {
             taskId?: string | null;
             /** @default 0 */
             timeoutSeconds?: number;
+            /** @default false */
+            steer?: boolean;
         };
         /**
          * NewSession
@@ -3997,6 +4018,7 @@ export interface components {
             provenance: components["schemas"]["Provenance"];
             message: components["schemas"]["Said"];
             joinedMessageIds: string[];
+            steers: string | null;
             reply: string | null;
             error: components["schemas"]["RunError"] | null;
             taskId: string | null;
@@ -4252,6 +4274,8 @@ export interface components {
             message: string;
             /** @default 0 */
             timeoutSeconds?: number;
+            /** @default false */
+            steer?: boolean;
         };
         /**
          * SessionNamed
@@ -4451,6 +4475,13 @@ export interface components {
             blockedReason?: string | null;
             /** @default null */
             expectedStatus?: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
+        };
+        /**
+         * Steering
+         * @description A message for a run that is at work.
+         */
+        Steering: {
+            message: string;
         };
         /** StoppedAnswer */
         StoppedAnswer: {
@@ -5052,13 +5083,14 @@ export interface components {
         };
         /**
          * Accepted
-         * @description The message is stored and its run is queued.
+         * @description The message is stored and its run is queued; `steers` names the run that it joins at the next step, if any.
          */
         "carrel.surfaces.api.runs.Accepted": {
             runId: string;
             /** @enum {unknown} */
             status: "accepted";
             sessionKey: string;
+            steers?: string;
         };
         /**
          * Visibility
@@ -7168,6 +7200,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Retried"];
+                };
+            };
+        };
+    };
+    steer_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Steering"];
+            };
+        };
+        responses: {
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["carrel.surfaces.api.runs.Accepted"];
                 };
             };
         };

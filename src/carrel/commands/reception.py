@@ -33,7 +33,7 @@ from carrel.kernel import (
 from carrel.kernel.settings import Settings
 from carrel.monitoring import RunFilter, runs_newest_first, visible_run
 from carrel.outbox import keep_reply_address, post_text, waiting_at
-from carrel.runs import Rules, Run, answer, deliver, run_by_sender
+from carrel.runs import Rules, Run, answer, deliver, deliver_steering, run_by_sender
 from carrel.sessions import Lane, LaneChange, change_lane, lane_of, make_lane
 from carrel.storage import Tx
 
@@ -71,6 +71,8 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
     # The run that it answers, None if it is a message of its own. A client that does not know whether a run waits
     # leaves it out: then the text answers the session's newest run if that asks something.
     answers: str | UnsetType | None = UNSET
+    # Whether it joins the run that is at work in the session.
+    steers: bool = False
     # The goal that the message is about.
     goal_id: str | None = None
     chat: ChannelChat | None = None
@@ -119,7 +121,8 @@ def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: C
         return Received(key, run=answered)
     # A chat of a channel has chosen the session itself, and all its members share it.
     sender = access if message.chat is None else access.as_system()
-    run = deliver(tx, sender, Envelope(key=key, message=sent, channel=message.channel), rules)
+    send = deliver_steering if message.steers else deliver
+    run = send(tx, sender, Envelope(key=key, message=sent, channel=message.channel), rules)
     if message.chat is not None:
         keep_reply_address(tx, access, run.id, message.channel, message.chat.address)
     lane = lane_of(tx, access, key)

@@ -20,7 +20,17 @@ from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.delivery.request import Request, build_request, model_of
 from carrel.delivery.silence import is_silent, is_unanswered
 from carrel.delivery.snapshot import Connection, Snapshot, read_short_snapshot, read_snapshot
-from carrel.delivery.step import Stale, finish_call, keep_answer, keep_reply, keep_sent, make_call, may_be_made, prepare
+from carrel.delivery.step import (
+    Stale,
+    finish_call,
+    join,
+    keep_answer,
+    keep_reply,
+    keep_sent,
+    make_call,
+    may_be_made,
+    prepare,
+)
 from carrel.delivery.transcript import given_reply, senders_turn
 from carrel.delivery.usage import spent_before, summed, with_usage
 from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, StepAnswer, Usage
@@ -116,6 +126,8 @@ class Turns:
             snapshot = await self._read(claim, attempt)
             outcome: Ending | None
             match _next_move(snapshot):
+                case None if snapshot.run.steered and not snapshot.unheard:
+                    outcome = await self._db.write(partial(join, claim=claim, snapshot=snapshot))
                 case None:
                     outcome = await self._take_step(claim, snapshot, attempt)
                 case list() as calls:

@@ -360,6 +360,13 @@ def test_runs_are_cancelled_and_retried(at: Carrel, server: TinyServer) -> None:
     assert at("runs", "advance", "run_1").out == "Moved up: it is number 2.\n"
 
 
+def test_a_message_is_sent_into_a_running_turn(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/runs/run_1/steer", {"runId": "run_2", "steers": "run_1"}, status=202)
+    sent = at("runs", "steer", "run_1", "In French, please.").out
+    assert sent == "Sent as run_2: it is heard at the next step, or afterwards if the run ends first.\n"
+    assert server.asked[-1].body == {"message": "In French, please."}
+
+
 def test_the_queue_is_shown_in_order(at: Carrel, server: TinyServer) -> None:
     running = run_of(id="run_0", state="running")
     queued = [run_of(id=f"run_{n}", state="queued", queuePosition=n) for n in (1, 2)]

@@ -150,8 +150,8 @@ function Pane({ sessionKey: key }: { sessionKey: string }) {
         <Transcript sessionKey={key} items={chat.items} agent={splitKey(key).agent || "Agent"} acts={acts} sent={sent} older={<Older chat={chat} />} />
         {!live && <p role="status" className="note">Live text is not available right now; replies appear when they are complete.</p>}
         <Composer
-          ref={composer} sessionKey={key} asking={chat.asking} occupied={chat.occupied}
-          onSend={(text, answers, files) => void send(chat.write(text, answers, files))}
+          ref={composer} sessionKey={key} asking={chat.asking} occupied={chat.occupied} working={chat.working}
+          onSend={(text, answers, files, steers) => void send(chat.write(text, answers, files, steers))}
           onAnswered={(run: Run) => chat.answered(run.id)}
         />
       </div>

@@ -137,7 +137,7 @@ function Queued({ run, inTranscript }: { run: Run; inTranscript: boolean }) {
   const cancel = useCancel();
   const source = sourceOf(run.provenance);
   const fault = faultOf(run);
-  const place = run.nextAttemptAt ? "Waiting to retry" : run.queuePosition === 1 ? "Waiting, next in line" : `Waiting, number ${run.queuePosition ?? "?"} in line`;
+  const place = run.steers ? "Heard at the agent's next step" : run.nextAttemptAt ? "Waiting to retry" : run.queuePosition === 1 ? "Waiting, next in line" : `Waiting, number ${run.queuePosition ?? "?"} in line`;
   return (
     <Frame kind="waiting" speaker={inTranscript || source ? "Queued" : "You"}>
       {!inTranscript && <Markdown text={run.message.text} />}

@@ -134,6 +134,8 @@ EARLIER_ARGUMENTS_CHARS_MAX = 1_000
 # The results of earlier runs may take one part in so many of the history.
 EARLIER_RESULTS_PART = 3
 TOOL_CALLS_PER_ROUND_MAX = 64
+# How many messages join a run at one step; more join at the next.
+STEERING_MESSAGES_PER_STEP_MAX = 20
 QUESTION_CHARS_MAX = 4_000
 ERROR_CHARS_MAX = 2_000
 

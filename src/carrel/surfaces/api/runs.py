@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from carrel.agents import agent_by_slug
 from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of
@@ -10,7 +10,7 @@ from carrel.exchanges import redeliver
 from carrel.kernel import PEOPLE, Access, Code, Envelope, Message, Provenance, Refusal, invalid
 from carrel.kernel.limits import RUN_TIMEOUT_SECONDS_MAX, STOP_SECONDS_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX
 from carrel.monitoring import RunFilter, WaitsFor, Why, explain, runs_newest_first, visible_run
-from carrel.runs import Run, advance, answer, cancel, deliver, retry
+from carrel.runs import Run, advance, answer, cancel, deliver, deliver_steering, retry, steer
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
@@ -31,14 +31,23 @@ class NewRun(In, frozen=True, kw_only=True):
     session_key: Reference | None = None
     task_id: TaskId | None = None
     timeout_seconds: Annotated[int, Meta(ge=0, le=RUN_TIMEOUT_SECONDS_MAX)] = 0
+    # Whether it joins the run that is at work in the session, and is heard at its next step.
+    steer: bool = False
 
 
 class Accepted(Out, frozen=True, kw_only=True):
-    """The message is stored and its run is queued."""
+    """The message is stored and its run is queued; `steers` names the run that it joins at the next step, if any."""
 
     run_id: str
     status: Literal["accepted"]
     session_key: str
+    steers: str | UnsetType = UNSET
+
+
+class Steering(In, frozen=True, kw_only=True):
+    """A message for a run that is at work."""
+
+    message: Text
 
 
 class RunsQuery(In, frozen=True, kw_only=True):
@@ -101,8 +110,21 @@ def start_run(call: Call[NewRun, NoQuery], tx: Tx, access: Access) -> Accepted:
     )
     message = Message(text=new.message, provenance=Provenance.of_person(access))
     envelope = Envelope(key=key, message=message, task_id=new.task_id, timeout_seconds=new.timeout_seconds)
-    run = deliver(tx, access, envelope, call.house.rules)
-    return Accepted(run_id=run.id, status="accepted", session_key=run.key)
+    run = (deliver_steering if new.steer else deliver)(tx, access, envelope, call.house.rules)
+    return _accepted(run)
+
+
+def _accepted(run: Run) -> Accepted:
+    return Accepted(run_id=run.id, status="accepted", session_key=run.key, steers=run.steers or UNSET)
+
+
+@endpoint("POST", "/api/runs/{id}/steer", answers={202: Accepted}, who=PEOPLE, body=Steering, creates=True)
+def steer_run(call: Call[Steering, NoQuery], tx: Tx, access: Access) -> Accepted:
+    """Send a message into a run that is at work: it is heard at the next step, or afterwards if the run ends first."""
+    call.house.refuse_when_draining()
+    run = visible_run(tx, access, call.path("id"))
+    message = Message(text=call.body.message, provenance=Provenance.of_person(access))
+    return _accepted(steer(tx, access, run, Envelope(key=run.session_key, message=message), call.house.rules))
 
 
 @endpoint("GET", "/api/runs", answers={200: page_of("runs", RunShape)}, query=RunsQuery)
