@@ -1158,6 +1158,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask a step of a run once more, of another model if wanted, and compare the answers; no tool takes effect. */
+        post: operations["replay_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/retry": {
         parameters: {
             query?: never;
@@ -1397,6 +1414,23 @@ export interface paths {
         put?: never;
         /** Archive a session and close its generation; its transcript is kept. */
         post: operations["archive_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{key}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a private chat with the same agent that starts with what the caller may read up to an entry. */
+        post: operations["fork_session"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3404,6 +3438,17 @@ export interface components {
             clientInstanceId?: string | null;
         };
         /**
+         * ModelAnswer
+         * @description What a model answered: its text and the tool calls that it asked for.
+         */
+        ModelAnswer: {
+            gateway: string;
+            model: string;
+            text: string;
+            calls: components["schemas"]["ProposedCall"][];
+            milliseconds: number;
+        };
+        /**
          * MovedTask
          * @description A task after a move, and the sessions and runs that the move ended.
          */
@@ -3464,6 +3509,27 @@ export interface components {
             name: string;
             mimeType: string;
             dataBase64: string;
+        };
+        /**
+         * NewFork
+         * @description The last entry that the new chat starts with, and what it is called.
+         */
+        NewFork: {
+            entryId: string;
+            /** @default null */
+            title?: string | null;
+        };
+        /**
+         * NewReplay
+         * @description Which step to ask once more, the last one by default, and of which model.
+         */
+        NewReplay: {
+            /** @default null */
+            gateway?: string | null;
+            /** @default null */
+            model?: string | null;
+            /** @default null */
+            step?: number | null;
         };
         /**
          * NewRun
@@ -3797,6 +3863,14 @@ export interface components {
             tools: components["schemas"]["PreviewedTool"][];
         };
         /**
+         * ProposedCall
+         * @description A tool call that a model asked for.
+         */
+        ProposedCall: {
+            name: string;
+            arguments: string;
+        };
+        /**
          * Provenance
          * @description Where a message came from; fields that do not apply are left out on the wire.
          */
@@ -3901,6 +3975,19 @@ export interface components {
             needRestart: string[];
         };
         /**
+         * Replay
+         * @description Two answers to the same request: the one that the run got, and a new one whose calls were not made.
+         */
+        Replay: {
+            runId: string;
+            step: number;
+            original: components["schemas"]["ModelAnswer"];
+            replayed: components["schemas"]["ModelAnswer"];
+            usage: components["schemas"]["ReplayUsage"];
+            leftOut: string[];
+            difference: components["schemas"]["Difference"];
+        };
+        /**
          * ReplayBody
          * @description What to sort again: the bundle of an entry, or its session from there on.
          */
@@ -3911,6 +3998,15 @@ export interface components {
              * @enum {unknown}
              */
             mode?: "bundle" | "from_here";
+        };
+        /**
+         * ReplayUsage
+         * @description What the new answer has cost, as far as its gateway reports it.
+         */
+        ReplayUsage: {
+            inputTokens: number;
+            outputTokens: number;
+            costUsd: number | null;
         };
         /**
          * ResetSession
@@ -7180,6 +7276,32 @@ export interface operations {
             };
         };
     };
+    replay_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewReplay"];
+            };
+        };
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+        };
+    };
     retry_run: {
         parameters: {
             query?: never;
@@ -7696,6 +7818,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OneSession"];
+                };
+            };
+        };
+    };
+    fork_session: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Idempotency-Key"?: string;
+            };
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewFork"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionNamed"];
                 };
             };
         };

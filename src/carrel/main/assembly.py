@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute
 from carrel import __version__, board, exchanges, goals, memory, modes, monitoring, outbox, search, topics, usage, work
 from carrel.board import BoardDocuments, Classifier, Followups, Sorter, observe_delegated_runs
 from carrel.context import Contexts
-from carrel.delivery import Connection, Extractions, Live, Recollection, Turns, default_model
+from carrel.delivery import Connection, Extractions, Live, Recollection, Replays, Turns, default_model
 from carrel.exchanges import Exchanges
 from carrel.journal import FollowerDuty
 from carrel.kernel import Chance, Clock, SystemClock
@@ -111,6 +111,7 @@ class Assembly:
             live=Live(),
             contexts=Contexts(db, settings, finder),
             watch=Watch(db),
+            replays=Replays(db),
             version=__version__,
             connections=connections,
             channel_threads=channel_threads(wire, settings.channels.telegram),

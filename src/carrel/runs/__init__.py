@@ -19,6 +19,7 @@ from carrel.runs.claims import fence
 from carrel.runs.count_store import count_of_caller
 from carrel.runs.dispatcher import Dispatcher
 from carrel.runs.entries import agent_entry, run_entry
+from carrel.runs.forks import fork
 from carrel.runs.model import (
     SETTLED_STATES,
     STEERED,
@@ -59,7 +60,7 @@ __all__ = [
     "Delivering", "Dispatcher", "Failed", "LaneStopped", "NeedsInput", "Outages", "Outcome", "OutsideCall",
     "Pruner", "RequestedEnd", "Rules", "Run", "RunChanged", "RunRetried", "Watch", "about_run", "advance",
     "agent_entry", "answer", "bind_session", "cancel", "continue_run", "count_change", "count_of_caller", "deliver",
-    "deliver_steering", "end_unanswered", "extend_queued", "extras_of", "fence", "hold_run", "is_sender_call",
+    "deliver_steering", "end_unanswered", "extend_queued", "extras_of", "fence", "fork", "hold_run", "is_sender_call",
     "lane_head", "live_runs_of_lane", "note_instructions", "open_calls", "publish_change", "queue_position",
     "release_sender", "remove_lane", "remove_lane_when_stopped", "replace_requested_end", "request_end",
     "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "run_entry", "run_that_made", "steer",

@@ -3,6 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useAction } from "../../data/action";
 import { api, ask, type Run } from "../../data/api";
 import { nameOfKey, splitKey, stateOfSession, titleOfSession } from "../../data/words";
 import { Button } from "../../ui/button";
@@ -122,11 +123,18 @@ function Pane({ sessionKey: key }: { sessionKey: string }) {
     else if (answer.sessionKey !== key) void navigate({ to: "/chat/$", params: { _splat: answer.sessionKey } });
   }, [chat, key, navigate]);
 
+  const { mutate: fork } = useAction({
+    act: (entryId: string) => ask(api.POST("/api/sessions/{key}/fork", { params: { path: { key } }, body: { entryId } })),
+    failed: "Nothing was forked",
+    stale: () => [["sessions"], ["recent"]],
+    done: ({ sessionKey }) => void navigate({ to: "/chat/$", params: { _splat: sessionKey } }),
+  });
   const acts = useMemo(() => ({
+    fork,
     resend: (line: Line) => void send(line),
     discard: (line: Line) => chat.discard(line),
     showReceipt: (runId: string) => setSearch({ receipt: runId }),
-  }), [chat, send, setSearch]);
+  }), [chat, send, setSearch, fork]);
 
   const dropped = (event: DragEvent) => {
     if (event.dataTransfer.files.length === 0) return;

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from carrel.agents import agent_by_slug
-from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of
+from carrel.delivery import Comparison, Receipt, Replay, compare_receipts, receipt_of
 from carrel.exchanges import redeliver
 from carrel.kernel import PEOPLE, Access, Code, Envelope, Message, Provenance, Refusal, invalid
 from carrel.kernel.limits import RUN_TIMEOUT_SECONDS_MAX, STOP_SECONDS_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX
@@ -14,8 +14,8 @@ from carrel.runs import Run, advance, answer, cancel, deliver, deliver_steering,
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Page, endpoint, one, page_of
-from carrel.surfaces.api.fields import Cursor, Name, Reference, Text
+from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, Page, endpoint, one, page_of
+from carrel.surfaces.api.fields import Cursor, Name, Reference, ShortText, Text
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
 from carrel.work import tasks_planned
 
@@ -95,6 +95,14 @@ class CompareQuery(In, frozen=True, kw_only=True, rename={"other": "with"}):
     """The run to compare with."""
 
     other: Name
+
+
+class NewReplay(In, frozen=True, kw_only=True):
+    """Which step to ask once more, the last one by default, and of which model."""
+
+    gateway: Name | None = None
+    model: ShortText | None = None
+    step: Annotated[int, Meta(ge=1)] | None = None
 
 
 @endpoint("POST", "/api/runs", answers={202: Accepted}, who=PEOPLE, body=NewRun, creates=True)
@@ -230,6 +238,17 @@ def announce_again(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShap
 def read_receipt(call: Call[None, ReceiptQuery], tx: LongTx, access: Access) -> Receipt:
     """Get exactly what the agent was shown, step by step."""
     return receipt_of(tx, access, visible_run(tx, access, call.path("id")), with_body=call.query.body)
+
+
+@endpoint("POST", "/api/runs/{id}/replay", answers={200: Replay}, who=OWNER, body=NewReplay)
+async def replay_run(call: Call[NewReplay, NoQuery]) -> Replay:
+    """Ask a step of a run once more, of another model if wanted, and compare the answers; no tool takes effect."""
+    call.house.refuse_when_draining()
+    run = await call.read(lambda tx, access: visible_run(tx, access, call.path("id")))
+    wanted, house = call.body, call.house
+    return await house.replays.replay(
+        call.access, run, house.connections, gateway=wanted.gateway, model=wanted.model, step=wanted.step
+    )
 
 
 @endpoint("GET", "/api/runs/{id}/receipt/compare", answers={200: Comparison}, query=CompareQuery)

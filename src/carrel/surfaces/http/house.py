@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec import Struct, structs
 
 from carrel.context import Contexts
-from carrel.delivery import Connection, Live
+from carrel.delivery import Connection, Live, Replays
 from carrel.kernel import Access
 from carrel.kernel.settings import SettingRow, Settings
 from carrel.runs import Rules, Run, Watch, run_by_id
@@ -64,6 +64,7 @@ class House(Struct, frozen=True, kw_only=True):
     live: Live
     contexts: Contexts
     watch: Watch
+    replays: Replays
     version: str
     # By the name of the gateway; changed when the settings are reloaded.
     connections: Mapping[str, Connection]
