@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from carrel.kernel import Access, Code, Refusal, SessionKey
-from carrel.runs import STEERED, ClaimLost, Run, cancel, deliver_steering, run_entry, steer
+from carrel.kernel import AT_WORK, Access, Code, Refusal, SessionKey
+from carrel.runs import ClaimLost, Run, cancel, deliver, run_entry
 from carrel.runs import take_up as take_messages_up
 from tests.delivery.test_resuming import Died, Mortal, live_through, made_calls, take_up
 from tests.harness.engine import envelope
@@ -22,7 +22,8 @@ LOOK: tuple[str, dict[str, Any]] = ("session_status", {})
 async def steered(server: Server, words: str, key: SessionKey = MAIN, **more: Any) -> Run:
     """Deliver a message that joins the run at work."""
     access: Access = more.pop("access", server.access)
-    return await server.db.write(lambda tx: deliver_steering(tx, access, envelope(key, words, **more), server.rules))
+    sent = envelope(key, words, **({"steers": AT_WORK} | more))
+    return await server.db.write(lambda tx: deliver(tx, access, sent, server.rules))
 
 
 async def die_in_the_first_turn(server: Server) -> None:
@@ -55,7 +56,7 @@ async def test_a_message_joins_the_turn_at_its_next_step(either_server: Server, 
         "Write the letter.", "function_call", "function_call_output", "In French, please."
     ]  # fmt: skip
     assert [entry.role for entry in entries] == ["user", "toolCall", "toolResult", "user", "assistant"]
-    assert (own.state, own.reason, own.reply) == ("completed", STEERED, None)
+    assert (own.state, own.reason, own.reply) == ("completed", "steered", None)
     assert len(gateway.requests) == 2, "the message causes no turn of its own"
 
 
@@ -127,7 +128,7 @@ async def test_a_message_is_heard_once_wherever_the_turn_died(
         joined = await steered(server, "In French.")
         await live_through(server, [(writes, after)])
         ended, entries, own = await server.run(run), await server.entries(run), await server.run(joined)
-    assert (joined.steers, ended.reply, own.reason) == (run.id, "The end.", STEERED)
+    assert (joined.steers, ended.reply, own.reason) == (run.id, "The end.", "steered")
     assert [entry.content for entry in entries if entry.role == "user"] == ["hello", "In French."]
     assert said(gateway.requests[-1]).count("In French.") == 1
 
@@ -140,9 +141,8 @@ async def test_nobody_steers_a_run_that_may_see_more_than_they(server: Server, g
     await gate.reached()
     narrow = structs.replace(server.access, space_ids=("space-default",))
     ordinary = await steered(server, "What else do you know?", access=narrow)
-    sent = envelope(MAIN, "And now?")
     with pytest.raises(Refusal) as refused:
-        await server.db.write(lambda tx: steer(tx, narrow, run, sent, server.rules))
+        await steered(server, "And now?", access=narrow, steers=run.id)
     gate.open()
     await server.settled(run)
     assert ordinary.steers is None

@@ -19,7 +19,7 @@ ENGINE = (
     Mutant(
         "a message that joined a run stays in the queue",
         "runs/steering.py",
-        "    steering_store.join(tx, message, run)\n",
+        "    steering_store.join(tx, run.access, message, run)\n",
         "",
         _STEERING,
     ),

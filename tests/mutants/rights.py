@@ -19,14 +19,14 @@ RIGHTS = (
     ),
     Mutant(
         "a fork holds what its maker may not read",
-        "runs/forks.py",
+        "commands/forks.py",
         "    entries = [entry for entry in read if entry.id in seen]\n",
         "    entries = read\n",
         "tests/surfaces/api/test_forks.py",
     ),
     Mutant(
         "an entry of another session is forked",
-        "runs/forks.py",
+        "commands/forks.py",
         "if last is None or last.key != lane.key or last.session_id is None:",
         "if last is None or last.session_id is None:",
         "tests/surfaces/api/test_forks.py",

@@ -51,7 +51,7 @@ def requeue(tx: Tx, run: Claim) -> None:
 def join(tx: Tx, run: Claim) -> None:
     message = store.run_by_id(tx, run.access, run.id)
     assert message is not None
-    steering_store.join(tx, message, message)
+    steering_store.join(tx, run.access, message, message)
 
 
 # Each statement, the state it sets, and the states from which it may.

@@ -20,6 +20,7 @@ from carrel.commands.model import CommandContext, CommandResult, ParsedCommand
 from carrel.commands.table import lock_for_command, read_command, run_command
 from carrel.goals import find_goal
 from carrel.kernel import (
+    AT_WORK,
     SCOPE_END,
     Access,
     Envelope,
@@ -33,7 +34,7 @@ from carrel.kernel import (
 from carrel.kernel.settings import Settings
 from carrel.monitoring import RunFilter, runs_newest_first, visible_run
 from carrel.outbox import keep_reply_address, post_text, waiting_at
-from carrel.runs import Rules, Run, answer, deliver, deliver_steering, run_by_sender
+from carrel.runs import Rules, Run, answer, deliver, run_by_sender
 from carrel.sessions import Lane, LaneChange, change_lane, lane_of, make_lane
 from carrel.storage import Tx
 
@@ -121,8 +122,8 @@ def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: C
         return Received(key, run=answered)
     # A chat of a channel has chosen the session itself, and all its members share it.
     sender = access if message.chat is None else access.as_system()
-    send = deliver_steering if message.steers else deliver
-    run = send(tx, sender, Envelope(key=key, message=sent, channel=message.channel), rules)
+    steers = AT_WORK if message.steers else None
+    run = deliver(tx, sender, Envelope(key=key, message=sent, channel=message.channel, steers=steers), rules)
     if message.chat is not None:
         keep_reply_address(tx, access, run.id, message.channel, message.chat.address)
     lane = lane_of(tx, access, key)

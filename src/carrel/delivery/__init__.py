@@ -29,6 +29,6 @@ __all__ = [
     "BUILTIN", "LEFT_OUT_NOTE", "PROFILE_VERSION", "Comparison", "Connection", "Extractions", "InjectedContext",
     "Injection", "Live", "MemoryRead", "PreviewKind", "PromptPreview", "Receipt", "Recollection", "Replay", "Replays",
     "ShownContext", "Snapshot", "Spoken", "Turns", "Words", "as_shown", "compare_receipts", "contexts_of_runs",
-    "default_model", "foreseen", "injections_of", "is_about_approval", "preview_prompt", "reads_of_memory", "receipt_of",
-    "standing_instructions",
+    "default_model", "foreseen", "injections_of", "is_about_approval", "preview_prompt", "reads_of_memory",
+    "receipt_of", "standing_instructions",
 ]  # fmt: skip

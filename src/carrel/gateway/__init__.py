@@ -19,5 +19,6 @@ from carrel.gateway.windows import model_window
 __all__ = [
     "MODEL_KINDS", "MODEL_SERVERS", "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault",
     "MissingGateway", "ModelServer", "OnSend", "OnText", "Probe", "Step", "StepAnswer", "Usage", "comparable",
-    "gateway_key", "missing_gateway", "model_server", "model_window", "open_gateway", "probe", "read_sent", "repeated_request",
+    "gateway_key", "missing_gateway", "model_server", "model_window", "open_gateway", "probe", "read_sent",
+    "repeated_request",
 ]  # fmt: skip

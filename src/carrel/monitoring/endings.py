@@ -1,6 +1,6 @@
 """How a run ended: a sentence, and what a person can do next."""
 
-from carrel.runs import STEERED, Run
+from carrel.runs import Run
 
 _REASONS = {
     "account_mismatch": "it belongs to another account",
@@ -39,7 +39,7 @@ _REMEDIES = {
 
 def ending_of(run: Run) -> str:
     """Return how an ended run ended, as a sentence."""
-    if run.reason == STEERED:
+    if run.has_joined:
         return f"The message joined {run.steers}, which was at work and answers it."
     if run.state == "completed":
         return "The run completed." if run.reply else "The run completed without a reply."

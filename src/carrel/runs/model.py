@@ -171,6 +171,11 @@ class Run(Claim, frozen=True):
         return self.state in ENDS
 
     @property
+    def has_joined(self) -> bool:
+        """Whether its message joined the run that it steers, which answers it."""
+        return self.reason == STEERED
+
+    @property
     def is_at_work(self) -> bool:
         """Whether a turn of it is under way, or has begun and is to be tried again."""
         return self.state == "running" or (self.state == "queued" and self.session_id is not None)
@@ -185,6 +190,11 @@ class Run(Claim, frozen=True):
         spaces = message.spaces
         sees_all = sees_all and ("*" in spaces or ("*" not in self.spaces and set(self.spaces) <= set(spaces)))
         return self.is_at_work and sees_all and message.task_id in (None, self.task_id)
+
+    @property
+    def settled(self) -> bool:
+        """True once it has ended or waits for an answer."""
+        return self.state in SETTLED_STATES
 
     @property
     def last_fault(self) -> "Fault | None":

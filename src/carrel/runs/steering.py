@@ -6,48 +6,43 @@ its next step leaves it there: it becomes a run of its own.
 
 from collections.abc import Callable
 
+from msgspec import structs
+
 from carrel.journal import Entry, NewEntry, append_entry
-from carrel.kernel import Access, Code, Envelope, Refusal, not_found
+from carrel.kernel import AT_WORK, Access, Code, Refusal, not_found
 from carrel.kernel.limits import STEERING_MESSAGES_PER_STEP_MAX
 from carrel.runs import queue_store, steering_store, store
 from carrel.runs.changes import count_end, publish_change
 from carrel.runs.claims import fence
 from carrel.runs.model import STEERED, Claim, Run
-from carrel.runs.queue import Rules, deliver
 from carrel.sessions import lock_lane
 from carrel.storage import Tx
 
 
-def deliver_steering(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
-    """Deliver a message that joins the run at work in its lane; where none is, or it may not join, an ordinary one."""
-    run = deliver(tx, access, envelope, rules)
-    if run.state != "queued" or run.due_at is not None or run.steers is not None:
-        # It is next, or it is a message that was delivered before.
-        return run
+def aim(tx: Tx, access: Access, run: Run, at: str) -> Run:
+    """Let a message that was just queued join the run at work in its lane; Refusal where it must join another one.
+
+    `at` names that run, or is AT_WORK for whichever is at work; where none is, or it may not join, it is an ordinary
+    message.
+    """
     head = queue_store.lane_head(tx, access, run.key)
-    if head is None or not head.may_be_joined_by(run):
+    target = head if at == AT_WORK else store.run_by_id(tx, access, at)
+    if at != AT_WORK:
+        _require_work(target)
+    if target is None or head is None or head.id != target.id or run.due_at is not None:
         return run
-    steering_store.aim(tx, access, run.id, head.id)
-    aimed = store.run_by_id(tx, access, run.id)
-    assert aimed is not None, "its lane is locked"
-    return aimed
-
-
-def steer(tx: Tx, access: Access, run: Run, envelope: Envelope, rules: Rules) -> Run:
-    """Deliver a message that joins this run, which must be at work."""
-    lock_lane(tx, access, run.key)
-    present = store.run_by_id(tx, access, run.id)
-    if present is None:
-        raise not_found("run")
-    _require_work(present)
-    sent = deliver_steering(tx, access, envelope, rules)
-    if sent.steers != run.id:
+    if not head.may_be_joined_by(run):
+        if at == AT_WORK:
+            return run
         message = "This run may see what you may not, so you cannot steer it; send the message to its session instead."
         raise Refusal(Code.FORBIDDEN, message)
-    return sent
+    steering_store.aim(tx, access, run.id, head.id)
+    return structs.replace(run, steers=head.id)
 
 
-def _require_work(run: Run) -> None:
+def _require_work(run: Run | None) -> None:
+    if run is None:
+        raise not_found("run")
     if run.ended:
         raise Refusal(Code.ALREADY_ENDED, "This run has ended; send the message to its session instead.")
     if run.state == "waiting":
@@ -68,15 +63,15 @@ def take_up(tx: Tx, claim: Claim, entry_of: Callable[[Run], NewEntry]) -> list[E
         return []
     run = store.run_by_id(tx, claim.access, claim.id)
     assert run is not None, "its claim holds"
-    messages = steering_store.messages_for(tx, claim, STEERING_MESSAGES_PER_STEP_MAX)
+    messages = steering_store.messages_for(tx, claim.access, claim.id, STEERING_MESSAGES_PER_STEP_MAX)
     entries = [_join(tx, message, run, entry_of(message)) for message in messages]
-    steering_store.note_taken(tx, claim, more=len(messages) == STEERING_MESSAGES_PER_STEP_MAX)
+    steering_store.note_taken(tx, claim.access, claim.id, more=len(messages) == STEERING_MESSAGES_PER_STEP_MAX)
     return entries
 
 
 def _join(tx: Tx, message: Run, run: Run, entry: NewEntry) -> Entry:
     written = append_entry(tx, run.access, entry)
-    steering_store.join(tx, message, run)
+    steering_store.join(tx, run.access, message, run)
     queue_store.leave_lane(tx, run.access, run.key)
     publish_change(tx, message, "run.completed", state="completed", reason=STEERED, reply=None, steers=run.id)
     count_end(message, "completed", STEERED, tx.now)

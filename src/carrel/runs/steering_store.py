@@ -1,7 +1,7 @@
 """The SQL of steering: which messages wait to join a run, and that they have joined it."""
 
 from carrel.kernel import Access
-from carrel.runs.model import STEERED, Claim, Run
+from carrel.runs.model import STEERED, Run
 from carrel.runs.store import RUN_TABLE, may_move
 from carrel.storage import Tx
 
@@ -14,16 +14,16 @@ def aim(tx: Tx, access: Access, run_id: str, at: str) -> None:
     tx.soon(f"UPDATE runs SET steered = 1 WHERE {_ONE}", access, id=at)
 
 
-def messages_for(tx: Tx, run: Claim, limit: int) -> list[Run]:
+def messages_for(tx: Tx, access: Access, run_id: str, limit: int) -> list[Run]:
     """Return the oldest messages that wait to join a run, locked; its lane must be locked before."""
     sql = (
         f"{RUN_TABLE.select} WHERE account_id = :account AND steers = :run_id AND state = 'queued' "
         "ORDER BY seq LIMIT :limit FOR UPDATE"
     )
-    return RUN_TABLE.rows(tx.all(sql, run, run_id=run.id, limit=limit))
+    return RUN_TABLE.rows(tx.all(sql, access, run_id=run_id, limit=limit))
 
 
-def join(tx: Tx, message: Run, into: Run) -> None:
+def join(tx: Tx, access: Access, message: Run, into: Run) -> None:
     """End a message's own run: the run that it has joined answers it."""
     sql = (
         "UPDATE runs SET state = 'completed', reason = :reason, session_id = :session_id, generation = :generation, "
@@ -31,9 +31,9 @@ def join(tx: Tx, message: Run, into: Run) -> None:
         f"WHERE {_ONE} AND {may_move('queued', to='completed')}"
     )
     bound: dict[str, object] = {"session_id": into.session_id, "generation": into.generation}
-    tx.run(sql, message, id=message.id, now=tx.now, reason=STEERED, **bound)
+    tx.run(sql, access, id=message.id, now=tx.now, reason=STEERED, **bound)
 
 
-def note_taken(tx: Tx, run: Claim, *, more: bool) -> None:
+def note_taken(tx: Tx, access: Access, run_id: str, *, more: bool) -> None:
     """Record whether more messages wait to join a run."""
-    tx.soon(f"UPDATE runs SET steered = :more WHERE {_ONE}", run, id=run.id, more=int(more))
+    tx.soon(f"UPDATE runs SET steered = :more WHERE {_ONE}", access, id=run_id, more=int(more))

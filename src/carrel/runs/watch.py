@@ -13,7 +13,7 @@ from carrel.journal import newest_settled, runs_told_of
 from carrel.kernel import Access, Refusal, elapsed_seconds, not_found, system_access
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, STREAM_PAGE_ROWS, UNSETTLED_POLL_SECONDS
 from carrel.runs import store
-from carrel.runs.model import SETTLED, SETTLED_STATES, STEERED, Run
+from carrel.runs.model import SETTLED, STEERED, Run
 from carrel.storage import FEED, Bell, Database, Tx
 
 _log = getLogger("carrel.runs")
@@ -63,7 +63,7 @@ class Watch:
                 if run is None:
                     raise not_found("run")
                 left = deadline - elapsed_seconds()
-                if run.state in SETTLED_STATES or left <= 0 or (closing is not None and closing.is_set()):
+                if run.settled or left <= 0 or (closing is not None and closing.is_set()):
                     return run
                 await bell.wait(version, min(left, SAFETY_POLL_SECONDS))
 

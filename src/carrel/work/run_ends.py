@@ -10,7 +10,7 @@ from carrel.agents import agent_by_id
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import MS_PER_SECOND, SessionKey, not_found, system_access
 from carrel.kernel.limits import TASK_RUN_END_RETRY_SECONDS, TASK_RUN_ENDS_AT_A_TIME
-from carrel.runs import STEERED, Delivering, Rules, Run, RunChanged, run_by_id
+from carrel.runs import Delivering, Rules, Run, RunChanged, run_by_id
 from carrel.sessions import close_generation
 from carrel.storage import Database, StepDuty, Tx
 from carrel.work import notice_store, store
@@ -75,7 +75,7 @@ class RunEnds(StepDuty[RunEnd]):
         if not notice_store.finish_run_end(tx, access, item.run_id) or task is None or run is None:
             return
         # A message that joined another run is answered when that one ends.
-        if run.reason != STEERED:
+        if not run.has_joined:
             handle_end(tx, run, task, self._rules)
             watch(tx, run, task.id, self._rules)
 

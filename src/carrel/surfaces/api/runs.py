@@ -7,10 +7,10 @@ from msgspec import UNSET, Meta, UnsetType
 from carrel.agents import agent_by_slug
 from carrel.delivery import Comparison, Receipt, Replay, compare_receipts, receipt_of
 from carrel.exchanges import redeliver
-from carrel.kernel import PEOPLE, Access, Code, Envelope, Message, Provenance, Refusal, invalid
+from carrel.kernel import AT_WORK, PEOPLE, Access, Code, Envelope, Message, Provenance, Refusal, invalid
 from carrel.kernel.limits import RUN_TIMEOUT_SECONDS_MAX, STOP_SECONDS_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX
 from carrel.monitoring import RunFilter, WaitsFor, Why, explain, runs_newest_first, visible_run
-from carrel.runs import Run, advance, answer, cancel, deliver, deliver_steering, retry, steer
+from carrel.runs import Run, advance, answer, cancel, deliver, retry
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
@@ -117,9 +117,11 @@ def start_run(call: Call[NewRun, NoQuery], tx: Tx, access: Access) -> Accepted:
         tx, access, agent=new.agent_id, reference=new.session_key, task_id=new.task_id, task_scoped=task_scoped
     )
     message = Message(text=new.message, provenance=Provenance.of_person(access))
-    envelope = Envelope(key=key, message=message, task_id=new.task_id, timeout_seconds=new.timeout_seconds)
-    run = (deliver_steering if new.steer else deliver)(tx, access, envelope, call.house.rules)
-    return _accepted(run)
+    envelope = Envelope(
+        key=key, message=message, task_id=new.task_id, timeout_seconds=new.timeout_seconds,
+        steers=AT_WORK if new.steer else None,
+    )  # fmt: skip
+    return _accepted(deliver(tx, access, envelope, call.house.rules))
 
 
 def _accepted(run: Run) -> Accepted:
@@ -132,7 +134,8 @@ def steer_run(call: Call[Steering, NoQuery], tx: Tx, access: Access) -> Accepted
     call.house.refuse_when_draining()
     run = visible_run(tx, access, call.path("id"))
     message = Message(text=call.body.message, provenance=Provenance.of_person(access))
-    return _accepted(steer(tx, access, run, Envelope(key=run.session_key, message=message), call.house.rules))
+    envelope = Envelope(key=run.session_key, message=message, steers=run.id)
+    return _accepted(deliver(tx, access, envelope, call.house.rules))
 
 
 @endpoint("GET", "/api/runs", answers={200: page_of("runs", RunShape)}, query=RunsQuery)

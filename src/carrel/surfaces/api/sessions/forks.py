@@ -1,7 +1,7 @@
 """Forking sessions: a chat of one's own that starts with what was said in another one."""
 
+from carrel.commands import fork
 from carrel.kernel import PEOPLE, Access
-from carrel.runs import fork
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, endpoint
 from carrel.surfaces.api.fields import Id, ShortText
