@@ -13,7 +13,7 @@ from carrel.journal import newest_settled, runs_told_of
 from carrel.kernel import Access, Refusal, elapsed_seconds, not_found, system_access
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, STREAM_PAGE_ROWS, UNSETTLED_POLL_SECONDS
 from carrel.runs import store
-from carrel.runs.model import SETTLED, STEERED, Run
+from carrel.runs.model import SETTLED, SETTLED_STATES, STEERED, Run
 from carrel.storage import FEED, Bell, Database, Tx
 
 _log = getLogger("carrel.runs")
