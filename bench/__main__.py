@@ -10,6 +10,7 @@ import msgspec
 from bench import (
     a2a,
     auto,
+    connectors,
     context,
     dashboard,
     delivery,
@@ -36,6 +37,7 @@ BENCHMARKS = {
     "a2a": a2a.measure,
     "a2a_load": a2a.measure_load,
     "tools": tools.measure,
+    "connectors": connectors.measure,
     "memory": memory.measure,
     "auto": auto.measure,
     "search": search.measure,
@@ -46,13 +48,24 @@ BENCHMARKS = {
 }
 
 
+def _conversations(given: str) -> Path:
+    """Return a file that is named, by itself or as the only JSON file of its folder."""
+    path = Path(given)
+    found = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    if len(found) != 1 or not found[0].is_file():
+        raise argparse.ArgumentTypeError(f"Give the path of one JSON file; {given} is none.")
+    return found[0]
+
+
 def main() -> int:
     """Measure what the arguments name and print it; the exit status."""
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
     parser.add_argument("name", nargs="?", choices=(*BENCHMARKS, retrieval.NAME), help="one benchmark; all without it")
     parser.add_argument("--json", action="store_true", help="print the figures for programs")
     parser.add_argument("--durability", choices=("full", "normal"), default="full", help="of the SQLite store")
-    parser.add_argument("--data", type=Path, help="conversations, for the benchmarks retrieval, context and topics")
+    parser.add_argument(
+        "--data", type=_conversations, help="file of conversations, for the benchmarks retrieval, context and topics"
+    )
     parser.add_argument("--store", choices=STORES, default="both", help="for the benchmarks turns, context and search")
     options = parser.parse_args()
     stores = STORES[options.store]

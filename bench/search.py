@@ -113,7 +113,7 @@ async def _furnish(made: BenchEngine, meanings: RandomMeanings) -> None:
             put_document(tx, made.access, entry, vectors[at])
 
     for first in range(0, ENTRIES, BATCH):
-        vectors = [vectors_of(meanings.model, row.reshape(1, -1)) for row in meanings.some(BATCH)]
+        vectors = vectors_of(meanings.model, meanings.some(BATCH), [1] * BATCH)
         await made.db.write(partial(some, first=first, vectors=vectors))
 
 

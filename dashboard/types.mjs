@@ -1,6 +1,6 @@
 // Writes the types of our own API: reads the OpenAPI document from standard input, writes TypeScript to standard output.
-// The document also describes A2A, tools and Open Responses, which the dashboard does not call, and repeats its errors
-// for every operation, which `data/api.ts` knows; both are left out.
+// The document also describes A2A, tools and Open Responses, which have clients of their own, and repeats its errors
+// for every operation, which the client knows; both are left out.
 
 import openapiTypescript, { astToString } from "openapi-typescript";
 

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
@@ -8,6 +9,11 @@ const server = process.env.CARREL_URL ?? "http://127.0.0.1:8787";
 export default defineConfig(({ command }) => ({
   base: command === "build" ? "/static/" : "/",
   plugins: [react(), tailwindcss()],
+  resolve: {
+    alias: { "carrel-client": fileURLToPath(new URL("../clients/typescript/src/index.ts", import.meta.url)) },
+    // The client finds what it needs among the dashboard's packages.
+    dedupe: ["openapi-fetch"],
+  },
   build: {
     outDir: "../src/carrel/surfaces/dashboard/static",
     emptyOutDir: true,

@@ -2,7 +2,9 @@
 // and one in NAVIGATION if it has a link of its own. Pages are loaded when they are opened.
 
 import { createRootRoute, createRoute, createRouter, type ErrorComponentProps, lazyRouteComponent } from "@tanstack/react-router";
-import { useSyncExternalStore } from "react";
+import { useEffect, useRef, useSyncExternalStore } from "react";
+import { isReachable, Refusal } from "./data/api";
+import { useConnection } from "./data/feed";
 import { currentIdentity, listenIdentity } from "./data/identity";
 import { agentsSearch } from "./pages/agents/address";
 import { boardSearch } from "./pages/board/address";
@@ -32,30 +34,35 @@ const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
 const at = () => root;
 const nothing = () => ({});
 
+/** Load a page's code. The router answers missing code by loading the whole app anew; without a server that would lose it. */
+const code = <Module,>(load: () => Promise<Module>) => () => load().catch(async (error: unknown) => {
+  throw (await isReachable()) ? error : new Refusal(0, "unreachable", "The server cannot be reached. The page opens when it is back.");
+});
+
 const pages = [
-  createRoute({ getParentRoute: at, path: "/", validateSearch: homeSearch, component: lazyRouteComponent(() => import("./pages/home/home"), "Home") }),
-  createRoute({ getParentRoute: at, path: "/chat", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
-  createRoute({ getParentRoute: at, path: "/chat/$", validateSearch: chatSearch, component: lazyRouteComponent(() => import("./pages/chat/chat"), "Chat") }),
-  createRoute({ getParentRoute: at, path: "/search", validateSearch: searchSearch, component: lazyRouteComponent(() => import("./pages/search/search"), "Search") }),
-  createRoute({ getParentRoute: at, path: "/memory", validateSearch: memorySearch, component: lazyRouteComponent(() => import("./pages/memory/memory"), "Memory") }),
-  createRoute({ getParentRoute: at, path: "/agents", validateSearch: agentsSearch, component: lazyRouteComponent(() => import("./pages/agents/agents"), "Agents") }),
-  createRoute({ getParentRoute: at, path: "/usage", validateSearch: usageSearch, component: lazyRouteComponent(() => import("./pages/usage/usage"), "Usage") }),
-  createRoute({ getParentRoute: at, path: "/health", validateSearch: healthSearch, component: lazyRouteComponent(() => import("./pages/health/health"), "HealthPage") }),
-  createRoute({ getParentRoute: at, path: "/models", validateSearch: modelsSearch, component: lazyRouteComponent(() => import("./pages/models/models"), "Models") }),
-  createRoute({ getParentRoute: at, path: "/schedules", validateSearch: schedulesSearch, component: lazyRouteComponent(() => import("./pages/schedules/schedules"), "Schedules") }),
-  createRoute({ getParentRoute: at, path: "/spaces", validateSearch: spacesSearch, component: lazyRouteComponent(() => import("./pages/spaces/spaces"), "Spaces") }),
-  createRoute({ getParentRoute: at, path: "/tokens", validateSearch: tokensSearch, component: lazyRouteComponent(() => import("./pages/tokens/tokens"), "TokensPage") }),
-  createRoute({ getParentRoute: at, path: "/settings", validateSearch: settingsSearch, component: lazyRouteComponent(() => import("./pages/settings/settings"), "Settings") }),
-  createRoute({ getParentRoute: at, path: "/board", validateSearch: boardSearch, component: lazyRouteComponent(() => import("./pages/board/board"), "Board") }),
-  createRoute({ getParentRoute: at, path: "/goals", validateSearch: goalsSearch, component: lazyRouteComponent(() => import("./pages/goals/goals"), "Goals") }),
-  createRoute({ getParentRoute: at, path: "/tasks/$id", validateSearch: taskSearch, component: lazyRouteComponent(() => import("./pages/task/task"), "TaskPage") }),
-  createRoute({ getParentRoute: at, path: "/sessions", validateSearch: sessionsSearch, component: lazyRouteComponent(() => import("./pages/sessions/sessions"), "Sessions") }),
-  createRoute({ getParentRoute: at, path: "/sessions/$key", validateSearch: sessionSearch, component: lazyRouteComponent(() => import("./pages/sessions/session"), "SessionPage") }),
-  createRoute({ getParentRoute: at, path: "/runs", validateSearch: runsSearch, component: lazyRouteComponent(() => import("./pages/runs/runs"), "Runs") }),
-  createRoute({ getParentRoute: at, path: "/runs/$id", validateSearch: runSearch, component: lazyRouteComponent(() => import("./pages/runs/run"), "RunPage") }),
-  createRoute({ getParentRoute: at, path: "/runs/$id/context", validateSearch: contextSearch, component: lazyRouteComponent(() => import("./pages/context/context"), "ContextPage") }),
-  createRoute({ getParentRoute: at, path: "/isolation", validateSearch: isolationSearch, component: lazyRouteComponent(() => import("./pages/isolation/isolation"), "Isolation") }),
-  createRoute({ getParentRoute: at, path: "/isolation/$key", validateSearch: nothing, component: lazyRouteComponent(() => import("./pages/isolation/walls"), "SessionIsolation") }),
+  createRoute({ getParentRoute: at, path: "/", validateSearch: homeSearch, component: lazyRouteComponent(code(() => import("./pages/home/home")), "Home") }),
+  createRoute({ getParentRoute: at, path: "/chat", validateSearch: chatSearch, component: lazyRouteComponent(code(() => import("./pages/chat/chat")), "Chat") }),
+  createRoute({ getParentRoute: at, path: "/chat/$", validateSearch: chatSearch, component: lazyRouteComponent(code(() => import("./pages/chat/chat")), "Chat") }),
+  createRoute({ getParentRoute: at, path: "/search", validateSearch: searchSearch, component: lazyRouteComponent(code(() => import("./pages/search/search")), "Search") }),
+  createRoute({ getParentRoute: at, path: "/memory", validateSearch: memorySearch, component: lazyRouteComponent(code(() => import("./pages/memory/memory")), "Memory") }),
+  createRoute({ getParentRoute: at, path: "/agents", validateSearch: agentsSearch, component: lazyRouteComponent(code(() => import("./pages/agents/agents")), "Agents") }),
+  createRoute({ getParentRoute: at, path: "/usage", validateSearch: usageSearch, component: lazyRouteComponent(code(() => import("./pages/usage/usage")), "Usage") }),
+  createRoute({ getParentRoute: at, path: "/health", validateSearch: healthSearch, component: lazyRouteComponent(code(() => import("./pages/health/health")), "HealthPage") }),
+  createRoute({ getParentRoute: at, path: "/models", validateSearch: modelsSearch, component: lazyRouteComponent(code(() => import("./pages/models/models")), "Models") }),
+  createRoute({ getParentRoute: at, path: "/schedules", validateSearch: schedulesSearch, component: lazyRouteComponent(code(() => import("./pages/schedules/schedules")), "Schedules") }),
+  createRoute({ getParentRoute: at, path: "/spaces", validateSearch: spacesSearch, component: lazyRouteComponent(code(() => import("./pages/spaces/spaces")), "Spaces") }),
+  createRoute({ getParentRoute: at, path: "/tokens", validateSearch: tokensSearch, component: lazyRouteComponent(code(() => import("./pages/tokens/tokens")), "TokensPage") }),
+  createRoute({ getParentRoute: at, path: "/settings", validateSearch: settingsSearch, component: lazyRouteComponent(code(() => import("./pages/settings/settings")), "Settings") }),
+  createRoute({ getParentRoute: at, path: "/board", validateSearch: boardSearch, component: lazyRouteComponent(code(() => import("./pages/board/board")), "Board") }),
+  createRoute({ getParentRoute: at, path: "/goals", validateSearch: goalsSearch, component: lazyRouteComponent(code(() => import("./pages/goals/goals")), "Goals") }),
+  createRoute({ getParentRoute: at, path: "/tasks/$id", validateSearch: taskSearch, component: lazyRouteComponent(code(() => import("./pages/task/task")), "TaskPage") }),
+  createRoute({ getParentRoute: at, path: "/sessions", validateSearch: sessionsSearch, component: lazyRouteComponent(code(() => import("./pages/sessions/sessions")), "Sessions") }),
+  createRoute({ getParentRoute: at, path: "/sessions/$key", validateSearch: sessionSearch, component: lazyRouteComponent(code(() => import("./pages/sessions/session")), "SessionPage") }),
+  createRoute({ getParentRoute: at, path: "/runs", validateSearch: runsSearch, component: lazyRouteComponent(code(() => import("./pages/runs/runs")), "Runs") }),
+  createRoute({ getParentRoute: at, path: "/runs/$id", validateSearch: runSearch, component: lazyRouteComponent(code(() => import("./pages/runs/run")), "RunPage") }),
+  createRoute({ getParentRoute: at, path: "/runs/$id/context", validateSearch: contextSearch, component: lazyRouteComponent(code(() => import("./pages/context/context")), "ContextPage") }),
+  createRoute({ getParentRoute: at, path: "/isolation", validateSearch: isolationSearch, component: lazyRouteComponent(code(() => import("./pages/isolation/isolation")), "Isolation") }),
+  createRoute({ getParentRoute: at, path: "/isolation/$key", validateSearch: nothing, component: lazyRouteComponent(code(() => import("./pages/isolation/walls")), "SessionIsolation") }),
 ] as const;
 
 // The keys follow `g`. Group 1 is the daily work, 2 is looking closer, 3 is setting up, 4 is operating.
@@ -120,5 +127,13 @@ function Root() {
 }
 
 function Broken({ error, reset }: ErrorComponentProps) {
-  return <ErrorState title="This page failed" error={error} retry={reset} />;
+  const isAway = error instanceof Refusal && error.status === 0;
+  const connection = useConnection();
+  const before = useRef(connection);
+  useEffect(() => {
+    if (isAway && connection === "live" && before.current !== "live") location.reload();
+    before.current = connection;
+  }, [isAway, connection]);
+  const again = async () => { if (await isReachable()) location.reload(); };
+  return <ErrorState title={isAway ? "This page could not be loaded" : "This page failed"} error={error} retry={isAway ? () => void again() : reset} />;
 }

@@ -24,6 +24,23 @@ pytestmark = pytest.mark.anyio
 KILN = ("The kiln cracked my glazed bowl", "Kiln temperature ruins every glazed bowl", "Another glazed bowl, same kiln")
 LOAN = ("The lender wants an appraisal", "Lender asks for the appraisal again", "Which appraisal does the lender need?")
 
+POLISH = {
+    "roof": (
+        "dach jest do naprawy ale nie jutro", "ten dach jest stary ale nie cieknie",
+        "dach do wymiany nie jest to tani remont",
+    ),
+    "cat": (
+        "kot nie jest w domu ale wroci", "ten kot jest chory ale nie je", "kot do weterynarza nie jest to daleko",
+    ),
+    "car": (
+        "auto nie jest umyte ale jedzie", "ten auto jest stare ale nie drogie", "auto do mechanika nie jest to pilne",
+    ),
+    "cake": (
+        "tort jest na stole ale nie dla dzieci", "ten tort jest slodki ale nie drogi",
+        "tort do odbioru nie jest to jutro",
+    ),
+}  # fmt: skip
+
 
 @pytest.fixture
 async def board(store_url: str) -> AsyncIterator[Board]:
@@ -75,6 +92,12 @@ def test_a_chat_that_turns_to_something_else_is_cut_there() -> None:
 def test_one_word_in_common_makes_no_group() -> None:
     river, money = ("The bank of the river", "river bank"), ("My bank raised a fee", "bank fee")
     assert grouped(chatted("a", *river), chatted("b", *money)) == [[0, 1], [2, 3]]
+
+
+def test_words_of_every_conversation_join_nothing_in_a_language_of_which_no_word_is_known() -> None:
+    assert grouped(*(chatted(chat, *said) for chat, said in POLISH.items())) == [
+        [0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11],
+    ]  # fmt: skip
 
 
 def test_what_is_settled_takes_up_what_is_alike_and_is_never_joined_nor_left() -> None:
@@ -131,7 +154,17 @@ def test_a_name_is_made_of_the_words_that_set_a_topic_apart() -> None:
     assert name_by_words(Profile().with_said(["Thanks, Maria!", "Wow, cool"]), Weights([])) is None
 
 
-@pytest.mark.parametrize("text", ["Thanks, Maria!", "Wow, Jon, that's great", "Guten Morgen Anna", "I think so too"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thanks, Maria!",
+        "Wow, Jon, that's great",
+        "Guten Morgen Anna",
+        "¡Vale, gracias!",
+        "Merci beaucoup",
+        "I think so too",
+    ],
+)
 def test_greetings_thanks_names_and_filler_tell_nothing(text: str) -> None:
     assert not telling_words(text)
 

@@ -63,12 +63,12 @@ def test_the_list_of_chats_says_waiting_where_the_header_does(
     write(page, "Paint the door")
     header = page.get_by_role("region", name="Open chat").get_by_label("Facts")
     listed = page.get_by_role("complementary", name="Chats").get_by_role("link", name="Unsure lane")
-    expect(header).to_contain_text("main · waiting")
+    expect(header).to_contain_text("Main · waiting")
     expect(listed).to_contain_text("waiting")
     write(page, "red")
     expect(row(page, "Painted.")).to_have_count(1)
-    expect(header).to_contain_text("main · idle")
-    expect(listed).to_have_text("Unsure lane")
+    expect(header).to_contain_text("Main · idle")
+    expect(listed).to_have_accessible_name("Unsure lane")
 
 
 def test_nobody_answers_a_question_that_is_closed_or_that_they_have_not_seen(

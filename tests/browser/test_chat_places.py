@@ -153,6 +153,9 @@ def test_ones_own_markdown_is_shown_and_code_is_copied(signed_in: OpenPage, clie
     write(page, "Run **this**:\n```sh\nls -l\n```")
     mine = transcript(page).get_by_role("article", name="You")
     expect(mine.get_by_role("strong")).to_have_text("this")
+    # What is shown for a second and a half stays: the page's clock stands still from here on.
+    page.clock.install(time="2026-01-01T00:00:00Z")
+    page.clock.pause_at("2026-01-01T01:00:00Z")
     mine.get_by_role("button", name="Copy code").click()
     expect(mine.get_by_text("Copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == "ls -l"

@@ -51,6 +51,19 @@ def test_a_plan_is_a_graph_that_follows_its_tasks_and_is_refused_here(signed_in:
     expect(shown.get_by_role("button", name="Approve")).to_have_count(0)
 
 
+def test_sessions_without_goals_are_listed_on_demand(signed_in: OpenPage, client: Client) -> None:
+    client.post("/api/goals", {"sessionId": client.open_lane("With a goal"), "name": "Get there"})
+    client.open_lane("Without any")
+    page = signed_in("/goals")
+    listed = page.get_by_role("navigation", name="Sessions")
+    expect(listed.get_by_role("link", name="With a goal")).to_be_visible()
+    expect(listed.get_by_role("link", name="Without any")).to_have_count(0)
+    listed.get_by_role("link", name=re.compile("sessions? without goals")).click()
+    expect(listed.get_by_role("link", name="Without any")).to_be_visible()
+    page.reload()
+    expect(listed.get_by_role("link", name="Without any")).to_be_visible()
+
+
 def test_an_approved_plan_begins(signed_in: OpenPage, client: Client) -> None:
     key = client.open_lane("Beginning")
     planned(client, key)

@@ -54,6 +54,9 @@ def test_pages_full_of_long_words_fit_a_narrow_window_and_mention_nothing_that_i
     for path in pages_of(full_lane):
         go(page, path)
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], path
+        for button in page.get_by_role("form", name="Write").get_by_role("button").all():
+            right = button.evaluate("(shown) => shown.getBoundingClientRect().right")
+            assert right <= NARROW["width"], f"{button} of {path}"
         assert page.evaluate(NAMELESS_CONTROLS) == []
         assert page.evaluate(FAINT_TEXT) == []
         shown = page.evaluate("document.documentElement.outerHTML")

@@ -19,7 +19,7 @@ def test_memory_opens_on_what_everyone_knows_and_a_promotion_by_another_client_a
 ) -> None:
     page = signed_in("/memory")
     expect(page.get_by_role("heading", level=1)).to_have_text("Memory")
-    expect(page.get_by_role("region", name="Everyone")).to_contain_text("Nothing is known everywhere yet")
+    expect(page.get_by_role("region", name="Everyone")).to_contain_text("Nothing is kept for everyone yet")
     item = keep(client, client.open_lane("Ferry"), "The ferry sails at <b>noon</b>.")
     client.post(f"/api/memory/{item['id']}/promote", {"reason": "All need it."})
     expect(page.get_by_role("table", name="Memories")).to_contain_text("The ferry sails at <b>noon</b>.")

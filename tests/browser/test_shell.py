@@ -5,6 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.browser.talking import Client, OpenPage
+from tests.requirements.mark import requirement
 
 
 def palette(page: Page) -> None:
@@ -41,6 +42,22 @@ def test_keys_go_to_pages_and_are_listed(signed_in: OpenPage) -> None:
     expect(page.get_by_role("textbox", name="Message")).to_be_focused()
     page.keyboard.press("?")
     expect(page.get_by_role("textbox", name="Message")).to_have_value("?")
+
+
+@requirement("P.ui.unreached")
+def test_a_page_that_is_opened_while_the_server_is_away_opens_when_it_is_back(
+    signed_in: OpenPage, refused: list[str]
+) -> None:
+    refused.append("The server cannot be reached.")
+    page = signed_in()
+    links = page.get_by_role("navigation", name="Main")
+    page.context.set_offline(True)
+    expect(page.get_by_role("status", name="Connection")).to_have_text("Offline")
+    links.get_by_role("link", name="Usage").click()
+    expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
+    expect(links.get_by_role("link", name="Usage")).to_be_visible()
+    page.context.set_offline(False)
+    expect(page.get_by_role("heading", level=1, name="Usage")).to_be_visible()
 
 
 def test_an_unknown_address_has_a_page_for_people_and_json_for_programs(signed_in: OpenPage, client: Client) -> None:

@@ -16,7 +16,8 @@ from carrel.main.assembly import whole_document
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "dashboard"
 BUILT = ROOT / "src" / "carrel" / "surfaces" / "dashboard" / "static"
-TYPES = SOURCE / "src" / "data" / "schema.gen.ts"
+CLIENT = ROOT / "clients" / "typescript"
+TYPES = CLIENT / "src" / "schema.gen.ts"
 LOCK = SOURCE / "package-lock.json"
 OLDEST_NODE = 20
 STAMP = "carrel-installed"

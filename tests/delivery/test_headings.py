@@ -50,7 +50,6 @@ def test_a_heading_holds_the_ids_the_task_and_the_newest_messages_before() -> No
     earlier = (TaskLine(author="Ann", text="one"), TaskLine(author="Writer", text="two"))
     assert heading(briefing(task=task, assignees=("Writer", "Bob"), earlier=earlier)).splitlines() == [
         "[notification ntf_1 · message ent_9 · task task_1]",
-        "Ann (a person) mentioned you; the message comes last.",
         "Task task_1: The report",
         "Status: blocked; priority: 2 (1 is the highest of 5); assigned to: Writer, Bob; due: 2025-10-09T08:53:20.000Z",
         "Blocked because: No data.",
@@ -60,27 +59,29 @@ def test_a_heading_holds_the_ids_the_task_and_the_newest_messages_before() -> No
         "Earlier in the thread, oldest first:",
         "- Ann: one",
         "- Writer: two",
+        "Message from Ann (a person), who mentioned you, at 1970-01-01 00:00 UTC, just now:",
     ]
 
 
 @requirement("I.reported")
 def test_a_heading_says_whether_one_author_wrote_all_of_the_message_or_several_did() -> None:
-    told = [heading(briefing(notice="thread_update", joined=joined)).splitlines()[1] for joined in (1, 3)]
+    named = "each with its author's name above its indented lines"
+    told = [heading(briefing(notice="thread_update", joined=joined)).splitlines()[-1] for joined in (1, 3)]
     assert told == [
-        "Ann (a person) wrote in the thread; the message comes last.",
-        "3 messages come last, each with its author's name above its indented lines.",
+        "Message from Ann (a person), who wrote in the thread, at 1970-01-01 00:00 UTC, just now:",
+        f"3 messages, {named}, the first of them at 1970-01-01 00:00 UTC, just now:",
     ]
 
 
 def test_a_message_that_notifies_nobody_is_anchored_without_a_notification() -> None:
     direct = structs.replace(RUN, provenance='{"kind":"external_user"}', provenance_kind="external_user")
     told = tell(briefing(notice=None, message_id="ent_1"), direct, 12_000, may_finish=False)
-    assert told.heading.splitlines()[:2] == [
-        "[message ent_1 · task task_1]", "Ann (a person) wrote to you; the message comes last.",
-    ]  # fmt: skip
+    first, *_, last = told.heading.splitlines()
+    assert first == "[message ent_1 · task task_1]"
+    assert last == "Message from Ann (a person), at 1970-01-01 00:00 UTC, just now:"
     assert told.message_id is None
     unnamed = tell(briefing(author="a person", notice=None), direct, 12_000, may_finish=False)
-    assert unnamed.heading.splitlines()[1] == "a person wrote to you; the message comes last."
+    assert unnamed.heading.splitlines()[-1] == "Message from a person, at 1970-01-01 00:00 UTC, just now:"
 
 
 @requirement("S0.input.injection")
@@ -95,8 +96,8 @@ def test_no_text_of_others_opens_a_section_or_begins_a_line() -> None:
     assert "===" not in shown
     ours = [line.partition(" ")[0] for line in shown.split("\n") if not line.startswith("  ")]
     assert ours == [
-        "[notification", "x", "Task", "Status:", "Blocked", "Description:", "taskOverview:", "-", "What", "Earlier",
-        "-",
+        "[notification", "Task", "Status:", "Blocked", "Description:", "taskOverview:", "-", "What", "Earlier", "-",
+        "Message",
     ]  # fmt: skip
     assert not any(breaking in shown for breaking in "\r\u2028\x85")
 
@@ -142,7 +143,7 @@ def test_an_overview_gives_the_count_and_the_first_tasks_of_each_status() -> Non
         StatusOverview(status="blocked", count=0, top=()),
     )
     shown = heading(briefing(overview=statuses, account_briefing="Be quick.\nBe kind.")).splitlines()
-    assert shown[4:] == [
+    assert shown[3:-1] == [
         "taskOverview:",
         "- inbox: 100 or more, first task_0 W0 (priority 2); task_1 W1 (priority 2); task_2 W2 (priority 2)",
         "- review: 1, first task_0 W0 (priority 2)",
@@ -153,6 +154,7 @@ def test_an_overview_gives_the_count_and_the_first_tasks_of_each_status() -> Non
     ]
 
 
-@pytest.mark.parametrize("notice", [*get_args(NoticeType), None])
-def test_every_kind_of_notice_says_why_the_agent_is_told(notice: str | None) -> None:
-    assert "; the message comes last." in heading(briefing(notice=notice))
+@pytest.mark.parametrize("notice", get_args(NoticeType))
+def test_the_line_before_a_message_says_why_the_agent_is_told(notice: str) -> None:
+    last = heading(briefing(notice=notice, author_kind="system", author="Carrel")).splitlines()[-1]
+    assert last.startswith("Message from Carrel (the server), which ")

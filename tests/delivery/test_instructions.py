@@ -30,6 +30,7 @@ WORDINGS = {
     "2026-11-5": "7db43990d594d140cce8e2570e30c0571e654fb08dd7851ad0d46df48ab16ce7",
     "2026-11-6": "60b69a1c05642405a92e9960cc2a751266bb70384b5bb2779f4c8e89840ea470",
     "2026-11-7": "c3cb0500faadee9bfd1a0cc02cccc1fb5b7890fefba785abce258674eda286b6",
+    "2026-11-8": "e4233988cd5c9b013d766f15b899a5ad2a7a2b4afc02a94c8ec34610848e008c",
 }
 # The same for what runs between two lanes are told.
 ERRANDS = {
@@ -39,6 +40,7 @@ ERRANDS = {
     "2026-11-5": "8c3026a27167388b4dafcc029ae3f8d5176a6cfd102ec8ba72cb7957f1ca6ad7",
     "2026-11-6": "8c3026a27167388b4dafcc029ae3f8d5176a6cfd102ec8ba72cb7957f1ca6ad7",
     "2026-11-7": "26816b440f3efe0db6062521b24ee4cab934d26cbaf2b5262173557f8f60c7e4",
+    "2026-11-8": "80f999b2271b6db1a29bbf75d87e0d5712c7cd6aa32fc852f36885774b657aa9",
 }
 
 AGENT = Agent(
@@ -165,9 +167,9 @@ def test_the_hash_is_of_the_text_and_equal_input_gives_equal_bytes() -> None:
 def test_every_family_of_offered_tools_is_named_shortly_and_no_other() -> None:
     def families(*names: str) -> str:
         text = told(MAIN, *names)
-        return text.partition("Your tools, and no others, are for: ")[2].partition(".")[0]
+        return text.partition("You have tools for ")[2].partition(", and no others.")[0]
 
-    assert families("task_history", "task_status", "memory_add") == "kept facts, tasks"
+    assert families("task_history", "task_status", "memory_add") == "remembering facts, tasks"
     assert families("board_search", "clawboard_get_log") == "the board", "one label for a family"
     assert families("weather_today") == "weather", "one that nobody has named is called by its first word"
     assert len(families(*(tool.name for tool in CATALOG.offered()))) <= 300
@@ -271,10 +273,18 @@ def test_asking_has_one_rule_of_two_sentences_in_every_kind_of_run() -> None:
         text = told(scope, *(tool.name for tool in TASK_TOOLS))
         assert text.count("request_input") == 1
         assert asking in text
-        assert "any other question just goes into your answer" in text.lower()
+        assert ("Any other question just goes into your answer." in text) == (scope != HEARTBEAT)
         assert (blocked in text) == (scope.told is not None and not scope.told.is_chat)
-    bare = told(TASK)
-    assert "When you cannot go on without an answer from a person, ask. Any other question just goes" in bare
+    assert "A question just goes into your answer." in told(TASK), "where it cannot ask otherwise"
+
+
+def test_an_answer_that_nobody_reads_is_no_place_for_a_question() -> None:
+    posting = told(HEARTBEAT, "request_input", "task_message")
+    assert "Any other question goes into the task's thread." in posting
+    assert "question" not in told(HEARTBEAT)
+    step = Scope(key=SessionKey.of("writer", "subagent:u"), is_exchange_step=True)
+    assert "question" not in told(step)
+    assert "You have no tools in this turn." in standing_instructions(AGENT, step, ()).text
 
 
 @requirement("A.assign")

@@ -52,13 +52,12 @@ async def test_a_notified_agent_is_told_of_the_task_and_what_was_said_before(
     metadata, source = request.json["metadata"], run.source()
     assert MINUTE.sub("(then)", heading).splitlines() == [
         f"[notification {source.notification_id} · message {metadata['messageId']} · task {task_id}]",
-        "owner (a person) mentioned you; the message comes last.",
         f"Task {task_id}: The report",
         "Status: in_progress; priority: 3 (1 is the highest of 5); assigned to: Writer",
         "Description:",
         "  Numbers first.",
         "Agents that response_request can ask: main (Main)",
-        "Message from owner, at (then) UTC, just now:",
+        "Message from owner (a person), who mentioned you, at (then) UTC, just now:",
     ]
     assert metadata["notificationId"] == source.notification_id
     assert metadata["taskId"] == task_id

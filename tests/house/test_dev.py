@@ -20,7 +20,7 @@ PYTHON = """\
 case "$*" in
   *"-m pip install"*) echo "$*" >> "$(dirname "$0")/../installs"; exit "${PIP_STATUS:-0}" ;;
   *"-m pip"*) exit 0 ;;
-  *"-m pytest"*) echo "pytest $* required=$CARREL_REQUIRE_ALL" ;;
+  *"-m pytest"*) echo "pytest $* required=$CARREL_REQUIRE_ALL${PYTHONDONTWRITEBYTECODE:+ uncompiled}" ;;
   *"-m ruff"* | *"-m mypy"* | *importlinter*) echo "check $*"; exit "${CHECK_STATUS:-0}" ;;
   *) exec {python} "$@" ;;
 esac
@@ -143,7 +143,7 @@ def test_continuous_integration_is_one_command_that_checks_everything_and_lets_n
     assert [line.split()[2:4] for line in checks if "-m" in line] == [
         ["ruff", "check"], ["ruff", "format"], ["mypy"], ["mypy", "--scripts-are-modules"],
     ]  # fmt: skip
-    assert "lint_imports_command()" in checks[-1]
+    assert [line for line in checks if "lint_imports_command()" in line]
     assert tests.startswith("pytest -m pytest --")
     assert "not slow" not in tests
     assert tests.endswith("required=1")
@@ -151,7 +151,7 @@ def test_continuous_integration_is_one_command_that_checks_everything_and_lets_n
     assert failed.returncode != 0
     assert "pytest" not in failed.stdout
     assert failed.stderr.splitlines()[-1] == (
-        "dev: check failed: linter, formatting, types, types of ./dev, import contracts"
+        "dev: check failed: linter, formatting, import contracts, types, types of ./dev"
     )
 
 
@@ -171,12 +171,21 @@ def test_the_checks_are_strict_and_cover_the_tests_too() -> None:
 def test_fast_leaves_out_what_is_slow_and_needs_no_browser(checkout: Path) -> None:
     (checkout / "programs" / "chromium").unlink()
     alone = run(checkout, "test", "--fast")
-    assert alone.stdout.startswith("pytest -m pytest -m not slow --numprocesses=logical")
+    assert alone.stdout.startswith("pytest -m pytest -m not slow --numprocesses=")
     assert "Chromium" not in alone.stderr
     assert (
         run(checkout, "test", "tests/runs", "--fast", "-x").stdout
         == "pytest -m pytest -m not slow tests/runs -x required=\n"
     )
+
+
+def test_tests_keep_what_python_compiles_even_where_the_environment_says_otherwise(checkout: Path) -> None:
+    assert run(checkout, "test", "tests/a.py", PYTHONDONTWRITEBYTECODE="1").stdout.endswith("required=\n")
+
+
+def test_a_run_of_everything_has_half_as_many_workers_again_as_cores(checkout: Path) -> None:
+    cores = len(os.sched_getaffinity(0))
+    assert f"--numprocesses={min(cores + cores // 2, 8)} --dist=worksteal" in run(checkout, "test").stdout
 
 
 def test_a_signal_reaches_the_server_and_its_status_is_ours(checkout: Path) -> None:

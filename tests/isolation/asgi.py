@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message
 
 SECONDS_MAX = 20.0
 Json = dict[str, Any]
+_BOUNDARY = "between-two-parts"
 
 
 class Answer(NamedTuple):
@@ -44,14 +45,15 @@ class Client:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:  # fmt: skip
         """Send a request and return the whole answer."""
-        sent = None if body is None else json.dumps(body).encode()
-        exchange = _Exchange(sent or b"", until=None)
-        kind = {} if sent is None else {"content-type": "application/json"}
-        async with asyncio.timeout(SECONDS_MAX):
-            await self.app(
-                self._scope(method, path, query, {**kind, **(headers or {})}), exchange.receive, exchange.send
-            )
-        return exchange.answer()
+        if body is None:
+            return await self._send(method, path, query, b"", None, headers or {})
+        return await self._send(method, path, query, json.dumps(body).encode(), "application/json", headers or {})
+
+    async def upload(self, path: str, name: str, text: str) -> Answer:
+        """Send a text as a file."""
+        about = f'Content-Disposition: form-data; name="file"; filename="{name}"'
+        body = f"--{_BOUNDARY}\r\n{about}\r\nContent-Type: text/plain\r\n\r\n{text}\r\n--{_BOUNDARY}--\r\n"
+        return await self._send("POST", path, None, body.encode(), f"multipart/form-data; boundary={_BOUNDARY}", {})
 
     async def stream(self, path: str, query: Mapping[str, Any], until: str) -> Answer:
         """Read a stream up to a frame that holds a word, then hang up."""
@@ -59,6 +61,16 @@ class Client:
         scope = self._scope("GET", path, query, {})
         async with asyncio.timeout(SECONDS_MAX):
             await self.app(scope, exchange.receive, exchange.send)
+        return exchange.answer()
+
+    async def _send(
+        self, method: str, path: str, query: Mapping[str, Any] | None, body: bytes, kind: str | None,
+        headers: Mapping[str, str],
+    ) -> Answer:  # fmt: skip
+        exchange = _Exchange(body, until=None)
+        named = {} if kind is None else {"content-type": kind}
+        async with asyncio.timeout(SECONDS_MAX):
+            await self.app(self._scope(method, path, query, {**named, **headers}), exchange.receive, exchange.send)
         return exchange.answer()
 
     def _scope(

@@ -21,7 +21,10 @@ from tests.isolation.steps import AGENTS
 from tests.isolation.world import OPEN_SPACE, Caller, Side, World, open_world
 
 # What a run reads by name: lanes by the visibility rule, tasks by their spaces.
-READING_TOOLS = ("sessions_list", "sessions_history", "session_status", "task_history", "task_load", "goal_list")
+READING_TOOLS = (
+    "sessions_list", "sessions_history", "session_status", "task_history", "task_load", "goal_list", "file_list",
+    "file_read",
+)  # fmt: skip
 
 
 # What stands in the transcript of a chat, once its run has begun.

@@ -22,6 +22,8 @@ from tests.isolation.steps import (
     remember,
     reset,
     schedule,
+    send_file,
+    send_file_to_thread,
     work_by_itself,
     work_on_task_elsewhere,
     write_in_thread,
@@ -39,9 +41,10 @@ BINDINGS = 6
 Step = Callable[[Side], Awaitable[object]]
 
 STEPS: dict[Step, int] = {
-    chat: 8, write_to_main: 3, make_topic: 3, chat_on_board: 3, make_task: 6, write_in_thread: 4,
-    work_on_task_elsewhere: 3, make_goal: 3, remember: 3, promote: 1, work_by_itself: 3, plan: 2, schedule: 2, log: 3,
-    hook: 2, note: 4, program: 2, reset: 1, finish_task: 1, choose_recall: 1, choose_recall_for_all: 1, move_entry: 1,
+    chat: 8, send_file: 2, write_to_main: 3, make_topic: 3, chat_on_board: 3, make_task: 6, write_in_thread: 4,
+    send_file_to_thread: 2, work_on_task_elsewhere: 3, make_goal: 3, remember: 3, promote: 1, work_by_itself: 3,
+    plan: 2, schedule: 2, log: 3, hook: 2, note: 4, program: 2, reset: 1, finish_task: 1, choose_recall: 1,
+    choose_recall_for_all: 1, move_entry: 1,
 }  # fmt: skip
 
 SAYING: dict[Step, int] = {

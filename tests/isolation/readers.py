@@ -128,7 +128,7 @@ def _tool_calls(side: Side) -> Iterator[tuple[str, Json, str | None]]:
     yield "clawboard_search", {"q": subject, "limitTopics": 120, "limitTasks": 240, "limitLogs": 320}, None
     yield "clawboard_context", {"q": subject, "maxChars": 12_000}, None
     yield "memory_search", {"query": subject, "limit": 50}, None
-    for name in ("plan_get", "goal_list", "agents_list"):
+    for name in ("plan_get", "goal_list", "agents_list", "file_list"):
         yield name, {}, None
     for lane in lanes:
         yield "clawboard_context", {"q": subject, "sessionKey": lane, "maxChars": 12_000}, lane
@@ -139,11 +139,15 @@ def _tool_calls(side: Side) -> Iterator[tuple[str, Json, str | None]]:
         yield "task_history", {"taskId": task, "messageLimit": 200, "activityLimit": 200}, None
         yield "task_load", {"taskId": task}, None
         yield "clawboard_get_task", {"id": task}, None
-    for kind, name in (("topic", "clawboard_get_topic"), ("entry", "clawboard_get_log"), ("memory", "memory_read")):
+        yield "file_list", {"taskId": task}, None
+    for kind, name in READ_BY_ID:
         for one in _some(side, kind):
             yield name, {"id": one}, None
 
 
+READ_BY_ID = (
+    ("topic", "clawboard_get_topic"), ("entry", "clawboard_get_log"), ("memory", "memory_read"), ("file", "file_read"),
+)  # fmt: skip
 RECALLING = ("clawboard_search", "clawboard_context", "memory_search", "memory_read")
 
 
@@ -219,6 +223,7 @@ DOORS = (
     Door("run why", _each("run", "/api/runs/{}/why")),
     Door("artifacts", _each("run", "/api/runs/{}/artifacts")),
     Door("artifact", _each("artifact", "/api/artifacts/{}/content")),
+    Door("file", _each("file", "/api/attachments/{}")),
     Door("sessions", _plain("/api/sessions", limit=200, messageLimit=20, archived=0)),
     Door("session", _each("lane", "/api/sessions/{}")),
     Door("session history", _each("lane", "/api/sessions/{}/history", limit=1000, includeTools=1)),

@@ -96,6 +96,7 @@ class Recorder:
         others = sorted(side.facts.lanes.keys() - {key})
         other = chance.choice(others) if others else f"{key}-other"
         task = chance.choice(sorted(side.facts.tasks)) if side.facts.tasks else "none"
+        file = chance.choice(side.ids["file"] or ["none"])
         subject = side.subject(chance)
         said, sent = side.said_in(key, "artifact"), replace(side.said_in(other, "sent message"), also=key, space=None)
         calls: dict[str, Any] = {
@@ -104,6 +105,8 @@ class Recorder:
             "session_status": lambda: {"sessionKey": other},
             "memory_search": lambda: {"query": subject},
             "task_history": lambda: {"taskId": task},
+            "file_list": dict,
+            "file_read": lambda: {"id": file},
             "goal_list": dict,
             "plan_get": dict,
             "sessions_send": lambda: {"sessionKey": other, "message": side.text(sent), "timeoutSeconds": 0},

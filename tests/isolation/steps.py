@@ -1,6 +1,7 @@
 """What people, agents and programs do in a world, each step through the public doors."""
 
 import json
+from base64 import b64encode
 from dataclasses import replace
 from uuid import UUID
 
@@ -51,6 +52,16 @@ async def chat(side: Side) -> None:
     key = chat_of(side, who)
     said = side.text(side.said_in(key, "message", by=who))
     await side.do(who, "/api/chat", {"sessionKey": key, "text": said})
+
+
+async def send_file(side: Side) -> None:
+    """Somebody sends a file in their own chat."""
+    who = who_of(side)
+    key = chat_of(side, who)
+    origin = side.said_in(key, "message", by=who)
+    said, held = side.text(origin), side.text(replace(origin, kind="file"))
+    file = {"name": f"{held}.txt", "mimeType": "text/plain", "dataBase64": b64encode(held.encode()).decode()}
+    await side.do(who, "/api/chat", {"sessionKey": key, "text": said, "attachments": [file]})
 
 
 async def write_to_main(side: Side) -> None:
@@ -117,6 +128,18 @@ async def write_in_thread(side: Side) -> None:
     for one in told["notified"] if told else ():
         if one.get("runId"):
             side.ran(one["runId"], who)
+
+
+async def send_file_to_thread(side: Side) -> None:
+    """Somebody sends a file to the thread of a task."""
+    if not side.facts.tasks:
+        return
+    task = side.chance.choice(sorted(side.facts.tasks))
+    who = reader_of_task(side, task)
+    held = side.text(Origin(side.slug, "file of a thread", by=who, task=task, space=side.facts.tasks[task]))
+    answer = await side.callers[who].client.upload("/api/attachments", f"{held}.txt", held)
+    body = {"content": "a file", "attachmentIds": [answer.json()["attachment"]["id"]]}
+    await side.do(who, f"/api/tasks/{task}/messages", body)
 
 
 async def work_on_task_elsewhere(side: Side) -> None:
@@ -385,4 +408,4 @@ async def move_entry(side: Side) -> None:
     if entries:
         entry = side.chance.choice(entries)
         if await side.do(who, f"/api/log/{entry['id']}", {"topicId": topic}, "PATCH"):
-            side.facts.moved |= marks.found(entry["content"])
+            side.facts.moved |= marks.found(json.dumps(entry))

@@ -20,7 +20,7 @@ NOT_READ = {
     "/api/settings": "of the server", "/api/models/servers": "of the server",
     "/v1/models": "names of agents", "/v1/models/{name}": "names of agents",
     "/api/accounts": "names of accounts", "/api/tokens": "owners only, names of tokens",
-    "/api/attachments/{id}": "worlds upload no files", "/api/commands": "of the server",
+    "/api/commands": "of the server",
     "/api/agents/{id}/prompt": "standing text of an agent",
     "/a2a/{agent}/extendedAgentCard": "a card", "/a2a/{agent}/tasks/{id}": "the same as GetTask",
     "/a2a/{agent}/tasks/{id}:subscribe": "the same task, as a stream",
@@ -46,7 +46,7 @@ async def test_the_worlds_hold_on_postgresql_too(postgres_url: str, seed: int) -
 
 KINDS_OF_TEXT = {
     "message", "reply", "thread message", "task title", "topic name", "note", "session fact", "goal fact",
-    "logged entry", "plan",
+    "logged entry", "plan", "file", "file of a thread",
 }  # fmt: skip
 KINDS_OF_SESSION = {"main", "web", "task", "topic", "subagent"}
 # Few worlds hold everything; some more are lived through when sub-agents or programs are rare in the first ones.

@@ -267,6 +267,7 @@ class World:
             await self._harvest_runs(side)
             entries = (await side.owner.get("/api/log", {"limit": 1000})).json()["logs"]
             side.ids["entry"] = [entry["id"] for entry in entries]
+            side.ids["file"] = [file["id"] for entry in entries for file in entry["attachments"]]
             topics = (await side.owner.get("/api/topics", {"limit": 500})).json()["topics"]
             side.ids["topic"] = [topic["id"] for topic in topics]
             for task in (await side.owner.get("/api/tasks", {"limit": 500, "includeArchived": 1})).json()["tasks"]:

@@ -1,6 +1,7 @@
 """All mutants."""
 
 from tests.mutants.board import BOARD
+from tests.mutants.connectors import CONNECTORS
 from tests.mutants.edge import EDGE
 from tests.mutants.engine import ENGINE
 from tests.mutants.finding import FINDING
@@ -16,4 +17,5 @@ from tests.mutants.work import WORK
 
 MUTANTS = (
     *ENGINE, *RIGHTS, *WALL, *ISOLATION, *EDGE, *GATEWAYS, *PROTOCOLS, *WORK, *MODES, *BOARD, *OUTBOX, *SORTING, *FINDING,
+    *CONNECTORS,
 )  # fmt: skip

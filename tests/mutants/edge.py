@@ -356,7 +356,7 @@ EDGE = (
     Mutant(
         "a browser may guess the type of an answer",
         "surfaces/api/app.py",
-        '                headers["X-Content-Type-Options"] = "nosniff"\n',
+        '                headers.append((b"x-content-type-options", b"nosniff"))\n',
         "",
         "tests/surfaces/api/test_serving.py -k another_type",
     ),

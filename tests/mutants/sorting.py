@@ -284,8 +284,15 @@ SORTING = (
     Mutant(
         "one word in common makes two topics one",
         "board/classifier/groups.py",
-        "_SAME_PIECES, _SAME_GROUPS = 0.45, 0.35",
-        "_SAME_PIECES, _SAME_GROUPS = 0.1, 0.1",
+        "_SAME_PIECES, _SAME_GROUPS = 0.45, 0.15",
+        "_SAME_PIECES, _SAME_GROUPS = 0.1, 0.0",
+        _MERGES,
+    ),
+    Mutant(
+        "the words of every conversation make one topic of all",
+        "board/classifier/groups.py",
+        "_RARITY = 3",
+        "_RARITY = 1",
         _MERGES,
     ),
     Mutant(

@@ -29,6 +29,7 @@ BUILT = {
     "P.view.journal": "Every view of the journal shows the same entry with the same id and text.",
     "P.engine.two": "Everything works on SQLite and PostgreSQL; several processes never run two runs of one lane.",
     "P.door": "Every message enters through deliver(); no surface can skip policy, limits or provenance.",
+    "P.client.typescript": "The TypeScript client calls the API, throws one kind of error, and resumes streams.",
     "P.settings": "Settings come from environment, file or default; an unknown name stops the start with a suggestion.",
     "T.settings.place": "Started from any directory, a data directory's settings apply; an agent whose gateway is "
     "missing fails with that reason.",
@@ -39,6 +40,7 @@ BUILT = {
     "P.ui.hostile": "No name, title, Markdown, file name or tool result runs anything or loads anything foreign.",
     "P.ui.token": "The token leaves the address and is kept in no storage.",
     "P.ui.unknown": "Every unknown address has a page that says so.",
+    "P.ui.unreached": "A page that is opened while the server is away says so in the frame, and opens when it is back.",
     "P.ui.people": "Two people on one board see each other's moves, and never each other's chats.",
     "P.ui.restart": "A restart in the middle of typing, dragging and streaming loses nothing; the page is live again "
     "without a reload.",

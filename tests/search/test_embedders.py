@@ -105,7 +105,7 @@ def test_signs_and_bytes_keep_what_is_near_near() -> None:
     chance = np.random.default_rng(1)
     parts = chance.standard_normal((50, 100), dtype=np.float32)
     query = unit_query(parts[7] + 0.2 * chance.standard_normal(100, dtype=np.float32))
-    stored = [vectors_of("m/100", part.reshape(1, -1)) for part in parts]
+    stored = vectors_of("m/100", parts, [1] * len(parts))
     near = similarities(query, [one.quantized for one in stored])
     codes = np.concatenate([np.frombuffer(one.codes, dtype=np.uint64).reshape(1, -1) for one in stored])
     differing = np.bitwise_count(codes ^ codes_of(query.reshape(1, -1))[0]).sum(axis=1)

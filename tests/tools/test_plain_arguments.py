@@ -73,8 +73,20 @@ async def test_the_title_of_the_only_such_task_stands_for_its_id(world: TaskWorl
     task = await world.task("Paint the fence", assigned_agent_ids=("writer",))
     seat = await world.seat("writer")
     assert (await seat.call("task_history", taskId="paint the FENCE"))["task"]["id"] == task.id
+    assert (await seat.call("board_get_task", id="Paint the fence"))["task"]["id"] == task.id
     moved = await seat.call("task_status", taskId="Paint the fence", status="in_progress")
     assert (moved["task"]["id"], (await world.stored(task.id)).status) == (task.id, "in_progress")
+
+
+@pytest.mark.anyio
+async def test_a_status_may_be_written_as_people_write_it(world: TaskWorld) -> None:
+    task = await world.task("Paint the fence", assigned_agent_ids=("writer",))
+    seat = await world.seat("chief")
+    for tool, named, word in (
+        ("task_update", {"taskId": task.id}, "In Progress"), ("board_update_task", {"id": "Paint the fence"}, "Review"),
+    ):  # fmt: skip
+        assert "task" in await seat.call(tool, **named, status=word)
+        assert (await world.stored(task.id)).status == word.lower().replace(" ", "_")
 
 
 @pytest.mark.anyio

@@ -1,41 +1,15 @@
 // The events of the stream, and what each changes in the query cache.
 
+import type { CarrelEvent } from "carrel-client";
 import type { QueryClient, QueryKey } from "@tanstack/react-query";
 import type { Notification, Task } from "./api";
 import type { Feed } from "./feed";
-
-export type CarrelEvent = {
-  seq: number;
-  name: string;
-  at: string;
-  sessionId: string | null;
-  sessionKey: string | null;
-  generation: number | null;
-  runId: string | null;
-  taskId: string | null;
-  topicId: string | null;
-  spaceId: string | null;
-  agentId: string | null;
-  data: Record<string, unknown>;
-};
-
-export const EVENT_NAMES = [
-  "run.queued", "run.started", "run.waiting", "run.completed", "run.failed", "run.cancelled", "run.retrying", "run.rescued",
-  "run.progress", "session.opened", "session.closed", "session.updated", "session.deleted", "task.created", "task.updated",
-  "task.moved", "task.assigned", "task.deleted", "topic.created", "topic.updated", "topic.deleted", "space.created",
-  "space.updated", "space.deleted", "log.appended", "log.updated", "log.deleted", "digest.updated", "notification.created",
-  "notification.read", "plan_mode.enabled", "plan_mode.disabled", "plan.created", "plan.updated", "auto.started",
-  "auto.ticked", "auto.stopped", "goal.created", "goal.updated", "schedule.fired", "schedule.disabled", "memory.written",
-  "memory.promoted", "memory.forgotten", "announce.delivered", "announce.undelivered", "context.injected", "agent.updated",
-  "pointer.changed", "schedule.updated", "schedule.deleted", "user.updated", "token.updated", "account.updated", "settings.updated",
-  "topic.merged",
-];
 
 // What to read again, by the part of the name before the dot. A query's key begins with the kind of what it holds and, where
 // it is about one thing, the id or key of that: ["runs", filter], ["run", id, "receipt"], ["session", key, "history"].
 const AFFECTED: Record<string, (event: CarrelEvent) => QueryKey[]> = {
   run: ({ name, runId, sessionKey, taskId }) => [
-    ["runs"], ["sessions"], ["agents"], ["health"], ...(ENDS.has(name) ? [["usage"]] : []), ...about("run", runId), ...about("session", sessionKey), ...about("task", taskId),
+    ["runs"], ["sessions"], ["agents"], ["health"], ...(ENDS.has(name) ? [["usage"], ["schedules"]] : []), ...about("run", runId), ...about("session", sessionKey), ...about("task", taskId),
   ],
   announce: ({ runId }) => [["runs"], ...about("run", runId)],
   session: ({ sessionKey, taskId }) => [["sessions"], ...about("session", sessionKey), ...about("task", taskId)],
@@ -60,7 +34,7 @@ const AFFECTED: Record<string, (event: CarrelEvent) => QueryKey[]> = {
   settings: () => [["settings"], ["health"], ["agents"]],
 };
 
-// What a run used is known when it has ended.
+// What a run used, and how a schedule went, is known when the run has ended.
 const ENDS = new Set(["run.completed", "run.failed", "run.cancelled"]);
 
 function about(kind: string, id: string | null): QueryKey[] {

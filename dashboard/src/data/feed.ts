@@ -2,9 +2,9 @@
 // others, which take over where it stopped. Without Web Locks (an address that is neither https nor localhost) every tab
 // follows the stream itself.
 
+import { type CarrelEvent, type Frame, openStream } from "carrel-client";
 import { useEffect, useSyncExternalStore } from "react";
-import { api } from "./api";
-import { EVENT_NAMES, type CarrelEvent } from "./events";
+import { api, server } from "./api";
 
 export type Connection = "connecting" | "live" | "reconnecting" | "offline";
 type Notice = { kind: "event"; event: CarrelEvent } | { kind: "reset"; seq: number };
@@ -18,7 +18,7 @@ export class Feed {
   #listeners = new Set<(notice: Notice) => void>();
   #stateListeners = new Set<() => void>();
   #state: Connection = "connecting";
-  #source: EventSource | null = null;
+  #stream: AbortController | null = null;
   #channel: BroadcastChannel | null = null;
   #last: number | null = null;
   #attempts = 0;
@@ -89,21 +89,31 @@ export class Feed {
   #open(): void {
     this.#close();
     if (this.#ending.signal.aborted) return;
-    const query = this.#last === null ? "" : `?lastEventId=${this.#last}`;
-    const source = new EventSource(`/api/stream${query}`);
-    this.#source = source;
-    source.addEventListener("stream.ready", (frame) => this.#ready(JSON.parse(frame.data).seq));
-    source.addEventListener("stream.reset", (frame) => this.#both({ kind: "reset", seq: JSON.parse(frame.data).seq }));
-    for (const name of EVENT_NAMES) {
-      source.addEventListener(name, (frame) => this.#both({ kind: "event", event: JSON.parse(frame.data) }));
+    this.#stream = new AbortController();
+    void this.#follow(this.#stream);
+  }
+
+  async #follow(stream: AbortController): Promise<void> {
+    try {
+      for await (const frame of openStream(server, { lastEventId: this.#last ?? undefined, signal: stream.signal })) {
+        if (stream !== this.#stream) return;
+        this.#frame(frame);
+      }
+    } catch {
+      // Cut off or refused: both are tried again, and a refusal is then shown by that request.
     }
-    source.onerror = () => this.#failed(source);
+    if (stream === this.#stream) this.#failed();
+  }
+
+  #frame(frame: Frame): void {
+    if (frame.kind === "ready") this.#ready(frame.seq);
+    else this.#both(frame);
   }
 
   #close(): void {
     clearTimeout(this.#retryTimer);
-    this.#source?.close();
-    this.#source = null;
+    this.#stream?.abort();
+    this.#stream = null;
   }
 
   #ready(seq: number): void {
@@ -136,10 +146,8 @@ export class Feed {
     for (const listener of this.#listeners) listener(notice);
   }
 
-  #failed(source: EventSource): void {
-    if (source !== this.#source) return;
+  #failed(): void {
     this.#lost();
-    // The browser reconnects by itself after a drop, with an address that names an old cursor, and not after a refusal.
     this.#close();
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#attempts) * (0.75 + Math.random() / 2);
     this.#attempts += 1;

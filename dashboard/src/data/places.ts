@@ -42,6 +42,8 @@ export type Directory = {
   nameOf: (id: string) => string;
 };
 
+// Whoever signs in with an owner's token reads and writes under this id.
+const OWNERS = "owners";
 const NOBODY: Person[] = [];
 const NO_AGENTS: Agent[] = [];
 
@@ -50,7 +52,7 @@ export function useDirectory(): Directory {
   const agents = useQuery(agentsQuery()).data?.agents ?? NO_AGENTS;
   const people = useQuery(usersQuery()).data ?? NOBODY;
   return useMemo(() => {
-    const names = new Map([...agents, ...people].map((each) => [each.id, each.name || each.slug]));
+    const names = new Map([[OWNERS, "the owner"], ...[...agents, ...people].map((each) => [each.id, each.name || each.slug] as const)]);
     return { agents, people, nameOf: (id) => names.get(id) ?? id };
   }, [agents, people]);
 }

@@ -1,11 +1,11 @@
 // Tasks: the list that the board and the pages around it share, and the changes of a task.
 
 import { queryOptions } from "@tanstack/react-query";
+import type { CarrelEvent } from "carrel-client";
 import { useCallback } from "react";
 import { useAction } from "./action";
 import { api, ask, readAll, type Shapes, type Task } from "./api";
 import { cache } from "./cache";
-import type { CarrelEvent } from "./events";
 import { useEvents } from "./feed";
 import type { Status } from "./moves";
 

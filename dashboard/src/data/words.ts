@@ -35,6 +35,9 @@ export const titleOfSession = (session: Partial<Session> & { key: string }): str
 /** Return what a person would call a run. */
 export const titleOfRun = (run: Run): string => run.title || run.label || firstLine(run.message.text, 80) || nameOfKey(run.sessionKey);
 
+/** Return how a run's page names its session: by its title, unless that is the run's own. */
+export const sessionOfRun = (run: Run): string => (run.sessionTitle === titleOfRun(run) ? "Its session" : run.sessionTitle);
+
 export type SessionState = "idle" | "busy" | "waiting" | "closed";
 
 /** Return the state of a session: one whose agent asked a person something is waiting, not idle. */

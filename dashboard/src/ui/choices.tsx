@@ -38,7 +38,7 @@ type Option = { value: string; label: string };
 
 export function Select({ name, value, options, onChange }: { name: string; value: string; options: Option[]; onChange: (value: string) => void }) {
   return (
-    <select aria-label={name} value={value} onChange={(event) => onChange(event.target.value)} className="field w-auto! max-w-[min(100%,28rem)] pr-7!">
+    <select aria-label={name} value={value} onChange={(event) => onChange(event.target.value)} className="field w-auto! max-w-[min(100%,16rem)] pr-7!">
       {options.map((option) => <option key={option.value} value={option.value}>{option.label}</option>)}
     </select>
   );
@@ -57,8 +57,14 @@ export type Tab = { id: string; label: string; count?: number };
 
 /** Tabs that are links: each has the address of the page with `tab` set; the first is the page's own address. */
 export function Tabs({ label, tabs, current }: { label: string; tabs: Tab[]; current: string }) {
+  const frame = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // In a narrow window the chosen tab may be out of sight.
+    const row = frame.current;
+    if (row !== null && row.scrollWidth > row.clientWidth) row.querySelector("[aria-current]")?.scrollIntoView({ inline: "nearest", block: "nearest" });
+  }, [current]);
   return (
-    <nav aria-label={label} className="flex min-w-0 gap-x-5 overflow-x-auto border-b border-rule">
+    <nav ref={frame} aria-label={label} className="flex min-w-0 gap-x-4 sm:gap-x-5 overflow-x-auto border-b border-rule">
       {tabs.map(({ id, label: words, count }, i) => (
         <Link
           key={id} to="." resetScroll={false} activeOptions={{ exact: true, explicitUndefined: true }} aria-current={id === current ? "page" : undefined}

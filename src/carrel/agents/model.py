@@ -57,6 +57,8 @@ class Profile(Wire, frozen=True, kw_only=True):
     space_ids: tuple[str, ...] = ("*",)
     tools: ToolRules = ToolRules()
     subagents: SubagentRules = SubagentRules()
+    # The MCP servers of the settings whose tools it gets.
+    mcp: tuple[str, ...] = ()
     sandbox: Literal["off", "on"] = "off"
     runtime: Literal["subagent", "acp"] = "subagent"
     visibility: Literal["self", "tree", "agent", "all"] | None = None

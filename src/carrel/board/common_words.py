@@ -1,4 +1,6 @@
-"""Words that say nothing about what a message is about, in English and German: they neither make nor name a topic.
+"""Words that say nothing about what a message is about: they neither make nor name a topic.
+
+English and German; of Spanish and French function words and greetings alone.
 
 Words of every conversation (function words, verbs and nouns for anything at all, times, numbers), words that are only
 polite, and first names. A word in another form of the same stem counts as well.
@@ -87,6 +89,26 @@ geil gell gerne glückwunsch grüß grüße gruß guten hallo hallöchen herzlic
 klingt krass liebe lieben lieber mega mensch moin na nö oh okay prima schade schön schöne schönen servus sorry
 spannend spitze stark super tja toll tolle tschau tschüss tut uff vielen wow wunderbar wiedersehen willkommen
 """
+# What would be a word of a subject in English or German is left out: son, van, pour.
+_OF_OTHER_LANGUAGES = """
+el la los las un una unos unas al del de en con por para entre hasta desde hacia según pero porque pues aunque cuando
+donde como que qué quién quien cuál cual cuánto cuándo dónde cómo si sí ya también tampoco muy más menos mucho mucha
+muchos muchas poco poca otro otra otros otras toda todos todas algo alguien algún alguna nada nadie ningún este esta
+estos estas ese esa esos esas eso esto aquel aquella aquí ahí allí yo tú él ella nosotros vosotros ellos ellas usted
+ustedes mi mis tu tus su sus nuestro nuestra vuestro me te se nos os lo le les es era eran fue ser está están estaba
+estoy estás estar había haber he ha hemos han hace hacer hago haces tengo tiene tienes tenemos tener voy va vas vamos
+ir puedo puede puedes podemos poder quiero quiere quieres creo sé hoy ayer ahora luego después antes siempre nunca le
+les un une des du au aux dans sur sous avec chez mais où donc ni et ou que qui quoi dont quand pourquoi combien je tu
+il elle nous vous ils elles mon ma mes ta tes sa ses notre votre nos vos leur leurs ce cet cette ces cela ça ceci ici
+là oui très trop peu beaucoup aussi encore déjà jamais toujours rien être suis sommes êtes sont était avoir avons avez
+ont avait fait faire faut peux peut pouvez veux veut va vais vont aller hier maintenant demain après avant
+"""
+_SOCIAL_OF_OTHER_LANGUAGES = """
+hola buenas buenos días tardes noches gracias adiós vale perfecto genial claro venga jaja jajaja jajajaja felicidades
+enhorabuena saludos abrazo abrazos besos luego guapa guapo amigo amiga bonjour bonsoir salut merci coucou bienvenue
+félicitations bisous bisou super génial parfait d'accord voilà haha mdr ouais ouf
+"""
+
 _FIRST_NAMES = """
 aaron adam adrian ahmed alan albert alex alexander alexandra alice alicia amanda amber amy ana andre andrea andreas
 andrew andy angela anita anja ann anna anne annette anthony antonio arthur ashley astrid audrey axel barbara beate ben
@@ -121,6 +143,6 @@ def _known(*lists: str) -> frozenset[str]:
 
 
 # Filler, and what a person is called; "grace", "mark" and the like lose nothing that another word would not say.
-FILLER_WORDS = _known(_FUNCTION, _GENERAL, _SOCIAL)
-SOCIAL_WORDS = _known(_SOCIAL)
+FILLER_WORDS = _known(_FUNCTION, _GENERAL, _SOCIAL, _OF_OTHER_LANGUAGES, _SOCIAL_OF_OTHER_LANGUAGES)
+SOCIAL_WORDS = _known(_SOCIAL, _SOCIAL_OF_OTHER_LANGUAGES)
 FIRST_NAMES = _known(_FIRST_NAMES)

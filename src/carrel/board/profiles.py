@@ -118,7 +118,7 @@ class Weights:
 
 def name_by_words(profile: Profile, weights: Weights) -> str | None:
     """Return a name of the words that set a topic apart; None where no word is in more than one of its messages."""
-    said = {word: count * weights.of(word) for word, (count, _) in profile.words.items() if count > 1}
+    said = {word: count * weights.of(word) ** 2 for word, (count, _) in profile.words.items() if count > 1}
     ranked = sorted(said, key=lambda word: (-said[word], word))[:_NAME_WORDS_MAX]
     chosen = [word for word in ranked if said[word] >= _NAME_SHARE_MIN * said[ranked[0]]]
     name = clip(one_line(", ".join(profile.words[word][1] for word in chosen)), CLASSIFIER_NAME_CHARS_MAX)

@@ -61,6 +61,11 @@ class BoardFound(Struct, frozen=True, kw_only=True):
     gate_wait_ms: int = 0
     duration_ms: int = 0
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was found."""
+        return not (self.topics or self.tasks or self.logs or self.notes)
+
 
 def place_of_search(
     tx: Tx, access: Access, *, session_key: str | None, space_id: str | None = None,

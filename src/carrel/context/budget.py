@@ -31,7 +31,7 @@ class Laid(Struct, frozen=True):
 
 def width(text: str) -> int:
     """Return the length of a text in UTF-16 units."""
-    return len(text) + sum(sign > "\uffff" for sign in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def cut(text: str, width_max: int) -> str:

@@ -378,6 +378,8 @@ class Contexts:
             of_topic = structs.replace(query, task_id=None, topic_id=topic.id, logs_max=0)
             notes = (await board_search(self._db, self._search, board.reader, of_topic)).notes
             found = structs.replace(found, notes=(*found.notes, *(one for one in notes if one.item.task_id is None)))
+        if found.is_empty:
+            return []
         found = structs.replace(found, logs=_heard_here(request, board.here, found.logs))
         recalling = Recalling(
             question=request.asked,

@@ -22,6 +22,7 @@ GAP = "\n\n"
 # How much longer a text may be than what is shown of it before its end is not even looked at.
 _LOOKED_AT = 4
 _KINDS = {"user": "a person", "agent": "an agent", "system": "the server"}
+# Why the agent was notified; one that was written to directly reads it from the message alone.
 _REASONS = {
     "mention": "mentioned you",
     "assignment": "assigned you",
@@ -29,7 +30,6 @@ _REASONS = {
     "status_change": "changed the task",
     "response_request": "asks you for a response",
     "stalled": "reminds you of the task",
-    None: "wrote to you",
 }
 
 
@@ -146,8 +146,8 @@ def told_before(run: Run, own: list[Entry]) -> Told | None:
 
 def _heading(briefing: TaskBriefing, run: Run, chars_max: int, plan: str, tools: Collection[str]) -> str:
     """The anchors always; then, in this order and as far as there is space beside the message, everything else."""
-    lines, last = [_anchors(run, briefing.message_id), _origin(briefing)], _before_message(briefing)
-    left = chars_max - len("\n".join([*lines, *last])) - len(GAP) - len(run.text)
+    lines, last = [_anchors(run, briefing.message_id)], _before_message(briefing)
+    left = chars_max - len("\n".join([*lines, last])) - len(GAP) - len(run.text)
     if left < 0:
         return lines[0]
     blocks = (
@@ -162,7 +162,7 @@ def _heading(briefing: TaskBriefing, run: Run, chars_max: int, plan: str, tools:
         if block and (len(block) < left or left > limits.HEADING_BLOCK_CHARS_MIN):
             lines.append(clip(block, left - 1))
             left -= len(lines[-1]) + 1
-    return "\n".join([*lines, *_snippet(briefing, left), *last])
+    return "\n".join([*lines, *_snippet(briefing, left), last])
 
 
 def _anchors(run: Run, message_id: str) -> str:
@@ -171,26 +171,25 @@ def _anchors(run: Run, message_id: str) -> str:
     return f"[{notification}message {message_id} · task {run.task_id}]"
 
 
-def _origin(briefing: TaskBriefing) -> str:
-    if briefing.joined > 1:
-        return f"{briefing.joined} messages come last, each with its author's name above its indented lines."
-    author, kind = _author(briefing), _KINDS[briefing.author_kind]
-    named = kind if author == kind else f"{author} ({kind})"
-    return f"{named} {_REASONS[briefing.notice]}; the message comes last."
-
-
-def _before_message(briefing: TaskBriefing) -> list[str]:
-    """The line right before the message: who wrote it and when, and what time it is now.
+def _before_message(briefing: TaskBriefing) -> str:
+    """The line right before the message: who wrote it, why to this agent and when, and what time it is now.
 
     It is the last one, since it is another in every run: what stands before it is the same and can be cached.
     """
-    if not briefing.read_at:
-        return []
     if briefing.joined == 1:
-        return [line_before(_author(briefing), briefing.sent_at, briefing.read_at)]
+        return line_before(_origin(briefing), briefing.sent_at, briefing.read_at)
     now, sent = minute_of(briefing.read_at), minute_of(briefing.sent_at)
-    said = f"Messages, the first of them at {sent}"
-    return [f"{said} UTC, just now:" if sent == now else f"It is now {now} UTC. {said}:"]
+    said = f"{briefing.joined} messages, each with its author's name above its indented lines, the first of them at"
+    return f"{said} {sent} UTC, just now:" if sent == now else f"It is now {now} UTC. {said} {sent}:"
+
+
+def _origin(briefing: TaskBriefing) -> str:
+    """Who wrote the message, what they are, and why the agent was notified of it."""
+    author, kind = _author(briefing), _KINDS[briefing.author_kind]
+    named = kind if author == kind else f"{author} ({kind})"
+    if briefing.notice is None:
+        return named
+    return f"{named}, {'which' if briefing.author_kind == 'system' else 'who'} {_REASONS[briefing.notice]}"
 
 
 def _author(briefing: TaskBriefing) -> str:

@@ -64,7 +64,8 @@ def asked_again(told: Told | None, silences: int) -> str:
 
 def _about(told: Told, offered: frozenset[str]) -> str:
     message = "message" if told.notice is None else "notification"
-    more = " For more of its history, call task_history." if "task_history" in offered else ""
+    whose = "this chat's" if told.is_chat else "its"
+    more = f" For more of {whose} history, call task_history." if "task_history" in offered else ""
     of_plan = ", and what is said here of its plan and of the tasks that it depends on" if told.tells_plan else ""
     known = (
         "what is said here, the overview of tasks, and what your tools return"

@@ -25,7 +25,7 @@ from carrel.kernel.limits import EARLIER_RESULTS_PART
 from carrel.kernel.settings import DeliverySettings
 from carrel.records import Attachment
 from carrel.runs import is_sender_call
-from carrel.tools import Tool, shown_tools
+from carrel.tools import Tool, is_exchange_step, shown_tools
 
 Item = dict[str, Any]
 _NO_EXTRAS = TurnExtras()
@@ -122,6 +122,7 @@ def _instructions(snapshot: Snapshot, tools: tuple[Tool, ...]) -> Instructions:
         task_id=snapshot.run.task_id,
         told=snapshot.told,
         is_heartbeat=snapshot.run.provenance_kind == "heartbeat",
+        is_exchange_step=is_exchange_step(snapshot.caller),
         is_planning=snapshot.caller.is_planning,
     )
     standing = standing_instructions(snapshot.agent, scope, tools, snapshot.briefing)

@@ -26,7 +26,7 @@ _OTHERS = {"cron": "a schedule", "hook": "a hook", "a2a": "a program"}
 _FROM_SESSIONS = ("inter_session", "reply_back")
 # Every line with which we say who writes, wherever a reader may see one begin.
 _OURS = re.compile(
-    r"(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))(?=[^\S\n]*(?:message[^\S\n]+from\b.*?:|messages,[^\S\n]+the[^\S\n]+first"
+    r"(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))(?=[^\S\n]*(?:message[^\S\n]+from\b.*?:|(?:\d+[^\S\n]+)?messages,[^\S\n]+(?:the[^\S\n]+first|each)"
     r"|at[^\S\n]+\d{4}-\d\d-\d\d|it[^\S\n]+is[^\S\n]+now[^\S\n]+\d{4}-|\[(?:notification|message)[^\S\n]+\w+[^\S\n]+·))",
     re.IGNORECASE | re.MULTILINE,
 )

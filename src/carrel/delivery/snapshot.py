@@ -28,7 +28,7 @@ from carrel.records import Attachment, AttachmentHead, attachment_heads, attachm
 from carrel.runs import Claim, ClaimLost, Run, extras_of, run_by_id
 from carrel.sessions import Lane, Session, lane_of, next_session, open_session_of, session_by_id
 from carrel.storage import LongTx, Tx
-from carrel.tools import CATALOG, Caller, ToolServices, Toolset, caller_again, run_caller, toolset_for
+from carrel.tools import CATALOG, Caller, Catalog, ToolServices, Toolset, caller_again, run_caller, toolset_for
 from carrel.visibility import seen_tool_entries
 from carrel.work import task_briefing
 
@@ -63,6 +63,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     access: Access
     caller: Caller
     connection: Connection
+    # Every tool there is for this run: ours, and those of the MCP servers that its agent uses.
+    catalog: Catalog
     toolset: Toolset
     own: list[Entry]
     earlier: list[Entry]
@@ -95,8 +97,9 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
 
 def read_short_snapshot(
-    tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection], before: Snapshot | None = None
-) -> Snapshot | None:
+    tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection],
+    before: Snapshot | None = None, catalog: Catalog = CATALOG,
+) -> Snapshot | None:  # fmt: skip
     """Read a snapshot of a short session without files, which takes no longer than a short read; else None.
 
     `before` is an earlier one of this claim, if there is one.
@@ -107,7 +110,7 @@ def read_short_snapshot(
         return None
     if (before is None or before.unheard) and not _is_short(tx, run):
         return None
-    return _read(tx, claim, run, services, connections, before, is_short=True)
+    return _read(tx, claim, run, services, connections, before, catalog, is_short=True)
 
 
 def _read_ahead(tx: Tx, claim: Claim, before: Snapshot | None) -> None:
@@ -137,19 +140,19 @@ def _is_short(tx: Tx, run: Run) -> bool:
 
 def read_snapshot(
     tx: LongTx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection],
-    before: Snapshot | None = None,
+    before: Snapshot | None = None, catalog: Catalog = CATALOG,
 ) -> Snapshot:  # fmt: skip
     """Read everything a step of this claim needs; ClaimLost when the claim is over."""
     _read_ahead(tx, claim, before)
     run = run_by_id(tx, claim.access, claim.id)
-    snapshot = _read(tx, claim, run, services, connections, before)
+    snapshot = _read(tx, claim, run, services, connections, before, catalog)
     assert snapshot is not None, "only a short read ends before it has everything"
     return snapshot
 
 
 def _read(
     tx: Tx, claim: Claim, run: Run | None, services: ToolServices, connections: Mapping[str, Connection],
-    before: Snapshot | None, *, is_short: bool = False,
+    before: Snapshot | None, catalog: Catalog, *, is_short: bool = False,
 ) -> Snapshot | None:  # fmt: skip
     """Read a snapshot; None where it has files and `is_short`."""
     access = claim.access
@@ -164,7 +167,7 @@ def _read(
     unheard = run.session_id is None
     seen = as_agent(access, agent, spaces=run.spaces, behalf=run.behalf, run_id=run.id)
     caller = run_caller(tx, services, seen, agent, lane, run, session)
-    connection, toolset = connection_of(connections, agent), toolset_for(CATALOG, caller)
+    connection, toolset = connection_of(connections, agent), toolset_for(catalog, caller)
     earlier, unread = _earlier(tx, run, session, seen, connection)
     if unheard:
         # A remote agent is not even told of tools.
@@ -189,6 +192,7 @@ def _read(
         access=seen,
         caller=caller,
         connection=connection,
+        catalog=catalog,
         toolset=toolset,
         own=own,
         earlier=[as_report(entry) for entry in earlier],
@@ -234,7 +238,7 @@ def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapsh
         before,
         run=run,
         caller=caller,
-        toolset=toolset_for(CATALOG, caller),
+        toolset=toolset_for(before.catalog, caller),
         own=own,
         earlier=[as_report(entry) for entry in earlier],
         earlier_unread=unread,

@@ -40,7 +40,7 @@ from carrel.runs import (
 )
 from carrel.sessions import close_generation, open_generation, open_session_of
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Preparation, Result, call_tool, finish_waiting, lock_caller, refuse_call
+from carrel.tools import Preparation, Result, call_tool, finish_waiting, lock_caller, names_in, refuse_call
 from carrel.work import hear, is_reopened_since
 
 _log = getLogger("carrel.delivery")
@@ -96,7 +96,7 @@ def _callable_tools(snapshot: Snapshot) -> frozenset[str]:
     """The names of all tools that the built-in agent may call; a model calls what it is shown."""
     if snapshot.connection.settings.kind != "builtin":
         return frozenset()
-    return frozenset(name for tool in snapshot.toolset.offered() for name in tool.names)
+    return names_in(snapshot.toolset)
 
 
 def _publish_context(tx: Tx, claim: Claim, context: Context) -> None:
@@ -259,12 +259,12 @@ def _approved_call(tx: Tx, snapshot: Snapshot, call: Entry, arguments: str, prep
         if not (decision.details or {})[APPROVAL]:
             text, result = refuse_call(tx, snapshot.caller, key, name, decision.content)
             forget_arguments(tx, snapshot.access, call)
-            _write_result(tx, snapshot, call, text, result)
+            write_result(tx, snapshot, call, text, result)
             return result
     text, result = call_tool(tx, snapshot.toolset, snapshot.caller, key, name, arguments, prepared)
     forget_arguments(tx, snapshot.access, call)
     if result.wait is None:
-        _write_result(tx, snapshot, call, text, result)
+        write_result(tx, snapshot, call, text, result)
     return result
 
 
@@ -272,12 +272,13 @@ def finish_call(tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry) -> Result
     """Write the result of a call that waited for another run."""
     fence(tx, claim)
     # What was begun is finished, also where plan mode has hidden the tool since.
-    text, result = finish_waiting(tx, CATALOG, snapshot.caller, call_key(call))
-    _write_result(tx, snapshot, call, text, result)
+    text, result = finish_waiting(tx, snapshot.catalog, snapshot.caller, call_key(call))
+    write_result(tx, snapshot, call, text, result)
     return result
 
 
-def _write_result(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Result) -> None:
+def write_result(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Result) -> None:
+    """Write the entry with the result of a call, and the question that it ends the turn with."""
     details = {name: (call.details or {})[name] for name in ("callId", "name", "step")}
     files = tuple(insert_attachment(tx, snapshot.access, file) for file in result.files)
     write(tx, snapshot.access, snapshot.run, snapshot.session, "toolResult", text, details, files)

@@ -17,6 +17,7 @@ from carrel.delivery.call_arguments import whole_arguments
 from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.prompt import PROFILE_VERSION
+from carrel.delivery.remote_calls import make_remote_call
 from carrel.delivery.request import Request, build_request, model_of
 from carrel.delivery.silence import is_silent, is_unanswered
 from carrel.delivery.snapshot import Connection, Snapshot, read_short_snapshot, read_snapshot
@@ -48,7 +49,7 @@ from carrel.runs import (
     open_calls,
 )
 from carrel.storage import Database, Tx
-from carrel.tools import Result, ToolServices, Wait, prepare_call
+from carrel.tools import CATALOG, Result, ToolServices, Wait, catalog_for, connected_tool, prepare_call
 
 _log = getLogger("carrel.delivery")
 # How a turn ended; or what writes its answer, in the transaction that ends the run, and then says it.
@@ -83,6 +84,7 @@ class _Attempt:
         self.is_first_step = True
         # Whether the session takes a long read.
         self.is_long = False
+        self.catalog = CATALOG
         # What was read last, of which not all is read again; None before the message is heard.
         self.snapshot: Snapshot | None = None
         # What the calls that were just written make of it: nobody else writes entries of the run under this claim.
@@ -122,6 +124,7 @@ class Turns:
     async def handle(self, claim: Claim) -> Ending:
         """Take one turn: whatever is next by what is stored, until there is an outcome."""
         attempt = _Attempt()
+        attempt.catalog = await catalog_for(self._db, self._services, claim.access, claim.agent_id, self._aside)
         while True:
             snapshot = await self._read(claim, attempt)
             outcome: Ending | None
@@ -144,7 +147,7 @@ class Turns:
         if (written := attempt.with_calls) is not None:
             attempt.with_calls = None
             return written
-        known = (claim, self._services, self._connections, attempt.snapshot)
+        known = (claim, self._services, self._connections, attempt.snapshot, attempt.catalog)
         snapshot = None if attempt.is_long else await self._db.read(lambda tx: read_short_snapshot(tx, *known))
         if snapshot is None:
             attempt.is_long = True
@@ -292,6 +295,10 @@ class Turns:
         name, arguments = (call.details or {})["name"], (call.details or {})["arguments"]
         if call.attachment_ids:
             arguments = await self._db.read(lambda tx: whole_arguments(tx, snapshot.access, call))
+        if may_be_made(snapshot, call) and connected_tool(snapshot.toolset, name):
+            # A server may take its time, and others should not wait for it.
+            with self._aside():
+                return await make_remote_call(self._db, claim, snapshot, call, arguments)
         make = partial(make_call, claim=claim, snapshot=snapshot, call=call, arguments=arguments)
         if not may_be_made(snapshot, call):
             return await self._db.write(make)

@@ -17,7 +17,7 @@ _SECONDS_PER_MINUTE = 60
 _SECONDS_PER_HOUR = 3_600
 _THOUSAND = 1_000
 NOTES_WANTED = (
-    "Is there anything that whoever asked should know besides, such as what is uncertain or left to do? "
+    "Is there anything that whoever asked should know besides your result, such as what is uncertain or left to do? "
     "A sentence or two."
 )
 
@@ -85,7 +85,7 @@ def result_briefing(run: Run, posted_on: str | None, *, awaits_more: bool = Fals
 def notes_question(outcome: Outcome) -> str:
     """The message of the announce step; a child that failed is also told how it ended."""
     if outcome.run.state == "completed":
-        return f"Your result is being handed back. {NOTES_WANTED}"
+        return NOTES_WANTED
     result = "\n".join(_result_lines(outcome))
     return f"Your piece of work has ended without an answer. This is being handed back:\n\n{result}\n\n{NOTES_WANTED}"
 

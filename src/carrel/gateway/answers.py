@@ -4,6 +4,8 @@ import json
 from hashlib import sha256
 from typing import Any
 
+import msgspec
+
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import Call, Item, StepAnswer, Usage
 from carrel.kernel import clip, one_line
@@ -47,11 +49,10 @@ def whole_characters(text: str) -> str:
 
 
 def _with_whole_characters(output: list[Item]) -> list[Item]:
-    text = json.dumps(output, ensure_ascii=False)
     try:
-        text.encode()
+        msgspec.json.encode(output)
     except UnicodeEncodeError:
-        repaired: list[Item] = json.loads(whole_characters(text))
+        repaired: list[Item] = json.loads(whole_characters(json.dumps(output, ensure_ascii=False)))
         return repaired
     return output
 

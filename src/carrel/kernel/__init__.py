@@ -48,7 +48,7 @@ from carrel.kernel.metrics import METRICS, Sample
 from carrel.kernel.own_traffic import OwnTraffic
 from carrel.kernel.secret_filter import REDACTED, redact
 from carrel.kernel.shapes import Shape
-from carrel.kernel.text import TextBuffer, clip, one_line
+from carrel.kernel.text import TextBuffer, clip, one_line, plain_word
 from carrel.kernel.validation import decode_json, wrong_value
 
 __all__ = [
@@ -59,6 +59,6 @@ __all__ = [
     "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "decode_json",
     "elapsed_seconds", "first_id", "invalid", "is_agent_id", "is_control_text", "is_conversation_key", "is_loopback",
     "is_uuid_of", "iso", "key_text", "log_trouble", "minute_of", "new_secret", "not_found",
-    "one_line", "parse_iso", "redact", "secret_digest", "system_access", "system_chance", "uuid_for",
+    "one_line", "parse_iso", "plain_word", "redact", "secret_digest", "system_access", "system_chance", "uuid_for",
     "wrong_value",
 ]  # fmt: skip

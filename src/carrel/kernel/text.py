@@ -35,6 +35,11 @@ def clip(text: str, chars_max: int) -> str:
     return text[: chars_max - 1] + CUT if chars_max > 0 else ""
 
 
+def plain_word(word: str) -> str:
+    """Return a word to choose from as it is written in lists of such words: "In Progress" is `in_progress`."""
+    return word.strip().casefold().replace(" ", "_").replace("-", "_")
+
+
 def one_line(text: str) -> str:
     """Return `text` without line breaks and section delimiters, safe to put inside instructions."""
     return " ".join(_DELIMITERS.sub(" ", _BREAKS.sub(" ", text)).split())

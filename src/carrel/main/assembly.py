@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute
 
 from carrel import __version__, board, exchanges, goals, memory, modes, monitoring, outbox, search, topics, usage, work
 from carrel.board import BoardDocuments, Classifier, Followups, Sorter, observe_delegated_runs
+from carrel.connectors import Connectors
 from carrel.context import Contexts
 from carrel.delivery import Connection, Extractions, Live, Recollection, Replays, Turns, default_model
 from carrel.exchanges import Exchanges
@@ -98,7 +99,7 @@ class Assembly:
     def __init__(
         self, db: Database, wire: Wire, connections: Mapping[str, Connection], settings: Settings, *,
         worker: str, works: bool, draining: Callable[[], bool], configuration: Configuration,
-        more_routes: Iterable[BaseRoute] = (),
+        connectors: Connectors | None = None, more_routes: Iterable[BaseRoute] = (),
     ) -> None:  # fmt: skip
         self._embedder = embedder_for(settings.search, wire)
         finder = Search(db, self._embedder, settings.search)
@@ -110,6 +111,7 @@ class Assembly:
             rules=rules_of(settings),
             live=Live(),
             contexts=Contexts(db, settings, finder),
+            connectors=connectors or Connectors(settings.mcp),
             watch=Watch(db),
             replays=Replays(db),
             version=__version__,
@@ -169,7 +171,7 @@ class Assembly:
     def duties(self) -> list[Duty]:
         """Return what this process does besides answering requests; each duty runs until it is cancelled."""
         house, db, settings = self.house, self.house.db, self.house.settings
-        always: list[Duty] = [self._recorder.record, house.watch.serve, self._mcp.serve]
+        always: list[Duty] = [self._recorder.record, house.watch.serve, self._mcp.serve, house.connectors.serve]
         if not house.works:
             return always
         indexing = Indexing(db, BoardDocuments(), self._embedder, settings.search)

@@ -1,4 +1,4 @@
-"""Changing one gateway in a settings file as its owner would: everything else stays as it is, to the byte."""
+"""Changing one gateway or MCP server in a settings file as its owner would; the rest stays as it is, to the byte."""
 
 import json
 import re
@@ -47,3 +47,42 @@ def _says(text: str, name: str, fields: Mapping[str, str]) -> bool:
 def _quoted(value: str) -> str:
     """A TOML string: its escapes are those of JSON, besides one character that JSON leaves as it is."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def with_mcp_server(text: str, name: str, fields: Mapping[str, str | list[str]]) -> str:
+    """Return the text of a settings file with one more MCP server; Refusal if one of that name is there."""
+    if name in _mcp_servers(text):
+        raise Refusal(Code.CONFLICT, f"mcp.{name} exists already; remove it first, or choose another name.")
+    lines = "".join(f"{field} = {_value(value)}\n" for field, value in fields.items())
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    changed = f"{text}{gap}[mcp.{name}]\n{lines}"
+    if _mcp_servers(changed).get(name) != dict(fields):
+        raise Refusal(Code.CONFLICT, f"mcp is written here in another form; add by hand:\n[mcp.{name}]\n{lines}")
+    return changed
+
+
+def without_mcp_server(text: str, name: str) -> str:
+    """Return the text of a settings file without one MCP server; Refusal if it must be removed by hand."""
+    present = _mcp_servers(text)
+    if name not in present:
+        raise Refusal.of_name(None, "MCP server in this file", name, present)
+    header = re.search(rf"^[ \t]*\[mcp\.{re.escape(name)}\][^\n]*(?:\n|\Z)", text, re.MULTILINE)
+    if header is not None:
+        following = _TABLE.search(text, header.end())
+        changed = text[: header.start()].rstrip("\n")
+        changed += ("\n" if changed else "") + ("" if following is None else "\n" + text[following.start() :])
+        if _mcp_servers(changed) == {other: one for other, one in present.items() if other != name}:
+            return changed.lstrip("\n")
+    raise Refusal(Code.CONFLICT, f"mcp.{name} is written in another form here; remove it by hand.")
+
+
+def _mcp_servers(text: str) -> dict[str, object]:
+    try:
+        found = tomllib.loads(text).get("mcp", {})
+    except tomllib.TOMLDecodeError as error:
+        raise Refusal(Code.CONFLICT, f"The settings file is not TOML: {error}.") from error
+    return dict(found) if isinstance(found, dict) else {}
+
+
+def _value(value: str | list[str]) -> str:
+    return _quoted(value) if isinstance(value, str) else f"[{', '.join(map(_quoted, value))}]"

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from logging import getLogger
 from pathlib import Path
 
+from carrel.connectors import Connectors
 from carrel.kernel import Code, Refusal
-from carrel.kernel.settings import GatewaySettings, SettingRow
+from carrel.kernel.settings import GatewaySettings, McpServerSettings, Section, SettingRow
 from carrel.main.config_file import with_gateway
 from carrel.main.gateways import Gateways
 from carrel.main.replace_file import replace_file
@@ -14,7 +15,7 @@ from carrel.surfaces import Reloaded, WrongSettings
 
 _log = getLogger("carrel.main")
 # What is taken up by a reload. Everything else is read once, by the rooms that are given it.
-_LIVE = "gateway."
+_LIVE = ("gateway.", "mcp.")
 # Where keys are kept that a person typed into the dashboard: files that only the server's user can read.
 _KEYS = "keys"
 
@@ -22,14 +23,17 @@ _KEYS = "keys"
 class LiveConfiguration:
     """The settings that are in force; `read` reads the file and the environment again."""
 
-    def __init__(self, loaded: Loaded, gateways: Gateways, read: Callable[[], Loaded]) -> None:
+    def __init__(
+        self, loaded: Loaded, gateways: Gateways, connectors: Connectors, read: Callable[[], Loaded]
+    ) -> None:  # fmt: skip
         self._rows: Sequence[SettingRow] = loaded.rows
         self._file = loaded.file
         self._keys = loaded.settings.storage.data_dir / _KEYS
         self._gateways = gateways
+        self._connectors = connectors
         self._read = read
         # The settings may name secrets, which no row shows.
-        self._gateway_settings = loaded.settings.gateway
+        self._in_force = loaded.settings
         self.troubles = gateways.troubles
 
     def rows(self) -> Sequence[SettingRow]:
@@ -41,7 +45,7 @@ class LiveConfiguration:
         return str(self._file.path.expanduser().absolute())
 
     async def reload(self) -> Reloaded:
-        """Read the settings again and use the gateways that they name; raise WrongSettings if they are wrong."""
+        """Read the settings again and use the gateways and MCP servers that they name; raise WrongSettings if wrong."""
         try:
             loaded = self._read()
             self._gateways.replace(loaded.settings.gateway)
@@ -49,13 +53,19 @@ class LiveConfiguration:
             raise WrongSettings(fault.problems) from fault
         except Refusal as refusal:
             raise WrongSettings([refusal.message]) from refusal
+        self._connectors.replace(loaded.settings.mcp)
         before = {row.name: row for row in self._rows}
         now = {row.name: row for row in loaded.rows}
-        others = [name for name in now if not name.startswith(_LIVE) and now[name].value != before[name].value]
-        changed = list(_changed_names(self._gateway_settings, loaded.settings.gateway))
+        others = [
+            name for name in now if not name.startswith(_LIVE) and _value(now.get(name)) != _value(before.get(name))
+        ]
+        changed = [
+            *_changed_names("gateway", self._in_force.gateway, loaded.settings.gateway, GatewaySettings()),
+            *_changed_names("mcp", self._in_force.mcp, loaded.settings.mcp, McpServerSettings()),
+        ]
         # What is not taken up is still shown as it is in force.
-        self._rows = [row if row.name.startswith(_LIVE) else before[row.name] for row in loaded.rows]
-        self._gateway_settings = loaded.settings.gateway
+        self._rows = [row if row.name.startswith(_LIVE) else before.get(row.name, row) for row in loaded.rows]
+        self._in_force = loaded.settings
         self._file = loaded.file
         _log.info("settings_reloaded", extra={"changed": changed, "need_restart": others})
         return Reloaded(changed=changed, need_restart=others)
@@ -90,12 +100,18 @@ class LiveConfiguration:
             raise Refusal(Code.CONFLICT, message)
 
 
-def _changed_names(before: Mapping[str, GatewaySettings], now: Mapping[str, GatewaySettings]) -> Iterator[str]:
-    """Yield the settings of gateways that differ; of a gateway that came or went, what is not its default."""
-    usual = GatewaySettings()
+def _changed_names(
+    section: str, before: Mapping[str, Section], now: Mapping[str, Section], usual: Section
+) -> Iterator[str]:  # fmt: skip
+    """Yield the settings of a section that differ; of a name that came or went, what is not its default."""
+    first = usual.__struct_fields__[0]
     for name in sorted(before.keys() | now.keys()):
         old, new = before.get(name, usual), now.get(name, usual)
-        for field in GatewaySettings.__struct_fields__:
-            came_or_went = field == "kind" and (name in before) != (name in now)
+        for field in usual.__struct_fields__:
+            came_or_went = field == first and (name in before) != (name in now)
             if came_or_went or getattr(old, field) != getattr(new, field):
-                yield f"gateway.{name}.{field}"
+                yield f"{section}.{name}.{field}"
+
+
+def _value(row: SettingRow | None) -> object:
+    return None if row is None else row.value

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, structs
 from msgspec.inspect import FloatType, IntType, LiteralType, Metadata, type_info
 
-from carrel.kernel.settings import GatewaySettings, PriceSettings, Settings
+from carrel.kernel.settings import GatewaySettings, McpServerSettings, PriceSettings, Settings
 
 Name = tuple[str, ...]
 
@@ -37,8 +37,12 @@ def known_names() -> dict[Name, Known]:
     return dict(_leaves(Settings, ()))
 
 
-# The sections of which users choose the names: of gateways, and of models that have a price.
-NAMED_SECTIONS: dict[str, type[Struct]] = {"gateway": GatewaySettings, "prices": PriceSettings}
+# The sections of which users choose the names: of gateways, of models that have a price, and of MCP servers.
+NAMED_SECTIONS: dict[str, type[Struct]] = {
+    "gateway": GatewaySettings,
+    "prices": PriceSettings,
+    "mcp": McpServerSettings,
+}
 
 
 def known_named(section: str, chosen: str) -> dict[Name, Known]:

@@ -14,10 +14,12 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
+from carrel.connectors import server_name_problem
 from carrel.kernel import Grammar, is_loopback
 from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.main.foreign_settings import foreign_settings
+from carrel.main.mcp_settings import mcp_problems
 from carrel.main.setting_names import (
     GATEWAY_NAME,
     NAMED_SECTIONS,
@@ -179,6 +181,8 @@ def _unknown(name: Name, names: dict[Name, Known], spelling: str, *, in_environm
         chosen = name[1] if len(name) == 3 else "default"
         if name[0] == "gateway" and not GATEWAY_NAME.match(chosen):
             return f"{spelling}: a gateway's name may have only lower-case letters, digits, - and _."
+        if name[0] == "mcp" and (wrong := server_name_problem(chosen)):
+            return f"{spelling}: {wrong}"
         candidates = known_named(name[0], chosen)
     if name in candidates:
         return None
@@ -244,6 +248,9 @@ def _check(
     for gateway in sorted({name[1] for name in values if name[0] == "gateway"}):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("gateway", gateway)}
         problems += _gateway_problems(gateway, fields)
+    for server in sorted({name[1] for name in values if name[0] == "mcp"}):
+        fields = {name[2]: value for name, value in values.items() if name[:2] == ("mcp", server)}
+        problems += mcp_problems(server, fields)
     problems += _trust_problems(values)
     return values
 

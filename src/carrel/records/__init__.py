@@ -28,7 +28,7 @@ from carrel.records.call_store import (
     call_of,
     finish_call,
     has_written,
-    is_waiting,
+    is_open,
     outside_call,
     record_call,
     tools_called,
@@ -44,6 +44,6 @@ __all__ = [
     "artifact_files", "artifact_heads", "artifact_part", "artifact_sizes", "artifacts_of", "attach",
     "attachment_heads",
     "attachments_by_id", "call_of", "count_refusal", "delete_attachments", "finish_call", "has_written",
-    "insert_artifact", "insert_attachment", "is_waiting", "keep_file", "outside_call", "prune_uploads", "record_call",
+    "insert_artifact", "insert_attachment", "is_open", "keep_file", "outside_call", "prune_uploads", "record_call",
     "refusals_of", "run_of_artifact", "text_of", "tools_called", "upload_of", "use_files", "wrote_from_outside",
 ]  # fmt: skip

@@ -1,4 +1,7 @@
-"""The SQL of a run's tool calls: each is recorded with its effect, so that none is ever made twice."""
+"""The SQL of a run's tool calls: each is recorded with its effect, so that none is ever made twice.
+
+The effect of a call of an MCP server is not in our transaction: it is recorded when it is begun, and finished later.
+"""
 
 from msgspec import Struct
 
@@ -12,12 +15,17 @@ def outside_call(name: str) -> str:
 
 
 class Call(Struct, frozen=True):
-    """A recorded call; its result is empty while it waits for another run."""
+    """A recorded call; its result is empty while it waits for another run, and before an MCP server has answered."""
 
     tool: str
     result: str
     waits_for: str | None
     waits_until: int | None
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether it was begun at an MCP server and has no result yet."""
+        return not self.result and self.waits_for is None
 
 
 _TABLE = Table("calls", Call, key=("account_id", "run_id", "call_id"), also=("effect", "called_at"))
@@ -67,10 +75,11 @@ def wrote_from_outside(tx: Tx, access: Access, run_id: str, since: int) -> bool:
     return tx.one(sql, access, run_id=run_id, outside=outside_call("%"), since=since) is not None
 
 
-def is_waiting(tx: Tx, access: Access, run_id: str) -> bool:
-    """Return True when a turn is between two steps, in a call of its own that still waits for another run.
+def is_open(tx: Tx, access: Access, run_id: str) -> bool:
+    """Return True when a turn is between two steps, in a call of its own that has no result yet.
 
-    A call from outside comes in the middle of a step, and its caller does not keep waiting.
+    Such a call waits for another run, or for the answer of an MCP server; neither is ever made twice. A call from
+    outside comes in the middle of a step, and its caller does not keep waiting.
     """
-    sql = f"SELECT 1 FROM calls WHERE {_OF_RUN} AND waits_for IS NOT NULL AND call_id NOT LIKE :outside LIMIT 1"
+    sql = f"SELECT 1 FROM calls WHERE {_OF_RUN} AND result = '' AND call_id NOT LIKE :outside LIMIT 1"
     return tx.one(sql, access, run_id=run_id, outside=outside_call("%")) is not None

@@ -1,7 +1,7 @@
 """The lifeline: returns runs whose worker is gone to their lanes."""
 
 from carrel.kernel import METRICS
-from carrel.records import has_written, is_waiting
+from carrel.records import has_written, is_open
 from carrel.runs import queue_store, store
 from carrel.runs.cancellation import end_without_worker
 from carrel.runs.changes import publish_change
@@ -26,9 +26,10 @@ def _rescue(tx: Tx, seen: Run) -> bool:
     METRICS.count("runs.rescued.count", run.account_id)
     if run.stopping is not None:
         end_without_worker(tx, run, "cancelled", run.stopping)
-    elif run.wanted_end is None and has_written(tx, run.access, run.id) and not is_waiting(tx, run.access, run.id):
+    elif run.wanted_end is None and has_written(tx, run.access, run.id) and not is_open(tx, run.access, run.id):
         # Its tools may have changed something, and a repeat could do so twice: a person decides. A run that only waited
-        # for another one can go on waiting, and one with a requested end does nothing else.
+        # for another one can go on waiting, one that waited for an MCP server is told that the fate of its call is
+        # unknown, and one with a requested end does nothing else.
         end_without_worker(tx, run, "failed", "interrupted", _INTERRUPTED)
     elif run.attempt >= run.attempts_max + (run.wanted_end is not None):
         # A requested end needs one more attempt, which takes no step and only applies it.

@@ -207,11 +207,8 @@ async def embed_texts(embedder: Embedder, texts: list[str], chunks_max: int) -> 
     flat = [chunk for each in chunks for chunk in each]
     if not flat:
         return [NO_VECTORS] * len(texts)
-    vectors, at, found = await embedder.embed(flat), 0, list[Vectors]()
-    for each in chunks:
-        found.append(vectors_of(embedder.model, vectors[at : at + len(each)]) if each else NO_VECTORS)
-        at += len(each)
-    return found
+    made = vectors_of(embedder.model, await embedder.embed(flat), [len(each) for each in chunks])
+    return [vectors if each else NO_VECTORS for vectors, each in zip(made, chunks, strict=True)]
 
 
 def _chunks(text: str, chunks_max: int) -> list[str]:

@@ -3,6 +3,9 @@
 A vector of 256 numbers takes 256 bytes in the store, and 32 in memory.
 """
 
+from collections.abc import Sequence
+from itertools import accumulate
+
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
@@ -24,10 +27,12 @@ class Vectors(Struct, frozen=True):
 NO_VECTORS = Vectors("", b"", b"")
 
 
-def vectors_of(model: str, parts: Floats) -> Vectors:
-    """Return the vectors of a document's parts as they are stored."""
+def vectors_of(model: str, parts: Floats, counts: Sequence[int]) -> list[Vectors]:
+    """Return the vectors of documents as they are stored, from all their parts and how many of these each has."""
     unit = _unit(parts)
-    return Vectors(model, np.rint(unit * _SCALE).astype(np.int8).tobytes(), codes_of(unit).tobytes())
+    quantized, codes = np.rint(unit * _SCALE).astype(np.int8), codes_of(unit)
+    bounds = [slice(end - count, end) for end, count in zip(accumulate(counts), counts, strict=True)]
+    return [Vectors(model, quantized[own].tobytes(), codes[own].tobytes()) for own in bounds]
 
 
 def codes_of(parts: Floats) -> Codes:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import islice
 
 from carrel.kernel import MS_PER_SECOND
 from carrel.kernel.limits import SEARCH_QUERY_WORDS_MAX, SEARCH_WORD_CHARS_MAX, SEARCH_WORDS_MAX
@@ -133,9 +134,4 @@ def _is_name(part: str, known: set[str]) -> bool:
 
 
 def _first(words: Iterable[str], most: int) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for word in words:
-        found.setdefault(word)
-        if len(found) == most:
-            break
-    return tuple(found)
+    return tuple(islice(dict.fromkeys(words), most))

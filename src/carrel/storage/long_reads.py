@@ -6,12 +6,13 @@ The loop and the writer go on meanwhile. A read ends early when its time is up o
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from carrel.kernel import Code, Refusal, elapsed_seconds
 from carrel.storage.database import LongTx
+from carrel.storage.workers import Workers
 
 T = TypeVar("T")
 ConnectionType = TypeVar("ConnectionType", bound="Closeable")
@@ -97,14 +98,14 @@ class LongReads(Generic[ConnectionType]):
         self._local = threading.local()
         self._connections: list[ConnectionType] = []
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="carrel-long-read")
+        self._workers = Workers(threads, "carrel-long-read")
 
     async def run(self, work: Callable[[LongTx], T], seconds_max: float) -> T:
         """Do `work` in a thread; Refusal when it is not done in time."""
         deadline = Deadline(seconds_max)
         try:
             async with asyncio.timeout(seconds_max):
-                return await asyncio.get_running_loop().run_in_executor(self._pool, self._do, work, deadline)
+                return await self._workers.do(partial(self._do, work, deadline))
         except TimeoutError:
             raise deadline.refusal() from None
         finally:
@@ -126,6 +127,6 @@ class LongReads(Generic[ConnectionType]):
 
     def close(self) -> None:
         """Wait for what is being read and let go of the connections. Blocks; call it in a thread."""
-        self._pool.shutdown(cancel_futures=True)
+        self._workers.close(drop=True)
         for connection in self._connections:
             connection.close()

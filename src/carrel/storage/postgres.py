@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from logging import getLogger
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -27,6 +27,7 @@ from carrel.storage.postgres_transaction import LongPostgresTx, PostgresTx
 from carrel.storage.schema import pending
 from carrel.storage.statements import Connection, Statements
 from carrel.storage.statistics import Statistics
+from carrel.storage.workers import Workers
 
 T = TypeVar("T")
 _log = getLogger("carrel.storage")
@@ -70,7 +71,7 @@ class PostgresDatabase(CommonDatabase):
         self._local = threading.local()
         self._connections: list[Statements] = []
         self._connecting = threading.Lock()
-        self._pool = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="carrel-postgres")
+        self._workers = Workers(_CONNECTIONS, "carrel-postgres")
         try:
             with connect(url, durability) as connection:
                 migrate_postgres(connection)
@@ -86,7 +87,7 @@ class PostgresDatabase(CommonDatabase):
     async def write(self, work: Callable[[Tx], T]) -> T:
         self._require_open()
         try:
-            return await self._loop.run_in_executor(self._pool, self._write, work)
+            return await self._workers.do(partial(self._write, work))
         except BaseException:
             # The transaction may have drawn numbers that readers of the feed wait for.
             self._bells[FEED].ring()
@@ -94,7 +95,7 @@ class PostgresDatabase(CommonDatabase):
 
     async def read(self, work: Callable[[Tx], T]) -> T:
         self._require_open()
-        return await self._loop.run_in_executor(self._pool, self._read, work)
+        return await self._workers.do(partial(self._read, work))
 
     async def long_read(
         self, work: Callable[[LongTx], T], *, seconds_max: float = limits.LONG_READ_SECONDS_MAX, urgent: bool = True,
@@ -131,7 +132,7 @@ class PostgresDatabase(CommonDatabase):
             return
         self._closed = True
         # Accepted work is finished first, so that the bells it rings are still announced.
-        await asyncio.to_thread(self._pool.shutdown)
+        await asyncio.to_thread(self._workers.close)
         for readers in self._long_reads.values():
             await asyncio.to_thread(readers.close)
         await asyncio.to_thread(self._ringer.close)
@@ -203,8 +204,7 @@ class PostgresDatabase(CommonDatabase):
         if tx.woken:
             self._ringer.announce(set(tx.woken))
         if self._statistics.is_due():
-            with contextlib.suppress(RuntimeError):  # The pool takes nothing more when the store is being closed.
-                self._pool.submit(self._gather_statistics)
+            self._workers.add(self._gather_statistics)
         return result
 
     def _gather_statistics(self) -> None:

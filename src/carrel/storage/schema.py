@@ -1,5 +1,6 @@
 """Migrations: numbered SQL scripts, forward only, each applied once, in a transaction."""
 
+from functools import cache
 from importlib import resources
 
 from msgspec import Struct
@@ -17,14 +18,15 @@ class Migration(Struct, frozen=True):
     script: str
 
 
-def migrations() -> list[Migration]:
-    """Return every migration that this version knows, in order."""
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """Return every migration that this version knows, in order; they are read once."""
     folder = resources.files("carrel.storage") / "migrations"
     found = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
-    return [
+    return tuple(
         Migration(int(name.partition("_")[0]), name.removesuffix(".sql"), (folder / name).read_text("utf-8"))
         for name in found
-    ]
+    )
 
 
 def database_bytes(tx: Tx, engine: str) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
@@ -69,6 +69,12 @@ class OneOf(Params, frozen=True, kw_only=True):
     id: Annotated[Id, Meta(description="its id")]
 
 
+class BoardTask(OneOf, frozen=True, kw_only=True):
+    """Which task."""
+
+    TASK: ClassVar[str] = "id"
+
+
 class OneLog(OneOf, frozen=True, kw_only=True):
     """Which entry, and whether with the text that it was made from."""
 
@@ -84,7 +90,7 @@ class CreateNote(Params, frozen=True, kw_only=True):
     task_id: Annotated[Id, Meta(description="put it on this task")] | None = None
 
 
-class UpdateBoardTask(OneOf, frozen=True, kw_only=True):
+class UpdateBoardTask(BoardTask, frozen=True, kw_only=True):
     """Which task, and what to change; what is left out stays, and an empty time is none."""
 
     status: Annotated[str, Meta(min_length=1, max_length=40, description="its new status")] | UnsetType = UNSET
@@ -186,7 +192,7 @@ def _get_topic(tx: Tx, caller: Caller, params: OneOf) -> Result:
     return result_of(TopicResult(topic=topic_shape(readable_topic(tx, caller.own_access, params.id))))
 
 
-def _get_task(tx: Tx, caller: Caller, params: OneOf) -> Result:
+def _get_task(tx: Tx, caller: Caller, params: BoardTask) -> Result:
     task, _ = readable_task(tx, caller.access, params.id)
     return result_of(TaskResult(task=task_shape(tx, caller.access, task)))
 
@@ -257,7 +263,7 @@ BOARD_TOOLS = (
          "read", OneOf, _get_topic, TopicResult),
     Tool("clawboard_get_task", "read a task of the board",
          "Get one task of the board.",
-         "read", OneOf, _get_task, TaskResult),
+         "read", BoardTask, _get_task, TaskResult),
     Tool("clawboard_get_log", "read an entry of the board",
          "Get one entry of the board: something that was said or done.",
          "read", OneLog, _get_log, LogResult, shown=Shown(without=("includeRaw",))),

@@ -18,11 +18,16 @@ from carrel.records import Call, call_of, finish_call, record_call
 from carrel.runs import run_by_id
 from carrel.sessions import lock_lane
 from carrel.storage import Database, Tx
-from carrel.tools.model import Caller, Effect, Preparation, Result, Tool, Wait
+from carrel.tools.model import Caller, Effect, Params, Preparation, Result, Tool, Wait
 from carrel.tools.profiles import shown_tools
 from carrel.tools.refusals import note_forbidden, note_refused_call
 from carrel.tools.toolset import Toolset, UnknownTool, require_offered_now
 from carrel.work import readable_task
+
+FATE_UNKNOWN = "fate_unknown"
+LOOK_FIRST = (
+    "Whether it took effect is unknown. It was not repeated: look first, and then decide whether to call again."
+)
 
 
 @asynccontextmanager
@@ -89,6 +94,8 @@ def call_tool(
     Also return the result as JSON text, exactly as the model gets it. A refusal is a result too: the model may adapt.
     """
     known = call_of(tx, caller.access, caller.own_run.id, call_id)
+    if known is not None and known.is_begun:
+        return lose_call(tx, caller, call_id)
     if known is not None:
         return known.result, _known(known)
     effect: Effect = "read"
@@ -134,11 +141,13 @@ def named(tx: Tx, caller: Caller, params: Any) -> Any:
 
     Refusal where several tasks have that title.
     """
-    task_id = getattr(params, "task_id", None)
+    field = params.TASK if isinstance(params, Params) else Params.TASK
+    task_id = getattr(params, field, None)
     if not isinstance(task_id, str) or task_id.startswith("task_"):
         return params
     try:
-        return structs.replace(params, task_id=readable_task(tx, caller.access, task_id, by_title=True)[0].id)
+        found, _ = readable_task(tx, caller.access, task_id, by_title=True)
+        return structs.replace(params, **{field: found.id})
     except Refusal as refusal:
         if refusal.field is not None:
             raise
@@ -158,6 +167,15 @@ def refuse_call(tx: Tx, caller: Caller, call_id: str, name: str, why: str) -> tu
     text = bounded(value)
     record_call(tx, caller.access, caller.own_run.id, call_id, tool=name[:80], effect="read", result=text)
     METRICS.count("tools.called.count", caller.access.account_id, tool=name[:80], status="refused")
+    return text, Result(value=value)
+
+
+def lose_call(tx: Tx, caller: Caller, call_id: str) -> tuple[str, Result]:
+    """Record that nobody knows what became of a call that was begun at an MCP server, and tell the model."""
+    message = "Carrel stopped during this call, so its result is lost."
+    value = failed(FATE_UNKNOWN, f"{message} {LOOK_FIRST}")
+    text = bounded(value)
+    finish_call(tx, caller.access, caller.own_run.id, call_id, text)
     return text, Result(value=value)
 
 
@@ -181,7 +199,12 @@ def finished(tx: Tx, tool: Tool, caller: Caller, run_id: str) -> dict[str, Any]:
 
 def refused(refusal: Refusal) -> dict[str, Any]:
     """Return a refusal as a tool result."""
-    return {"ok": False, "error": {"code": str(refusal.code), "message": refusal.message}}
+    return failed(str(refusal.code), refusal.message)
+
+
+def failed(code: str, message: str) -> dict[str, Any]:
+    """Return the result of a call that failed."""
+    return {"ok": False, "error": {"code": code, "message": message}}
 
 
 def bounded(value: dict[str, Any]) -> str:

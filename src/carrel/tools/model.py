@@ -5,12 +5,13 @@ A tool is defined once, with its schema, effect and function, and every surface 
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct, structs
 
 from carrel.agents import Agent
+from carrel.connectors import Connectors
 from carrel.context import Contexts
 from carrel.gateway import Gateway
 from carrel.kernel import Access, Code, NewAttachment, Refusal, SessionKey, ToolVisibility, decode_json
@@ -29,6 +30,9 @@ _BOARD = "clawboard_"
 
 class Params(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The parameters of a tool: strictly typed, unknown names refused."""
+
+    # The one that names a task, if there is any: the only task of a title may be named by it.
+    TASK: ClassVar[str] = "task_id"
 
 
 class NoChannelThread(Exception):
@@ -51,6 +55,7 @@ class ToolServices(Struct, frozen=True, kw_only=True):
     channel_threads: Mapping[str, OpenChannelThread] = {}
     search: Search | None = None
     contexts: Contexts | None = None
+    connectors: Connectors | None = None
     # True once the server is stopping and accepts no new work.
     draining: Callable[[], bool] = lambda: False
 
@@ -162,7 +167,7 @@ def _function(name: str, description: str, params: type[Struct], shown: Shown) -
     # Encoded once: the same tools are offered with every step.
     function = {
         "type": "function",
-        "name": name,
+        "name": _names(name)[-1],
         "description": description,
         "parameters": compact_schema(_schema(params), without=shown.without, words=dict(shown.words)),
         "strict": False,
@@ -217,7 +222,7 @@ class Tool(Struct, frozen=True):
     def function(self, actor: Actor) -> msgspec.Raw:
         """Return the tool as it is offered to the model of an agent, encoded."""
         shown = self.shown if isinstance(self.shown, Shown) else self.shown(actor)
-        return _function(self.model_name, self.description, self.params, shown)
+        return _function(self.name, self.description, self.params, shown)
 
     def read_params(self, arguments: str, called: str = "") -> Params:
         """Decode and check the arguments that the model wrote; what is plainly meant is accepted.

@@ -6,6 +6,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct, inspect
 
+from carrel.kernel import plain_word
+
 
 class _Fields(Struct, frozen=True):
     """What the fields of some parameters take, by their names."""
@@ -40,11 +42,7 @@ def _meant(fields: _Fields, name: str, given: Any) -> Any:
         return given
     if name in fields.lists:
         return [given]
-    return fields.words.get(name, {}).get(_plain(given), given)
-
-
-def _plain(word: str) -> str:
-    return word.strip().casefold().replace(" ", "_").replace("-", "_")
+    return fields.words.get(name, {}).get(plain_word(given), given)
 
 
 @cache
@@ -80,7 +78,7 @@ def _words(parts: list[inspect.Type]) -> dict[str, str]:
     """The words to choose from, by what is plainly meant by them; none where two could be meant, or any text."""
     if len(parts) != 1 or not isinstance(parts[0], inspect.LiteralType):
         return {}
-    known = {_plain(word): word for word in parts[0].values if isinstance(word, str)}
+    known = {plain_word(word): word for word in parts[0].values if isinstance(word, str)}
     return known if len(known) == len(parts[0].values) else {}
 
 

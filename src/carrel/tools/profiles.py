@@ -44,19 +44,22 @@ def shown_tools(toolset: Toolset, caller: Caller) -> tuple[Tool, ...]:
     What its agent's profile allows by name is shown everywhere, and everything in plan mode, which leaves little.
     """
     profile = profile_of(caller)
-    if profile == "exchange step":
+    if is_exchange_step(caller):
         return ()
     named = tuple(pattern for pattern in caller.agent.profile.tools.allow if pattern != "*")
     hidden = _UNSHOWN if caller.is_planning else (*_UNSHOWN, *_BY_PROFILE[profile])
-    offered = toolset.offered()
-    shown = _shown(tuple(tool.names for tool in offered), named, hidden)
-    return tuple(tool for tool in offered if tool.name in shown)
+    return _shown(toolset, named, hidden)
 
 
-# Every step asks this of the same few sets of tools.
+# Every step asks this of the same few toolsets.
 @lru_cache(maxsize=256)
-def _shown(offered: tuple[tuple[str, ...], ...], named: tuple[str, ...], hidden: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(names[0] for names in offered if matches(names, named) or not matches(names, hidden))
+def _shown(toolset: Toolset, named: tuple[str, ...], hidden: tuple[str, ...]) -> tuple[Tool, ...]:
+    return tuple(tool for tool in toolset.offered() if matches(tool.names, named) or not matches(tool.names, hidden))
+
+
+def is_exchange_step(caller: Caller) -> bool:
+    """Return whether a caller's run only says something within an exchange between sessions."""
+    return profile_of(caller) == "exchange step"
 
 
 def profile_of(caller: Caller) -> Profile:

@@ -1,25 +1,26 @@
 """Toolsets: sets of tools that are narrowed by wrapping. A tool that a wrapper hides cannot be called either."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Protocol
 
 from carrel.agents import ToolRules
+from carrel.connectors import is_remote, split_name
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import ToolNamesSettings
 from carrel.modes import is_planning
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Tool
 from carrel.tools.tool_rules import is_permitted, matches, needs_approval
-from carrel.work import Actor
+from carrel.work import Rights
 
 
 class UnknownTool(Refusal):
     """There is no tool of that name."""
 
 
-class Toolset(Protocol):
+class Toolset(Hashable, Protocol):
     """The tools that a caller may use."""
 
     def offered(self) -> tuple[Tool, ...]:
@@ -49,6 +50,10 @@ class Catalog:
             raise UnknownTool(Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}'; {known}")
         return tool
 
+    def with_tools(self, more: tuple[Tool, ...]) -> "Catalog":
+        """Return a catalog that has these tools besides; of two with one name, its own stays."""
+        return Catalog((*self._tools.values(), *(tool for tool in more if tool.name not in self._named)))
+
     def needs_approval(self, name: str, rules: ToolRules) -> bool:
         """Return whether a person has to approve a call of that name; a name that no tool has stands alone."""
         tool = self._named.get(name)
@@ -57,6 +62,9 @@ class Catalog:
     def deed_of(self, name: str) -> str:
         """Return in words what a call of that name does, whether or not its caller may make it."""
         tool = self._named.get(name)
+        if tool is None and is_remote(name):
+            server, remote = split_name(name)
+            return f"use {remote} of the MCP server {server}"
         return f"use {name.replace('_', ' ')}" if tool is None else tool.does
 
     def storable_arguments(self, name: str, arguments: str) -> str:
@@ -66,7 +74,7 @@ class Catalog:
 
 
 class _Narrowed:
-    """A part of a toolset. It never changes, and a step asks for it many times, so it is narrowed once."""
+    """A part of a toolset. It never changes, and every step asks for it, so it is narrowed once."""
 
     def __init__(self, inner: Toolset) -> None:
         self._inner = inner
@@ -120,18 +128,18 @@ class Without(_Narrowed):
 class Entitled(_Narrowed):
     """Only the tools whose effect on tasks and memory the caller is allowed."""
 
-    def __init__(self, inner: Toolset, actor: Actor) -> None:
+    def __init__(self, inner: Toolset, rights: Rights) -> None:
         super().__init__(inner)
-        self._actor = actor
+        self._rights = rights
 
     def _has(self, tool: Tool) -> bool:
-        return tool.right is None or self._actor.may(tool.right)
+        return tool.right is None or self._rights.may(tool.right)
 
     def find(self, name: str) -> Tool:
         tool = self._inner.find(name)
         try:
             if tool.right is not None:
-                self._actor.require(tool.right)
+                self._rights.require(tool.right)
         except Refusal as refusal:
             why = f"{tool.name} is not offered here: {refusal.message}"
             raise Refusal(Code.TOOL_NOT_ALLOWED, why) from refusal
@@ -150,21 +158,35 @@ _NOT_PLANNING = "this session is not in plan mode, which a person switches on, f
 _NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "agents_list")
 
 
-# Most agents share their rules, so what these leave of the catalog is found once.
-_permitted = lru_cache(maxsize=256)(Permitted)
-
-
 def toolset_for(catalog: Catalog, caller: Caller) -> Toolset:
     """Return a caller's tools: those its agent's profile allows, without those that make no sense where it is."""
-    found: Toolset = Entitled(_permitted(catalog, caller.agent.profile.tools), caller.actor)
-    if caller.run is None:
+    of_subagents = caller.services.settings.tools.subagents.tools if caller.key.kind == "subagent" else None
+    return _toolset(
+        catalog, caller.agent.profile.tools, caller.actor.rights, of_subagents, in_run=caller.run is not None,
+        is_planning=caller.is_planning,
+    )  # fmt: skip
+
+
+# Most callers share what theirs depend on, so what is left of the catalog is found once.
+@lru_cache(maxsize=256)
+def _toolset(
+    catalog: Catalog, rules: ToolRules, rights: Rights, of_subagents: ToolNamesSettings | None, *,
+    in_run: bool, is_planning: bool,
+) -> Toolset:  # fmt: skip
+    found: Toolset = Entitled(Permitted(catalog, rules), rights)
+    if not in_run:
         found = Without(found, lambda tool: tool.only_in_run, "it ends or feeds a turn, and this is not one.")
-    if caller.key.kind == "subagent":
-        names = caller.services.settings.tools.subagents.tools
-        found = Without(found, lambda tool: _hidden_from_subagent(tool, names), "this is a sub-agent's session.")
-    if caller.is_planning:
+    if of_subagents is not None:
+        found = Without(found, lambda tool: _hidden_from_subagent(tool, of_subagents), "this is a sub-agent's session.")
+    if is_planning:
         return Without(found, _hidden_in_plan_mode, PLANNING)
     return Without(found, lambda tool: tool.name == SET_PLAN, _NOT_PLANNING)
+
+
+@lru_cache(maxsize=256)
+def names_in(toolset: Toolset) -> frozenset[str]:
+    """Return every name by which a tool of a toolset may be called."""
+    return frozenset(name for tool in toolset.offered() for name in tool.names)
 
 
 def require_offered_now(tx: Tx, caller: Caller, tool: Tool) -> None:

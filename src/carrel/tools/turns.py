@@ -9,9 +9,10 @@ import msgspec
 from msgspec import Meta
 
 from carrel.kernel import Code, Refusal, invalid, limits
-from carrel.records import REPLY_ARTIFACT, Artifact, artifact_sizes, insert_artifact
-from carrel.runs import Failed, NeedsInput, count_change, publish_change
+from carrel.records import REPLY_ARTIFACT
+from carrel.runs import Failed, NeedsInput
 from carrel.storage import Tx
+from carrel.tools.artifacts import add_part, known_artifacts
 from carrel.tools.model import Caller, Params, Result, Shown, Tool
 from carrel.tools.sessions.shapes import Added
 
@@ -63,18 +64,7 @@ def _decline(_tx: Tx, _caller: Caller, params: Decline) -> Result:
 def _artifact_add(tx: Tx, caller: Caller, params: ArtifactAdd) -> Result:
     kind, content = _part(params)
     # A file counts with the size of the base64 it is stored as.
-    size = len(content.encode())
-    present = artifact_sizes(tx, caller.access, caller.own_run.id)
-    if len(present) >= limits.ARTIFACTS_PER_RUN_MAX:
-        raise Refusal(Code.LIMIT_REACHED, f"A run has at most {limits.ARTIFACTS_PER_RUN_MAX} artifact parts.")
-    left = limits.ARTIFACT_BYTES_PER_RUN_MAX - sum(taken for _, taken in present)
-    if size > left:
-        raise Refusal(
-            Code.LIMIT_REACHED,
-            f"The artifacts of a run have at most {limits.ARTIFACT_BYTES_PER_RUN_MAX} bytes together. This part has "
-            f"{size}, and {max(0, left)} are left; give a link to it instead.",
-        )
-    known = {artifact_id for artifact_id, _ in present}
+    known = known_artifacts(tx, caller, len(content.encode()))
     if params.artifact_id == REPLY_ARTIFACT:
         raise invalid("artifactId", f"'{REPLY_ARTIFACT}' is reserved for the reply; choose another id.")
     if params.append and params.artifact_id not in known:
@@ -82,21 +72,10 @@ def _artifact_add(tx: Tx, caller: Caller, params: ArtifactAdd) -> Result:
     if params.artifact_id in known and not params.append:
         raise invalid("artifactId", "This artifact already exists; set append to add to it.")
     artifact_id = params.artifact_id or tx.new_id("art")
-    part = Artifact(
-        artifact_id=artifact_id,
-        seq=tx.tick(),
-        name=params.name,
-        media_type=params.media_type,
-        filename=params.filename,
-        kind=kind,
-        content=content,
-        added_at=tx.now,
-        change=count_change(tx, caller.own_run),
-    )
-    insert_artifact(tx, caller.access, caller.own_run.id, part)
-    publish_change(
-        tx, caller.own_run, "run.artifact", state="running", artifactId=artifact_id, append=params.append, part=part.seq
-    )
+    add_part(
+        tx, caller, artifact_id, kind=kind, content=content, name=params.name, media_type=params.media_type,
+        filename=params.filename, append=params.append,
+    )  # fmt: skip
     return Result(value={"artifactId": artifact_id})
 
 

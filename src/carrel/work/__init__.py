@@ -16,7 +16,7 @@ from carrel.work.moves import move_task, reopen_task, stop_task
 from carrel.work.notice_store import notices_of
 from carrel.work.observers import observe_runs
 from carrel.work.orchestrator import open_chat
-from carrel.work.permissions import Action, Actor, actor_of, read_file, readable_task
+from carrel.work.permissions import Action, Actor, Rights, actor_of, read_file, readable_task
 from carrel.work.planned import (
     Progress,
     hold_planned,
@@ -36,7 +36,7 @@ from carrel.work.thread import Posted, TaskHistory, Thread, mark_read, post_mess
 from carrel.work.why import explain_task
 
 __all__ = [
-    "Action", "Actor", "Directory", "FoundTask", "NewTask", "Posted", "Progress", "ResponseRequests", "Task",
+    "Action", "Actor", "Directory", "FoundTask", "NewTask", "Posted", "Progress", "ResponseRequests", "Rights", "Task",
     "TaskBriefing", "TaskChange", "TaskChanged", "TaskFilter", "TaskHistory", "TaskShape", "Thread", "ThreadMessage",
     "Words", "actor_of", "assign_task", "change_task", "create_task", "duties", "explain_task", "hear", "hold_planned",
     "is_reopened_since", "list_tasks", "mark_read", "move_planned", "move_task", "needed_tasks", "notices_of",

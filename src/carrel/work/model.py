@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Code, Refusal, invalid
+from carrel.kernel import Code, Refusal, invalid, plain_word
 from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX, TASK_DESCRIPTION_CHARS_MAX, TASK_TITLE_CHARS_MAX
 from carrel.topics import DEFAULT_PRIORITY, PRIORITIES, check_tags
 
@@ -199,7 +199,8 @@ def illegal(before: str, after: str) -> Refusal:
 
 def read_status(spelling: str, *, has_assignee: bool, first: bool = False) -> Status:
     """Return the status that a spelling means: our own words, and `todo` and `doing` of other boards."""
-    meant = {"todo": "assigned" if has_assignee else "inbox", "doing": "in_progress"}.get(spelling, spelling)
+    word = plain_word(spelling)
+    meant = {"todo": "assigned" if has_assignee else "inbox", "doing": "in_progress"}.get(word, word)
     if meant not in MOVES:
         raise Refusal.of_value("status", spelling, MOVES)
     if first and meant not in FIRST_STATUSES:

@@ -44,37 +44,14 @@ class Flags(Struct, frozen=True, kw_only=True):
     can_promote_memory: bool = False
 
 
-class Actor(Struct, frozen=True, kw_only=True):
-    """Who acts on tasks: a person, an agent, or with kind `system` Carrel itself.
-
-    `party_id` names them among a task's parties: a mailbox or an agent's id.
-    """
+class Rights(Struct, frozen=True, kw_only=True):
+    """What somebody may do with tasks and memory, whichever these are; many share theirs."""
 
     kind: Literal["user", "agent", "system"]
-    id: str
-    party_id: str
-    name: str
-    run_id: str | None = None
     flags: Flags | None = None
     is_orchestrator: bool = False
-    # The task that the actor's own run is bound to.
-    task_id: str | None = None
-    # Whether that run is a tick, which may finish its task: whoever started the auto run has consented to that.
-    is_tick: bool = False
-    # Whether it is of a plan that was approved: then its agent says itself when the task is done.
-    is_planned: bool = False
-    # Whether that run ends with an answer in the task's thread.
-    is_answering: bool = False
     # Whether its run is a heartbeat, which may write to threads: its answer is posted nowhere.
     is_heartbeat: bool = False
-    spaces: tuple[str, ...] = ("*",)
-    # Whether whoever caused its run may not see all spaces: then it sees nothing beyond them, whatever it works on.
-    is_limited: bool = False
-
-    @property
-    def party(self) -> tuple[PartyKind, str]:
-        """How the actor is listed among a task's parties."""
-        return ("agent" if self.kind == "agent" else "user", self.party_id)
 
     def may(self, action: Action) -> bool:
         """Return whether the actor may do this with tasks that it may read."""
@@ -98,6 +75,41 @@ class Actor(Struct, frozen=True, kw_only=True):
         else:
             message = "Only people may do this."
         raise Refusal(Code.FORBIDDEN, message)
+
+
+class Actor(Rights, frozen=True, kw_only=True):
+    """Who acts on tasks: a person, an agent, or with kind `system` Carrel itself.
+
+    `party_id` names them among a task's parties: a mailbox or an agent's id.
+    """
+
+    id: str
+    party_id: str
+    name: str
+    run_id: str | None = None
+    # The task that the actor's own run is bound to.
+    task_id: str | None = None
+    # Whether that run is a tick, which may finish its task: whoever started the auto run has consented to that.
+    is_tick: bool = False
+    # Whether it is of a plan that was approved: then its agent says itself when the task is done.
+    is_planned: bool = False
+    # Whether that run ends with an answer in the task's thread.
+    is_answering: bool = False
+    spaces: tuple[str, ...] = ("*",)
+    # Whether whoever caused its run may not see all spaces: then it sees nothing beyond them, whatever it works on.
+    is_limited: bool = False
+
+    @property
+    def party(self) -> tuple[PartyKind, str]:
+        """How the actor is listed among a task's parties."""
+        return ("agent" if self.kind == "agent" else "user", self.party_id)
+
+    @property
+    def rights(self) -> Rights:
+        """What the actor may do, apart from who it is."""
+        return Rights(
+            kind=self.kind, flags=self.flags, is_orchestrator=self.is_orchestrator, is_heartbeat=self.is_heartbeat
+        )
 
     def may_finish(self, task_id: str) -> bool:
         """Return whether the actor may mark a task as done."""

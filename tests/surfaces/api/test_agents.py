@@ -25,6 +25,7 @@ FIELDS = {
     "spaceIds",
     "tools",
     "subagents",
+    "mcp",
     "sandbox",
     "runtime",
     "visibility",

@@ -95,7 +95,7 @@ function List({ agents, search, set }: { agents: Agent[]; search: AgentsSearch; 
   ];
   return (
     <>
-      {agents.length === 0 ? <Empty title="There are no agents yet"><Button weight="main" onClick={() => set({ new: "1" })}>New agent</Button></Empty> : (
+      {agents.length === 0 ? <Empty title="There are no agents yet."><Button weight="main" onClick={() => set({ new: "1" })}>New agent</Button></Empty> : (
         <Table name="Agents" rows={agents} columns={columns} idOf={({ id }) => id} titleOf={({ name }) => name} openId={open?.id} onOpen={({ id }) => set({ peek: id })} />
       )}
       {open && <AgentPeek key={open.id} agent={open} load={loadOf(open)} gateway={gatewayOf(open, gateways)} search={search} set={set} />}

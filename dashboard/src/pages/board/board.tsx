@@ -10,6 +10,7 @@ import { boardQuery, useLiveBoard } from "../../data/tasks";
 import { Button } from "../../ui/button";
 import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
+import { Options } from "../../ui/form";
 import { Icon } from "../../ui/icon";
 import { useShortcuts } from "../../ui/keys";
 import { Title } from "../../ui/title";
@@ -26,7 +27,7 @@ import { List, Tree } from "./list";
 import { QuickAdd } from "./quick";
 import { Side } from "./side";
 
-const VIEWS: [View, string][] = [["columns", "Columns"], ["list", "List"], ["tree", "Tree"]];
+const VIEWS: { value: View; label: string }[] = [{ value: "columns", label: "Columns" }, { value: "list", label: "List" }, { value: "tree", label: "Tree" }];
 const NO_TOPICS: Topic[] = [];
 const NO_SPACES: Space[] = [];
 const NO_TASKS: Task[] = [];
@@ -45,7 +46,7 @@ export function Board() {
   useLiveBoard();
   useShortcuts([
     { keys: "/", does: "Filter by text", run: () => field.current?.focus() },
-    ...VIEWS.map(([view, name], i) => ({ keys: `v ${i + 1}`, does: `Show as ${name.toLowerCase()}`, run: () => change({ view }) })),
+    ...VIEWS.map(({ value: view, label }, i) => ({ keys: `v ${i + 1}`, does: `Show as ${label.toLowerCase()}`, run: () => change({ view }) })),
   ]);
   const places = <Side spaces={spaces} topics={topics} tasks={tasks} search={search} />;
   return (
@@ -159,12 +160,10 @@ function useAround(tasks: Task[], nameOf: (id: string) => string): Around {
 
 function Views({ search, onChange }: { search: BoardSearch; onChange: (part: Partial<BoardSearch>) => void }) {
   return (
-    <div role="group" aria-label="View" className="flex rounded-md border border-rule">
-      {VIEWS.map(([view, name]) => {
-        const on = (search.view ?? "columns") === view;
-        return <Button key={view} weight="bare" small aria-pressed={on} className={on ? "bg-green-wash text-ink! font-semibold!" : ""} onClick={() => onChange({ view: view === "columns" ? undefined : view })}>{name}</Button>;
-      })}
-    </div>
+    <Options
+      name="View" value={search.view ?? "columns"} options={VIEWS}
+      onChange={(next) => onChange({ view: VIEWS.find(({ value }) => value === next && value !== "columns")?.value })}
+    />
   );
 }
 

@@ -3,6 +3,7 @@
 import { useMemo, useState } from "react";
 import type { Task } from "../../data/api";
 import { STATUS_NAMES } from "../../data/moves";
+import { capital } from "../../data/words";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
@@ -64,7 +65,7 @@ function Rows({ name, rows, around, topicName, chosen, peek, onOpen, onChosen, c
     { name: "Status", cell: ({ task }) => <StateBadge state={task.status} label={STATUS_NAMES[task.status]} />, className: "w-32 max-sm:w-24" },
     { name: "Assigned to", cell: ({ task }) => <span className="line-clamp-1 text-sm">{[...task.assignedAgentIds, ...task.assignedUserIds].map(around.nameOf).join(", ")}</span>, className: "w-36 max-md:hidden" },
     { name: "Topic", cell: ({ task }) => <span className="note line-clamp-1">{topicName(task.topicId)}</span>, className: "w-36 max-lg:hidden" },
-    { name: "Priority", cell: ({ task }) => (task.priority === 3 ? null : <span className={`text-[0.8125rem] ${task.priority < 3 ? "font-semibold text-brass" : "text-soft"}`}>{task.priorityLabel}</span>), className: "w-20 max-lg:hidden" },
+    { name: "Priority", cell: ({ task }) => (task.priority === 3 ? null : <span className={`text-[0.8125rem] ${task.priority < 3 ? "font-semibold text-brass" : "text-soft"}`}>{capital(task.priorityLabel)}</span>), className: "w-20 max-lg:hidden" },
     { name: "Due", cell: ({ task }) => <span className="text-[0.8125rem]"><DueDate task={task} /></span>, className: "w-24 max-md:hidden" },
     { name: "Changed", cell: ({ task }) => <Age at={task.updatedAt} ago className="note whitespace-nowrap" />, className: "w-24 max-sm:hidden" },
   ];

@@ -6,6 +6,7 @@ import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState, useS
 import { useAction } from "../../data/action";
 import { api, ask, type Run } from "../../data/api";
 import { nameOfKey, splitKey, stateOfSession, titleOfSession } from "../../data/words";
+import { useAgentName } from "../../ui/agent";
 import { Button } from "../../ui/button";
 import { ErrorState } from "../../ui/failure";
 import { ReceiptDialog } from "../../ui/receipt";
@@ -67,7 +68,7 @@ export function Chat() {
   // What a link without a key leads to names no chat.
   if (key === "null" || key === "undefined") return <NotFound />;
   return (
-    <div className="flex h-[calc(100dvh-3.6rem)] flex-col lg:grid lg:h-dvh lg:grid-cols-[14rem_minmax(0,1fr)] lg:gap-x-8">
+    <div className="flex h-[calc(100dvh-3.6rem)] flex-col lg:grid lg:h-dvh lg:grid-cols-[16rem_minmax(0,1fr)] lg:gap-x-7">
       <div className="flex min-h-0 flex-col max-lg:contents">
         <h1 className="pt-7 pb-2.5 text-[1.75rem] max-lg:sr-only">Chat</h1>
         <Rail current={key} />
@@ -196,11 +197,12 @@ function Older({ chat }: { chat: Conversation }) {
 }
 
 function Facts({ chat }: { chat: Conversation }) {
+  const nameOf = useAgentName();
   if (chat.isNew) return <p className="note">New chat; it opens with your first message.</p>;
   if (chat.session === null) return null;
   const { agentSlug, generation, queuedRuns } = chat.session;
   const state = stateOfSession(chat.session);
   const look = state === "busy" ? "text-green!" : state === "waiting" ? "text-brass!" : "";
-  const facts = [agentSlug, state, generation > 0 ? `generation ${generation}` : "not opened yet", queuedRuns > 0 ? `${queuedRuns} queued` : ""];
+  const facts = [nameOf(agentSlug), state, generation > 0 ? `generation ${generation}` : "not opened yet", queuedRuns > 0 ? `${queuedRuns} queued` : ""];
   return <p aria-label="Facts" className={`note ${look}`}>{facts.filter(Boolean).join(" · ")}</p>;
 }

@@ -40,7 +40,7 @@ function BeforeFirst() {
 
 function Panel({ name, title, children }: { name: string; title: string; children: ReactNode }) {
   return (
-    <section aria-label={name} className="grid gap-2 border-b border-rule pb-4">
+    <section aria-label={name} className="grid grid-cols-[minmax(0,1fr)] gap-2 border-b border-rule pb-4">
       <header>
         <h3 className="text-lg">{name}</h3>
         <p className="note truncate">of {title}</p>

@@ -8,6 +8,8 @@ import { api, ask, type Session } from "../../data/api";
 import { cache } from "../../data/cache";
 import { agentsQuery, sessionsQuery } from "../../data/queries";
 import { nameOfKey, splitKey, stateOfSession, titleOfSession } from "../../data/words";
+import { Age } from "../../ui/age";
+import { AgentName, useAgentName } from "../../ui/agent";
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
 import { Icon } from "../../ui/icon";
@@ -38,33 +40,31 @@ export function Rail({ current }: { current: string | null }) {
   return (
     <aside aria-label="Chats" className="flex min-h-0 flex-col lg:pb-5">
       <div className="flex items-center justify-between gap-2 border-b border-rule py-2 lg:pt-0">
-        <h2 className="font-sans! text-[0.8125rem] font-semibold! text-soft max-lg:hidden">{archived ? "Archived chats" : "Chats"}</h2>
         <Button className="lg:hidden" aria-expanded={open} aria-controls="chats" onClick={() => setOpen(!open)}>Chats</Button>
+        {agents.length > 1 ? (
+          <select aria-label="New with" value={agent} onChange={(event) => setAgent(event.target.value)} className="field min-h-8! w-auto! min-w-0 flex-1 py-0! text-sm!">
+            <option value="">Default agent</option>
+            {agents.map((each) => <option key={each.id} value={each.id}>{each.name || each.id}</option>)}
+          </select>
+        ) : <span className="flex-1" />}
         <Button weight="main" small busy={fresh.isPending} onClick={() => fresh.mutate(agent || undefined)}>New</Button>
       </div>
       <div id="chats" className={`${open ? "flex" : "hidden"} min-h-0 flex-1 flex-col max-lg:max-h-[50dvh] max-lg:border-b max-lg:border-rule lg:flex`}>
-        {agents.length > 1 && (
-          <label className="note flex items-center gap-2 pt-2 whitespace-nowrap">New with
-            <select value={agent} onChange={(event) => setAgent(event.target.value)} className="field min-h-8! py-0!">
-              <option value="">the default agent</option>
-              {agents.map((each) => <option key={each.id} value={each.id}>{each.name || each.id}</option>)}
-            </select>
-          </label>
-        )}
         {(rows.length >= FILTERED_FROM || sought !== "") && (
           <input type="search" aria-label="Find a chat" placeholder="Find a chat" value={sought} onChange={(event) => setSought(event.target.value)} className="field mt-2 min-h-8! py-0!" />
         )}
         <div className="min-h-0 flex-1 overflow-y-auto px-0.5 py-1.5">
+          {archived && <h2 className="note font-sans! px-2 pt-1">Archived chats</h2>}
           {!isListed && current !== null && <ul><Entry row={{ key: current, agentSlug: splitKey(current).agent }} isCurrent named /></ul>}
           {pinned.length > 0 && (
             <section aria-label="Pinned chats">
-              <h3 className="note mt-1 mb-1 flex items-center gap-1.5 px-2"><Icon name="pin" className="size-3.5" />Pinned</h3>
+              <h3 className="note font-sans! mt-1 mb-1 flex items-center gap-1.5 px-2"><Icon name="pin" className="size-3.5" />Pinned</h3>
               <ul>{pinned.map((row) => <Entry key={row.key} row={row} isCurrent={row.key === current} named onRename={() => setRenaming(row)} />)}</ul>
             </section>
           )}
           {[...groups].map(([name, list]) => (
             <section key={name} aria-label={`Chats with ${name}`}>
-              <h3 className="agent mt-2.5 mb-1 px-2">{agents.find((each) => each.id === name)?.name || name}</h3>
+              <h3 className="agent mt-2.5 mb-1 px-2"><AgentName id={name} /></h3>
               <ul>{list.map((row) => <Entry key={row.key} row={row} isCurrent={row.key === current} onRename={() => setRenaming(row)} />)}</ul>
             </section>
           ))}
@@ -85,15 +85,20 @@ function Entry({ row, isCurrent, named = false, onRename }: { row: EntryRow; isC
   const state = row.state === undefined ? "" : stateOfSession({ state: row.state, waitingFor: row.waitingFor });
   const move = useArchive();
   const pin = usePin();
+  const nameOf = useAgentName();
   // An idle chat needs no word: only what is going on is said.
-  const below = [named && row.agentSlug, state !== "idle" && state].filter(Boolean).join(" · ");
+  const below = [named && nameOf(row.agentSlug), state !== "idle" && state].filter(Boolean).join(" · ");
   return (
     <li className="group relative">
       <Link
         to="/chat/$" params={{ _splat: row.key }} aria-current={isCurrent ? "true" : undefined}
-        className="grid rounded-r-md border-l-2 border-transparent py-1.5 pr-8 pl-2.5 no-underline hover:bg-green-wash/60 aria-[current]:border-green aria-[current]:bg-green-wash"
+        className="grid rounded-r-md border-l-2 border-transparent py-1.5 pr-2 pl-2.5 pointer-coarse:pr-9 no-underline hover:bg-green-wash/60 aria-[current]:border-green aria-[current]:bg-green-wash"
       >
-        <span className="truncate font-serif text-base leading-snug">{row.state === undefined ? nameOfKey(row.key) : titleOfSession(row)}</span>
+        <span className="flex min-w-0 items-baseline justify-between gap-2">
+          <span className="truncate font-serif leading-snug">{row.state === undefined ? nameOfKey(row.key) : titleOfSession(row)}</span>
+          {/* The menu takes its place while it is wanted. */}
+          <span aria-hidden="true" className="min-w-6 shrink-0 text-right text-xs text-soft group-focus-within:opacity-0 group-hover:opacity-0 pointer-coarse:hidden"><Age at={row.updatedAt} /></span>
+        </span>
         {below && <span className={`text-xs ${STATE_LOOKS[state] ?? "text-soft"}`}>{below}</span>}
       </Link>
       {onRename && (

@@ -5,7 +5,8 @@ import { queryOptions, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { api, ask, type Run } from "../../data/api";
 import { runQuery } from "../../data/queries";
-import { plural, titleOfRun } from "../../data/words";
+import { plural, sessionOfRun, titleOfRun } from "../../data/words";
+import { AgentName } from "../../ui/agent";
 import { Button } from "../../ui/button";
 import { Empty } from "../../ui/empty";
 import { Facts } from "../../ui/facts";
@@ -39,7 +40,7 @@ export function ContextPage() {
   return (
     <>
       <Title name="Runs" subject={run ? titleOfRun(run) : undefined} actions={<Link to="/runs/$id" params={{ id }} className="button quiet">The run</Link>}>
-        {run && <p className="mt-1.5"><span className="font-serif text-lg">What the agent was shown</span> <span className="agent ml-2">{run.agentId}</span> <Link to="/sessions/$key" params={{ key: run.sessionKey }} className="ml-2 text-sm underline">{run.sessionTitle}</Link></p>}
+        {run && <p className="mt-1.5"><span className="font-serif text-lg">What the agent was shown</span> <AgentName id={run.agentId} className="agent ml-2" /> <Link to="/sessions/$key" params={{ key: run.sessionKey }} className="ml-2 text-sm underline">{sessionOfRun(run)}</Link></p>}
       </Title>
       <Loaded query={receipt} waiting={<SkeletonRows label="Loading the receipt" />}>
         {({ steps }) => steps.length === 0 || run === undefined

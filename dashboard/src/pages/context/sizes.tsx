@@ -21,7 +21,7 @@ export function Sizes({ parts, ratio, isMeasured, onPick }: Props) {
   return (
     <section aria-label="Size" className="py-4">
       <div className="mb-2 flex flex-wrap items-baseline justify-between gap-x-4">
-        <p><span className="font-serif text-2xl">{compact(tokens(whole))}</span> tokens <span className="note">{isMeasured ? "by what the gateway counted in this run" : "about, at four characters each"}</span></p>
+        <p><span className="font-serif text-2xl">{compact(tokens(whole))}</span> tokens <span className="note">{isMeasured ? "as the gateway counted them in this run" : "about, at four characters each"}</span></p>
         <p className="note">{whole.toLocaleString("en")} characters</p>
       </div>
       <div role="img" aria-label={parts.map((part) => `${part.title} ${tokens(part.chars)} tokens`).join(", ")} className="flex h-7 gap-0.5">

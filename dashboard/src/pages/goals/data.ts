@@ -52,7 +52,7 @@ export function useSessions(): { choices: Choice[]; ready: boolean; error: Error
   return { choices, ready: sessions !== undefined, error: sessions === undefined ? read.error : null, retry: () => void read.refetch() };
 }
 
-const weight = ({ goals, planning }: Choice): number => (goals > 0 || planning ? 1 : 0);
+export const weight = ({ goals, planning }: Choice): number => (goals > 0 || planning ? 1 : 0);
 
 /** Return tasks as they are now: plans say how they were when the plan changed, the board how they are. */
 export function useNow(tasks: Task[]): Task[] {

@@ -7,6 +7,7 @@ import { useAction } from "../../data/action";
 import { api, ask } from "../../data/api";
 import { useLiveBoard } from "../../data/tasks";
 import { plural, titleOfSession } from "../../data/words";
+import { useAgentName } from "../../ui/agent";
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
 import { Empty } from "../../ui/empty";
@@ -18,7 +19,7 @@ import { SkeletonRows } from "../../ui/skeleton";
 import { StateBadge } from "../../ui/state";
 import { Title } from "../../ui/title";
 import { TaskPeek } from "../task/peek";
-import { type Choice, type Goal, goalsQuery, plansQuery, useSessions } from "./data";
+import { type Choice, type Goal, goalsQuery, plansQuery, useSessions, weight } from "./data";
 import { TaskGraph } from "./graph";
 import { PlanCard, Progress } from "./plan";
 
@@ -35,8 +36,8 @@ export function Goals() {
       <Title name="Goals" actions={session && <Button weight="main" onClick={() => setWriting(true)}><Icon name="plus" className="size-4" />New goal</Button>} />
       {error && <ErrorState error={error} retry={retry} />}
       {!ready && !error && <SkeletonRows />}
-      <div className="grid grid-cols-[minmax(0,1fr)] gap-x-8 gap-y-4 py-4 lg:grid-cols-[13rem_minmax(0,1fr)]">
-        <Sessions choices={choices} chosen={session} />
+      <div className={`grid grid-cols-[minmax(0,1fr)] gap-x-8 gap-y-4 py-4 ${choices.length > 0 ? "lg:grid-cols-[15rem_minmax(0,1fr)]" : ""}`}>
+        {choices.length > 0 && <Sessions choices={choices} chosen={session} all={search.all} />}
         {session ? <OfSession key={session} session={session} onOpen={open} /> : ready && <Empty title="No sessions yet.">Goals belong to a session: begin a chat, and set one there or here.</Empty>}
       </div>
       {writing && session && <NewGoal session={session} onClose={() => setWriting(false)} />}
@@ -47,19 +48,28 @@ export function Goals() {
   );
 }
 
-function Sessions({ choices, chosen }: { choices: Choice[]; chosen: string | undefined }) {
+/** The sessions that have goals or plans and the one that is looked at; on demand all, because a goal can be set for any. */
+function Sessions({ choices, chosen, all }: { choices: Choice[]; chosen: string | undefined; all: "1" | undefined }) {
+  const nameOf = useAgentName();
+  const some = choices.filter((choice) => weight(choice) > 0 || choice.session.key === chosen);
+  const shown = all ? choices : some;
   return (
     <nav aria-label="Sessions" className="min-w-0">
-      <ul className="flex gap-1 overflow-x-auto text-sm lg:grid lg:max-h-[calc(100dvh-10rem)] lg:grid-cols-[minmax(0,1fr)] lg:overflow-y-auto">
-        {choices.map(({ session, goals, planning }) => (
+      <ul className="flex gap-1 overflow-x-auto text-sm lg:grid lg:max-h-[calc(100dvh-12rem)] lg:grid-cols-[minmax(0,1fr)] lg:overflow-y-auto">
+        {shown.map(({ session, goals, planning }) => (
           <li key={session.key} className="max-lg:max-w-56 max-lg:shrink-0">
-            <Link to="/goals" search={{ session: session.key }} aria-current={session.key === chosen || undefined} className="grid rounded-md px-2 py-1 text-soft no-underline hover:text-ink aria-[current]:bg-green-wash aria-[current]:text-ink">
+            <Link to="/goals" search={{ session: session.key, all }} aria-current={session.key === chosen || undefined} className="grid rounded-md px-2 py-1 text-soft no-underline hover:text-ink aria-[current]:bg-green-wash aria-[current]:text-ink">
               <span className="truncate">{titleOfSession(session)}</span>
-              <span className="note truncate">{[session.agentSlug, planning ? "planning" : "", goals > 0 ? plural(goals, "goal") : ""].filter(Boolean).join(" · ")}</span>
+              <span className="note truncate">{[nameOf(session.agentSlug), planning ? "planning" : "", goals > 0 ? plural(goals, "goal") : ""].filter(Boolean).join(" · ")}</span>
             </Link>
           </li>
         ))}
       </ul>
+      {choices.length > some.length && (
+        <Link to="/goals" search={{ session: chosen, all: all ? undefined : "1" }} className="note mt-2 inline-block px-2 underline">
+          {all ? "Only those with goals" : `${plural(choices.length - some.length, "session")} without goals`}
+        </Link>
+      )}
     </nav>
   );
 }

@@ -101,7 +101,7 @@ function Gateways({ gateways }: { gateways: Shapes["GatewayState"][] }) {
 
 function Injections({ rows }: { rows: Shapes["Injection"][] }) {
   const agents = useQuery(agentsQuery()).data?.agents ?? [];
-  if (rows.length === 0) return <Empty title="There are no agents" />;
+  if (rows.length === 0) return <Empty title="There are no agents." />;
   const columns: Column<Shapes["Injection"]>[] = [
     { name: "Agent", cell: (row) => agents.find(({ id }) => id === row.agentId)?.name ?? capital(row.agentId) },
     { name: "Last given context", className: "w-40 text-right text-sm text-soft", cell: (row) => row.lastInjectedAt ? <Age at={row.lastInjectedAt} ago /> : "never" },

@@ -151,7 +151,7 @@ function Bulk({ chosen, listed, kind, acts, clear, chooseAll }: BulkProps) {
 function Beginning() {
   const request = `curl ${location.origin}/api/runs \\\n  -H "Authorization: Bearer $CARREL_TOKEN" \\\n  -H "Content-Type: application/json" \\\n  -d '{"message": "Hello"}'`;
   return (
-    <Empty title="No conversations yet">
+    <Empty title="No conversations yet.">
       <p>Send an agent its first message: here, from a terminal or from a program. What needs you appears on this page, live.</p>
       <Link to="/chat" className="button main">Start a chat</Link>
       <h2 className="mt-3 text-base text-ink">In a terminal</h2>

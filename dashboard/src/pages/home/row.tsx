@@ -1,5 +1,6 @@
 // One thing that needs a person: a line of the list, with what to do about it.
 
+import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
 import type { Acts } from "./acts";
@@ -32,10 +33,10 @@ export function NeedRow({ need, acts, isOpen, isChosen, onOpen, onChoose }: Prop
       <span className="min-w-0">
         <span className="flex items-baseline gap-2">
           <span className={`shrink-0 text-xs font-semibold whitespace-nowrap sm:hidden ${INKS[need.kind]}`}>{KIND_NAMES[need.kind][0]}</span>
-          <button type="button" onClick={onOpen} className="min-w-0 truncate text-left font-serif text-[1.03rem] hover:underline">{need.what}</button>
+          <button type="button" onClick={onOpen} className="min-w-0 text-left font-serif text-[1.03rem] hover:underline max-sm:line-clamp-2 sm:truncate">{need.what}</button>
         </span>
         <span className="note block truncate">
-          {need.agent && <span className="agent mr-1.5">{need.agent}</span>}{[need.where, need.why].filter(Boolean).join(" · ")}
+          {need.agent && <AgentName id={need.agent} className="agent mr-1.5" />}{[need.where !== need.what && need.where, need.why].filter(Boolean).join(" · ")}
         </span>
       </span>
       <Age at={need.at} className="note whitespace-nowrap" />

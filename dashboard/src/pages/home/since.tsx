@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import type { Run } from "../../data/api";
 import { firstLine, instant, isNoReply } from "../../data/words";
+import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { StateBadge } from "../../ui/state";
 
@@ -54,7 +55,7 @@ export function Since({ recent, titles }: { recent: Run[]; titles: (key: string)
         {shown.map((run) => (
           <li key={run.id} className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 border-b border-rule py-1.5">
             <div className="min-w-0">
-              <h3 className="truncate text-[1.0625rem]"><span className="agent mr-2">{run.agentId}</span><Link to="/chat/$" params={{ _splat: run.sessionKey }} className="no-underline hover:underline">{titles(run.sessionKey)}</Link><Times count={ofSession.get(run.sessionKey)?.length ?? 1} /></h3>
+              <h3 className="truncate text-[1.0625rem]"><AgentName id={run.agentId} className="agent mr-2" /><Link to="/chat/$" params={{ _splat: run.sessionKey }} className="no-underline hover:underline">{titles(run.sessionKey)}</Link><Times count={ofSession.get(run.sessionKey)?.length ?? 1} /></h3>
               <p className="truncate text-sm text-soft">{isNoReply(run.reply) ? "" : firstLine(run.reply)}</p>
             </div>
             <span className="grid justify-items-end"><StateBadge state={run.state} label={run.state === "completed" ? "Done" : undefined} /><Age at={run.endedAt} ago className="note" /></span>

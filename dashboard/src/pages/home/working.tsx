@@ -3,6 +3,7 @@
 import { Link } from "@tanstack/react-router";
 import type { Run } from "../../data/api";
 import { compact, faultOf, firstLine, plural, sourceOf } from "../../data/words";
+import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { useCancel } from "../../ui/answer";
 import { Button } from "../../ui/button";
@@ -37,7 +38,7 @@ function Lane({ run, title, queue }: { run: Run | null; title: string; queue: Ru
       <div className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4">
         <div className="min-w-0">
           <h3 className="truncate text-[1.0625rem]">
-            <span className="agent mr-2">{any.agentId}</span>
+            <AgentName id={any.agentId} className="agent mr-2" />
             <Link to="/chat/$" params={{ _splat: any.sessionKey }} className="no-underline hover:underline">{title}</Link>
           </h3>
           <p className="truncate text-sm">{run ? firstLine(run.message.text) : faultOf(any) || "Waiting for its turn"}</p>

@@ -5,6 +5,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import type { Session } from "../../data/api";
 import { plural, titleOfSession } from "../../data/words";
+import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { SearchBox, Select, Switch } from "../../ui/choices";
 import { Empty } from "../../ui/empty";
@@ -21,7 +22,7 @@ const RECALLS = [{ value: "", label: "Every session" }, { value: "own", label: "
 const COLUMNS: Column<Session>[] = [
   { name: "Session", cell: (row) => <Link to="/isolation/$key" params={{ key: row.key }} className="block truncate no-underline hover:underline">{titleOfSession(row)}</Link>, className: "max-w-0 w-full" },
   { name: "Recall", cell: (row) => <Recall recall={row.recall} />, className: "whitespace-nowrap" },
-  { name: "Agent", cell: (row) => row.agentSlug, className: "whitespace-nowrap text-soft max-md:hidden" },
+  { name: "Agent", cell: (row) => <AgentName id={row.agentSlug} />, className: "whitespace-nowrap text-soft max-md:hidden" },
   { name: "Used", cell: (row) => <Age at={row.updatedAt} className="whitespace-nowrap text-soft" />, className: "text-right" },
 ];
 

@@ -25,7 +25,7 @@ export function Crossing() {
       <dl className="mt-3 grid border-t border-rule text-sm sm:grid-cols-[minmax(0,16rem)_minmax(0,1fr)_minmax(0,18rem)]">
         {WAYS.map(([way, what, whom]) => (
           <Fragment key={way}>
-            <dt className="pt-2 font-semibold sm:border-b sm:border-rule sm:py-1.5">{way}</dt>
+            <dt className="pt-2 font-semibold sm:border-b sm:border-rule sm:py-1.5 sm:pr-4">{way}</dt>
             <dd className="sm:border-b sm:border-rule sm:py-1.5 sm:pr-4">{what}</dd>
             <dd className="border-b border-rule pb-2 text-soft sm:py-1.5">to {whom}</dd>
           </Fragment>

@@ -106,10 +106,10 @@ function Facts({ read, search, set, nameOf, stale }: Shown) {
 }
 
 function Nothing({ search, add }: { search: MemorySearch; add: () => void }) {
-  if (search.q || search.type) return <Empty title="Nothing here matches"><p>Other words, every type, or another place may.</p></Empty>;
+  if (search.q || search.type) return <Empty title="Nothing here matches."><p>Other words, every type, or another place may.</p></Empty>;
   const global = !search.session && (search.scope ?? GLOBAL) === GLOBAL;
   return (
-    <Empty title={global ? "Nothing is known everywhere yet" : "Nothing is kept here yet"}>
+    <Empty title={global ? "Nothing is kept for everyone yet." : "Nothing is kept here yet"}>
       <p>{global ? "Open a session's or task's memory and promote what every agent should know." : "Agents keep what they decide and learn; you can add something yourself."}</p>
       {!global && <Button onClick={add}>Add a memory</Button>}
     </Empty>

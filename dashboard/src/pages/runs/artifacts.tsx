@@ -10,7 +10,7 @@ type Artifact = Shapes["ArtifactShape"];
 const SAFE = /^https?:/i;
 
 export function Artifacts({ artifacts }: { artifacts: Artifact[] }) {
-  if (artifacts.length === 0) return <p className="note">Nothing was handed in.</p>;
+  if (artifacts.length === 0) return <p className="note">This run left no artifacts.</p>;
   return <div className="border-t border-rule">{artifacts.map((artifact) => <Item key={artifact.id} artifact={artifact} />)}</div>;
 }
 

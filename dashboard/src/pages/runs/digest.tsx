@@ -4,7 +4,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Run } from "../../data/api";
 import { receiptQuery } from "../../data/queries";
-import { isNoReply } from "../../data/words";
+import { isNoReply, sessionOfRun } from "../../data/words";
+import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { Id } from "../../ui/copy";
 import { Loaded } from "../../ui/failure";
@@ -20,8 +21,8 @@ export function RunDigest({ run }: { run: Run }) {
   return (
     <div className="grid gap-4">
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <StateBadge state={run.state} /><span className="agent">{run.agentId}</span>
-        <Link to="/sessions/$key" params={{ key: run.sessionKey }} className="underline">{run.sessionTitle}</Link><Age at={run.createdAt} ago className="note" />
+        <StateBadge state={run.state} /><AgentName id={run.agentId} className="agent" />
+        <Link to="/sessions/$key" params={{ key: run.sessionKey }} className="underline">{sessionOfRun(run)}</Link><Age at={run.createdAt} ago className="note" />
       </p>
       <Id value={run.id} what="run id" />
       <Why run={run} />

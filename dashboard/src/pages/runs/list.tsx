@@ -2,7 +2,8 @@
 
 import { Link } from "@tanstack/react-router";
 import type { Run } from "../../data/api";
-import { compact, titleOfRun, waitsFor, whyEnded } from "../../data/words";
+import { compact, nameOfKey, titleOfRun, waitsFor, whyEnded } from "../../data/words";
+import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
@@ -24,7 +25,7 @@ const NARROW_HIDDEN = "max-md:hidden";
 const COLUMNS: Column<Run>[] = [
   { name: "State", cell: (run) => <StateBadge state={run.state} />, className: "w-28 max-md:hidden" },
   { name: "Run", cell: (run) => <Name run={run} />, className: "max-w-0 w-full" },
-  { name: "Agent", cell: (run) => run.agentId, className: `whitespace-nowrap text-soft ${NARROW_HIDDEN}` },
+  { name: "Agent", cell: (run) => <AgentName id={run.agentId} />, className: `whitespace-nowrap text-soft ${NARROW_HIDDEN}` },
   { name: "Queued", cell: (run) => waited(run), className: "whitespace-nowrap text-right text-soft max-lg:hidden" },
   { name: "Worked", cell: (run) => worked(run), className: "whitespace-nowrap text-right text-soft max-lg:hidden" },
   { name: "Tokens", cell: (run) => (run.usage.totalTokens > 0 ? compact(run.usage.totalTokens) : ""), className: "whitespace-nowrap text-right text-soft max-lg:hidden" },
@@ -55,7 +56,7 @@ function about(run: Run): string {
   if (run.state === "failed") return whyEnded(run);
   if (run.state === "waiting") return `${run.sessionTitle} · ${waitsFor(run)}`;
   if (run.queuePosition !== null) return `${run.sessionTitle} · number ${run.queuePosition} in the queue`;
-  return run.sessionTitle === titleOfRun(run) ? run.sessionKey : run.sessionTitle;
+  return run.sessionTitle === titleOfRun(run) ? nameOfKey(run.sessionKey) : run.sessionTitle;
 }
 
 function waited(run: Run): string {

@@ -6,7 +6,8 @@ import type { ReactNode } from "react";
 import type { Run } from "../../data/api";
 import { currentIdentity } from "../../data/identity";
 import { receiptQuery, runQuery } from "../../data/queries";
-import { compact, isNoReply, sourceOf, titleOfRun } from "../../data/words";
+import { compact, isNoReply, sessionOfRun, sourceOf, titleOfRun } from "../../data/words";
+import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
 import { Switch, Tabs } from "../../ui/choices";
@@ -44,8 +45,8 @@ export function RunPage() {
 function Line({ run }: { run: Run }) {
   return (
     <div className="mt-1.5 flex min-w-0 flex-wrap items-center gap-x-3 gap-y-1">
-      <StateBadge state={run.state} /><span className="agent">{run.agentId}</span>
-      <Link to="/sessions/$key" params={{ key: run.sessionKey }} className="text-sm underline">{run.sessionTitle}</Link>
+      <StateBadge state={run.state} /><AgentName id={run.agentId} className="agent" />
+      <Link to="/sessions/$key" params={{ key: run.sessionKey }} className="text-sm underline">{sessionOfRun(run)}</Link>
       {run.taskId && <Link to="/tasks/$id" params={{ id: run.taskId }} className="text-sm underline">Its task</Link>}
       {run.parentRunId && <Link to="/runs/$id" params={{ id: run.parentRunId }} className="text-sm underline">The run that started it</Link>}
       {sourceOf(run.provenance) && <span className="note">{sourceOf(run.provenance)}</span>}
@@ -115,7 +116,7 @@ function factsOf(run: Run, steps: number | undefined, tools: number): Fact[] {
     { name: "In the queue", value: duration(began - queued) },
     run.startedAt !== null && { name: "Worked", value: isLive(run) ? <Age at={run.startedAt} /> : duration(ended - began) },
     { name: "Input", value: `${compact(inputTokens)} tokens`, note: inputTokens.toLocaleString("en") },
-    cachedTokens > 0 && { name: "Of it cached", value: `${compact(cachedTokens)} tokens` },
+    cachedTokens > 0 && { name: "Cached", value: `${compact(cachedTokens)} tokens` },
     { name: "Output", value: `${compact(outputTokens)} tokens`, note: outputTokens.toLocaleString("en") },
     { name: "Cost", value: money(costUsd), note: costUsd === null ? "Neither the gateway nor the settings say what it costs." : undefined },
     steps !== undefined && { name: "Steps", value: String(steps) },

@@ -10,6 +10,7 @@ import { Button } from "../../ui/button";
 import { Switch } from "../../ui/choices";
 import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
+import { Options } from "../../ui/form";
 import { Peek } from "../../ui/peek";
 import { SkeletonRows } from "../../ui/skeleton";
 import { Title } from "../../ui/title";
@@ -63,10 +64,10 @@ function matching(runs: Run[], q: string | undefined): Run[] {
 
 function ViewChoice({ view, onChange }: { view: RunsSearch["view"]; onChange: (view: RunsSearch["view"]) => void }) {
   return (
-    <div role="group" aria-label="View" className="flex">
-      <Button aria-pressed={view === undefined} className="rounded-r-none! aria-pressed:bg-green-wash!" onClick={() => onChange(undefined)}>List</Button>
-      <Button aria-pressed={view === "timeline"} className="-ml-px rounded-l-none! aria-pressed:bg-green-wash!" onClick={() => onChange("timeline")}>Timeline</Button>
-    </div>
+    <Options
+      name="View" value={view ?? "list"} onChange={(next) => onChange(next === "timeline" ? next : undefined)}
+      options={[{ value: "list", label: "List" }, { value: "timeline", label: "Timeline" }]}
+    />
   );
 }
 

@@ -4,6 +4,7 @@ import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Run } from "../../data/api";
 import { titleOfRun } from "../../data/words";
+import { AgentName } from "../../ui/agent";
 import { Select } from "../../ui/choices";
 import { useRowKeys } from "../../ui/keys";
 import { useNow } from "../../ui/now";
@@ -40,7 +41,7 @@ export function RunTimeline({ runs, search, onChange, onOpen }: Props) {
         <Select name="Range" value={range[0]} options={RANGES.map(([value, label]) => ({ value, label: `The last ${label}` }))} onChange={(value) => onChange({ range: value })} />
         <Legend tones={[...(hidesQueue ? [] : [["queue", "in the queue"] as [Tone, string]]), ["model", "worked"], ["failed", "failed"], ["waiting", "waits for an answer"], ["cancelled", "cancelled"]]} />
       </div>
-      <div className="grid gap-x-4 py-1 md:grid-cols-[minmax(0,20rem)_minmax(0,1fr)_4.5rem]"><span className="max-md:hidden" /><Axis stretch={stretch} words={words} /></div>
+      <div className="grid gap-x-4 py-1 md:grid-cols-[minmax(0,24rem)_minmax(0,1fr)_4.5rem]"><span className="max-md:hidden" /><Axis stretch={stretch} words={words} /></div>
       <Rows runs={shown} stretch={stretch} now={now} hidesQueue={hidesQueue} openId={search.peek} onOpen={onOpen} />
     </section>
   );
@@ -76,10 +77,10 @@ function Rows({ runs, stretch, now, hidesQueue, openId, onOpen }: RowsProps) {
           <button
             key={run.id} type="button" data-row="" onClick={() => onOpen(run)} aria-current={run.id === openId || undefined}
             aria-label={`${titleOfRun(run)}: ${spans.map((span) => span.name).join(", ")}`}
-            className="absolute inset-x-0 grid h-10 items-center gap-x-4 border-b border-rule text-left hover:bg-green-wash/50 aria-[current]:bg-green-wash md:grid-cols-[minmax(0,20rem)_minmax(0,1fr)_4.5rem]"
+            className="absolute inset-x-0 grid h-10 items-center gap-x-4 border-b border-rule text-left hover:bg-green-wash/50 aria-[current]:bg-green-wash md:grid-cols-[minmax(0,24rem)_minmax(0,1fr)_4.5rem]"
             style={{ top: item.start - top }}
           >
-            <span className="flex min-w-0 items-center gap-2"><StateBadge state={run.state} label="" className="gap-0!" /><span className="truncate">{titleOfRun(run)}</span><span className="note truncate max-md:hidden">{run.agentId}</span></span>
+            <span className="flex min-w-0 items-center gap-2"><StateBadge state={run.state} label="" className="gap-0!" /><span className="truncate">{titleOfRun(run)}</span><AgentName id={run.agentId} className="note ml-auto shrink-0 max-md:hidden" /></span>
             <Bars spans={spans} stretch={stretch} />
             <span className="note text-right max-md:hidden">{duration(ended - (hidesQueue ? began : queued))}</span>
           </button>

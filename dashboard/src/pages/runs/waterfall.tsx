@@ -20,16 +20,16 @@ export function Waterfall({ run, steps, messages, hidesQueue }: { run: Run; step
       <Legend tones={[["queue", "queue"], ["model", "model"], ["tool", "tool"], ["failed", "failed or refused"]]} />
       <ol aria-label="Time" className="border-t border-rule">
         {rows.map((row) => (
-          <li key={row.key} className="grid grid-cols-[minmax(0,9rem)_minmax(0,1fr)_4rem] items-center gap-x-3 border-b border-rule py-1 text-sm sm:grid-cols-[minmax(0,13rem)_minmax(0,1fr)_4.5rem]">
+          <li key={row.key} className="grid grid-cols-[minmax(0,8rem)_minmax(0,1fr)_5rem] items-center gap-x-3 border-b border-rule py-1 text-sm sm:grid-cols-[minmax(0,13rem)_minmax(0,1fr)_5.5rem]">
             <span className={`truncate ${row.span.tone === "tool" || row.step === undefined ? "text-soft" : ""}`}>
               {row.step === undefined ? row.label : <Link to="/runs/$id/context" params={{ id: run.id }} search={{ step: row.step }} className="underline">{row.label}</Link>}
             </span>
             <Bars spans={[row.span]} stretch={stretch} />
-            <span className="note text-right">{duration(row.span.to - row.span.from)}</span>
+            <span className="note text-right whitespace-nowrap">{duration(row.span.to - row.span.from)}</span>
           </li>
         ))}
       </ol>
-      <div className="grid grid-cols-[minmax(0,9rem)_minmax(0,1fr)_4rem] gap-x-3 sm:grid-cols-[minmax(0,13rem)_minmax(0,1fr)_4.5rem]"><span /><Axis stretch={stretch} parts={2} words={(time) => duration(time - stretch.from)} /></div>
+      <div className="grid grid-cols-[minmax(0,8rem)_minmax(0,1fr)_5rem] gap-x-3 sm:grid-cols-[minmax(0,13rem)_minmax(0,1fr)_5.5rem]"><span /><Axis stretch={stretch} parts={2} words={(time) => duration(time - stretch.from)} /></div>
     </div>
   );
 }

@@ -25,11 +25,11 @@ export function Why({ run }: { run: Run }) {
     <section aria-label="Why" className={`grid gap-2 rounded-r-lg border-l-[3px] px-4 py-3 ${look}`}>
       {why.reasons.map((reason) => <Reason key={reason.code} run={run} reason={reason} />)}
       {run.state !== "failed" && faultOf(run) && <p className="text-sm">{faultOf(run)}</p>}
-      {run.state === "waiting" && run.waitingFor !== "tool_output" && <Answer run={run} />}
-      <p className="flex flex-wrap gap-2">
+      <div className="flex flex-wrap gap-2">
+        {run.state === "waiting" && run.waitingFor !== "tool_output" && <Answer run={run} />}
         {actions.has("retry") && <Button small weight="main" busy={retry.isPending} onClick={() => retry.mutate(run)}>Retry</Button>}
         {actions.has("cancel") && <Button small weight="danger" busy={cancel.isPending} onClick={() => cancel.mutate(run)}>Cancel</Button>}
-      </p>
+      </div>
     </section>
   );
 }
@@ -73,7 +73,7 @@ function Answer({ run }: { run: Run }) {
     if (text.trim() !== "") answer.mutate({ text });
   };
   return (
-    <form onSubmit={send} className="flex gap-2">
+    <form onSubmit={send} className="flex grow gap-2">
       <input aria-label="Your answer" value={text} onChange={(event) => setText(event.target.value)} className="field" />
       <Button type="submit" weight="main" busy={answer.isPending}>Answer</Button>
     </form>

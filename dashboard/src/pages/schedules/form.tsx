@@ -57,7 +57,7 @@ export function ScheduleForm({ schedule, onClose, onDone }: Props) {
       <form className="grid gap-x-5 gap-y-4 sm:grid-cols-2" onSubmit={(event) => { event.preventDefault(); if (ready) save.mutate(); }}>
         {!schedule && (
           <>
-            <Choose label="In session" value={session} onChange={(event) => setSession(event.target.value)} options={[{ value: "", label: "Choose a session" }, ...sessions.map((row) => ({ value: row.key, label: `${titleOfSession(row)} · ${row.agentSlug}` }))]} />
+            <Choose label="In session" autoFocus value={session} onChange={(event) => setSession(event.target.value)} options={[{ value: "", label: "Choose a session" }, ...sessions.map((row) => ({ value: row.key, label: `${titleOfSession(row)} · ${row.agentSlug}` }))]} />
             <Choose label="What" value={type} onChange={(event) => setType(event.target.value === "task" ? "task" : "message")} options={[{ value: "message", label: "Send a message" }, { value: "task", label: "Work on a task" }]} />
           </>
         )}

@@ -127,7 +127,7 @@ function List({ rows, search, set }: { rows: Schedule[]; search: SchedulesSearch
   return (
     <>
       {rows.length === 0 ? (
-        <Empty title="Nothing happens by itself yet"><p>A schedule sends a message to a session, or lets an agent work on a goal or task, at regular times.</p><Button weight="main" onClick={() => set({ new: "1" })}>New schedule</Button></Empty>
+        <Empty title="No schedules yet."><p>A schedule sends a message to a session, or lets an agent work on a goal or task, at regular times.</p><Button weight="main" onClick={() => set({ new: "1" })}>New schedule</Button></Empty>
       ) : shown.length === 0 ? <Empty title={search.state === "on" ? "Every schedule is paused" : "No schedule is paused"} /> : (
         <Table name="Schedules" rows={shown} columns={columns} idOf={({ id }) => id} titleOf={titleOf} openId={open?.id} onOpen={({ id }) => set({ peek: id })} />
       )}

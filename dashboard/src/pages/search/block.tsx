@@ -58,7 +58,7 @@ function Shown({ context, asked, stale }: { context: Shapes["ContextShape"]; ask
   const { data } = context;
   const omitted = Object.entries(data?.omitted ?? {}).filter(([, count]) => count > 0);
   if (context.block === "") {
-    return <Empty title="Nothing would be added">{asked.session ? <p>This session has nothing to recall for this question.</p> : <p>Choose a session above to see what a run of it would be shown, or ask something.</p>}</Empty>;
+    return <Empty title="Nothing would be added.">{asked.session ? <p>This session has nothing to recall for this question.</p> : <p>Choose a session above to see what a run of it would be shown, or ask something.</p>}</Empty>;
   }
   return (
     <div className={`grid gap-5 ${stale ? "opacity-60" : ""}`}>

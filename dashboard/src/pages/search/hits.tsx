@@ -56,7 +56,7 @@ export function Hits({ found, search, set, stale }: Props) {
           {plural(all.length, "hit")} in {found.searchMeta.durationMs.toFixed(0)} ms{found.mode === "lexical" && " · by words alone: meanings are not compared on this server"}
         </p>
       </div>
-      {shown.length === 0 && <Empty title={`Nothing found for “${found.query}”`}><p>Try fewer or other words, another kind, or every space.</p></Empty>}
+      {shown.length === 0 && <Empty title={`Nothing was found for “${found.query}”.`}><p>Try fewer or other words, another kind, or every space.</p></Empty>}
       <div ref={list}>
         {shown.map((kind) => (
           <section key={kind} aria-label={NAMES[kind]} className="pt-5">

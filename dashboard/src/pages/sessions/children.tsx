@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Session } from "../../data/api";
 import { stateOfSession, titleOfSession } from "../../data/words";
+import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
 import { Empty } from "../../ui/empty";
@@ -34,7 +35,7 @@ function Child({ session, depth }: { session: Session; depth: number }) {
       <div className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-3 border-b border-rule py-2">
         <div className="min-w-0">
           <Link to="/sessions/$key" params={{ key: session.key }} className="block truncate no-underline hover:underline">{title}</Link>
-          <p className="note flex flex-wrap items-center gap-x-3"><StateBadge state={stateOfSession(session)} /><span className="agent">{session.agentSlug}</span><Age at={session.updatedAt} ago /></p>
+          <p className="note flex flex-wrap items-center gap-x-3"><StateBadge state={stateOfSession(session)} /><AgentName id={session.agentSlug} className="agent" /><Age at={session.updatedAt} ago /></p>
         </div>
         {session.state === "busy" && <Button small weight="danger" busy={stop.isPending} aria-label={`Stop ${title}`} onClick={() => stop.mutate(session)}>Stop</Button>}
       </div>

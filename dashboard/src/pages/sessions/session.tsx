@@ -6,6 +6,7 @@ import { useState } from "react";
 import type { Session } from "../../data/api";
 import { sessionQuery } from "../../data/queries";
 import { compact, nameOfKey, stateOfSession, titleOfSession } from "../../data/words";
+import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
 import { Switch, Tabs } from "../../ui/choices";
@@ -47,7 +48,7 @@ function Shown({ session }: { session: Session }) {
     <>
       <Title name="Sessions" subject={titleOfSession(session)} actions={<Actions session={session} />}>
         <div className="mt-1.5 flex min-w-0 flex-wrap items-center gap-x-3 gap-y-1">
-          <StateBadge state={stateOfSession(session)} /><span className="agent">{session.agentSlug}</span>
+          <StateBadge state={stateOfSession(session)} /><AgentName id={session.agentSlug} className="agent" />
           {session.taskId && <Link to="/tasks/$id" params={{ id: session.taskId }} className="text-sm underline">Its task</Link>}
           {session.spawnedBy && <span className="text-sm">spawned by <Link to="/sessions/$key" params={{ key: session.spawnedBy }} className="underline">{nameOfKey(session.spawnedBy)}</Link></span>}
           <Id value={session.key} what="session key" />
@@ -62,12 +63,12 @@ function Shown({ session }: { session: Session }) {
         { name: "Recall", value: <Link to="/isolation/$key" params={{ key: session.key }} className="underline">{session.recall === "space" ? "on the board" : "this session alone"}</Link> },
         { name: "Last used", value: <Age at={session.updatedAt} ago /> },
       ]} />
-      <div className="flex flex-wrap items-center justify-between gap-x-6">
+      <div className="flex flex-wrap items-stretch">
         <div className="min-w-0 grow"><Tabs label="Views of this session" current={tab} tabs={[
           { id: "transcript", label: generation ? `Transcript of version ${generation}` : "Transcript" }, { id: "queue", label: "Queue", count: waiting },
           { id: "children", label: "Sub-agents", count: spawned }, { id: "generations", label: "Generations", count: session.generation },
         ]} /></div>
-        {tab === "transcript" && <Switch label="Hide tools" on={tools === "hidden"} onChange={hide} />}
+        {tab === "transcript" && <div className="flex items-center sm:border-b sm:border-rule sm:pl-6"><Switch label="Hide tools" on={tools === "hidden"} onChange={hide} /></div>}
       </div>
       {tab === "transcript" && <Transcript session={session} reference={generation ? `${session.key}:v${generation}` : session.key} hidesTools={tools === "hidden"} />}
       {tab === "queue" && <Queue sessionKey={session.key} />}

@@ -81,10 +81,10 @@ function Rows({ settings, search: { q = "", origin } }: { settings: Setting[]; s
   const shown = settings.filter(({ name, source }) => name.includes(q.trim().toLowerCase().replaceAll(" ", "_")) && (origin === undefined || origin === source || (origin === "changed" && source !== "default")));
   const columns: Column<Setting>[] = [
     { name: "Setting", className: "w-[45%]", cell: ({ name }) => <code className="text-[0.8125rem] wrap-anywhere"><Highlight text={name} query={q} /></code> },
-    { name: "Value", cell: ({ value, default: usual, source }) => <><code className="text-[0.8125rem] wrap-anywhere">{shownAs(value)}</code><span className="note block sm:hidden">{SOURCES[source]}</span>{source !== "default" && <span className="note block">else {shownAs(usual)}</span>}</> },
+    { name: "Value", cell: ({ value, default: usual, source }) => <><code className="text-[0.8125rem] wrap-anywhere">{shownAs(value)}</code><span className="note block sm:hidden">{SOURCES[source]}</span>{source !== "default" && <span className="note block">default: {shownAs(usual)}</span>}</> },
     { name: "From", className: "w-32 text-right text-sm whitespace-nowrap max-sm:hidden", cell: ({ source }) => <span className={source === "default" ? "text-soft" : "font-semibold text-green"}>{SOURCES[source]}</span> },
   ];
-  if (shown.length === 0) return <Empty title="No setting matches" />;
+  if (shown.length === 0) return <Empty title="No setting matches." />;
   return (
     <>
       <p className="note" role="status">{plural(shown.length, "setting")}</p>

@@ -3,6 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Tabs } from "radix-ui";
 import type { Task } from "../../data/api";
+import { capital } from "../../data/words";
 import { Age } from "../../ui/age";
 import { Loaded } from "../../ui/failure";
 import { Markdown } from "../../ui/markdown";
@@ -47,7 +48,7 @@ function Activity({ task }: { task: Task }) {
         <ol className="py-2">
           {activities.toSorted((one, other) => other.seq - one.seq).map((each) => (
             <li key={each.id} className="flex items-baseline justify-between gap-4 border-b border-rule py-1.5 text-sm">
-              <span>{each.summary}</span><Age at={each.createdAt} ago className="note shrink-0" />
+              <span>{capital(each.summary)}</span><Age at={each.createdAt} ago className="note shrink-0" />
             </li>
           ))}
         </ol>

@@ -68,7 +68,7 @@ const PEOPLE: Column<Person>[] = [
 ];
 
 function People({ people, onOpen }: { people: Person[]; onOpen: (id: string) => void }) {
-  if (people.length === 0) return <Empty title="Nobody but you yet"><p>A person has chats, tasks and a mailbox of their own. Make one, then a token for them to sign in with.</p></Empty>;
+  if (people.length === 0) return <Empty title="There is nobody but you yet."><p>A person has chats, tasks and a mailbox of their own. Make one, then a token for them to sign in with.</p></Empty>;
   return <Table name="People" rows={people} columns={PEOPLE} idOf={({ id }) => id} titleOf={({ name }) => name} onOpen={({ id }) => onOpen(id)} />;
 }
 
@@ -95,7 +95,7 @@ function List({ tokens, people, agents }: { tokens: Token[]; people: Person[]; a
   ];
   return (
     <>
-      {tokens.length === 0 ? <Empty title="There is no such token" /> : <Table name="Tokens" rows={tokens} columns={columns} idOf={({ id }) => id} titleOf={({ name }) => name} />}
+      {tokens.length === 0 ? <Empty title="There is no such token." /> : <Table name="Tokens" rows={tokens} columns={columns} idOf={({ id }) => id} titleOf={({ name }) => name} />}
       <Dialog open={asking !== null} title={`Revoke ${asking?.name ?? ""}?`} about="Whoever uses it is shut out at once. It cannot be undone." onClose={() => setAsking(null)}>
         <div className="flex justify-end gap-2"><Button onClick={() => setAsking(null)}>Keep it</Button><Button weight="danger" onClick={() => { if (asking) revoke.mutate(asking.id); setAsking(null); }}>Revoke</Button></div>
       </Dialog>

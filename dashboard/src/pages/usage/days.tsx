@@ -29,7 +29,7 @@ export function Days({ rows, search }: { rows: Row[]; search: UsageSearch }) {
       <Plot bars name="Input tokens a day, the cached ones in amber" times={times} lines={tokens} />
       <Plot bars name="Output tokens a day" times={times} lines={output} />
       <Plot bars name="Runs a day" times={times} lines={runs} />
-      <Plot bars name="Cost a day, in US dollars" times={times} lines={cost} />
+      <Plot bars name="Cost a day" unit="$" times={times} lines={cost} />
     </section>
   );
 }

@@ -42,7 +42,7 @@ export function Usage() {
       <Narrowed search={search} set={set} />
       <Loaded query={days} waiting={<SkeletonRows count={8} />}>
         {(report) => usedOf(report.total).runs === 0 ? (
-          <Empty title="No run has used anything in this time"><p>Usage is counted when an agent's run ends. Choose more days, or let an agent do something.</p></Empty>
+          <Empty title="No run has used anything in this time."><p>Usage is counted when an agent's run ends. Choose more days, or let an agent do something.</p></Empty>
         ) : (
           <div className={days.isPlaceholderData ? "opacity-60" : ""}>
             <Totals used={usedOf(report.total)} />

@@ -43,7 +43,7 @@ export function Bell() {
   }, [open]);
 
   return (
-    <div ref={frame} className="lg:relative">
+    <div ref={frame} className="max-lg:mr-2 lg:relative">
       <Button
         ref={button} weight="bare" aria-expanded={open} aria-controls="notifications" className="relative"
         aria-label={data === undefined ? "Notifications" : `Notifications, ${unread === 0 ? "none" : unread} unread`}
@@ -51,7 +51,7 @@ export function Bell() {
       >
         <Icon name="bell" className="size-[1.3rem]" />
         {unread > 0 && (
-          <span aria-hidden="true" className="absolute -top-0.5 -right-1 min-w-[1.1rem] rounded-full bg-red px-1 text-center text-[0.6875rem] leading-[1.35] font-semibold text-paper">
+          <span aria-hidden="true" className="absolute -top-0.5 left-[1.05rem] min-w-[1.1rem] rounded-full bg-red px-1 text-center text-[0.6875rem] leading-[1.35] font-semibold text-paper">
             {unread > COUNTED_MOST ? `${COUNTED_MOST}+` : unread}
           </span>
         )}

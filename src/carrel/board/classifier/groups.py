@@ -27,7 +27,9 @@ _COMING, _AHEAD = 3, 0.3
 _CUT, _PAUSE = 0.4, 1.0
 # Two pieces are about the same when their messages are so much as alike as those of each of them; and two groups, of
 # which more is known, with less.
-_SAME_PIECES, _SAME_GROUPS = 0.45, 0.35
+_SAME_PIECES, _SAME_GROUPS = 0.45, 0.15
+# A word counts by this power of how rare it is among groups: those of every conversation hardly, in any language.
+_RARITY = 3
 # How alike the messages of a piece are is known from so many pairs; until then it is as in other pieces.
 _PAIRS_KNOWN = 6.0
 # Two messages are alike by chance as those of different pieces are; with few pairs of them, hardly.
@@ -36,8 +38,9 @@ _PAIRS_APART = 100.0
 # pause.
 _LEAVING, _LEAVING_LATER = 1.0, 0.5
 _LEAST, _MOST, _ALONE = -0.5, 3.0, 0.3
-# Messages go to groups so many times: with what they bring, it is clearer what a group is about.
-_ROUNDS = 2
+# Messages go to groups so many times: with what they bring, it is clearer what a group is about, and which words set
+# it apart.
+_ROUNDS = 3
 _NEVER = -9.0
 
 Piece = list[int]
@@ -62,11 +65,11 @@ def group_messages(messages: Sequence[Message], meanings: Floats | None) -> list
         return []
     near = np.zeros((len(messages), 1), np.float32) if meanings is None else meanings
     pieces = [*_settled(messages), *_cut(messages, near)]
-    traits = _traits(messages, near, pieces)
-    groups = _joined(messages, traits, pieces, _SAME_PIECES)
+    groups = _joined(messages, _traits(messages, near, pieces), pieces, _SAME_PIECES)
     for _ in range(_ROUNDS):
-        groups = _assigned(messages, traits, groups)
-    return _assigned(messages, traits, _joined(messages, traits, groups, _SAME_GROUPS))
+        groups = _assigned(messages, _traits(messages, near, groups), groups)
+    groups = _joined(messages, _traits(messages, near, groups), groups, _SAME_GROUPS)
+    return _assigned(messages, _traits(messages, near, groups), groups)
 
 
 def _settled(messages: Sequence[Message]) -> list[Piece]:
@@ -128,13 +131,16 @@ def _share(words: set[str], said: set[str], weights: Mapping[str, float]) -> flo
 
 
 def _traits(messages: Sequence[Message], near: Floats, pieces: Sequence[Piece]) -> Floats:
-    """Each message as a direction, by its words, which count the more the fewer pieces have them, and its meaning."""
+    """Each message as a direction, by its words, which count the more the fewer pieces have them, and its meaning.
+
+    The words of every conversation of a language are in most pieces of it, and count for little in any language.
+    """
     having = Counter(word for piece in pieces for word in {word for at in piece for word in messages[at].words})
     said = Counter(word for message in messages for word in message.words)
     shared = {word: at for at, word in enumerate(word for word, count in said.items() if count > 1)}
     words: Floats = np.zeros((len(messages), len(shared)), np.float32)
     for at, message in enumerate(messages):
-        weights = {word: math.log(1 + len(pieces) / having[word]) for word in message.words}
+        weights = {word: math.log(1 + len(pieces) / having[word]) ** _RARITY for word in message.words}
         length = math.hypot(*weights.values()) or 1.0
         for word in weights.keys() & shared.keys():
             words[at, shared[word]] = weights[word] / length
@@ -151,9 +157,11 @@ class _Sums:
         self.dots = self.sums @ self.sums.T
         pairs, within = self._within()
         known = pairs > 0
-        self.usual = float(np.median(within[known] / pairs[known])) if known.any() else _MEANING
+        usual = float(np.median(within[known] / pairs[known])) if known.any() else _MEANING
         apart = float(self.sizes.sum() ** 2 - (self.sizes**2).sum()) / 2
         self.chance = float(self.dots.sum() - np.trace(self.dots)) / 2 / (apart + _PAIRS_APART)
+        # Where the messages of most pieces are hardly alike, others that are hardly alike are not about the same.
+        self.usual = max(usual, self.chance + _CHANCE)
 
     def _within(self) -> tuple[Sums, Sums]:
         within: Sums = (np.diag(self.dots) - self.alone) / 2
@@ -166,7 +174,7 @@ class _Sums:
         """
         pairs, within = self._within()
         found: Sums = (within + _PAIRS_KNOWN * self.usual) / (pairs + _PAIRS_KNOWN) - self.chance
-        return np.maximum(found, max(self.usual - self.chance, _CHANCE / 10))
+        return np.maximum(found, self.usual - self.chance)
 
     def join(self, one: int, other: int) -> None:
         """Let one piece take up another."""

@@ -57,7 +57,7 @@ def is_terse(text: str) -> bool:
 def is_small_talk(text: str) -> bool:
     """Return whether a message is a greeting, thanks or the like and nothing else."""
     words = _WORD.findall(one_line(text[: TERSE_CHARS_MAX * _SOCIAL_WORDS_MAX]).lower())
-    return 0 < len(words) <= _SOCIAL_WORDS_MAX and all(word in _SOCIAL or word in FIRST_NAMES for word in words)
+    return 0 < len(words) <= _SOCIAL_WORDS_MAX and all(word in _SOCIAL or _is_address(word) for word in words)
 
 
 def opens_new_topic(text: str) -> bool:

@@ -16,15 +16,20 @@ from carrel.gateway.prompt import read_items
 
 LINES_MAX = 5_000
 ASSIGNED = "assigned you"
-DIRECT = "wrote to you"
+# A person, a program or the server wrote to the agent itself.
+DIRECT = "direct"
 # What others say in a thread, and changes of a task, ask for nothing.
 FOR_INFORMATION = ("wrote in the thread", "changed the task")
 # The message is what somebody said; everything else is our own sentence about what was done.
 _SAID = ("mentioned you", "wrote in the thread", DIRECT, "asks you for a response")
 _ANCHORS = re.compile(r"\[(?P<notified>notification \S+ · )?message \S+ · task (?P<task>\S+)\]")
-_ORIGIN = re.compile(r".* \((?P<kind>a person|an agent|the server)\) (?P<reason>[a-z ]+); the message comes last\.")
 _NOW = r"It is now [\d: -]{16} UTC\."
-_TIME = re.compile(rf"{_NOW}|(?:{_NOW} )?(?:Message.* at|Sent at|At) [\d: -]{{16}}(?: UTC, just now)?:")
+_SENT = r"[\d: -]{16}(?: UTC, just now)?:"
+_TIME = re.compile(rf"{_NOW}|(?:{_NOW} )?(?:(?:\d+ m|M)essage.* at|Sent at|At) {_SENT}")
+_ORIGIN = re.compile(
+    rf"(?:{_NOW} )?Message from (?:.* \()?(?P<kind>a person|an agent|the server)\)?"
+    rf"(?:, wh(?:o|ich) (?P<reason>[a-z ]+))?, at {_SENT}"
+)
 _MENTIONS = re.compile(r'(?:@(?:"[^"\n]{1,200}"|[\w.-]{1,200}?)[,:]?[ \t]+){1,20}')
 _ID = re.compile(r"\b(?:agent|art|ent|goal|log|mem|msg|note|plan|run|ses|space|task|topic)_[A-Za-z0-9]+\b")
 _NO_CONTENT = re.compile(r"\W*|\[/?[A-Z_]+\]|#+ .*|[^:]{1,40}:")
@@ -95,7 +100,7 @@ def read_view(step: Step) -> View:
 
 def _others_lines(heading: str) -> str:
     """Return the lines of a heading that may hold words of others."""
-    return "\n".join(line for line in heading.splitlines()[2:] if not _TIME.fullmatch(line))
+    return "\n".join(line for line in heading.splitlines()[1:] if not _TIME.fullmatch(line))
 
 
 def _heading(text: str) -> About | None:
@@ -104,12 +109,13 @@ def _heading(text: str) -> About | None:
     anchors = _ANCHORS.fullmatch(first)
     if anchors is None:
         return None
-    origin = _ORIGIN.fullmatch(more[0]) if more else None
-    reason = "" if origin is None else origin["reason"]
+    # It is the line right before the message; what looks like it elsewhere is not ours.
+    origin = _ORIGIN.fullmatch(more[-1]) if more else None
+    reason = "" if origin is None else origin["reason"] or DIRECT
     named = f"Task {anchors['task']}: "
     return About(
         task_id=anchors["task"],
-        title=more[1].removeprefix(named) if len(more) > 1 and more[1].startswith(named) else "",
+        title=more[0].removeprefix(named) if more and more[0].startswith(named) else "",
         reason=reason,
         is_said=reason in _SAID or not (reason or anchors["notified"]),
         by_server=origin is not None and origin["kind"] == "the server",
@@ -161,8 +167,8 @@ def _tools(request: Item, callable_tools: frozenset[str]) -> frozenset[str]:
     offered: Any = request.get("tools")
     if not isinstance(offered, list) or request.get("tool_choice") == "none":
         return frozenset()
-    names = (tool.get("name") for tool in offered if isinstance(tool, dict) and tool.get("type") == "function")
-    return callable_tools | {name for name in names if isinstance(name, str)}
+    functions = [tool for tool in offered if isinstance(tool, dict) and tool.get("type") == "function"]
+    return callable_tools.union([name for tool in functions if isinstance(name := tool.get("name"), str)])
 
 
 def _results(items: list[Item], newest: int) -> tuple[Result, ...]:

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from carrel.kernel.settings.agents import (
     AgentDefaultsSettings,
     AgentsSettings,
+    McpServerSettings,
     SandboxDefaultsSettings,
     SpawnAttachmentsSettings,
     SubagentDefaultsSettings,
@@ -70,7 +71,8 @@ __all__ = [
     "A2aOptSettings", "A2aPushSettings", "A2aSettings", "A2aTasksSettings", "AgentDefaultsSettings",
     "AgentHttpSettings", "AgentsSettings", "AuditSettings", "AuthSettings", "AutoSettings", "ChannelsSettings",
     "ClassifierSettings", "ContextSettings", "DeliverySettings", "DigestsSettings", "EventsSettings",
-    "FollowupsSettings", "GatewaySettings", "HooksSettings", "IntakeSettings", "LogSettings", "MemorySettings",
+    "FollowupsSettings", "GatewaySettings", "HooksSettings", "IntakeSettings", "LogSettings", "McpServerSettings",
+    "MemorySettings",
     "PriceSettings", "Recall", "ResponsesSettings", "RunsSettings", "SandboxDefaultsSettings",
     "SearchEndpointSettings", "SearchSettings", "Section", "SendMatch", "SendPolicySettings", "SendRule",
     "ServerSettings", "SessionsAgentToAgentSettings", "SessionsSettings", "SettingRow", "Settings",
@@ -95,6 +97,7 @@ class Settings(Section, frozen=True, kw_only=True):
     a2a: A2aSettings = A2aSettings()
     tools: ToolsSettings = ToolsSettings()
     agents: AgentsSettings = AgentsSettings()
+    mcp: dict[str, McpServerSettings] = field(default_factory=dict)
     memory: MemorySettings = MemorySettings()
     auto: AutoSettings = AutoSettings()
     search: SearchSettings = SearchSettings()

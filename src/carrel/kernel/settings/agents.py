@@ -1,10 +1,11 @@
-"""Agents and their tools."""
+"""Agents, their tools, and the MCP servers that bring more of them."""
 
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from carrel.kernel.settings.types import Count, Minutes, Section
+from carrel.kernel.access import DEFAULT_ACCOUNT_SLUG
+from carrel.kernel.settings.types import Count, Minutes, Section, WebAddress
 
 
 class ToolsSessionsSettings(Section, frozen=True, kw_only=True):
@@ -85,3 +86,23 @@ class AgentsSettings(Section, frozen=True, kw_only=True):
 
     workspaces_dir: Annotated[str, Meta(pattern=r"^$|^[~/]", extra={"form": "an absolute path"})] = ""
     defaults: AgentDefaultsSettings = AgentDefaultsSettings()
+
+
+class McpServerSettings(Section, frozen=True, kw_only=True):
+    """An MCP server whose tools agents may use: a program that is started, or a `url`."""
+
+    command: str = ""
+    args: tuple[str, ...] = ()
+    # Names of the environment variables that the program is passed besides HOME, PATH and the like.
+    env: tuple[str, ...] = ()
+    cwd: str = ""
+    url: WebAddress = ""
+    # Headers, each with the environment variable that has its value, as `Authorization=GITHUB_AUTHORIZATION`.
+    headers: tuple[str, ...] = ()
+    # The slugs of the accounts whose agents may use it; `*` for all.
+    accounts: tuple[str, ...] = (DEFAULT_ACCOUNT_SLUG,)
+    # Its tools that are offered, by the names that it gives them; `deny` wins.
+    allow: tuple[str, ...] = ("*",)
+    deny: tuple[str, ...] = ()
+    timeout_seconds: Annotated[int, Meta(ge=1, le=3_600)] = 60
+    start_seconds: Annotated[int, Meta(ge=1, le=600)] = 30

@@ -39,6 +39,32 @@ def _update_agent(client: Client, args: Namespace) -> Any:
     return of_agent(client, args.agent_id, lambda one: client.patch(_agent_path(one), fields))
 
 
+def _agent_servers(client: Client, args: Namespace) -> Any:
+    wanted = args.servers or ([] if args.none else None)
+
+    def found(one: str) -> Any:
+        path = _agent_path(one)
+        return (client.get(path) if wanted is None else client.patch(path, {"mcp": wanted}))["agent"]
+
+    agent = of_agent(client, args.agent_id, found)
+    return {"agent": agent, "servers": client.get("/api/mcp/servers")["servers"]}
+
+
+def _show_servers(answer: dict[str, Any], args: Namespace, screen: Screen) -> None:
+    used = answer["agent"]["mcp"]
+    present = {server["name"]: server for server in answer["servers"]}
+    gone = {name: {"name": name, "status": "not in the settings"} for name in used if name not in present}
+    rows = [{**server, "used": "yes" if name in used else "no"} for name, server in (present | gone).items()]
+    _SERVERS.show({"servers": rows}, args, screen)
+
+
+_SERVERS = Table(
+    "servers",
+    {"SERVER": "name", "USED": "used", "STATUS": "status", "TOOLS": "tools", "TROUBLE": "lastError"},
+    "The settings name no MCP server for this account. To name one: `carrel mcp servers add`",
+)
+
+
 def disable_agent(args: Namespace, screen: Screen) -> int:
     """Disable an agent: close its sessions and cancel its runs."""
     with connect(args) as client:
@@ -241,6 +267,13 @@ COMMANDS = (
     Request("agents show", "show one agent", "GET /api/agents/{}", facts("agent")).takes(_AGENT),
     Request("agents create", "create an agent", _create_agent, facts("agent")).takes(_AGENT, *_AGENT_OPTIONS, _SET),
     Request("agents update", "change an agent", _update_agent, facts("agent")).takes(_AGENT, *_AGENT_OPTIONS, _SET),
+    Request(
+        "agents mcp", "show or choose the MCP servers whose tools an agent gets", _agent_servers, _show_servers
+    ).takes(
+        _AGENT,
+        option("servers", "SERVER", "use these and no others", nargs="*"),
+        option("--none", action="store_true", help="use none"),
+    ),
     Command("agents disable", "disable an agent: close its sessions and cancel its runs", disable_agent).takes(_AGENT),
     Request(
         "agents enable", "enable a disabled agent", "PATCH /api/agents/{}", _ENABLED, sends={"enabled": True}

@@ -9,6 +9,7 @@ from carrel.bridge import Client
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
+from carrel.main.cli.words import joined
 
 # A person waits for this at the prompt.
 _SECONDS_MAX = 1.0
@@ -98,7 +99,7 @@ def commands(parser: Callable[[], argparse.ArgumentParser]) -> tuple[Command, ..
 
 def _words(top: argparse.ArgumentParser, typed: Sequence[str], begun: str) -> Iterable[str]:
     """Return what may follow the typed words; `begun` is the start of the word that is asked for."""
-    parser, rest = _walked(top, [*typed, begun])
+    parser, rest = _walked(top, joined([*typed, begun]))
     # argparse has no public way to list a parser's arguments.
     flags = parser._option_string_actions
     if begun.startswith("-"):

@@ -24,6 +24,7 @@ from carrel.main.cli import (
     imports,
     maintenance,
     mcp,
+    mcp_servers,
     memory,
     modes,
     notifications,
@@ -48,7 +49,7 @@ from carrel.main.login_page import RENEW
 # In the order of the help.
 _MODULES = (
     serve, demo, connect, doctor, chat, tasks, search, sessions, runs, receipts, usage, events, board, goals, memory,
-    modes, notifications, accounts, a2a, mcp, openclaw, imports, maintenance,
+    modes, notifications, accounts, a2a, mcp, mcp_servers, openclaw, imports, maintenance,
 )  # fmt: skip
 COMMANDS: tuple[Command | Request, ...] = tuple(command for module in _MODULES for command in module.COMMANDS)
 GROUPS = {
@@ -68,6 +69,7 @@ GROUPS = {
     "users": "list and manage the people of the account",
     "token": "create, list and revoke tokens",
     "a2a": "talk to any A2A agent",
+    "mcp servers": "name MCP servers in the settings, whose tools agents may use",
     "openclaw": "connect an OpenClaw with this server, and check the pair",
     "import": "import what was said in other programs",
 }

@@ -7,6 +7,8 @@ from typing import Any, NoReturn
 from carrel.kernel import Refusal
 from carrel.main.cli.command import Exit, Failure
 
+# A group whose name begins with a command.
+_BELOW_MCP = "mcp servers"
 _SPELLINGS = {"ls": "list", "rm": "delete"}
 
 
@@ -20,7 +22,8 @@ def arranged(words: Sequence[str], *, lists: Iterable[str]) -> list[str]:
         # Words of another command line, which is not finished.
         return typed
     if typed[:1] == ["help"]:
-        return [*typed[1:], "--help"]
+        return [*joined(typed[1:]), "--help"]
+    typed = joined(typed)
     if typed[:1] == ["ls"]:
         typed = [typed[1], "list", *typed[2:]] if typed[1:] and typed[1] in lists else ["sessions", "list", *typed[1:]]
     if len(typed) > 1:
@@ -28,6 +31,11 @@ def arranged(words: Sequence[str], *, lists: Iterable[str]) -> list[str]:
     if typed and typed[0] in lists and (len(typed) == 1 or _is_option(typed[1])):
         typed.insert(1, "list")
     return _with_wait_last(typed)
+
+
+def joined(words: Sequence[str]) -> list[str]:
+    """Return words in which the two of a group below a command are one, as the parser knows it."""
+    return [_BELOW_MCP, *words[2:]] if " ".join(words[:2]) == _BELOW_MCP else list(words)
 
 
 def _is_option(word: str) -> bool:

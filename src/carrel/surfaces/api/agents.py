@@ -20,13 +20,19 @@ from carrel.agents import (
 )
 from carrel.delivery import PreviewKind, PromptPreview, injections_of, preview_prompt
 from carrel.kernel import PEOPLE, Access, Grammar, Refusal, not_found
-from carrel.kernel.limits import AGENT_ID_CHARS_MAX, INSTRUCTIONS_EXTRA_CHARS_MAX, RUN_TIMEOUT_SECONDS_MAX
+from carrel.kernel.limits import (
+    AGENT_ID_CHARS_MAX,
+    INSTRUCTIONS_EXTRA_CHARS_MAX,
+    MCP_SERVERS_PER_AGENT_MAX,
+    RUN_TIMEOUT_SECONDS_MAX,
+)
 from carrel.kernel.settings import Recall
 from carrel.monitoring import count_live
 from carrel.runs import retire_agent
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, Page, endpoint, one, page_of
 from carrel.surfaces.api.fields import Name, ShortText
+from carrel.surfaces.api.mcp_servers import check_servers
 
 Names = Annotated[list[ShortText], Meta(max_length=200)]
 Slug = Annotated[
@@ -77,6 +83,7 @@ class AgentPatch(In, frozen=True, kw_only=True):
     space_ids: Annotated[list[Name], Meta(min_length=1, max_length=200)] | UnsetType = UNSET
     tools: ToolsPatch | UnsetType = UNSET
     subagents: SubagentsPatch | UnsetType = UNSET
+    mcp: Annotated[list[ShortText], Meta(max_length=MCP_SERVERS_PER_AGENT_MAX)] | UnsetType = UNSET
     sandbox: Literal["off", "on"] | UnsetType = UNSET
     runtime: Literal["subagent", "acp"] | UnsetType = UNSET
     visibility: Visibility | UnsetType | None = UNSET
@@ -108,6 +115,7 @@ class AgentShape(Out, frozen=True, kw_only=True):
     space_ids: tuple[str, ...]
     tools: ToolRules
     subagents: SubagentRules
+    mcp: tuple[str, ...]
     sandbox: Literal["off", "on"]
     runtime: Literal["subagent", "acp"]
     visibility: Visibility | None
@@ -149,7 +157,7 @@ def preview_agent_prompt(call: Call[None, PromptQuery], tx: Tx, access: Access) 
 def create_agent(call: Call[NewAgent, NoQuery], tx: Tx, access: Access) -> AgentShape:
     """Create an agent."""
     new = call.body
-    _check_gateway(call, new)
+    _check_named(call, access, new)
     new_agent = make_agent(tx, access, new.id, new.id if new.name is UNSET else new.name, _profile(Profile(), new))
     renamed = _renamed(new_agent, new)
     agent = new_agent if renamed == new_agent else change_agent(tx, access, renamed)
@@ -166,7 +174,7 @@ def show_agent(call: Call[None, NoQuery], tx: Tx, access: Access) -> AgentShape:
 def update_agent(call: Call[AgentPatch, NoQuery], tx: Tx, access: Access) -> AgentShape:
     """Change an agent; fields that are left out stay as they are."""
     patch = call.body
-    _check_gateway(call, patch)
+    _check_named(call, access, patch)
     agent = _renamed(require_agent(tx, access, call.path("id")), patch)
     changed = change_agent(tx, access, structs.replace(agent, profile=_profile(agent.profile, patch)))
     return agent_shape(tx, access, changed, _busy(tx, access))
@@ -193,7 +201,10 @@ def _busy(tx: Tx, access: Access) -> set[str]:
     return {agent for (state, agent), _ in count_live(tx, access).items() if state == "running"}
 
 
-def _check_gateway(call: Call[Any, NoQuery], patch: AgentPatch) -> None:
+def _check_named(call: Call[Any, NoQuery], access: Access, patch: AgentPatch) -> None:
+    """Refuse what the settings do not have, or not for this account."""
+    if patch.mcp is not UNSET:
+        check_servers(call, access, patch.mcp)
     known = call.house.connections
     if patch.gateway is not UNSET and patch.gateway not in ("", *known):
         raise Refusal.of_name("gateway", "gateway", patch.gateway, known)

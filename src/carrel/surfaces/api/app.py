@@ -7,7 +7,6 @@ from logging import getLogger
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -31,6 +30,8 @@ from carrel.surfaces.http.identity import WrongTokens
 from carrel.surfaces.http.response_limits import ResponseLimits
 
 _log = getLogger("carrel.api")
+# What every response has, whatever an endpoint says.
+_ALWAYS = (b"x-request-id", b"x-content-type-options")
 _REQUEST_ID = re.compile(rf"[A-Za-z0-9_.:-]{{1,{REQUEST_ID_CHARS_MAX}}}")
 
 
@@ -98,9 +99,10 @@ class RequestIds:
 
         async def send_named(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers["X-Request-Id"] = request_id
-                headers["X-Content-Type-Options"] = "nosniff"
+                headers = [header for header in message["headers"] if header[0] not in _ALWAYS]
+                headers.append((b"x-request-id", request_id.encode()))
+                headers.append((b"x-content-type-options", b"nosniff"))
+                message["headers"] = headers
             await send(message)
 
         await self._app(scope, receive, send_named)

@@ -18,6 +18,7 @@ from carrel.surfaces.api import (  # noqa: F401
     health,
     hooks,
     log,
+    mcp_servers,
     memory,
     metrics,
     models,

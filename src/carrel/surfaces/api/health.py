@@ -19,6 +19,7 @@ from carrel.monitoring import count_live, count_unreachable, stuck_lanes
 from carrel.search import Mode, index_lag
 from carrel.storage import Tx, applied_schema, database_bytes, duty_reports, migrations
 from carrel.surfaces.api.endpoint import OPEN, OWNER, Call, NoQuery, Out, Reply, endpoint
+from carrel.surfaces.api.mcp_servers import McpServerState, server_state
 from carrel.surfaces.http.errors import ErrorBody, error_body
 from carrel.surfaces.http.house import House, Reloaded, WrongSettings
 
@@ -130,6 +131,7 @@ class Health(Out, frozen=True, kw_only=True):
     lanes: LaneCounts
     waiting: WaitingCounts
     gateways: list[GatewayState]
+    mcp_servers: list[McpServerState]
     index: IndexState
     context_injection: list[Injection]
     classifier: ClassifierBacklog
@@ -272,6 +274,7 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
         lanes=lanes,
         waiting=waiting,
         gateways=gateways,
+        mcp_servers=_mcp_servers(call),
         index=index,
         context_injection=await call.read(_injections),
         classifier=ClassifierBacklog(pending=waits.pending, oldest_pending_seconds=waits.oldest_seconds),
@@ -280,6 +283,12 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
         duties=_duties(call.house) if _is_operator(call.access) else None,
         storage_error=call.house.db.write_error if call.access.is_person else None,
     )
+
+
+def _mcp_servers(call: Call[None, NoQuery]) -> list[McpServerState]:
+    """The MCP servers of the caller's account; their errors are for people, as those of gateways are."""
+    states = map(server_state, call.house.connectors.states(call.access.account_slug))
+    return [one if call.access.is_person else structs.replace(one, last_error=None) for one in states]
 
 
 def _is_operator(access: Access) -> bool:

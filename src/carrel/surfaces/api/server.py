@@ -1,7 +1,6 @@
 """Serves endpoints: identity, strict decoding, idempotency and error bodies."""
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -11,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from carrel.kernel import Access, Code, Refusal, invalid, wrong_value
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, BODY_BYTES_MAX, OPEN_BODY_BYTES_MAX, PART_HEADER_BYTES_MAX
@@ -25,6 +25,17 @@ from carrel.surfaces.http.responder import answer_request
 from carrel.tools import account_wide, note_refused_read, with_view
 
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
+
+
+class _Answering:
+    """A function that always answers, as ASGI: Starlette would wrap it once more to catch what it lets through."""
+
+    def __init__(self, serve: Callable[[Request], Awaitable[Response]]) -> None:
+        self._serve = serve
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._serve(Request(scope, receive, send))
+        await response(scope, receive, send)
 
 
 class Server:
@@ -48,7 +59,7 @@ class Server:
             endpoint = by_method["GET" if request.method == "HEAD" else request.method]
             return await answer_request(request, path, lambda: self._serve(endpoint, request))
 
-        return Route(path, serve, methods=list(by_method), name=path)
+        return Route(path, _Answering(serve), methods=list(by_method), name=path)
 
     async def _serve(self, endpoint: Endpoint, request: Request) -> Response:
         refuse_token_in_query(request)
@@ -132,17 +143,17 @@ def respond(endpoint: Endpoint, result: object) -> Response:
 
 def decode_query(request: Request, kind: type) -> Any:
     """Decode the query parameters as their type; each may be sent once."""
-    items = request.query_params.multi_items()
-    names = Counter(name for name, _ in items)
-    repeated = next((name for name, times in names.items() if times > 1), None)
-    if repeated is not None:
-        raise invalid(repeated, f"The parameter {repeated} was sent twice; send it once.")
+    given: dict[str, str] = {}
+    for name, value in request.query_params.multi_items() if request.scope["query_string"] else ():
+        if name in given:
+            raise invalid(name, f"The parameter {name} was sent twice; send it once.")
+        given[name] = value
     try:
-        query: Any = msgspec.convert(dict(items), kind, strict=False)
+        query: Any = msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
         raise wrong_value(error, kind) from error
     # Lenient decoding takes the word null for None; such a parameter must be left out instead.
-    empty = next((name for name in names if getattr(query, _attribute(kind, name)) is None), None)
+    empty = next((name for name in given if getattr(query, _attribute(kind, name)) is None), None)
     if empty is not None:
         raise invalid(empty, f"The parameter {empty} is null; leave it out instead.")
     return query

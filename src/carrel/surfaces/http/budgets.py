@@ -1,8 +1,7 @@
 """Budgets of bytes: how much all requests or responses hold at one moment, and how much of it one caller may hold."""
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Self
 
 from starlette.types import Scope
 
@@ -27,15 +26,9 @@ class ByteBudget:
         """How much is held now."""
         return self._held[()]
 
-    @contextmanager
-    def share_of(self, scope: Scope) -> Iterator["Share"]:
-        """Hold bytes for a request until the end of the block."""
-        share = Share(self, scope)
-        try:
-            yield share
-        finally:
-            if share.counted:
-                self.move(share.holder, -share.counted)
+    def share_of(self, scope: Scope) -> "Share":
+        """Hold bytes for a request until the end of a block."""
+        return Share(self, scope)
 
     def move(self, holder: Holder, more: int) -> None:
         """Count bytes for a holder and for the whole; Refusal, changing nothing, when they are more than its share."""
@@ -51,13 +44,20 @@ class ByteBudget:
 
 
 class Share:
-    """What is held for one request."""
+    """What is held for one request, until the end of a block."""
 
     def __init__(self, budget: ByteBudget, scope: Scope) -> None:
         self._budget = budget
         self._scope = scope
         self.holder: Holder = ()
         self.counted = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.counted:
+            self._budget.move(self.holder, -self.counted)
 
     def grow(self, size: int) -> None:
         """Hold a body of this size; Refusal when that is too much."""

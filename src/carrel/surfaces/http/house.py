@@ -6,6 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct, structs
 
+from carrel.connectors import Connectors
 from carrel.context import Contexts
 from carrel.delivery import Connection, Live, Replays
 from carrel.kernel import Access
@@ -63,6 +64,7 @@ class House(Struct, frozen=True, kw_only=True):
     rules: Rules
     live: Live
     contexts: Contexts
+    connectors: Connectors
     watch: Watch
     replays: Replays
     version: str
@@ -100,5 +102,6 @@ class House(Struct, frozen=True, kw_only=True):
             channel_threads=self.channel_threads,
             search=self.search,
             contexts=self.contexts,
+            connectors=self.connectors,
             draining=self.draining,
         )

@@ -3,7 +3,6 @@
 import asyncio
 from logging import getLogger
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from carrel.kernel import Refusal
@@ -52,7 +51,7 @@ class _Sending:
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            size = int(Headers(raw=message["headers"]).get("content-length", "0"))
+            size = int(next((value for name, value in message["headers"] if name == b"content-length"), 0))
             try:
                 self._share.grow(size)
             except Refusal as refusal:

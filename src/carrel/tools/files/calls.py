@@ -35,7 +35,7 @@ class ListFiles(Params, frozen=True, kw_only=True):
 class ReadFile(Params, frozen=True, kw_only=True):
     """Which file, and which part of its text; numbers out of range are clamped."""
 
-    id: Annotated[str, Meta(min_length=1, description="or its unique name")]
+    id: Annotated[str, Meta(min_length=1, description="id or unique name")]
     offset: Annotated[int, Meta(description="where to begin")] = 0
     limit: Annotated[int, Meta(description="how many characters, at most 20000")] = limits.FILE_READ_CHARS_MAX
     task_id: Annotated[TaskId, Meta(description="whose file it is, if not yours")] | None = None

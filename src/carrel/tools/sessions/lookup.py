@@ -139,6 +139,6 @@ SESSION_TOOLS = (
          "Get the status of a session: state, generation, queue and token use. Your own by default.",
          "read", SessionStatus, _session_status, Status),
     Tool("agents_list", "list the other agents",
-         "List agents: to spawn, and your team to ask.",
+         "List the agents you may spawn or ask.",
          "read", AgentsList, _agents_list, KnownAgents),
 )  # fmt: skip

@@ -1,0 +1,14 @@
+"""Connectors: MCP servers that the operator's settings name, whose tools agents call.
+
+A server is started when its tools are first wanted, shared by everyone who may use it, started again when it dies, and
+ended with this process. What it sends is bounded, and never believed further than the settings say.
+"""
+
+from carrel.connectors.connectors import Connectors
+from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ToolList
+from carrel.connectors.names import is_remote, server_name_problem, split_name
+
+__all__ = [
+    "CallFailed", "CallResult", "ConnectorState", "Connectors", "RemoteTool", "ToolList", "is_remote",
+    "server_name_problem", "split_name",
+]  # fmt: skip

@@ -1,0 +1,92 @@
+"""All servers of the settings: which an account may use, their tools, calls, and their end."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping
+from typing import Any
+
+from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ServerFault, ToolList
+from carrel.connectors.server import Server
+from carrel.kernel import Clock, SystemClock
+from carrel.kernel.settings import McpServerSettings
+
+_ALL = "*"
+
+
+class Connectors:
+    """The servers; they live within `serve`."""
+
+    def __init__(self, settings: Mapping[str, McpServerSettings], clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._group: asyncio.TaskGroup | None = None
+        self._servers: dict[str, Server] = {}
+        self.replace(settings)
+
+    def replace(self, settings: Mapping[str, McpServerSettings]) -> None:
+        """Use other settings from now on; servers whose settings have changed are ended."""
+        before = self._servers
+        self._servers = {
+            name: before[name] if name in before and before[name].settings == one else self._server(name, one)
+            for name, one in settings.items()
+        }
+        for name, server in before.items():
+            if self._servers.get(name) is not server:
+                server.end()
+
+    def _server(self, name: str, settings: McpServerSettings) -> Server:
+        return Server(name, settings, self._clock, self._start)
+
+    async def serve(self) -> None:
+        """Keep the servers; they end when this is cancelled."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self._group = None
+
+    def _start(self, life: Coroutine[Any, Any, None]) -> None:
+        if self._group is None:
+            life.close()
+            raise ServerFault("Carrel is stopping.")
+        self._group.create_task(life)
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether the settings name any server."""
+        return bool(self._servers)
+
+    def usable(self, account_slug: str) -> tuple[str, ...]:
+        """Return the names of the servers that the agents of an account may use."""
+        allowed = ((name, server.settings.accounts) for name, server in self._servers.items())
+        return tuple(sorted(name for name, accounts in allowed if _ALL in accounts or account_slug in accounts))
+
+    async def tools(self, account_slug: str, names: Iterable[str]) -> tuple[ToolList, ...]:
+        """Return what those of the named servers offer that the account may use, starting them if need be."""
+        found = await asyncio.gather(*(server.tools() for server in self._named(account_slug, names)))
+        return tuple(one for one in found if one is not None)
+
+    def known_tools(self, account_slug: str, names: Iterable[str]) -> tuple[ToolList, ...] | None:
+        """Return the same where nothing has to be waited for; else None."""
+        found = [server.known_tools() for server in self._named(account_slug, names)]
+        return None if None in found else tuple(one for one in found if one is not None)
+
+    def _named(self, account_slug: str, names: Iterable[str]) -> list[Server]:
+        usable = self.usable(account_slug)
+        return [self._servers[name] for name in dict.fromkeys(names) if name in usable]
+
+    async def call(self, account_slug: str, tool: RemoteTool, arguments: dict[str, Any]) -> CallResult:
+        """Call a tool; raise CallFailed where there is no result."""
+        server = self._servers.get(tool.server)
+        if server is None or tool.server not in self.usable(account_slug):
+            raise CallFailed(f"The MCP server {tool.server} is not in the settings any more.", is_unknown=False)
+        return await server.call(tool, arguments)
+
+    def last_tools(self, name: str) -> tuple[RemoteTool, ...]:
+        """Return the tools that a server offered last; none where it was not asked yet."""
+        server = self._servers.get(name)
+        offered = None if server is None else server.offered
+        return () if offered is None else offered.tools
+
+    def states(self, account_slug: str) -> list[ConnectorState]:
+        """Return the servers that an account may use, as people see them, by name."""
+        return [self._servers[name].state() for name in self.usable(account_slug)]

@@ -1,0 +1,46 @@
+"""How a server is reached: what the settings say, with the values of the variables that they name."""
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from carrel.connectors.model import ServerFault
+from carrel.kernel.settings import McpServerSettings
+
+# What every program is passed: where it is, and who runs it. None of it is secret.
+_PASSED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
+
+
+class Program(NamedTuple):
+    """What to start."""
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str | None
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """A program or, without one, the headers of requests; and the secrets among both."""
+
+    program: Program | None
+    headers: Mapping[str, str]
+    secrets: tuple[str, ...]
+
+
+def launch_of(name: str, settings: McpServerSettings, env: Mapping[str, str] = os.environ) -> Launch:
+    """Return how to reach a server; raise ServerFault, naming the setting, where a variable is missing."""
+    pairs = dict(pair.split("=", 1) for pair in settings.headers)
+    missing = [one for one in (*settings.env, *pairs.values()) if not env.get(one)]
+    if missing:
+        where = "env" if missing[0] in settings.env else "headers"
+        raise ServerFault(f"mcp.{name}.{where} names the environment variable {missing[0]}, which is not set.")
+    passed = {one: env[one] for one in settings.env}
+    headers = {header: env[variable] for header, variable in pairs.items()}
+    program = None
+    if settings.command:
+        usual = {one: env[one] for one in _PASSED if one in env}
+        program = Program(settings.command, settings.args, usual | passed, settings.cwd or None)
+    return Launch(program=program, headers=headers, secrets=(*passed.values(), *headers.values()))

@@ -1,0 +1,122 @@
+"""What a server says of its tools, within limits: what is too much of it is left out. Pure.
+
+Descriptions come from somebody else and are read by a model. They are bounded, their invisible characters are removed,
+and the model is told whose words they are.
+"""
+
+import unicodedata
+from collections.abc import Collection, Iterable
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from mcp_types import Tool
+from msgspec import Struct
+
+from carrel.connectors.model import RemoteTool
+from carrel.connectors.names import offered_names
+from carrel.kernel import clip
+from carrel.kernel.limits import (
+    MCP_DESCRIPTION_CHARS_MAX,
+    MCP_SCHEMA_BYTES_MAX,
+    MCP_SCHEMA_DEPTH_MAX,
+    MCP_TOOLS_PER_SERVER_MAX,
+)
+from carrel.kernel.settings import McpServerSettings
+
+_LEFT_OUT_SHOWN_MAX = 20
+# Characters that a person does not see and a model does: format characters, private use, and control characters.
+_INVISIBLE = frozenset({"Cf", "Co", "Cc", "Cs"})
+
+
+class Listed(Struct, frozen=True):
+    """The tools that are offered, and which are not, and why."""
+
+    tools: tuple[RemoteTool, ...]
+    left_out: tuple[str, ...]
+
+
+def read_tools(
+    server: str, listed: Iterable[Tool], settings: McpServerSettings, written: Collection[str] = ()
+) -> Listed:  # fmt: skip
+    """Return the tools that the settings allow; those `written` have been known to write, whatever is said now."""
+    present = {tool.name: tool for tool in listed}
+    allowed = [name for name in present if _is_allowed(name, settings)]
+    names = {name: offered for offered, name in offered_names(server, allowed).items()}
+    tools: list[RemoteTool] = []
+    left_out: list[str] = []
+    for name in allowed:
+        schema = present[name].input_schema
+        problem = _schema_problem(schema)
+        if name not in names:
+            problem = "has the name of another"
+        elif len(tools) >= MCP_TOOLS_PER_SERVER_MAX:
+            problem = f"is one too many: a server may offer {MCP_TOOLS_PER_SERVER_MAX}"
+        if problem is not None:
+            left_out.append(f"{clip(visible(name), 100)}: {problem}")
+            continue
+        tools.append(_tool(server, names[name], present[name], is_written=name in written))
+    return Listed(tuple(tools), tuple(left_out[:_LEFT_OUT_SHOWN_MAX]))
+
+
+def _tool(server: str, offered_as: str, tool: Tool, *, is_written: bool) -> RemoteTool:
+    reads = tool.annotations is not None and tool.annotations.read_only_hint is True and not is_written
+    said = clip(visible(tool.description or tool.title or ""), MCP_DESCRIPTION_CHARS_MAX).strip()
+    schema = _visible_schema(tool.input_schema)
+    return RemoteTool(
+        server=server,
+        name=tool.name,
+        offered_as=offered_as,
+        description=f"[MCP server {server}] {said}".strip(),
+        schema=schema,
+        effect="read" if reads else "write",
+        digest=sha256(msgspec.json.encode((said, schema, reads))).hexdigest(),
+    )
+
+
+def _is_allowed(name: str, settings: McpServerSettings) -> bool:
+    def among(patterns: tuple[str, ...]) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+    return among(settings.allow) and not among(settings.deny)
+
+
+def _schema_problem(schema: dict[str, Any]) -> str | None:
+    if schema.get("type") != "object":
+        return "its parameters are not an object"
+    if _depth(schema, MCP_SCHEMA_DEPTH_MAX) is None:
+        return f"its parameters are nested more than {MCP_SCHEMA_DEPTH_MAX} deep"
+    if len(msgspec.json.encode(schema)) > MCP_SCHEMA_BYTES_MAX:
+        return f"its parameters take more than {MCP_SCHEMA_BYTES_MAX} bytes"
+    return None
+
+
+def _depth(value: Any, left: int) -> int | None:
+    """Return what is left of a depth below a value; None where it is nested deeper."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if left == 0:
+        return None
+    depths = [_depth(one, left - 1) for one in inner]
+    return None if None in depths else min((one for one in depths if one is not None), default=left)
+
+
+def visible(text: str) -> str:
+    """Return a text without characters that nobody sees; line breaks and tabs stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(one for one in text if one in "\n\t" or unicodedata.category(one) not in _INVISIBLE)
+
+
+def _visible_schema(value: Any) -> Any:
+    """Return a schema whose descriptions and titles are visible and bounded; everything else decides what is valid."""
+    if isinstance(value, list):
+        return [_visible_schema(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: clip(visible(one), MCP_DESCRIPTION_CHARS_MAX)
+        if name in ("description", "title") and isinstance(one, str)
+        else _visible_schema(one)
+        for name, one in value.items()
+    }

@@ -1,0 +1,66 @@
+"""A server's tools, the results of calls, and the state of servers, as values."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from carrel.kernel import NewAttachment
+
+
+class RemoteTool(Struct, frozen=True, kw_only=True):
+    """A tool of a server: its own name, the one under which it is offered, and what its server says of it.
+
+    `digest` changes whenever its server says something else.
+    """
+
+    server: str
+    name: str
+    offered_as: str
+    description: str
+    schema: dict[str, Any]
+    effect: Literal["read", "write"]
+    digest: str
+
+
+class ToolList:
+    """What a server offered at one moment. Two lists are the same only if they are one object."""
+
+    def __init__(self, server: str, tools: tuple[RemoteTool, ...]) -> None:
+        self.server = server
+        self.tools = tools
+
+
+class CallResult(Struct, frozen=True, kw_only=True):
+    """What a call returned: the value for the model, and files."""
+
+    value: dict[str, Any]
+    files: tuple[NewAttachment, ...] = ()
+
+
+class CallFailed(Exception):
+    """A call has no result. `is_unknown`: it may have taken effect all the same."""
+
+    def __init__(self, message: str, *, is_unknown: bool) -> None:
+        super().__init__(message)
+        self.message = message
+        self.is_unknown = is_unknown
+
+
+class ServerFault(Exception):
+    """A server cannot be used; the message says why, for people and models."""
+
+
+class ConnectorState(Struct, frozen=True, kw_only=True):
+    """A server as people see it; `idle` before anybody has wanted its tools.
+
+    `tools` counts those that are offered, and `left_out` says which are not, and why.
+    """
+
+    name: str
+    kind: Literal["command", "url"]
+    status: Literal["idle", "starting", "ok", "failed"]
+    since: int
+    tools: int = 0
+    starts: int = 0
+    left_out: tuple[str, ...] = ()
+    last_error: str | None = None

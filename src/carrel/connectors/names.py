@@ -1,0 +1,54 @@
+"""Names of servers and their tools. Pure.
+
+A tool is offered as `mcp__<server>__<tool>`: none of our own tools begins like that, so none can be shadowed.
+"""
+
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+
+from carrel.kernel.limits import MCP_SERVER_NAME_CHARS_MAX, MCP_TOOL_NAME_CHARS_MAX
+
+_PREFIX, _GAP = "mcp__", "__"
+# Without two underscores in a row, so that the end of a server's name can be seen in the name of a tool.
+_SERVER = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_HASH_CHARS = 8
+
+
+def server_name_problem(name: str) -> str | None:
+    """Return what is wrong with the name of a server; None for a good one."""
+    if _SERVER.fullmatch(name) and len(name) <= MCP_SERVER_NAME_CHARS_MAX:
+        return None
+    return (
+        f"an MCP server's name must have 1 to {MCP_SERVER_NAME_CHARS_MAX} lower-case letters and digits, with single - "
+        "or _ between them."
+    )
+
+
+def offered_names(server: str, names: Iterable[str]) -> dict[str, str]:
+    """Return the tools of a server by the names under which they are offered; every tool gets a name of its own.
+
+    A name that is too long or has other characters ends with a hash of the whole.
+    """
+    start = f"{_PREFIX}{server}{_GAP}"
+    room = MCP_TOOL_NAME_CHARS_MAX - len(start)
+    offered: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        plain = _NOT_IN_NAMES.sub("_", name)
+        if plain != name or len(plain) > room or not plain:
+            digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
+            plain = f"{plain[: room - _HASH_CHARS - 1]}_{digest}"
+        offered.setdefault(start + plain, name)
+    return offered
+
+
+def is_remote(name: str) -> bool:
+    """Return whether a tool of that name would be one of an MCP server."""
+    return name.startswith(_PREFIX)
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Return the server and the tool that the name of a remote tool consists of."""
+    server, _, tool = name.removeprefix(_PREFIX).partition(_GAP)
+    return server, tool

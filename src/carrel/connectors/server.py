@@ -1,0 +1,293 @@
+"""A server of the settings: started when it is wanted, and again after it died, but not at once and not for ever."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from logging import INFO, WARNING, getLogger
+from typing import TYPE_CHECKING, Any
+
+from carrel.connectors.launch import launch_of
+from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ServerFault, ToolList
+from carrel.kernel import Clock, elapsed_seconds
+from carrel.kernel.limits import (
+    MCP_CALLS_AT_ONCE_MAX,
+    MCP_LIST_AGAIN_SECONDS,
+    MCP_LIST_PAUSE_SECONDS,
+    MCP_RESTART_SECONDS,
+    MCP_RESTART_SECONDS_MAX,
+    MCP_UNANSWERED_MAX,
+)
+from carrel.kernel.settings import McpServerSettings
+
+if TYPE_CHECKING:
+    from carrel.connectors.session import Life, Session
+
+_log = getLogger("carrel.connectors")
+# How a server ends without a fault of its own.
+_ENDED, _REPLACED = "It was ended.", "Its settings were changed."
+# Starts a task that lives as long as the server process.
+Start = Callable[[Coroutine[Any, Any, None]], None]
+
+
+class Server:
+    """One server. Everything that is said of it is kept for people: since when, what it offers, and what is wrong."""
+
+    def __init__(self, name: str, settings: McpServerSettings, clock: Clock, start: Start) -> None:
+        self.name = name
+        self.settings = settings
+        self._clock = clock
+        self._start = start
+        self._slots = asyncio.Semaphore(MCP_CALLS_AT_ONCE_MAX)
+        self.offered: ToolList | None = None
+        self._left_out: tuple[str, ...] = ()
+        # Tools that were listed as writing. One that says later that it only reads is not believed.
+        self._written: set[str] = set()
+        self._life: _Run | None = None
+        self._failures = 0
+        self._again_at = 0.0
+        self._listed_at = 0.0
+        self._starts = 0
+        self._fault: str | None = None
+        self._since = clock.now_ms()
+
+    def state(self) -> ConnectorState:
+        """Return the server as people see it."""
+        running = self._life
+        if running is not None and running.settled.is_set() and running.session is not None:
+            status = "ok"
+        elif running is not None:
+            status = "starting"
+        else:
+            status = "failed" if self._fault else "idle"
+        return ConnectorState(
+            name=self.name,
+            kind="command" if self.settings.command else "url",
+            status=status,  # type: ignore[arg-type]
+            since=self._since,
+            tools=len(self.offered.tools) if self.offered else 0,
+            starts=self._starts,
+            left_out=self._left_out,
+            last_error=self._fault,
+        )
+
+    async def tools(self) -> ToolList | None:
+        """Return what it offers, starting it where that is not known; None where it cannot be started."""
+        if self.offered is None:
+            try:
+                await self._ready()
+            except ServerFault:
+                return None
+        elif self._life is not None and self._life.is_stale:
+            # At most for as long as a listing takes; what it offered before is offered where it does not answer.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MCP_LIST_PAUSE_SECONDS + self.settings.start_seconds):
+                    await self._life.until_listed()
+        return self.offered
+
+    def known_tools(self) -> ToolList | None:
+        """Return what it offers; None where that is not known yet, or it has said that it offers something else now.
+
+        What a server offered before it died is still offered: it is started again for the call.
+        """
+        running = self._life
+        if running is None or running.life is None:
+            return self.offered
+        if running.is_stale:
+            return None
+        if elapsed_seconds() - self._listed_at > MCP_LIST_AGAIN_SECONDS:
+            # Not everybody says so when the tools change. This run goes on with those that are known.
+            running.life.changed.set()
+        return self.offered
+
+    async def call(self, tool: RemoteTool, arguments: dict[str, Any]) -> CallResult:
+        """Call a tool as it was offered; raise CallFailed where there is no result."""
+        sent_to: _Run | None = None
+        try:
+            async with asyncio.timeout(self.settings.timeout_seconds), self._slots:
+                running = await self._ready()
+                self._require_same(tool)
+                assert running.session is not None, "ready"
+                sent_to = running
+                result = await running.session.call(tool.name, arguments)
+        except ServerFault as fault:
+            raise CallFailed(str(fault), is_unknown=False) from fault
+        except TimeoutError as error:
+            await self._note_unanswered()
+            message = f"It did not answer within {self.settings.timeout_seconds} seconds."
+            raise CallFailed(message, is_unknown=sent_to is not None) from error
+        except CallFailed as failure:
+            if sent_to is None or not failure.is_unknown or not sent_to.is_over:
+                raise
+            # How it ended says more.
+            await sent_to.ended.wait()
+            raise CallFailed(self._fault or failure.message, is_unknown=True) from failure
+        except Exception as error:  # boundary: whatever breaks between us and the server, the turn goes on
+            _log.warning("connector_call_failed", extra={"connector": self.name, "error": type(error).__name__})
+            raise CallFailed("The connection broke during the call.", is_unknown=sent_to is not None) from error
+        sent_to.unanswered = 0
+        return result
+
+    def end(self) -> None:
+        """End it: its settings are no longer in force."""
+        if self._life is not None:
+            self._life.stop(_REPLACED)
+
+    def _require_same(self, tool: RemoteTool) -> None:
+        present = next((one for one in self.offered.tools if one.name == tool.name), None) if self.offered else None
+        if present is None or present.digest != tool.digest:
+            gone = "no longer offers this tool" if present is None else "has changed this tool since it was offered"
+            raise CallFailed(f"The server {gone}. Look at your tools in the next turn.", is_unknown=False)
+
+    async def _note_unanswered(self) -> None:
+        """After several calls without an answer, end the server: the next one gets a new one."""
+        running = self._life
+        if running is None:
+            return
+        running.unanswered += 1
+        if running.unanswered >= MCP_UNANSWERED_MAX:
+            running.stop(f"It left {MCP_UNANSWERED_MAX} calls in a row without an answer.")
+            await running.ended.wait()
+
+    async def _ready(self) -> "_Run":
+        """Return the running server, started if need be; raise ServerFault if it cannot be used now."""
+        if self._life is not None and self._life.is_over:
+            await self._life.ended.wait()
+        if self._life is None:
+            wait = self._again_at - elapsed_seconds()
+            if wait > 0:
+                raise ServerFault(f"{self._fault} It is started again in {wait:.0f} seconds.")
+            running = _Run()
+            self._start(self._live(running))
+            self._life = running
+            self._starts += 1
+        running = self._life
+        await running.settled.wait()
+        if running.session is None:
+            raise ServerFault(self._fault or _ENDED)
+        return running
+
+    async def _live(self, running: "_Run") -> None:
+        """Live from start to end. Nothing that a server does gets out of here."""
+        fault = _ENDED
+        began = elapsed_seconds()
+        try:
+            launch = launch_of(self.name, self.settings)
+            opened = (await asyncio.to_thread(_load)).open_session(self.name, self.settings, launch)
+            async with opened as (session, life):
+                async with asyncio.timeout(self.settings.start_seconds):
+                    await self._list(session)
+                running.session, running.life = session, life
+                self._settle(running)
+                fault = await self._watch(running, session, life)
+                # Known at once, although the program may take a while to end.
+                self._ended(running, fault, lived=elapsed_seconds() - began)
+        except ServerFault as error:
+            fault = str(error)
+        except TimeoutError:
+            fault = f"It did not list its tools within {self.settings.start_seconds} seconds."
+        except Exception as error:  # boundary: a broken server must not end the others
+            _log.exception("connector_failed", extra={"connector": self.name})
+            fault = f"It failed with {type(error).__name__}."
+        finally:
+            self._ended(running, fault, lived=elapsed_seconds() - began)
+
+    def _settle(self, running: "_Run") -> None:
+        self._fault, self._since = None, self._clock.now_ms()
+        _log.info("connector_started", extra={"connector": self.name, "starts": self._starts})
+        running.settled.set()
+
+    def _ended(self, running: "_Run", fault: str, *, lived: float) -> None:
+        if running.ended.is_set():
+            return
+        is_sound = running.session is not None and lived > MCP_RESTART_SECONDS_MAX
+        self._failures = 1 if is_sound else self._failures + 1
+        pause = min(MCP_RESTART_SECONDS * 2 ** (self._failures - 1), MCP_RESTART_SECONDS_MAX)
+        self._again_at = elapsed_seconds() + pause
+        self._life, self._fault, self._since = None, fault, self._clock.now_ms()
+        running.session = None
+        running.settled.set()
+        running.ended.set()
+        level = INFO if fault in (_ENDED, _REPLACED) else WARNING
+        _log.log(level, "connector_ended", extra={"connector": self.name, "reason": fault})
+
+    async def _watch(self, running: "_Run", session: "Session", life: "Life") -> str:
+        """Wait for the end and return its reason; list the tools again when they may be others."""
+        async with asyncio.TaskGroup() as group:
+            ended = group.create_task(life.until_ended())
+            stopped = group.create_task(running.stopped.wait())
+            listing = group.create_task(self._keep_listed(running, session, life))
+            await asyncio.wait((ended, stopped), return_when=asyncio.FIRST_COMPLETED)
+            fault = running.stop_reason if stopped.done() else ended.result()
+            for task in (ended, stopped, listing):
+                task.cancel()
+        return fault
+
+    async def _keep_listed(self, running: "_Run", session: "Session", life: "Life") -> None:
+        while True:
+            await life.changed.wait()
+            life.changed.clear()
+            running.listed.clear()
+            try:
+                async with asyncio.timeout(self.settings.start_seconds):
+                    await self._list(session)
+            except Exception as error:  # boundary: a server that cannot list its tools keeps those it had
+                _log.warning("connector_not_listed", extra={"connector": self.name, "error": type(error).__name__})
+            running.listed.set()
+            await asyncio.sleep(MCP_LIST_PAUSE_SECONDS)
+
+    async def _list(self, session: "Session") -> None:
+        listed = await session.list_tools(self._written)
+        self._written |= {tool.name for tool in listed.tools if tool.effect == "write"}
+        before = {} if self.offered is None else {tool.name: tool.digest for tool in self.offered.tools}
+        self._listed_at = elapsed_seconds()
+        self._left_out = listed.left_out
+        if self.offered is not None and before == {tool.name: tool.digest for tool in listed.tools}:
+            return
+        if self.offered is not None:
+            _log.warning("connector_tools_changed", extra={"connector": self.name})
+        self.offered = ToolList(self.name, listed.tools)
+
+
+class _Run:
+    """One life of a server; `settled` is set once it is ready or has failed, and `ended` with its end."""
+
+    def __init__(self) -> None:
+        self.settled = asyncio.Event()
+        self.stopped = asyncio.Event()
+        self.ended = asyncio.Event()
+        self.listed = asyncio.Event()
+        self.listed.set()
+        self.stop_reason = ""
+        self.life: Life | None = None
+        self.session: Session | None = None
+        self.unanswered = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its connection has ended, which the rest follows."""
+        return self.stopped.is_set() or (self.life is not None and self.life.is_over)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it has said that its tools are others, and they were not listed yet."""
+        return not self.listed.is_set() or (self.life is not None and self.life.changed.is_set())
+
+    async def until_listed(self) -> None:
+        """Wait until the tools were listed that it offers now, or until it has ended."""
+        while self.is_stale and not self.is_over:
+            # The listing takes the change up before it says that it is done.
+            self.listed.clear()
+            await self.listed.wait()
+
+    def stop(self, reason: str) -> None:
+        """End it, with the reason that people are shown."""
+        self.stop_reason = reason
+        self.stopped.set()
+
+
+@cache
+def _load() -> Any:
+    """Import the SDK, which takes its time, where somebody needs it."""
+    return import_module("carrel.connectors.session")

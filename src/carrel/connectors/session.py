@@ -1,0 +1,167 @@
+"""One life of a server: connected by the official client, its tools listed, until the connection ends.
+
+Importing this module imports the SDK; only a server that is started does so.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from logging import CRITICAL, getLogger
+from typing import Any
+
+from mcp import Client
+from mcp.client._transport import TransportStreams
+from mcp.client.session import IncomingMessage
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    Implementation,
+    PaginatedRequestParams,
+    Tool,
+    ToolListChangedNotification,
+)
+from pydantic import ValidationError
+
+from carrel import __version__
+from carrel.connectors.flood import FloodGuard, GuardedStream
+from carrel.connectors.launch import Launch
+from carrel.connectors.listing import Listed, read_tools
+from carrel.connectors.model import CallFailed, CallResult, ServerFault
+from carrel.connectors.program import program_streams
+from carrel.connectors.results import read_result
+from carrel.kernel import clip, one_line, redact
+from carrel.kernel.limits import ERROR_CHARS_MAX, MCP_MESSAGE_BYTES_MAX, MCP_TOOL_PAGES_MAX
+from carrel.kernel.settings import McpServerSettings
+from carrel.wire import sdk_client
+
+# The SDK logs whatever a server sends that it does not understand.
+for _name in ("mcp", "client", "httpx2"):
+    getLogger(_name).setLevel(CRITICAL)
+
+
+class Session:
+    """A connected server."""
+
+    def __init__(
+        self, name: str, settings: McpServerSettings, secrets: tuple[str, ...], client: Client, life: "Life"
+    ) -> None:  # fmt: skip
+        self._name = name
+        self._settings = settings
+        self._secrets = secrets
+        self._client = client
+        self._guard = life.guard
+
+    async def list_tools(self, written: Collection[str]) -> Listed:
+        """Return the tools that the server offers now."""
+        tools: list[Tool] = []
+        cursor = None
+        for _ in range(MCP_TOOL_PAGES_MAX):
+            self._guard.asked()
+            page = await self._client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+            tools += page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return read_tools(self._name, tools, self._settings, written)
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> CallResult:
+        """Call a tool; raise CallFailed where there is no result."""
+        request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
+        self._guard.asked()
+        try:
+            # Not the client's own call_tool: it checks results by patterns that the server wrote, which may take any
+            # time, and it answers questions that the server asks meanwhile.
+            result = await self._client.session.send_request(request, CallToolResult)
+        except MCPError as error:
+            is_unknown = error.code == CONNECTION_CLOSED
+            said = "It closed the connection during the call." if is_unknown else clip(error.message, ERROR_CHARS_MAX)
+            raise CallFailed(redact(said), is_unknown=is_unknown) from error
+        except ValidationError as error:
+            raise CallFailed("It answered with something that is no result of a tool.", is_unknown=True) from error
+        return read_result(tool, result, self._secrets)
+
+
+class Life:
+    """What happens to a connected server: its end, and that its tools have `changed`."""
+
+    def __init__(self) -> None:
+        self.changed = asyncio.Event()
+        self.guard = FloodGuard()
+        self.stream: GuardedStream | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the connection has ended."""
+        return self.stream is not None and self.stream.ended.is_set()
+
+    async def until_ended(self) -> str:
+        """Wait for the end of the connection and return why it ended."""
+        assert self.stream is not None, "connected before it is waited for"
+        await self.stream.ended.wait()
+        return self.stream.fault
+
+    async def noted(self, message: IncomingMessage) -> None:
+        """Hear what the server sends unasked."""
+        if isinstance(message, ToolListChangedNotification):
+            self.changed.set()
+
+
+@asynccontextmanager
+async def open_session(
+    name: str, settings: McpServerSettings, launch: Launch
+) -> AsyncIterator[tuple[Session, Life]]:  # fmt: skip
+    """Connect to a server; raise ServerFault where that does not work within its time, or the connection breaks."""
+    life, bound = Life(), asyncio.timeout(settings.start_seconds)
+    try:
+        async with AsyncExitStack() as stack:
+            client = Client(
+                _streams(settings, launch, life),
+                message_handler=life.noted,
+                client_info=Implementation(name="carrel", version=__version__),
+                cache=None,
+            )
+            async with bound:
+                await stack.enter_async_context(client)
+            yield Session(name, settings, launch.secrets, client, life), life
+    except TimeoutError as error:
+        if not bound.expired():
+            raise
+        message = f"It did not get ready within {settings.start_seconds} seconds (mcp.{name}.start_seconds)."
+        raise ServerFault(message) from error
+    except Exception as error:  # boundary: whatever a server does, it alone cannot be used
+        raise ServerFault(_why(error, life)) from error
+
+
+def _streams(
+    settings: McpServerSettings, launch: Launch, life: Life
+) -> AbstractAsyncContextManager[TransportStreams]:  # fmt: skip
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[TransportStreams]:
+        async with AsyncExitStack() as stack:
+            if launch.program is not None:
+                streams = program_streams(launch.program, life.guard)
+            else:
+                http = await stack.enter_async_context(sdk_client(launch.headers, MCP_MESSAGE_BYTES_MAX))
+                streams = streamable_http_client(
+                    settings.url, http_client=http, max_sse_event_size=MCP_MESSAGE_BYTES_MAX
+                )
+            received, sent = await stack.enter_async_context(streams)
+            life.stream = GuardedStream(received, life.guard)
+            yield life.stream, sent
+
+    return opened()
+
+
+def _why(error: BaseException, life: Life) -> str:
+    """Return why a server cannot be used, in one line."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, ServerFault):
+        return str(error)
+    if isinstance(error, MCPError) and life.stream is not None and life.stream.ended.is_set():
+        return life.stream.fault
+    return clip(redact(one_line(f"{type(error).__name__}: {error}")), ERROR_CHARS_MAX)

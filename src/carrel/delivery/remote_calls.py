@@ -1,0 +1,47 @@
+"""Calls of tools of MCP servers: begun in one transaction, made outside of any, ended in another."""
+
+from functools import partial
+
+from carrel.connectors import CallFailed, CallResult
+from carrel.delivery.call_arguments import forget_arguments
+from carrel.delivery.snapshot import Snapshot
+from carrel.delivery.step import write_result
+from carrel.delivery.transcript import call_key
+from carrel.journal import Entry
+from carrel.runs import Claim, fence
+from carrel.storage import Database, Tx
+from carrel.tools import Begun, Result, begin_remote, end_remote, make_remote
+
+
+async def make_remote_call(db: Database, claim: Claim, snapshot: Snapshot, call: Entry, arguments: str) -> Result:
+    """Make a call that needs no approval, or has it."""
+    begun = await db.write(partial(_begin, claim=claim, snapshot=snapshot, call=call, arguments=arguments))
+    if isinstance(begun, Result):
+        return begun
+    made = await make_remote(snapshot.caller.services, begun)
+    return await db.write(partial(_end, claim=claim, snapshot=snapshot, call=call, begun=begun, made=made))
+
+
+def _begin(tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry, arguments: str) -> Begun | Result:
+    wanted = fence(tx, claim)
+    if wanted is not None:
+        # The turn ends as was asked from outside; a call that is still open is made when the run goes on.
+        return Result(value={}, ends=wanted.outcome)
+    name = (call.details or {})["name"]
+    begun = begin_remote(tx, snapshot.toolset, snapshot.caller, call_key(call), name, arguments)
+    if isinstance(begun, Begun):
+        return begun
+    return _written(tx, snapshot, call, *begun)
+
+
+def _end(
+    tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry, begun: Begun, made: CallResult | CallFailed
+) -> Result:  # fmt: skip
+    fence(tx, claim)
+    return _written(tx, snapshot, call, *end_remote(tx, snapshot.caller, call_key(call), begun, made))
+
+
+def _written(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Result) -> Result:
+    forget_arguments(tx, snapshot.access, call)
+    write_result(tx, snapshot, call, text, result)
+    return result

@@ -1,0 +1,171 @@
+"""`mcp servers`: the MCP servers of the settings file; only whoever may write that file names a command."""
+
+import shlex
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from carrel.bridge import Client, owner_token, running_url
+from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, local_settings_file
+from carrel.main.cli.output import Screen
+from carrel.main.cli.request import Table
+from carrel.main.replace_file import replace_file
+
+if TYPE_CHECKING:
+    from carrel.connectors import ConnectorState, RemoteTool
+    from carrel.kernel.settings import McpServerSettings
+
+_NAME = option("name", "NAME", "name of the server")
+_JSON = option("--json", action="store_true", help="print the answer as JSON")
+_SERVERS = Table(
+    "servers",
+    {"NAME": "name", "STARTS": "starts", "ACCOUNTS": "accounts", "VARIABLES": "variables"},
+    "No MCP servers in the settings.",
+)
+_TOOLS = Table("tools", {"TOOL": "name", "EFFECT": "effect", "DESCRIPTION": "description"}, "It offers no tools.")
+
+
+def list_servers(args: Namespace, screen: Screen) -> int:
+    """List the servers of the settings."""
+    servers = local_settings(args).settings.mcp
+    answer = {"servers": [_row(name, server) for name, server in sorted(servers.items())]}
+    if screen.as_json:
+        return screen.json(answer)
+    _SERVERS.show(answer, args, screen)
+    return Exit.OK
+
+
+def _row(name: str, server: "McpServerSettings") -> dict[str, Any]:
+    started = shlex.join((server.command, *server.args)) if server.command else server.url
+    variables = (*server.env, *server.headers)
+    return {"name": name, "starts": started, "accounts": ",".join(server.accounts), "variables": ",".join(variables)}
+
+
+def add_server(args: Namespace, screen: Screen) -> int:
+    """Add a server to the settings file, and let the running Carrel take it up."""
+    from carrel.connectors import server_name_problem
+    from carrel.main.config_file import with_mcp_server
+    from carrel.main.mcp_settings import mcp_problems
+
+    command = shlex.split(args.command) if args.command else []
+    given = {
+        "command": command[0] if command else "",
+        "args": command[1:],
+        "env": args.env,
+        "cwd": args.cwd or "",
+        "url": args.server_url or "",
+        "headers": args.header,
+        "accounts": args.account,
+        "allow": args.allow,
+        "deny": args.deny,
+    }
+    fields = {name: value for name, value in given.items() if value}
+    problems = [*filter(None, [server_name_problem(args.name)]), *mcp_problems(args.name, fields)]
+    if problems:
+        raise Failure(Exit.USAGE, "\n".join(problems))
+    path = _change(args, lambda text: with_mcp_server(text, args.name, fields))
+    screen.line(f"Wrote mcp.{args.name} to {path}.{_taken_up(args)}")
+    screen.note(f"To see what it offers: `carrel mcp servers test {args.name}`")
+    screen.note(f"To let an agent use it: `carrel agents mcp AGENT {args.name}`")
+    return Exit.OK
+
+
+def remove_server(args: Namespace, screen: Screen) -> int:
+    """Remove a server from the settings file, and let the running Carrel end it."""
+    from carrel.main.config_file import without_mcp_server
+
+    path = _change(args, lambda text: without_mcp_server(text, args.name))
+    screen.line(f"Removed mcp.{args.name} from {path}.{_taken_up(args)}")
+    return Exit.OK
+
+
+def _change(args: Namespace, changed: Callable[[str], str]) -> Path:
+    path = local_settings_file(args).path.expanduser()
+    try:
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        after = changed(before)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(path, after)
+    except OSError as error:
+        raise Failure(Exit.FAILED, f"{path} cannot be written: {error.strerror}.") from error
+    return path
+
+
+def _taken_up(args: Namespace) -> str:
+    """Let the running server read its settings again; return in words that it did."""
+    data_dir = local_settings(args).settings.storage.data_dir
+    url = running_url(data_dir)
+    if not url:
+        return ""
+    with Client(url, owner_token(data_dir)) as client:
+        client.post("/api/settings/reload")
+    return " The running server has taken it up."
+
+
+def test_server(args: Namespace, screen: Screen) -> int:
+    """Start a server for a moment, here, and list what it offers."""
+    import asyncio
+
+    servers = local_settings(args).settings.mcp
+    if args.name not in servers:
+        known = ", ".join(sorted(servers)) or "none"
+        raise Failure(Exit.FAILED, f"The settings have no MCP server '{args.name}'; they have: {known}.")
+    state, tools = asyncio.run(_tried(args.name, servers[args.name]))
+    if state.status != "ok":
+        raise Failure(Exit.FAILED, f"{args.name} does not work: {state.last_error}")
+    rows = [{"name": one.offered_as, "effect": one.effect, "description": one.description} for one in tools]
+    answer = {"tools": rows, "leftOut": list(state.left_out)}
+    if screen.as_json:
+        return screen.json(answer)
+    _TOOLS.show(answer, args, screen)
+    for one in state.left_out:
+        screen.note(f"Left out: {one}")
+    return Exit.OK
+
+
+async def _tried(name: str, server: "McpServerSettings") -> tuple["ConnectorState", tuple["RemoteTool", ...]]:
+    """Return how a server does, and its tools; it has ended by then."""
+    import asyncio
+
+    from carrel.connectors import Connectors
+
+    account = server.accounts[0]
+    connectors = Connectors({name: server})
+    async with asyncio.TaskGroup() as group:
+        serving = group.create_task(connectors.serve())
+        # It takes servers once it runs.
+        await asyncio.sleep(0)
+        lists = await connectors.tools(account, [name])
+        state = connectors.states(account)[0]
+        serving.cancel()
+    return state, tuple(tool for one in lists for tool in one.tools)
+
+
+def _many(flag: str, metavar: str, text: str) -> Any:
+    return option(flag, metavar, text, action="append", default=[])
+
+
+COMMANDS = (
+    Command("mcp servers list", "list the MCP servers of the settings", list_servers, needs_server=False).takes(
+        _JSON, *LOCAL_OPTIONS
+    ),
+    Command("mcp servers add", "add an MCP server to the settings", add_server, needs_server=False).takes(
+        _NAME,
+        option("--command", "WORDS", 'the program and its arguments, e.g. "uvx mcp-server-fetch"'),
+        option("--cwd", "DIR", "the directory that the program starts in"),
+        _many("--env", "VARIABLE", "an environment variable that the program is passed; may be repeated"),
+        option("--url", "URL", "the address of a server over HTTP, instead of a program", dest="server_url"),
+        _many("--header", "NAME=VARIABLE", "a header and the environment variable with its value; may be repeated"),
+        _many("--account", "SLUG", "an account whose agents may use it, or * (default: default); may be repeated"),
+        _many("--allow", "TOOL", "offer only tools of this name or pattern; may be repeated"),
+        _many("--deny", "TOOL", "offer no tool of this name or pattern; may be repeated"),
+        *LOCAL_OPTIONS,
+    ),
+    Command("mcp servers test", "start an MCP server for a moment and list its tools", test_server,
+            needs_server=False).takes(_NAME, _JSON, *LOCAL_OPTIONS),
+    Command("mcp servers remove", "remove an MCP server from the settings", remove_server, needs_server=False).takes(
+        _NAME, *LOCAL_OPTIONS
+    ),
+)  # fmt: skip

@@ -1,1 +1,0 @@
-import{L as e,o as t,s as n}from"./failure-BbCtdNtK.js";var r=e({queryKey:[`spaces`],queryFn:({signal:e})=>n(t.GET(`/api/spaces`,{signal:e}))}),i=e({queryKey:[`settings`],queryFn:({signal:e})=>n(t.GET(`/api/settings`,{signal:e}))}),a=e({queryKey:[`account`],queryFn:({signal:e})=>n(t.GET(`/api/account`,{signal:e}))});export{i as n,r,a as t};

@@ -1,0 +1,1 @@
+"""Tests of the connectors, against programs that speak the protocol, well or badly."""

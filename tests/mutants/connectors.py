@@ -1,0 +1,99 @@
+"""Mutants of MCP servers: who may use them, what they may send, and calls that are made once."""
+
+from tests.mutants.model import Mutant
+
+_CONNECTORS, _HOSTILE = "tests/connectors/test_connectors.py", "tests/connectors/test_hostile_servers.py"
+_TURNS, _API = "tests/delivery/test_remote_tools.py", "tests/surfaces/api/test_mcp_servers.py"
+CONNECTORS = (
+    Mutant(
+        "every account may use every MCP server",
+        "connectors/connectors.py",
+        "if _ALL in accounts or account_slug in accounts",
+        "if accounts or account_slug in accounts",
+        _CONNECTORS,
+    ),
+    Mutant(
+        "a call reaches a server that the account may not use",
+        "connectors/connectors.py",
+        "if server is None or tool.server not in self.usable(account_slug):",
+        "if server is None:",
+        _CONNECTORS,
+    ),
+    Mutant(
+        "tools that the settings deny are offered",
+        "connectors/listing.py",
+        "return among(settings.allow) and not among(settings.deny)",
+        "return among(settings.allow)",
+        _CONNECTORS,
+    ),
+    Mutant(
+        "a tool without a hint only reads",
+        "connectors/listing.py",
+        "tool.annotations is not None and tool.annotations.read_only_hint is True and not is_written",
+        "tool.annotations is None or tool.annotations.read_only_hint is True",
+        _TURNS,
+    ),
+    Mutant(
+        "a tool that wrote is believed that it reads now",
+        "connectors/listing.py",
+        "tool.annotations.read_only_hint is True and not is_written",
+        "tool.annotations.read_only_hint is True",
+        _HOSTILE,
+    ),
+    Mutant(
+        "a tool that has changed is called as if it were the same",
+        "connectors/server.py",
+        "if present is None or present.digest != tool.digest:",
+        "if present is None:",
+        _HOSTILE,
+    ),
+    Mutant(
+        "messages that nobody asked for have no end",
+        "connectors/flood.py",
+        "if self._unasked > MCP_UNASKED_MESSAGES_MAX:",
+        "if self._unasked < 0:",
+        f"{_HOSTILE} -k floods",
+    ),
+    Mutant(
+        "a server that died is started again at once",
+        "connectors/server.py",
+        "if wait > 0:",
+        "if wait > 1_000_000:",
+        _CONNECTORS,
+    ),
+    Mutant(
+        "the children of a program outlive it",
+        "connectors/program.py",
+        "os.killpg(process.pid, number)",
+        "os.kill(process.pid, number)",
+        _CONNECTORS,
+    ),
+    Mutant(
+        "results show what a server was given",
+        "connectors/results.py",
+        "text = hidden.removed(redact(whole, _TEXT_CHARS_MAX))",
+        "text = redact(whole, _TEXT_CHARS_MAX)",
+        _CONNECTORS,
+    ),
+    Mutant(
+        "a call whose worker died is made again",
+        "tools/remote.py",
+        'record_call(tx, caller.access, caller.own_run.id, call_id, tool=name, effect=tool.effect, result="")',
+        "pass",
+        f"{_TURNS} -k crash",
+    ),
+    Mutant(
+        "a run that is lost in a call of an MCP server ends instead of being told",
+        "records/call_store.py",
+        "AND result = '' AND call_id",
+        "AND waits_for IS NOT NULL AND call_id",
+        f"{_TURNS} -k crash",
+    ),
+    Mutant(
+        "an agent may be given a server of another account",
+        "surfaces/api/mcp_servers.py",
+        "if name not in usable:",
+        "if not name:",
+        _API,
+    ),
+)

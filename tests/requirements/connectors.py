@@ -1,0 +1,26 @@
+"""MCP servers whose tools agents use."""
+
+BUILT = {
+    "M.mcp.settings": "Only the operator's settings name a command; an agent's owner only chooses among servers.",
+    "M.mcp.accounts": "A server is there only for the accounts that its settings name.",
+    "M.mcp.agent": "An agent gets the tools of the servers that it lists, and of no others.",
+    "M.mcp.start": "A server is started when its tools are first wanted.",
+    "M.mcp.restart": "A server that dies is started again, after a pause that grows.",
+    "M.mcp.end": "Programs end with Carrel, and so do their children.",
+    "M.mcp.reload": "Settings that are read again end the servers that they change, and no others.",
+    "M.mcp.health": "Health says of every server whether it works, since when, and what is wrong.",
+    "M.mcp.names": "Tools are offered as mcp__server__tool, where the settings allow them; ours cannot be shadowed.",
+    "M.mcp.words": "What a server says of its tools is bounded, visible, and marked as its own.",
+    "M.mcp.effect": "A tool that is not marked as reading writes: plan mode hides it.",
+    "M.mcp.approval": "tools.ask covers tools of servers like ours; the question names server and tool.",
+    "M.mcp.changes": "A tool that has changed since it was offered is refused; one that wrote stays one that writes.",
+    "M.mcp.record": "A call is recorded before it is made and finished after; it is never made twice.",
+    "M.mcp.fate": "After a crash in the middle of a call the model is told that its fate is unknown, and decides.",
+    "M.mcp.time": "Calls and starts have limits in time; a run that is cancelled does not wait for its call.",
+    "M.mcp.flood": "A server that floods us, or works us hard, is cut off; others do not notice.",
+    "M.mcp.results": "Results are bounded; files are artifacts of the run, and images are shown to the model.",
+    "M.mcp.secrets": "A program gets only the variables that are named, and results do not show their values.",
+    "M.mcp.cli": "carrel mcp servers lists, adds, tests and removes servers of the settings file.",
+}
+DEFERRED: dict[str, dict[str, str]] = {}
+PARTIAL: dict[str, str] = {}

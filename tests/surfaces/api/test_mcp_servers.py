@@ -1,0 +1,37 @@
+"""MCP servers over the API: which an agent may be given, what they offer, and how they do."""
+
+import pytest
+
+from carrel.kernel.settings import Settings
+from tests.connectors.plain import plain
+from tests.harness.server import open_http_server
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+
+
+@requirement("M.mcp.settings", "M.mcp.health")
+async def test_an_owner_gives_an_agent_servers_that_the_settings_open_to_the_account(surface_url: str) -> None:
+    servers = {"plain": plain(), "theirs": plain(accounts=("elsewhere",)), "broken": plain("dies", env=("NOT_SET_X",))}
+    async with open_http_server(surface_url, settings=Settings(mcp=servers)) as server, server.client() as owner:
+        made = await owner.post("/api/agents", json={"id": "handy", "mcp": ["plain", "broken"]})
+        assert made.json()["agent"]["mcp"] == ["plain", "broken"]
+        theirs = await owner.patch("/api/agents/handy", json={"mcp": ["theirs"]})
+        assert (theirs.status_code, theirs.json()["error"]["field"]) == (400, "mcp")
+        wrong = await owner.patch("/api/agents/handy", json={"mcp": ["plane"]})
+        assert "did you mean 'plain'?" in wrong.json()["error"]["message"]
+        command = await owner.patch("/api/agents/handy", json={"mcp": [{"command": "sh"}]})
+        assert command.status_code == 400
+        await server.house.connectors.tools("default", ["plain", "broken"])
+        listed = {one["name"]: one for one in (await owner.get("/api/mcp/servers")).json()["servers"]}
+        assert listed.keys() == {"plain", "broken"}
+        assert (listed["plain"]["status"], listed["plain"]["tools"]) == ("ok", 6)
+        offered = {one["name"]: one["effect"] for one in listed["plain"]["offered"]}
+        assert offered["mcp__plain__look"] == "read"
+        assert offered["mcp__plain__change"] == "write"
+        assert "NOT_SET_X" in listed["broken"]["lastError"]
+        health = {one["name"]: one for one in (await owner.get("/api/health")).json()["mcpServers"]}
+        assert (health["plain"]["status"], health["broken"]["status"]) == ("ok", "failed")
+        token = await server.token(owner, kind="agent", agentId="handy")
+        seen = await owner.get("/api/health", headers={"Authorization": f"Bearer {token}"})
+        assert [one["lastError"] for one in seen.json()["mcpServers"]] == [None, None]
