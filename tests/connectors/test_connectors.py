@@ -53,7 +53,7 @@ async def failure(connectors: Connectors, tool: str, **arguments: object) -> Cal
     return caught.value
 
 
-@requirement("M.mcp.start")
+@requirement("P.mcp.start")
 async def test_a_server_is_started_when_its_tools_are_first_wanted() -> None:
     async with connected(plain=plain()) as connectors:
         assert connectors.states("default")[0].status == "idle"
@@ -65,13 +65,13 @@ async def test_a_server_is_started_when_its_tools_are_first_wanted() -> None:
         assert (state.status, state.starts, state.tools) == ("ok", 1, 6)
 
 
-@requirement("M.mcp.start")
+@requirement("P.mcp.start")
 async def test_a_server_that_prints_before_it_speaks_the_protocol_is_understood() -> None:
     async with connected(plain=plain("talks first")) as connectors:
         assert "look" in await offered(connectors)
 
 
-@requirement("M.mcp.accounts")
+@requirement("P.mcp.accounts")
 async def test_an_account_that_is_not_named_gets_nothing_of_a_server() -> None:
     async with connected(plain=plain(accounts=("default",)), open=plain(accounts=("*",))) as connectors:
         assert connectors.usable("other") == ("open",)
@@ -81,13 +81,13 @@ async def test_an_account_that_is_not_named_gets_nothing_of_a_server() -> None:
             await connectors.call("other", look, {})
 
 
-@requirement("M.mcp.names")
+@requirement("P.mcp.names")
 async def test_only_tools_that_the_settings_allow_are_offered() -> None:
     async with connected(plain=plain(allow=("look", "c*"), deny=("change",))) as connectors:
         assert set(await offered(connectors)) == {"look"}
 
 
-@requirement("M.mcp.secrets")
+@requirement("P.mcp.secrets")
 async def test_a_program_gets_only_the_variables_that_are_named_and_cannot_tell_their_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -97,7 +97,7 @@ async def test_a_program_gets_only_the_variables_that_are_named_and_cannot_tell_
         assert await call(connectors, "secret") == {"text": "[redacted] None [redacted]"}
 
 
-@requirement("M.mcp.secrets")
+@requirement("P.mcp.secrets")
 async def test_a_missing_variable_is_named_and_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GIVEN", raising=False)
     async with connected(plain=plain(env=("GIVEN",))) as connectors:
@@ -107,7 +107,7 @@ async def test_a_missing_variable_is_named_and_nothing_is_started(monkeypatch: p
         assert state.last_error == "mcp.plain.env names the environment variable GIVEN, which is not set."
 
 
-@requirement("M.mcp.results")
+@requirement("P.mcp.results")
 async def test_images_and_files_of_a_result_are_files_and_damaged_ones_are_named() -> None:
     async with connected(plain=plain()) as connectors:
         result = await connectors.call("default", (await offered(connectors))["picture"], {})
@@ -119,14 +119,14 @@ async def test_images_and_files_of_a_result_are_files_and_damaged_ones_are_named
         assert result.value == {"text": "Here it is.\n\n[the file picture-3 was left out: it is damaged]"}
 
 
-@requirement("M.mcp.results")
+@requirement("P.mcp.results")
 async def test_a_tool_that_fails_says_why_to_the_model() -> None:
     async with connected(plain=plain()) as connectors:
         value = await call(connectors, "fail")
         assert value == {"ok": False, "error": {"code": "tool_failed", "message": "it does not work"}}
 
 
-@requirement("M.mcp.restart")
+@requirement("P.mcp.restart")
 async def test_a_server_that_dies_is_started_again_after_a_pause(elapsing: Elapsing) -> None:
     async with connected(plain=plain("dies")) as connectors:
         died = await failure(connectors, "change")
@@ -143,7 +143,7 @@ async def test_a_server_that_dies_is_started_again_after_a_pause(elapsing: Elaps
         assert connectors.states("default")[0].starts == 2
 
 
-@requirement("M.mcp.end")
+@requirement("P.mcp.end")
 async def test_programs_end_with_us_also_when_they_do_not_read_and_have_children() -> None:
     async with open_gate() as gate:
         async with connected(plain=plain("stops reading", str(gate.port))) as connectors, asyncio.TaskGroup() as group:
@@ -154,7 +154,7 @@ async def test_programs_end_with_us_also_when_they_do_not_read_and_have_children
         assert not any(map(is_alive, gate.pids))
 
 
-@requirement("M.mcp.reload")
+@requirement("P.mcp.reload")
 async def test_a_server_whose_settings_change_is_ended_and_started_with_the_new_ones() -> None:
     async with connected(plain=plain(), other=plain()) as connectors:
         await offered(connectors), await offered(connectors, "other")

@@ -28,7 +28,7 @@ def why_down(connectors: Connectors) -> str:
     return state.last_error or ""
 
 
-@requirement("M.mcp.time")
+@requirement("P.mcp.time")
 async def test_a_call_that_hangs_ends_after_its_time_and_its_fate_is_unknown(elapsing: Elapsing) -> None:
     async with open_gate() as gate, connected(plain=plain("hangs", str(gate.port)), neighbour=plain()) as connectors:
         await offered(connectors)
@@ -42,7 +42,7 @@ async def test_a_call_that_hangs_ends_after_its_time_and_its_fate_is_unknown(ela
         assert failed.message == "It did not answer within 60 seconds."
 
 
-@requirement("M.mcp.time")
+@requirement("P.mcp.time")
 async def test_a_server_that_leaves_several_calls_without_an_answer_is_ended(elapsing: Elapsing) -> None:
     async with open_gate() as gate, connected(plain=plain("hangs", str(gate.port))) as connectors:
         await offered(connectors)
@@ -54,7 +54,7 @@ async def test_a_server_that_leaves_several_calls_without_an_answer_is_ended(ela
         assert "calls in a row without an answer" in why_down(connectors)
 
 
-@requirement("M.mcp.time")
+@requirement("P.mcp.time")
 async def test_a_server_that_never_gets_ready_is_given_up_and_says_so(elapsing: Elapsing) -> None:
     async with connected(plain=plain("never ready"), neighbour=plain()) as connectors:
         async with asyncio.TaskGroup() as group:
@@ -65,7 +65,7 @@ async def test_a_server_that_never_gets_ready_is_given_up_and_says_so(elapsing: 
         assert "within 30 seconds (mcp.plain.start_seconds)" in (connectors.states("default")[1].last_error or "")
 
 
-@requirement("M.mcp.flood")
+@requirement("P.mcp.flood")
 async def test_a_server_that_floods_us_is_cut_off() -> None:
     async with connected(plain=plain("floods"), neighbour=plain()) as connectors:
         assert "messages that nobody had asked for" in (await failure(connectors, "look")).message
@@ -73,7 +73,7 @@ async def test_a_server_that_floods_us_is_cut_off() -> None:
         assert await neighbour_works(connectors)
 
 
-@requirement("M.mcp.flood")
+@requirement("P.mcp.flood")
 async def test_a_line_without_an_end_is_cut_off_before_it_fills_the_memory() -> None:
     async with connected(plain=plain("endless line"), neighbour=plain()) as connectors:
         failed = await failure(connectors, "look")
@@ -82,7 +82,7 @@ async def test_a_line_without_an_end_is_cut_off_before_it_fills_the_memory() -> 
         assert await neighbour_works(connectors)
 
 
-@requirement("M.mcp.results")
+@requirement("P.mcp.results")
 async def test_a_huge_result_is_cut_and_says_how_long_it_was() -> None:
     async with connected(plain=plain("huge")) as connectors:
         value = await call(connectors, "look")
@@ -90,13 +90,13 @@ async def test_a_huge_result_is_cut_and_says_how_long_it_was() -> None:
         assert len(str(value["text"])) < 50_000
 
 
-@requirement("M.mcp.results")
+@requirement("P.mcp.results")
 async def test_something_that_is_no_result_is_a_failure_whose_fate_is_unknown() -> None:
     async with connected(plain=plain("no result")) as connectors:
         assert (await failure(connectors, "change")).is_unknown
 
 
-@requirement("M.mcp.changes")
+@requirement("P.mcp.changes")
 async def test_a_tool_that_changes_after_it_was_offered_is_not_called_as_if_it_were_the_same() -> None:
     async with connected(plain=plain()) as connectors:
         before = (await offered(connectors))["change"]
@@ -109,7 +109,7 @@ async def test_a_tool_that_changes_after_it_was_offered_is_not_called_as_if_it_w
         assert after.effect == "write"
 
 
-@requirement("M.mcp.names")
+@requirement("P.mcp.names")
 async def test_names_of_others_cannot_be_taken() -> None:
     async with connected(plain=plain("odd")) as connectors:
         tools = await offered(connectors)
@@ -122,7 +122,7 @@ async def test_names_of_others_cannot_be_taken() -> None:
         assert max(map(len, names)) <= MCP_TOOL_NAME_CHARS_MAX
 
 
-@requirement("M.mcp.words")
+@requirement("P.mcp.words")
 async def test_descriptions_are_bounded_visible_and_say_whose_they_are() -> None:
     async with connected(plain=plain("odd")) as connectors:
         said = (await offered(connectors))["task_update"].description
@@ -130,7 +130,7 @@ async def test_descriptions_are_bounded_visible_and_say_whose_they_are() -> None
         assert len(said) < 2_100
 
 
-@requirement("M.mcp.words")
+@requirement("P.mcp.words")
 async def test_too_many_and_too_large_tools_are_left_out_and_named() -> None:
     async with connected(plain=plain("many"), odd=plain("odd")) as connectors:
         assert len(await offered(connectors)) == MCP_TOOLS_PER_SERVER_MAX
@@ -140,7 +140,7 @@ async def test_too_many_and_too_large_tools_are_left_out_and_named() -> None:
         assert "one too many" in many.left_out[0]
 
 
-@requirement("M.mcp.flood")
+@requirement("P.mcp.flood")
 async def test_a_pattern_that_a_server_wrote_is_never_run() -> None:
     async with connected(plain=plain("odd")) as connectors:
         assert await call(connectors, "regex") == {"data": {"a": "a" * 40 + "b"}}

@@ -76,7 +76,7 @@ async def listening() -> AsyncIterator[HttpServer]:
         yield server
 
 
-@requirement("M.mcp.start", "M.mcp.secrets")
+@requirement("P.mcp.start", "P.mcp.secrets")
 async def test_a_server_over_http_gets_the_headers_and_its_results_do_not_show_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -91,7 +91,7 @@ async def test_a_server_over_http_gets_the_headers_and_its_results_do_not_show_t
         assert server.keys == {KEY}
 
 
-@requirement("M.mcp.flood")
+@requirement("P.mcp.flood")
 async def test_a_response_without_an_end_is_cut_off_and_a_later_call_works(elapsing: Elapsing) -> None:
     async with listening() as server, connected(plain=McpServerSettings(url=server.url)) as connectors:
         failed = await failure(connectors, "huge")
@@ -101,7 +101,7 @@ async def test_a_response_without_an_end_is_cut_off_and_a_later_call_works(elaps
         assert await call(connectors, "look") == {"text": "seen"}
 
 
-@requirement("M.mcp.restart")
+@requirement("P.mcp.restart")
 async def test_nobody_at_the_address_is_said() -> None:
     async with connected(plain=McpServerSettings(url="http://127.0.0.1:9/mcp")) as connectors:
         assert await offered(connectors) == {}

@@ -41,7 +41,7 @@ async def result_of(server: Server, run: Run) -> dict[str, Any]:
     return dict(json.loads(entry.content))
 
 
-@requirement("M.mcp.agent")
+@requirement("P.mcp.agent")
 async def test_an_agent_gets_the_tools_of_its_servers_and_calls_them(
     store_url: str, gateway: ScriptedGateway
 ) -> None:  # fmt: skip
@@ -59,7 +59,7 @@ async def test_an_agent_gets_the_tools_of_its_servers_and_calls_them(
         assert LOOK not in offered(gateway)
 
 
-@requirement("M.mcp.approval")
+@requirement("P.mcp.approval")
 async def test_a_call_that_needs_approval_reaches_the_server_only_after_a_yes(
     sqlite_url: str, gateway: ScriptedGateway
 ) -> None:  # fmt: skip
@@ -77,7 +77,7 @@ async def test_a_call_that_needs_approval_reaches_the_server_only_after_a_yes(
         assert gate.calls == [("change", {"to": "that"})]
 
 
-@requirement("M.mcp.effect")
+@requirement("P.mcp.effect")
 async def test_plan_mode_hides_what_may_write(sqlite_url: str, gateway: ScriptedGateway) -> None:
     async with open_gate() as gate, serving(sqlite_url, gateway, plain=plain("honest", str(gate.port))) as server:
         gateway.script(text("ready"), calls((CHANGE, {})), text("I may not."))
@@ -91,7 +91,7 @@ async def test_plan_mode_hides_what_may_write(sqlite_url: str, gateway: Scripted
         assert gate.calls == []
 
 
-@requirement("M.mcp.results")
+@requirement("P.mcp.results")
 async def test_files_of_a_result_are_artifacts_and_images_are_shown(sqlite_url: str, gateway: ScriptedGateway) -> None:
     async with serving(sqlite_url, gateway, plain=plain()) as server:
         gateway.script(calls(("mcp__plain__picture", {})), text("A dot."))
@@ -108,7 +108,7 @@ async def test_files_of_a_result_are_artifacts_and_images_are_shown(sqlite_url: 
         assert [part["type"] for part in output["output"]] == ["input_text", "input_image"]
 
 
-@requirement("M.mcp.fate", "M.mcp.record")
+@requirement("P.mcp.fate", "P.mcp.record")
 async def test_after_a_crash_in_a_call_it_is_not_repeated_and_the_model_is_told(
     store_url: str, gateway: ScriptedGateway
 ) -> None:  # fmt: skip
@@ -127,7 +127,7 @@ async def test_after_a_crash_in_a_call_it_is_not_repeated_and_the_model_is_told(
         assert "It was not repeated" in told["error"]["message"]
 
 
-@requirement("M.mcp.time")
+@requirement("P.mcp.time")
 async def test_a_run_that_is_cancelled_does_not_wait_for_its_call(sqlite_url: str, gateway: ScriptedGateway) -> None:
     async with open_gate() as gate, serving(sqlite_url, gateway, plain=plain("hangs", str(gate.port))) as server:
         gateway.script(calls((CHANGE, {})))
@@ -137,7 +137,7 @@ async def test_a_run_that_is_cancelled_does_not_wait_for_its_call(sqlite_url: st
         assert (await server.settled(run)).state == "cancelled"
 
 
-@requirement("M.mcp.time")
+@requirement("P.mcp.time")
 async def test_calls_that_hang_leave_the_slots_to_others(sqlite_url: str, gateway: ScriptedGateway) -> None:
     async with open_gate() as gate:
         one_slot = Settings(mcp={"plain": plain("hangs", str(gate.port))}, runs=RunsSettings(concurrency=1))
@@ -150,7 +150,7 @@ async def test_calls_that_hang_leave_the_slots_to_others(sqlite_url: str, gatewa
             assert (await server.ask("are you there?")).reply == "Here I am."
 
 
-@requirement("M.mcp.record")
+@requirement("P.mcp.record")
 async def test_a_call_without_an_answer_is_a_result_that_says_so(sqlite_url: str, gateway: ScriptedGateway) -> None:
     async with serving(sqlite_url, gateway, plain=plain("dies")) as server:
         gateway.script(calls((LOOK, {})), calls((CHANGE, {})), text("It is broken."))

@@ -4,10 +4,32 @@ from tests.mutants.model import Mutant
 
 _QUEUE = "tests/runs/test_delivering.py tests/runs/test_lanes.py"
 _CLAIMS = "tests/runs/test_claims.py"
+_STEERING = "tests/delivery/test_steering.py"
 _HORIZON = "tests/storage/test_postgres_store.py"
 _ARCHIVE = "tests/sessions/test_archive.py"
 
 ENGINE = (
+    Mutant(
+        "a message joins a run that may see more than its sender",
+        "runs/model.py",
+        "return self.is_at_work and sees_all and",
+        "return self.is_at_work and",
+        _STEERING,
+    ),
+    Mutant(
+        "a message that joined a run stays in the queue",
+        "runs/steering.py",
+        "    steering_store.join(tx, run.access, message, run)\n",
+        "",
+        _STEERING,
+    ),
+    Mutant(
+        "a worker that lost its claim takes up messages",
+        "runs/steering.py",
+        "    if fence(tx, claim) is not None:",
+        "    if False:",
+        _STEERING,
+    ),
     Mutant(
         "the horizon trusts the newest number",
         "storage/horizon.py",

@@ -4,6 +4,34 @@ from tests.mutants.model import Mutant
 
 RIGHTS = (
     Mutant(
+        "a replay goes to an agent that acts by itself",
+        "delivery/replays.py",
+        "if connection is None or kinds[gateway] not in MODEL_KINDS:",
+        "if connection is None:",
+        "tests/delivery/test_replays.py",
+    ),
+    Mutant(
+        "a replay shows what the caller may not see",
+        "delivery/replays.py",
+        "    require_readable(tx, access, run)\n",
+        "",
+        "tests/delivery/test_replays.py",
+    ),
+    Mutant(
+        "a fork holds what its maker may not read",
+        "commands/forks.py",
+        "    entries = [entry for entry in read if entry.id in seen]\n",
+        "    entries = read\n",
+        "tests/surfaces/api/test_forks.py",
+    ),
+    Mutant(
+        "an entry of another session is forked",
+        "commands/forks.py",
+        "if last is None or last.key != lane.key or last.session_id is None:",
+        "if last is None or last.session_id is None:",
+        "tests/surfaces/api/test_forks.py",
+    ),
+    Mutant(
         "a tool is used without approval by its other name",
         "tools/tool_rules.py",
         "    return matches(_same(tool.name) or tool.names, rules.ask)",

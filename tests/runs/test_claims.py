@@ -83,7 +83,16 @@ def writing(
 
     def work(tx: Tx) -> None:
         fence(tx, held)
-        record_call(tx, engine.access, held.id, "call-1", tool="task_create", effect=effect, result="{}", wait=wait)
+        record_call(
+            tx,
+            engine.access,
+            held.id,
+            "call-1",
+            tool="task_create",
+            effect=effect,
+            result="" if wait else "{}",
+            wait=wait,
+        )
 
     return work
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from carrel.kernel import Code, Refusal
-from carrel.runs import Claim, queue_store, store
+from carrel.runs import Claim, queue_store, steering_store, store
 from carrel.runs.model import ENDS, MOVES, require_move, states_before
 from carrel.storage import Tx
 from tests.harness.engine import LEASE_MS, lane_key, open_engine
@@ -48,6 +48,12 @@ def requeue(tx: Tx, run: Claim) -> None:
     store.requeue_waiting(tx, run.access, run.id, head=True)
 
 
+def join(tx: Tx, run: Claim) -> None:
+    message = store.run_by_id(tx, run.access, run.id)
+    assert message is not None
+    steering_store.join(tx, run.access, message, message)
+
+
 # Each statement, the state it sets, and the states from which it may.
 STATEMENTS: list[tuple[Statement, str, tuple[str, ...]]] = [
     (start, "running", ("queued",)),
@@ -55,6 +61,7 @@ STATEMENTS: list[tuple[Statement, str, tuple[str, ...]]] = [
     (park, "waiting", ("running",)),
     (back_to_head, "queued", ("running",)),
     (requeue, "queued", ("waiting",)),
+    (join, "completed", ("queued",)),
     *((partial(end_claimed, state=end), end, ("running",)) for end in ENDS),
     *((partial(end_unclaimed, state=end), end, states_before(end)) for end in ENDS),
     *((partial(end, state=state), state, ()) for end in (end_claimed, end_unclaimed) for state in MOVES.keys() - ENDS),
@@ -111,7 +118,7 @@ def test_a_move_is_refused_unless_the_table_has_it(before: str, after: str) -> N
 
 def test_every_statement_that_sets_a_state_says_from_which() -> None:
     sources = {source.path: source.text for source in house_sources() if "UPDATE runs SET state" in source.text}
-    stores = ("store", "queue_store", "unreachable_store")
+    stores = ("store", "queue_store", "steering_store", "unreachable_store")
     assert sources.keys() == {f"src/carrel/runs/{name}.py" for name in stores}
     for text in sources.values():
         assert text.count("UPDATE runs SET state") == text.count("AND {may_move(")

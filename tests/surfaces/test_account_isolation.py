@@ -56,6 +56,8 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "/api/hooks/wake": [{"agentId": "{agent}", "text": "hi"}],
     "/api/runs": [{"agentId": "{agent}", "message": "hi"}, {"sessionKey": "{key}", "message": "hi"}],
     "/api/runs/{id}/answer": [{"text": "hi"}],
+    "/api/runs/{id}/steer": [{"message": "hi"}],
+    "/api/runs/{id}/replay": [{}],
     "/api/auto/start": [{"sessionId": "{key}"}, {"sessionId": "{key}", "taskId": "{task}"}],
     "/api/auto/stop": [{"runId": "{auto}"}, {"sessionId": "{key}"}],
     "/api/schedules": [{"type": "message", "message": "hi", "cron": "0 0 1 1 *", "sessionId": "{key}"}],
@@ -89,7 +91,8 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "/api/tasks/{id}/seen": [{"seq": 1_000_000}],
     "/api/sessions": [{"agentId": "{agent}"}],
     "/api/sessions/active": [{"channelType": "web", "clientInstanceId": "{instance}", "sessionId": "{conversation}"}],
-    "/api/sessions/{key}/send": [{"message": "hi"}],
+    "/api/sessions/{key}/send": [{"message": "hi"}, {"message": "hi", "steer": True}],
+    "/api/sessions/{key}/fork": [{"entryId": "{entry}"}],
     "/api/chat": [
         {"text": "hi", "sessionKey": "{key}"},
         {"text": "hi", "sessionId": "{session}"},

@@ -22,7 +22,7 @@ from carrel.topics import NewTopic, put_topic
 from carrel.work import tasks_planned
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.api_calls import Json, send_and_wait
+from tests.surfaces.api_calls import Json, send_and_wait, start
 from tests.surfaces.rights_table import (
     A2A,
     CHAT,
@@ -101,6 +101,21 @@ async def _an_auto_run(world: World, _kind: str) -> Request:
 )  # fmt: skip
 async def _a_lane(world: World, _kind: str) -> Request:
     return await world.lane(), None
+
+
+@request_of("POST /api/sessions/{key}/fork")
+async def _an_entry_to_fork(world: World, _kind: str) -> Request:
+    run = await send_and_wait(world.owner, "hello", taskId=await world.new_task())
+    read = await world.owner.get(f"/api/sessions/{run['sessionKey']}/history")
+    return run["sessionKey"], {"entryId": read.json()["messages"][-1]["id"]}
+
+
+@request_of("POST /api/runs/{id}/steer")
+async def _a_run_at_work(world: World, _kind: str) -> Request:
+    gate, task_id = world.name(), await world.new_task()
+    held = await start(world.owner, f"hold {gate}", taskId=task_id)
+    await world.server.agent.reached(gate)
+    return str(held["runId"]), {"message": "hi"}
 
 
 @request_of("POST /api/runs/{id}/cancel", "POST /api/runs/{id}/answer")
@@ -261,6 +276,7 @@ BODIES: dict[str, Callable[[World], Any]] = {
     "POST /api/sessions/active": lambda _: {"clientInstanceId": "tab", "sessionId": f"{MAIN}:v1"},
     "PATCH /api/sessions/{key}": lambda _: {"label": "x"},
     "POST /api/sessions/{key}/send": lambda _: {"message": "hi"},
+    "POST /api/runs/{id}/replay": lambda _: {},
     "POST /api/runs": lambda _: {"message": "hi", "sessionKey": "agent:main:web:shared_conversation"},
     "POST /api/chat": lambda _: {"text": "hi"},
     "POST /api/reindex": lambda _: {"kind": "all"},

@@ -1211,6 +1211,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask a step of a run once more, of another model if wanted, and compare the answers; no tool takes effect. */
+        post: operations["replay_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/retry": {
         parameters: {
             query?: never;
@@ -1222,6 +1239,23 @@ export interface paths {
         put?: never;
         /** Send a failed run's message again, as a new run in the same lane. */
         post: operations["retry_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/steer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a message into a run that is at work: it is heard at the next step, or afterwards if the run ends first. */
+        post: operations["steer_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1433,6 +1467,23 @@ export interface paths {
         put?: never;
         /** Archive a session and close its generation; its transcript is kept. */
         post: operations["archive_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{key}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a private chat with the same agent that starts with what the caller may read up to an entry. */
+        post: operations["fork_session"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2575,6 +2626,8 @@ export interface components {
             /** @default null */
             clientMessageId?: string | null;
             answersRunId?: string | null;
+            /** @default false */
+            steer?: boolean;
             /** @default null */
             metadata?: components["schemas"]["ChatMetadata"] | null;
             /** @default [] */
@@ -3571,6 +3624,17 @@ export interface components {
             clientInstanceId?: string | null;
         };
         /**
+         * ModelAnswer
+         * @description What a model answered: its text and the tool calls that it asked for.
+         */
+        ModelAnswer: {
+            gateway: string;
+            model: string;
+            text: string;
+            calls: components["schemas"]["ProposedCall"][];
+            milliseconds: number;
+        };
+        /**
          * MovedTask
          * @description A task after a move, and the sessions and runs that the move ended.
          */
@@ -3634,6 +3698,27 @@ export interface components {
             dataBase64: string;
         };
         /**
+         * NewFork
+         * @description The last entry that the new chat starts with, and what it is called.
+         */
+        NewFork: {
+            entryId: string;
+            /** @default null */
+            title?: string | null;
+        };
+        /**
+         * NewReplay
+         * @description Which step to ask once more, the last one by default, and of which model.
+         */
+        NewReplay: {
+            /** @default null */
+            gateway?: string | null;
+            /** @default null */
+            model?: string | null;
+            /** @default null */
+            step?: number | null;
+        };
+        /**
          * NewRun
          * @description A message to an agent: in a session, for a Task, or in the agent's main lane.
          */
@@ -3647,6 +3732,8 @@ export interface components {
             taskId?: string | null;
             /** @default 0 */
             timeoutSeconds?: number;
+            /** @default false */
+            steer?: boolean;
         };
         /**
          * NewSession
@@ -3967,6 +4054,14 @@ export interface components {
             tools: components["schemas"]["PreviewedTool"][];
         };
         /**
+         * ProposedCall
+         * @description A tool call that a model asked for.
+         */
+        ProposedCall: {
+            name: string;
+            arguments: string;
+        };
+        /**
          * Provenance
          * @description Where a message came from; fields that do not apply are left out on the wire.
          */
@@ -4071,6 +4166,19 @@ export interface components {
             needRestart: string[];
         };
         /**
+         * Replay
+         * @description Two answers to the same request: the one that the run got, and a new one whose calls were not made.
+         */
+        Replay: {
+            runId: string;
+            step: number;
+            original: components["schemas"]["ModelAnswer"];
+            replayed: components["schemas"]["ModelAnswer"];
+            usage: components["schemas"]["ReplayUsage"];
+            leftOut: string[];
+            difference: components["schemas"]["Difference"];
+        };
+        /**
          * ReplayBody
          * @description What to sort again: the bundle of an entry, or its session from there on.
          */
@@ -4081,6 +4189,15 @@ export interface components {
              * @enum {unknown}
              */
             mode?: "bundle" | "from_here";
+        };
+        /**
+         * ReplayUsage
+         * @description What the new answer has cost, as far as its gateway reports it.
+         */
+        ReplayUsage: {
+            inputTokens: number;
+            outputTokens: number;
+            costUsd: number | null;
         };
         /**
          * ResetSession
@@ -4188,6 +4305,7 @@ export interface components {
             provenance: components["schemas"]["Provenance"];
             message: components["schemas"]["Said"];
             joinedMessageIds: string[];
+            steers: string | null;
             reply: string | null;
             error: components["schemas"]["RunError"] | null;
             taskId: string | null;
@@ -4443,6 +4561,8 @@ export interface components {
             message: string;
             /** @default 0 */
             timeoutSeconds?: number;
+            /** @default false */
+            steer?: boolean;
         };
         /**
          * SessionNamed
@@ -4656,6 +4776,13 @@ export interface components {
             blockedReason?: string | null;
             /** @default null */
             expectedStatus?: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
+        };
+        /**
+         * Steering
+         * @description A message for a run that is at work.
+         */
+        Steering: {
+            message: string;
         };
         /** StoppedAnswer */
         StoppedAnswer: {
@@ -5257,13 +5384,14 @@ export interface components {
         };
         /**
          * Accepted
-         * @description The message is stored and its run is queued.
+         * @description The message is stored and its run is queued; `steers` names the run that it joins at the next step, if any.
          */
         "carrel.surfaces.api.runs.Accepted": {
             runId: string;
             /** @enum {unknown} */
             status: "accepted";
             sessionKey: string;
+            steers?: string;
         };
         /**
          * Visibility
@@ -7463,6 +7591,32 @@ export interface operations {
             };
         };
     };
+    replay_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewReplay"];
+            };
+        };
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+        };
+    };
     retry_run: {
         parameters: {
             query?: never;
@@ -7483,6 +7637,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Retried"];
+                };
+            };
+        };
+    };
+    steer_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Steering"];
+            };
+        };
+        responses: {
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["carrel.surfaces.api.runs.Accepted"];
                 };
             };
         };
@@ -7951,6 +8133,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OneSession"];
+                };
+            };
+        };
+    };
+    fork_session: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Idempotency-Key"?: string;
+            };
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewFork"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionNamed"];
                 };
             };
         };

@@ -20,6 +20,7 @@ from carrel.commands.model import CommandContext, CommandResult, ParsedCommand
 from carrel.commands.table import lock_for_command, read_command, run_command
 from carrel.goals import find_goal
 from carrel.kernel import (
+    AT_WORK,
     SCOPE_END,
     Access,
     Envelope,
@@ -71,6 +72,8 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
     # The run that it answers, None if it is a message of its own. A client that does not know whether a run waits
     # leaves it out: then the text answers the session's newest run if that asks something.
     answers: str | UnsetType | None = UNSET
+    # Whether it joins the run that is at work in the session.
+    steers: bool = False
     # The goal that the message is about.
     goal_id: str | None = None
     chat: ChannelChat | None = None
@@ -119,7 +122,8 @@ def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: C
         return Received(key, run=answered)
     # A chat of a channel has chosen the session itself, and all its members share it.
     sender = access if message.chat is None else access.as_system()
-    run = deliver(tx, sender, Envelope(key=key, message=sent, channel=message.channel), rules)
+    steers = AT_WORK if message.steers else None
+    run = deliver(tx, sender, Envelope(key=key, message=sent, channel=message.channel, steers=steers), rules)
     if message.chat is not None:
         keep_reply_address(tx, access, run.id, message.channel, message.chat.address)
     lane = lane_of(tx, access, key)

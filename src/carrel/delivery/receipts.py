@@ -91,8 +91,8 @@ def compare_receipts(tx: LongTx, access: Access, one: Run, other: Run) -> Compar
     inputs = [before.input, after.input]
     if len({row.gateway for _, row in rows}) > 1:
         inputs = [comparable(asked) for asked in inputs]
-    instructions = _difference(before.instructions or "", after.instructions or "")
-    asked = _difference(*map(_readable, inputs))
+    instructions = difference(before.instructions or "", after.instructions or "")
+    asked = difference(*map(_readable, inputs))
     tools = {
         "added": [name for name in after.tools if name not in before.tools],
         "removed": [name for name in before.tools if name not in after.tools],
@@ -104,6 +104,11 @@ def compare_receipts(tx: LongTx, access: Access, one: Run, other: Run) -> Compar
         context=_lines_compared(before.context, after.context),
         tools=tools,
     )
+
+
+def require_readable(tx: Tx, access: Access, run: Run) -> None:
+    """Refuse whoever may not see all that a run has seen."""
+    _readable_context(tx, access, run)
 
 
 def _readable_context(tx: Tx, access: Access, run: Run) -> ShownContext:
@@ -174,7 +179,8 @@ def _readable(asked: object) -> str:
     return asked if isinstance(asked, str) else msgspec.json.format(msgspec.json.encode(asked), indent=2).decode()
 
 
-def _difference(before: str, after: str) -> Difference:
+def difference(before: str, after: str) -> Difference:
+    """Compare two texts line by line."""
     one, other = before.splitlines(), after.splitlines()
     try:
         _LimitedMatcher(one, other).get_matching_blocks()

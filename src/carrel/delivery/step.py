@@ -19,7 +19,7 @@ from carrel.delivery.request import Request
 from carrel.delivery.silence import NO_REPLY_NOTE, is_silent
 from carrel.delivery.snapshot import Snapshot
 from carrel.delivery.store import StepRow, answer_step, insert_step, step_of, update_step
-from carrel.delivery.transcript import call_key, new_message, rounds_of, view_of_reply, write
+from carrel.delivery.transcript import call_key, joined_message, new_message, rounds_of, view_of_reply, write
 from carrel.gateway import Step, StepAnswer
 from carrel.journal import Entry, append_entry, append_event, json_text
 from carrel.kernel import clip
@@ -36,6 +36,7 @@ from carrel.runs import (
     bind_session,
     fence,
     replace_requested_end,
+    take_up,
 )
 from carrel.sessions import close_generation, open_generation, open_session_of
 from carrel.storage import Tx
@@ -159,6 +160,11 @@ def _hear(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request) -> Request
 
 def _instructions(request: Request) -> dict[str, str]:
     return {"version": request.instructions.version, "sha256": request.instructions.sha256}
+
+
+def join(tx: Tx, claim: Claim, snapshot: Snapshot) -> None:
+    """Write down the messages that wait to be heard at the next step of a run that is at work."""
+    take_up(tx, claim, lambda message: joined_message(tx, message, snapshot.run, snapshot.lane))
 
 
 def keep_sent(tx: Tx, claim: Claim, n: int, body: bytes) -> int:

@@ -7,11 +7,12 @@ from typing import Any
 
 from carrel.delivery.approvals import is_about_approval
 from carrel.delivery.heading import Told
+from carrel.delivery.senders import SENDER, sender_of
 from carrel.journal import Entry, NewEntry, TaskView, append_entry
 from carrel.kernel import Access, clip
 from carrel.kernel.limits import QUESTION_CHARS_MAX
 from carrel.runs import NeedsInput, Run, agent_entry, is_sender_call, run_entry
-from carrel.sessions import Session
+from carrel.sessions import Lane, Session
 from carrel.storage import Tx
 
 
@@ -33,6 +34,24 @@ def new_message(run: Run, session: Session, told: Told | None, note: dict[str, A
         message_id=run.sender_message if told is None else told.message_id or run.sender_message,
         attachment_ids=run.attached(),
         task_view="thread" if run.provenance_kind == "external_user" and run.told_task_id else None,
+    )
+
+
+def joined_message(tx: Tx, message: Run, run: Run, lane: Lane) -> NewEntry:
+    """The entry of a message that joins a run at work, in whose task it is said."""
+    sender = sender_of(tx, message, lane)
+    return run_entry(
+        run,
+        id=message.message_id,
+        type="conversation",
+        role="user",
+        content=message.text,
+        author="user" if message.provenance_kind == "external_user" else message.actor_id,
+        provenance=message.source(),
+        details={SENDER: sender} if sender else None,
+        message_id=message.sender_message,
+        attachment_ids=message.attached(),
+        task_view=run.question_view,
     )
 
 

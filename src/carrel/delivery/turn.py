@@ -27,6 +27,7 @@ from carrel.delivery.step import (
     Stale,
     count_answer,
     finish_call,
+    join,
     keep_answer,
     keep_reply,
     keep_sent,
@@ -124,6 +125,8 @@ class Turns:
             snapshot = await self._read(claim, attempt)
             outcome: Ending | None
             match _next_move(snapshot):
+                case None if snapshot.run.steered and not snapshot.unheard:
+                    outcome = await self._db.write(partial(join, claim=claim, snapshot=snapshot))
                 case None:
                     outcome = await self._take_step(claim, snapshot, attempt)
                 case list() as calls:

@@ -12,11 +12,13 @@ from carrel.gateway.model import PROMPT_TOO_LONG, Call, Gateway, GatewayFault, O
 from carrel.gateway.model_servers import MODEL_SERVERS, ModelServer, model_server
 from carrel.gateway.placeholder import MissingGateway, missing_gateway
 from carrel.gateway.probe import Probe, probe
+from carrel.gateway.repeated import MODEL_KINDS, repeated_request
 from carrel.gateway.sent import comparable, read_sent
 from carrel.gateway.windows import model_window
 
 __all__ = [
-    "MODEL_SERVERS", "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault", "MissingGateway",
-    "ModelServer", "OnSend", "OnText", "Probe", "Step", "StepAnswer", "Usage", "comparable", "gateway_key",
-    "missing_gateway", "model_server", "model_window", "open_gateway", "probe", "read_sent",
+    "MODEL_KINDS", "MODEL_SERVERS", "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault",
+    "MissingGateway", "ModelServer", "OnSend", "OnText", "Probe", "Step", "StepAnswer", "Usage", "comparable",
+    "gateway_key", "missing_gateway", "model_server", "model_window", "open_gateway", "probe", "read_sent",
+    "repeated_request",
 ]  # fmt: skip

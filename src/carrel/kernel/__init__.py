@@ -34,6 +34,7 @@ from carrel.kernel.keys import (
     key_text,
 )
 from carrel.kernel.messages import (
+    AT_WORK,
     INTERNAL_CHANNEL,
     SCOPE_END,
     Envelope,
@@ -51,7 +52,8 @@ from carrel.kernel.text import TextBuffer, clip, one_line, plain_word
 from carrel.kernel.validation import decode_json, wrong_value
 
 __all__ = [
-    "DEFAULT_ACCOUNT_SLUG", "INTERNAL_CHANNEL", "METRICS", "MS_PER_DAY", "MS_PER_MINUTE", "MS_PER_SECOND", "PEOPLE",
+    "AT_WORK", "DEFAULT_ACCOUNT_SLUG",
+    "INTERNAL_CHANNEL", "METRICS", "MS_PER_DAY", "MS_PER_MINUTE", "MS_PER_SECOND", "PEOPLE",
     "REDACTED", "SCOPE_END", "Access", "Chance", "Clock", "Code", "Envelope", "Grammar", "Ids", "Kind", "Message",
     "NewAttachment", "OwnTraffic", "Provenance", "Refusal", "Sample", "SessionKey", "Shape", "SystemClock",
     "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "decode_json",

@@ -88,6 +88,10 @@ class TurnExtras(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return frozenset(function["name"] for function in self.functions)
 
 
+# In place of a run's id: whichever run is at work in the lane.
+AT_WORK = "at_work"
+
+
 class Envelope(Struct, frozen=True, kw_only=True):
     """A message addressed to a lane."""
 
@@ -102,6 +106,8 @@ class Envelope(Struct, frozen=True, kw_only=True):
     unlimited: bool = False
     parent_run_id: str | None = None
     retried_from: str | None = None
+    # The run at work in the lane that the message is to join, or AT_WORK.
+    steers: str | None = None
     label: str | None = None
     extras: TurnExtras | None = None
 

@@ -39,6 +39,8 @@ _REMEDIES = {
 
 def ending_of(run: Run) -> str:
     """Return how an ended run ended, as a sentence."""
+    if run.has_joined:
+        return f"The message joined {run.steers}, which was at work and answers it."
     if run.state == "completed":
         return "The run completed." if run.reply else "The run completed without a reply."
     reason = _REASONS.get(run.reason or "", run.reason or "no reason was given")

@@ -21,7 +21,6 @@ from carrel.runs.dispatcher import Dispatcher
 from carrel.runs.entries import agent_entry, run_entry
 from carrel.runs.held_store import release_held
 from carrel.runs.model import (
-    SETTLED_STATES,
     Cancelled,
     Claim,
     ClaimLost,
@@ -40,6 +39,7 @@ from carrel.runs.queue_store import extend_queued, lane_head, live_runs_of_lane,
 from carrel.runs.removal import remove_lane, remove_lane_when_stopped, retire_agent
 from carrel.runs.requested_ends import replace_requested_end, request_end
 from carrel.runs.retries import retry, retry_delay_ms
+from carrel.runs.steering import take_up
 from carrel.runs.store import (
     RUN_TABLE,
     bind_session,
@@ -53,12 +53,12 @@ from carrel.runs.store import (
 from carrel.runs.watch import Watch
 
 __all__ = [
-    "RUN_TABLE", "SETTLED_STATES", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed", "Delivering",
-    "Dispatcher", "Failed", "LaneStopped", "NeedsInput", "Outages", "Outcome", "OutsideCall", "Pruner",
-    "RequestedEnd", "Rules", "Run", "RunChanged", "RunRetried", "Watch", "about_run", "advance", "agent_entry",
-    "answer", "bind_session", "cancel", "continue_run", "count_change", "count_of_caller", "deliver",
-    "end_unanswered", "extend_queued", "extras_of", "fence", "hold_run", "is_sender_call", "lane_head",
-    "live_runs_of_lane", "open_calls", "publish_change", "queue_position", "release_held",
-    "release_sender", "remove_lane", "remove_lane_when_stopped", "replace_requested_end", "request_end",
-    "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "run_entry", "run_that_made", "stop_lane",
+    "RUN_TABLE", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed", "Delivering", "Dispatcher", "Failed",
+    "LaneStopped", "NeedsInput", "Outages", "Outcome", "OutsideCall", "Pruner", "RequestedEnd", "Rules", "Run",
+    "RunChanged", "RunRetried", "Watch", "about_run", "advance", "agent_entry", "answer", "bind_session", "cancel",
+    "continue_run", "count_change", "count_of_caller", "deliver", "end_unanswered", "extend_queued", "extras_of",
+    "fence", "hold_run", "is_sender_call", "lane_head", "live_runs_of_lane", "open_calls", "publish_change",
+    "queue_position", "release_held", "release_sender", "remove_lane", "remove_lane_when_stopped",
+    "replace_requested_end", "request_end", "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender",
+    "run_entry", "run_that_made", "stop_lane", "take_up",
 ]  # fmt: skip

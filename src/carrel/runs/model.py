@@ -36,13 +36,16 @@ SETTLED_STATES = ("completed", "failed", "cancelled", "waiting")
 
 # The reason of a run whose sender took the conversation on without giving it the outputs of its functions.
 CONTINUED = "continued"
+# The reason of a message that joined a run at work, which answers it.
+STEERED = "steered"
 
 State = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
 WaitingFor = Literal["input", "auth", "tool_output", "approval"]
 
 # The state machine. A state without onward moves is an end.
 MOVES: dict[str, frozenset[str]] = {
-    "queued": frozenset({"running", "cancelled", "failed"}),
+    # A queued message is completed at once when it joins a run at work.
+    "queued": frozenset({"running", "completed", "cancelled", "failed"}),
     "running": frozenset({"queued", "waiting", "completed", "failed", "cancelled"}),
     "waiting": frozenset({"queued", "cancelled", "failed"}),
     "completed": frozenset(),
@@ -149,6 +152,9 @@ class Run(Claim, frozen=True):
     session_id: str | None = None
     # The spaces of whoever caused it, as a list in JSON; None for all of them.
     space_ids: str | None = None
+    # Whether messages wait to join it; and the run that its own message is to join.
+    steered: int = 0
+    steers: str | None = None
     stopping: str | None = None
     unreachable_gateway: str | None = None
     usage: str | None = None
@@ -165,6 +171,32 @@ class Run(Claim, frozen=True):
     def ended(self) -> bool:
         """True once it is completed, failed or cancelled."""
         return self.state in ENDS
+
+    @property
+    def has_joined(self) -> bool:
+        """Whether its message joined the run that it steers, which answers it."""
+        return self.reason == STEERED
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a turn of it is under way, or has begun and is to be tried again."""
+        return self.state == "running" or (self.state == "queued" and self.session_id is not None)
+
+    def may_be_joined_by(self, message: "Run") -> bool:
+        """Return whether another run's message may be heard in this one, at work in the same lane.
+
+        Whoever has sent it must see all that this run sees, or its answer could tell them more; and it must be about
+        nothing else.
+        """
+        sees_all = message.behalf in (None, self.behalf)
+        spaces = message.spaces
+        sees_all = sees_all and ("*" in spaces or ("*" not in self.spaces and set(self.spaces) <= set(spaces)))
+        return self.is_at_work and sees_all and message.task_id in (None, self.task_id)
+
+    @property
+    def settled(self) -> bool:
+        """True once it has ended or waits for an answer."""
+        return self.state in SETTLED_STATES
 
     @property
     def last_fault(self) -> "Fault | None":

@@ -13,6 +13,7 @@ from carrel.records import attach
 from carrel.runs import count_store, queue_store, store
 from carrel.runs.changes import Delivering, publish_change
 from carrel.runs.model import RUNS, Run
+from carrel.runs.steering import aim
 from carrel.sessions import insert_lane, require_sending
 from carrel.storage import Row, Tx
 from carrel.visibility import may_see
@@ -68,7 +69,7 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     publish_change(tx, run, "run.queued", state="queued", queuePosition=max(1, position))
     if position == 0:
         tx.wake(RUNS)
-    return run
+    return run if envelope.steers is None else aim(tx, access, run, envelope.steers)
 
 
 def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:

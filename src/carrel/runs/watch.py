@@ -13,7 +13,7 @@ from carrel.journal import newest_settled, runs_told_of
 from carrel.kernel import Access, Refusal, elapsed_seconds, not_found, system_access
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, STREAM_PAGE_ROWS, UNSETTLED_POLL_SECONDS
 from carrel.runs import store
-from carrel.runs.model import SETTLED, SETTLED_STATES, Run
+from carrel.runs.model import SETTLED, SETTLED_STATES, STEERED, Run
 from carrel.storage import FEED, Bell, Database, Tx
 
 _log = getLogger("carrel.runs")
@@ -44,9 +44,18 @@ class Watch:
     ) -> Run:  # fmt: skip
         """Wait until a run has ended or waits for an answer, the time is up, or `closing` is set; return the run.
 
-        `look` reads it, and may refuse to.
+        `look` reads it, and may refuse to. Of a message that joined another run, that run is waited for and returned.
         """
         deadline = elapsed_seconds() + seconds_max
+        run = await self._until_settled(access, run_id, deadline, closing, look)
+        if run.reason == STEERED and run.steers is not None:
+            run = await self._until_settled(access, run.steers, deadline, closing, look)
+        return run
+
+    async def _until_settled(
+        self, access: Access, run_id: str, deadline: float, closing: asyncio.Event | None,
+        look: Callable[[Tx, Access, str], Run | None],
+    ) -> Run:  # fmt: skip
         with self._ends.bell(access.account_id, run_id) as bell:
             while True:
                 version = bell.version
@@ -54,7 +63,7 @@ class Watch:
                 if run is None:
                     raise not_found("run")
                 left = deadline - elapsed_seconds()
-                if run.state in SETTLED_STATES or left <= 0 or (closing is not None and closing.is_set()):
+                if run.settled or left <= 0 or (closing is not None and closing.is_set()):
                     return run
                 await bell.wait(version, min(left, SAFETY_POLL_SECONDS))
 

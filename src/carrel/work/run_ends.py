@@ -72,7 +72,10 @@ class RunEnds(StepDuty[RunEnd]):
         access = system_access(item.account_id)
         task = store.hold_task(tx, access, item.task_id)
         run = run_by_id(tx, access, item.run_id)
-        if notice_store.finish_run_end(tx, access, item.run_id) and task is not None and run is not None:
+        if not notice_store.finish_run_end(tx, access, item.run_id) or task is None or run is None:
+            return
+        # A message that joined another run is answered when that one ends.
+        if not run.has_joined:
             handle_end(tx, run, task, self._rules)
             watch(tx, run, task.id, self._rules)
 

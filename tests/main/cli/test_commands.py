@@ -360,6 +360,33 @@ def test_runs_are_cancelled_and_retried(at: Carrel, server: TinyServer) -> None:
     assert at("runs", "advance", "run_1").out == "Moved up: it is number 2.\n"
 
 
+def test_a_message_is_sent_into_a_running_turn(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/runs/run_1/steer", {"runId": "run_2", "steers": "run_1"}, status=202)
+    sent = at("runs", "steer", "run_1", "In French, please.").out
+    assert sent == "Sent as run_2: it is heard at the next step, or afterwards if the run ends first.\n"
+    assert server.asked[-1].body == {"message": "In French, please."}
+
+
+def test_a_session_is_forked(at: Carrel, server: TinyServer) -> None:
+    made = {"sessionId": "web:c-1", "sessionKey": "agent:main:web:c-1"}
+    server.answers("POST", "/api/sessions/main/fork", made, status=201)
+    assert at("sessions", "fork", "main", "ent_1", "--title", "Again").out == "agent:main:web:c-1\n"
+    assert server.asked[-1].body == {"entryId": "ent_1", "title": "Again"}
+
+
+def test_a_replay_shows_both_answers(at: Carrel, server: TinyServer) -> None:
+    original = {"model": "small", "text": "Four.", "calls": []}
+    replayed = {"model": "large", "text": "", "calls": [{"name": "count", "arguments": "{}"}]}
+    answer = {"original": original, "replayed": replayed, "difference": {"same": False, "diff": ""}}
+    server.answers("POST", "/api/runs/run_1/replay", answer)
+    shown = at("runs", "replay", "run_1", "--model", "large").out.split("\n")
+    assert [line.strip() for line in shown if line] == [
+        "original: small", "Four.", "replayed: large", "(no text)", "→ count({})",
+        "The answers differ. No call was made.",
+    ]  # fmt: skip
+    assert server.asked[-1].body == {"model": "large"}
+
+
 def test_the_queue_is_shown_in_order(at: Carrel, server: TinyServer) -> None:
     running = run_of(id="run_0", state="running")
     queued = [run_of(id=f"run_{n}", state="queued", queuePosition=n) for n in (1, 2)]

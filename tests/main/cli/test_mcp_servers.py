@@ -23,7 +23,7 @@ def file(clean_machine: Path) -> Path:
     return path
 
 
-@requirement("M.mcp.cli")
+@requirement("P.mcp.cli")
 def test_a_server_is_added_listed_and_removed_and_the_rest_of_the_file_stays(carrel: Carrel, file: Path) -> None:
     before = file.read_text()
     added = carrel("mcp", "servers", "add", "plain", "--command", PLAIN, "--env", "HOME", "--deny", "turn")
@@ -46,7 +46,7 @@ def test_a_server_is_added_listed_and_removed_and_the_rest_of_the_file_stays(car
     assert gone.code == FAILED
 
 
-@requirement("M.mcp.cli")
+@requirement("P.mcp.cli")
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -63,7 +63,7 @@ def test_what_could_not_work_is_not_written(carrel: Carrel, file: Path, words: t
     assert file.read_text() == before
 
 
-@requirement("M.mcp.cli")
+@requirement("P.mcp.cli")
 def test_a_server_is_tried_where_its_settings_are(carrel: Carrel, file: Path) -> None:
     carrel("mcp", "servers", "add", "plain", "--command", PLAIN)
     tried = carrel("mcp", "servers", "test", "plain", "--json")
@@ -78,7 +78,7 @@ def test_a_server_is_tried_where_its_settings_are(carrel: Carrel, file: Path) ->
     assert (unknown.code, "they have: gone, plain" in unknown.err) == (FAILED, True)
 
 
-@requirement("M.mcp.cli", "M.mcp.reload")
+@requirement("P.mcp.cli", "P.mcp.reload")
 def test_a_running_server_takes_up_what_is_added_and_an_agent_is_given_it(start: Start) -> None:
     server: RunningServer = start()
     assert json.loads(server.carrel("agents", "mcp", "main", "--json").out)["servers"] == []

@@ -10,7 +10,7 @@ from tests.requirements.mark import requirement
 pytestmark = pytest.mark.anyio
 
 
-@requirement("M.mcp.settings", "M.mcp.health")
+@requirement("P.mcp.settings", "P.mcp.health")
 async def test_an_owner_gives_an_agent_servers_that_the_settings_open_to_the_account(surface_url: str) -> None:
     servers = {"plain": plain(), "theirs": plain(accounts=("elsewhere",)), "broken": plain("dies", env=("NOT_SET_X",))}
     async with open_http_server(surface_url, settings=Settings(mcp=servers)) as server, server.client() as owner:

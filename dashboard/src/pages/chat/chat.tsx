@@ -3,6 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useAction } from "../../data/action";
 import { api, ask, type Run } from "../../data/api";
 import { nameOfKey, splitKey, stateOfSession, titleOfSession } from "../../data/words";
 import { useAgentName } from "../../ui/agent";
@@ -123,11 +124,18 @@ function Pane({ sessionKey: key }: { sessionKey: string }) {
     else if (answer.sessionKey !== key) void navigate({ to: "/chat/$", params: { _splat: answer.sessionKey } });
   }, [chat, key, navigate]);
 
+  const { mutate: fork } = useAction({
+    act: (entryId: string) => ask(api.POST("/api/sessions/{key}/fork", { params: { path: { key } }, body: { entryId } })),
+    failed: "Nothing was forked",
+    stale: () => [["sessions"], ["recent"]],
+    done: ({ sessionKey }) => void navigate({ to: "/chat/$", params: { _splat: sessionKey } }),
+  });
   const acts = useMemo(() => ({
+    fork,
     resend: (line: Line) => void send(line),
     discard: (line: Line) => chat.discard(line),
     showReceipt: (runId: string) => setSearch({ receipt: runId }),
-  }), [chat, send, setSearch]);
+  }), [chat, send, setSearch, fork]);
 
   const dropped = (event: DragEvent) => {
     if (event.dataTransfer.files.length === 0) return;
@@ -151,8 +159,8 @@ function Pane({ sessionKey: key }: { sessionKey: string }) {
         <Transcript sessionKey={key} items={chat.items} agent={splitKey(key).agent || "Agent"} acts={acts} sent={sent} older={<Older chat={chat} />} />
         {!live && <p role="status" className="note">Live text is not available right now; replies appear when they are complete.</p>}
         <Composer
-          ref={composer} sessionKey={key} asking={chat.asking} occupied={chat.occupied}
-          onSend={(text, answers, files) => void send(chat.write(text, answers, files))}
+          ref={composer} sessionKey={key} asking={chat.asking} occupied={chat.occupied} working={chat.working}
+          onSend={(text, answers, files, steers) => void send(chat.write(text, answers, files, steers))}
           onAnswered={(run: Run) => chat.answered(run.id)}
         />
       </div>

@@ -23,12 +23,14 @@ type Props = {
   sessionKey: string;
   asking: Run | null;
   occupied: boolean;
-  onSend: (text: string, answers: string | null, files: Shapes["NewFile"][]) => void;
+  /** Whether a turn is under way, into which a message can be sent. */
+  working: boolean;
+  onSend: (text: string, answers: string | null, files: Shapes["NewFile"][], steers: boolean) => void;
   onAnswered: (run: Run, decision: Decision) => void;
   ref: Ref<ComposerHandle>;
 };
 
-export function Composer({ sessionKey, asking, occupied, onSend, onAnswered, ref }: Props) {
+export function Composer({ sessionKey, asking, occupied, working, onSend, onAnswered, ref }: Props) {
   const field = useRef<HTMLTextAreaElement>(null);
   const chooser = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(() => kept(sessionKey).text ?? "");
@@ -62,7 +64,7 @@ export function Composer({ sessionKey, asking, occupied, onSend, onAnswered, ref
     keep(sessionKey, { text: next, answers: owner });
   }
 
-  function submit(event?: FormEvent) {
+  function submit(event?: FormEvent, steers = false) {
     event?.preventDefault();
     field.current?.focus();
     const written = text.trim();
@@ -70,7 +72,7 @@ export function Composer({ sessionKey, asking, occupied, onSend, onAnswered, ref
     setComplaint("");
     change("");
     setFiles([]);
-    onSend(written, answers, files);
+    onSend(written, answers, files, steers);
   }
 
   function pick(suggestion: Suggestion) {
@@ -88,7 +90,10 @@ export function Composer({ sessionKey, asking, occupied, onSend, onAnswered, ref
       if (completes) pick(at);
       if (by !== 0 || completes || event.key === "Escape") return event.preventDefault();
     }
-    if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) submit(event);
+    if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
+      event.preventDefault();
+      submit(undefined, working && answers === null && (event.ctrlKey || event.metaKey));
+    }
   }
 
   const attach = (added: Iterable<File>) => void withFiles(files, added).then(setFiles);
@@ -143,6 +148,7 @@ export function Composer({ sessionKey, asking, occupied, onSend, onAnswered, ref
             </>
           )}
           <Button type="submit" weight={approval ? "quiet" : "main"}>{answers === null ? "Send" : "Answer"}</Button>
+          {working && answers === null && <Button title="The agent hears it at its next step (Ctrl+Enter)" disabled={text.trim() === ""} onClick={() => submit(undefined, true)}>Send into this turn</Button>}
           <Button busy={stop.isPending} title={occupied ? "Cancel the running and queued runs of this chat" : "Nothing is running"} className={occupied ? "" : "border-rule! text-soft!"} onClick={() => occupied && stop.mutate()}>
             {stop.isPending ? "Stopping…" : "Stop"}
           </Button>

@@ -60,6 +60,10 @@ export class Conversation {
     return this.#running !== null || this.#queued.length > 0;
   }
 
+  get working(): boolean {
+    return this.#running !== null;
+  }
+
   /** The run that the next message answers: the newest one, if it waits for a person. */
   get asking(): Run | null {
     const newest = this.#runs.values().next().value;
@@ -169,8 +173,8 @@ export class Conversation {
   }
 
   /** Add a message that is about to be sent; it is shown at once, marked as not accepted yet. */
-  write(text: string, answers: string | null, files: Shapes["NewFile"][]): Line {
-    const line: Line = { id: randomId(), text, files, answers, runId: null, state: "sending", error: "", status: 0 };
+  write(text: string, answers: string | null, files: Shapes["NewFile"][], steers = false): Line {
+    const line: Line = { id: randomId(), text, files, answers, steers, runId: null, state: "sending", error: "", status: 0 };
     this.#unsent = [...this.#unsent, line];
     this.#changed();
     return line;
@@ -205,7 +209,7 @@ export class Conversation {
       const answer = await ask(api.POST("/api/chat", {
         body: {
           text: line.text, sessionKey: this.key, channelType: "web", clientInstanceId: instanceId(), clientMessageId: line.id,
-          answersRunId: line.answers, attachments: line.files,
+          answersRunId: line.answers, steer: line.steers, attachments: line.files,
         },
       }));
       this.answered(line.answers);

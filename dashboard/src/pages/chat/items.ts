@@ -9,6 +9,8 @@ export type Line = {
   files: Shapes["NewFile"][];
   /** The run that it answers, or null. */
   answers: string | null;
+  /** Whether it joins the turn that is under way. */
+  steers: boolean;
   runId: string | null;
   state: "sending" | "accepted" | "refused";
   error: string;

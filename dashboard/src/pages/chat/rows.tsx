@@ -12,7 +12,7 @@ import { Markdown } from "../../ui/markdown";
 import { type Item, type Line, textOf } from "./items";
 import { ToolRow } from "./tool";
 
-export type Acts = { resend: (line: Line) => void; discard: (line: Line) => void; showReceipt: (runId: string) => void };
+export type Acts = { resend: (line: Line) => void; discard: (line: Line) => void; showReceipt: (runId: string) => void; fork: (entryId: string) => void };
 
 /** One item; a row is drawn again only when its own item changed. */
 export const Row = memo(function Row({ item, agent, acts }: { item: Item; agent: string; acts: Acts }) {
@@ -70,6 +70,7 @@ function Said({ item, agent, acts }: { item: Extract<Item, { kind: "said" }>; ag
         {source && <span>{source}</span>}
         <Age at={message.timestamp} ago />
         {receipt !== null && <ReceiptButton runId={receipt} acts={acts} />}
+        <Button weight="plain" title="A chat of your own that starts with everything up to here" aria-label={`Fork from: ${firstLine(text, 60)}`} onClick={() => acts.fork(message.id)}>Fork from here</Button>
       </Foot>
     </Frame>
   );
@@ -137,7 +138,7 @@ function Queued({ run, inTranscript }: { run: Run; inTranscript: boolean }) {
   const cancel = useCancel();
   const source = sourceOf(run.provenance);
   const fault = faultOf(run);
-  const place = run.nextAttemptAt ? "Waiting to retry" : run.queuePosition === 1 ? "Waiting, next in line" : `Waiting, number ${run.queuePosition ?? "?"} in line`;
+  const place = run.steers ? "Heard at the agent's next step" : run.nextAttemptAt ? "Waiting to retry" : run.queuePosition === 1 ? "Waiting, next in line" : `Waiting, number ${run.queuePosition ?? "?"} in line`;
   return (
     <Frame kind="waiting" speaker={inTranscript || source ? "Queued" : "You"}>
       {!inTranscript && <Markdown text={run.message.text} />}

@@ -65,6 +65,12 @@ class Runs(Group[D]):
         return _answer(run_id, {"approve": False} | ({"text": text} if text else {}))
 
     @operation
+    def steer(self, run_id: str, message: str) -> Call[Run]:
+        """Send a message into a run that is at work; return the message's own run, which ends when it is heard."""
+        sent = yield Request("POST", f"{run_path(run_id)}/steer", body={"message": message})
+        return (yield from read_run(sent["runId"]))
+
+    @operation
     def cancel(self, run_id: str) -> Call[Run]:
         """Cancel a run that has not ended."""
         return read(Run, (yield Request("POST", f"{run_path(run_id)}/cancel", body={}))["run"])

@@ -137,6 +137,7 @@ class Run(Shape, frozen=True, kw_only=True, rename="camel"):
     plan_id: str | None = None
     auto_run_id: str | None = None
     parent_run_id: str | None = None
+    steers: str | None = None
     label: str | None = None
     attempt: int = 1
     attempts_max: int = 1

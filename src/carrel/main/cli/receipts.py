@@ -141,6 +141,19 @@ def _flat(text: str) -> str:
     return "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in text)
 
 
+def _show_replay(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+    for title in ("original", "replayed"):
+        one = answer[title]
+        screen.out.write(screen.paint("bold", f"{title}: {_flat(one['model'])}") + "\n")
+        for line in (one["text"] or "(no text)").split("\n"):
+            screen.line(line)
+        for call in one["calls"]:
+            screen.line(f"→ {_flat(call['name'])}({_flat(call['arguments'])})")
+    screen.line(
+        "The answers are the same." if answer["difference"]["same"] else "The answers differ. No call was made."
+    )
+
+
 def why(args: Namespace, screen: Screen) -> int:
     """Explain why a run is not progressing or how it ended, and what would help."""
     with connect(args) as client:
@@ -178,6 +191,17 @@ COMMANDS = (
         RUN,
         option("--step", "N", "only this step", type=int, field=""),
         option("--full", action="store_true", field="", help="print every line"),
+    ),
+    Request(
+        "runs replay",
+        "ask a step of a run once more, of another model, and compare",
+        "POST /api/runs/{}/replay",
+        _show_replay,
+    ).takes(
+        RUN,
+        option("--gateway", "NAME", "the connection to ask (default: the agent's)"),
+        option("--model", "MODEL", "the model to ask for (default: the same)"),
+        option("--step", "N", "which step (default: the last)", type=int),
     ),
     Request("runs compare", "compare the receipts of two runs", _compared, _show_compared).takes(
         RUN, option("other", "OTHER", "the run to compare it with")

@@ -162,6 +162,12 @@ COMMANDS = (
         option("--approve", "TEXT", "approve the tool call", nargs="?", const=""),
         option("--deny", "TEXT", "refuse the tool call", nargs="?", const=""),
     ),
+    Request(
+        "runs steer",
+        "send a message into a run that is at work",
+        "POST /api/runs/{}/steer",
+        "Sent as {runId}: it is heard at the next step, or afterwards if the run ends first.",
+    ).takes(RUN, option("message", "TEXT", "the message")),
     Request("runs cancel", "cancel a run", "POST /api/runs/{}/cancel", "Cancelled.").takes(RUN),
     Request(
         "runs advance",

@@ -241,6 +241,16 @@ COMMANDS = (
     Request("sessions pin", "keep a session at hand", _pin, "{session[title]}").takes(
         SESSION, option("--undo", action="store_true", help="let it go again")
     ),
+    Request(
+        "sessions fork",
+        "make a chat that starts with a session's transcript up to an entry",
+        "POST /api/sessions/{}/fork",
+        "{sessionKey}",
+    ).takes(
+        SESSION,
+        option("entry", "ENTRY", "id of the last entry, as `sessions tail --json` shows it", field="entryId"),
+        option("--title", "NAME", "what the chat is called"),
+    ),
     Command("sessions archive", "archive a session", archive).takes(SESSION, _UNDO),
     Command("sessions delete", "delete a session with its transcript", delete).takes(SESSION, YES),
     Request("sessions search", "find sessions by name or key", "GET /api/sessions", _LIST).takes(

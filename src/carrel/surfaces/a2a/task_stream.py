@@ -5,7 +5,7 @@ from functools import partial
 
 from carrel.journal import changes_of_run
 from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
-from carrel.runs import SETTLED_STATES, Run, run_by_id
+from carrel.runs import Run, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller
 from carrel.surfaces.a2a.protobuf_json import Json
@@ -29,7 +29,7 @@ async def follow_task(
         task = await house.db.read(lambda tx: task_json(tx, access, run, detail))
         # Numbered by what the client has seen: if it is cut off right here, it must still get the next change.
         yield (after, {"task": task})
-        if until_settled and run.state in SETTLED_STATES and after >= run.changes:
+        if until_settled and run.settled and after >= run.changes:
             return
         while True:
             version = bell.version

@@ -4,7 +4,7 @@ import a2a.types as wire
 from msgspec import structs
 
 from carrel.kernel.limits import STOP_SECONDS_MAX
-from carrel.runs import SETTLED_STATES, Run, cancel
+from carrel.runs import Run, cancel
 from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller, own_run
 from carrel.surfaces.a2a.errors import TASK_NOT_CANCELABLE, UNSUPPORTED_OPERATION, A2aError, invalid_params
@@ -35,7 +35,7 @@ class Tasks:
         detail = _detail(request.configuration, prefix="configuration.")
         hints = read_hints(caller, request)
         run = await self._accept(caller, request, hints)
-        if not request.configuration.return_immediately and run.state not in SETTLED_STATES:
+        if not request.configuration.return_immediately and not run.settled:
             seconds = self._house.settings.a2a.blocking_wait_seconds
             run = await self._house.wait_for_run(caller.access, run.id, seconds)
         return {"task": await self._read(structs.replace(caller, scope=hints.scope), run.id, detail)}

@@ -44,6 +44,8 @@ class ChatLine(In, frozen=True, kw_only=True):
     client_message_id: Id | None = None
     # The run that the text answers; null for a message that answers none.
     answers_run_id: ShortText | UnsetType | None = UNSET
+    # Whether it joins the run that is at work in the session, and is heard at its next step.
+    steer: bool = False
     metadata: ChatMetadata | None = None
     attachments: Annotated[tuple[NewFile, ...], Meta(extra_json_schema={"maxItems": ATTACHMENTS_MAX})] = ()
 
@@ -146,6 +148,7 @@ def _message(line: ChatLine) -> ChatMessage:
         client_instance_id=line.client_instance_id,
         client_message_id=line.client_message_id,
         answers=line.answers_run_id,
+        steers=line.steer,
         goal_id=None if line.metadata is None else line.metadata.goal_id,
     )
 

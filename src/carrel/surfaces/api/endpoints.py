@@ -37,7 +37,7 @@ from carrel.surfaces.api import (  # noqa: F401
 )
 from carrel.surfaces.api.endpoint import ENDPOINTS, Endpoint
 from carrel.surfaces.api.sessions import changes as session_changes  # noqa: F401
-from carrel.surfaces.api.sessions import reads  # noqa: F401
+from carrel.surfaces.api.sessions import forks, reads  # noqa: F401
 from carrel.surfaces.api.tasks import changes as task_changes  # noqa: F401
 from carrel.surfaces.api.tasks import reads as task_reads  # noqa: F401
 

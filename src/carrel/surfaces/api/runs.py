@@ -2,20 +2,20 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from carrel.agents import agent_by_slug
-from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of
+from carrel.delivery import Comparison, Receipt, Replay, compare_receipts, receipt_of
 from carrel.exchanges import redeliver
-from carrel.kernel import PEOPLE, Access, Code, Envelope, Message, Provenance, Refusal, invalid
+from carrel.kernel import AT_WORK, PEOPLE, Access, Code, Envelope, Message, Provenance, Refusal, invalid
 from carrel.kernel.limits import RUN_TIMEOUT_SECONDS_MAX, STOP_SECONDS_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX
 from carrel.monitoring import RunFilter, WaitsFor, Why, explain, runs_newest_first, visible_run
 from carrel.runs import Run, advance, answer, cancel, deliver, retry
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Page, endpoint, one, page_of
-from carrel.surfaces.api.fields import Cursor, Name, Reference, Text
+from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, Page, endpoint, one, page_of
+from carrel.surfaces.api.fields import Cursor, Name, Reference, ShortText, Text
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
 from carrel.work import tasks_planned
 
@@ -31,14 +31,23 @@ class NewRun(In, frozen=True, kw_only=True):
     session_key: Reference | None = None
     task_id: TaskId | None = None
     timeout_seconds: Annotated[int, Meta(ge=0, le=RUN_TIMEOUT_SECONDS_MAX)] = 0
+    # Whether it joins the run that is at work in the session, and is heard at its next step.
+    steer: bool = False
 
 
 class Accepted(Out, frozen=True, kw_only=True):
-    """The message is stored and its run is queued."""
+    """The message is stored and its run is queued; `steers` names the run that it joins at the next step, if any."""
 
     run_id: str
     status: Literal["accepted"]
     session_key: str
+    steers: str | UnsetType = UNSET
+
+
+class Steering(In, frozen=True, kw_only=True):
+    """A message for a run that is at work."""
+
+    message: Text
 
 
 class RunsQuery(In, frozen=True, kw_only=True):
@@ -88,6 +97,14 @@ class CompareQuery(In, frozen=True, kw_only=True, rename={"other": "with"}):
     other: Name
 
 
+class NewReplay(In, frozen=True, kw_only=True):
+    """Which step to ask once more, the last one by default, and of which model."""
+
+    gateway: Name | None = None
+    model: ShortText | None = None
+    step: Annotated[int, Meta(ge=1)] | None = None
+
+
 @endpoint("POST", "/api/runs", answers={202: Accepted}, who=PEOPLE, body=NewRun, creates=True)
 def start_run(call: Call[NewRun, NoQuery], tx: Tx, access: Access) -> Accepted:
     """Send a message to an agent; it is stored before this returns, and its run starts when the lane is free."""
@@ -100,9 +117,25 @@ def start_run(call: Call[NewRun, NoQuery], tx: Tx, access: Access) -> Accepted:
         tx, access, agent=new.agent_id, reference=new.session_key, task_id=new.task_id, task_scoped=task_scoped
     )
     message = Message(text=new.message, provenance=Provenance.of_person(access))
-    envelope = Envelope(key=key, message=message, task_id=new.task_id, timeout_seconds=new.timeout_seconds)
-    run = deliver(tx, access, envelope, call.house.rules)
-    return Accepted(run_id=run.id, status="accepted", session_key=run.key)
+    envelope = Envelope(
+        key=key, message=message, task_id=new.task_id, timeout_seconds=new.timeout_seconds,
+        steers=AT_WORK if new.steer else None,
+    )  # fmt: skip
+    return _accepted(deliver(tx, access, envelope, call.house.rules))
+
+
+def _accepted(run: Run) -> Accepted:
+    return Accepted(run_id=run.id, status="accepted", session_key=run.key, steers=run.steers or UNSET)
+
+
+@endpoint("POST", "/api/runs/{id}/steer", answers={202: Accepted}, who=PEOPLE, body=Steering, creates=True)
+def steer_run(call: Call[Steering, NoQuery], tx: Tx, access: Access) -> Accepted:
+    """Send a message into a run that is at work: it is heard at the next step, or afterwards if the run ends first."""
+    call.house.refuse_when_draining()
+    run = visible_run(tx, access, call.path("id"))
+    message = Message(text=call.body.message, provenance=Provenance.of_person(access))
+    envelope = Envelope(key=run.session_key, message=message, steers=run.id)
+    return _accepted(deliver(tx, access, envelope, call.house.rules))
 
 
 @endpoint("GET", "/api/runs", answers={200: page_of("runs", RunShape)}, query=RunsQuery)
@@ -208,6 +241,17 @@ def announce_again(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShap
 def read_receipt(call: Call[None, ReceiptQuery], tx: LongTx, access: Access) -> Receipt:
     """Get exactly what the agent was shown, step by step."""
     return receipt_of(tx, access, visible_run(tx, access, call.path("id")), with_body=call.query.body)
+
+
+@endpoint("POST", "/api/runs/{id}/replay", answers={200: Replay}, who=OWNER, body=NewReplay)
+async def replay_run(call: Call[NewReplay, NoQuery]) -> Replay:
+    """Ask a step of a run once more, of another model if wanted, and compare the answers; no tool takes effect."""
+    call.house.refuse_when_draining()
+    run = await call.read(lambda tx, access: visible_run(tx, access, call.path("id")))
+    wanted, house = call.body, call.house
+    return await house.replays.replay(
+        call.access, run, house.connections, gateway=wanted.gateway, model=wanted.model, step=wanted.step
+    )
 
 
 @endpoint("GET", "/api/runs/{id}/receipt/compare", answers={200: Comparison}, query=CompareQuery)

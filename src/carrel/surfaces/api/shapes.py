@@ -85,6 +85,8 @@ class RunShape(Out, frozen=True, kw_only=True):
     provenance: Provenance
     message: Said
     joined_message_ids: list[str]
+    # The run that its message joins at its next step, or has joined.
+    steers: str | None
     reply: str | None
     error: RunError | None
     task_id: str | None

@@ -6,7 +6,7 @@ from msgspec import Struct
 from carrel.delivery import LEFT_OUT_NOTE, is_about_approval
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import MS_PER_SECOND, Access
-from carrel.runs import SETTLED_STATES, Run, is_sender_call, open_calls, run_by_id
+from carrel.runs import Run, is_sender_call, open_calls, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.responses.errors import no_response
 from carrel.surfaces.responses.requests import Json
@@ -62,7 +62,7 @@ def find_state(tx: Tx, access: Access, response: Response) -> ResponseState | No
 
 def _rests(run: Run) -> bool:
     """Whether a run has ended or is waiting for its sender; approvals are requested from a person elsewhere."""
-    return run.state in SETTLED_STATES and not (run.state == "waiting" and run.waiting_for == "approval")
+    return run.settled and not (run.state == "waiting" and run.waiting_for == "approval")
 
 
 def _items(entry: Entry, run: Run, *, rests: bool) -> list[Json]:

@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, UnsetType, structs
 
 from carrel.agents import Thinking
 from carrel.chats import chosen_key, fresh_key, move_pointer, shared_key
-from carrel.kernel import PEOPLE, Access, Envelope, Message, Provenance, invalid
+from carrel.kernel import AT_WORK, PEOPLE, Access, Envelope, Message, Provenance, invalid
 from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, LABEL_CHARS_MAX, WAIT_SECONDS_MAX
 from carrel.kernel.settings import Recall
 from carrel.runs import deliver, remove_lane_when_stopped, stop_lane
@@ -70,6 +70,8 @@ class SessionMessage(In, frozen=True, kw_only=True):
 
     message: Text
     timeout_seconds: int = 0
+    # Whether it joins the run that is at work in the session, and is heard at its next step.
+    steer: bool = False
 
 
 class ResetSession(Out, frozen=True, kw_only=True):
@@ -139,7 +141,8 @@ async def send_to_session(call: Call[SessionMessage, NoQuery]) -> Reply:
     def work(tx: Tx, access: Access) -> Waited:
         key = find_session(tx, access, call.path("key")).key
         message = Message(text=body.message, provenance=Provenance.of_person(access))
-        run = deliver(tx, access, Envelope(key=key, message=message, channel="api"), call.house.rules)
+        envelope = Envelope(key=key, message=message, channel="api", steers=AT_WORK if body.steer else None)
+        run = deliver(tx, access, envelope, call.house.rules)
         accepted = Waited(run_id=run.id, status="accepted", session_key=run.key)
         call.promise(tx, Reply(202, accepted))
         return accepted

@@ -1,0 +1,24 @@
+"""Forking sessions: a chat of one's own that starts with what was said in another one."""
+
+from carrel.commands import fork
+from carrel.kernel import PEOPLE, Access
+from carrel.storage import Tx
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, endpoint
+from carrel.surfaces.api.fields import Id, ShortText
+from carrel.surfaces.api.sessions.changes import SessionNamed
+
+
+class NewFork(In, frozen=True, kw_only=True):
+    """The last entry that the new chat starts with, and what it is called."""
+
+    entry_id: Id
+    title: ShortText | None = None
+
+
+@endpoint(
+    "POST", "/api/sessions/{key}/fork", answers={201: SessionNamed}, who=PEOPLE, body=NewFork, creates=True
+)  # fmt: skip
+def fork_session(call: Call[NewFork, NoQuery], tx: Tx, access: Access) -> SessionNamed:
+    """Make a private chat with the same agent that starts with what the caller may read up to an entry."""
+    lane = fork(tx, access, call.path("key"), call.body.entry_id, call.body.title)
+    return SessionNamed(session_id=lane.conversation, session_key=lane.key)
