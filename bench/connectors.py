@@ -29,7 +29,6 @@ from carrel.tools import (
     begin_remote,
     catalog_for,
     end_remote,
-    make_remote,
     run_caller,
     toolset_for,
 )
@@ -102,7 +101,7 @@ async def _turn(engine: Engine, services: ToolServices) -> Call:
         key = f"{number}:call"
         begun = await engine.db.write(lambda tx: begin_remote(tx, toolset, caller, key, _TOOL, "{}"))
         assert isinstance(begun, Begun), begun
-        made = await make_remote(services, begun)
+        made = await begun.make(services)
         return await engine.db.write(lambda tx: end_remote(tx, caller, key, begun, made))
 
     return call

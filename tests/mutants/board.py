@@ -281,7 +281,7 @@ BOARD = (
     Mutant(
         "a block counts code points only",
         "context/budget.py",
-        '    return len(text) + sum(sign > "\\uffff" for sign in text)',
+        '    return len(text.encode("utf-16-le", "surrogatepass")) // 2',
         "    return len(text)",
         "tests/context/test_layout.py",
     ),

@@ -34,8 +34,8 @@ EDGE = (
     Mutant(
         "a received body is counted for good",
         "surfaces/http/budgets.py",
-        "self.move(share.holder, -share.counted)",
-        "self.move(share.holder, 0)",
+        "self._budget.move(self.holder, -self.counted)",
+        "self._budget.move(self.holder, 0)",
         "tests/surfaces/api/test_bodies.py -k share_a_budget",
     ),
     Mutant(

@@ -168,8 +168,8 @@ WORK = (
     Mutant(
         "an end is handled by every server that sees it",
         "work/run_ends.py",
-        "if notice_store.finish_run_end(tx, access, item.run_id) and task is not None",
-        "if (notice_store.finish_run_end(tx, access, item.run_id) or True) and task is not None",
+        "if not notice_store.finish_run_end(tx, access, item.run_id) or task is None",
+        "if (notice_store.finish_run_end(tx, access, item.run_id) and False) or task is None",
         f"{_FOLDER}/test_run_ends.py",
     ),
     Mutant(

@@ -10,7 +10,7 @@ from carrel.delivery.transcript import call_key
 from carrel.journal import Entry
 from carrel.runs import Claim, fence
 from carrel.storage import Database, Tx
-from carrel.tools import Begun, Result, begin_remote, end_remote, make_remote
+from carrel.tools import Begun, Result, begin_remote, end_remote
 
 
 async def make_remote_call(db: Database, claim: Claim, snapshot: Snapshot, call: Entry, arguments: str) -> Result:
@@ -18,7 +18,7 @@ async def make_remote_call(db: Database, claim: Claim, snapshot: Snapshot, call:
     begun = await db.write(partial(_begin, claim=claim, snapshot=snapshot, call=call, arguments=arguments))
     if isinstance(begun, Result):
         return begun
-    made = await make_remote(snapshot.caller.services, begun)
+    made = await begun.make(snapshot.caller.services)
     return await db.write(partial(_end, claim=claim, snapshot=snapshot, call=call, begun=begun, made=made))
 
 

@@ -41,8 +41,7 @@ from carrel.records.uploads import attach, keep_file, prune_uploads, use_files
 
 __all__ = [
     "REPLY_ARTIFACT", "Artifact", "ArtifactFile", "ArtifactHead", "Attachment", "AttachmentHead", "Call", "FileShape",
-    "artifact_files", "artifact_heads", "artifact_part", "artifact_sizes", "artifacts_of", "attach",
-    "attachment_heads",
+    "artifact_files", "artifact_heads", "artifact_part", "artifact_sizes", "artifacts_of", "attach", "attachment_heads",
     "attachments_by_id", "call_of", "count_refusal", "delete_attachments", "finish_call", "has_written",
     "insert_artifact", "insert_attachment", "is_open", "keep_file", "outside_call", "prune_uploads", "record_call",
     "refusals_of", "run_of_artifact", "text_of", "tools_called", "upload_of", "use_files", "wrote_from_outside",

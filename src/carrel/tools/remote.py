@@ -64,6 +64,14 @@ class Begun(Struct, frozen=True, kw_only=True):
     arguments: dict[str, Any]
     account_slug: str
 
+    async def make(self, services: ToolServices) -> CallResult | CallFailed:
+        """Make the call; its failure is a result too."""
+        assert services.connectors is not None, "a tool of a server is offered only where there are servers"
+        try:
+            return await services.connectors.call(self.account_slug, self.tool.remote, self.arguments)
+        except CallFailed as failure:
+            return failure
+
 
 def connected_tool(toolset: Toolset, name: str) -> bool:
     """Return whether a toolset offers a tool of a server under that name."""
@@ -129,15 +137,6 @@ def begin_remote(
     assert isinstance(params, RemoteArguments), "what such a tool reads"
     record_call(tx, caller.access, caller.own_run.id, call_id, tool=name, effect=tool.effect, result="")
     return Begun(tool=tool, arguments=params.values, account_slug=account_of(tx, caller.access).slug)
-
-
-async def make_remote(services: ToolServices, begun: Begun) -> CallResult | CallFailed:
-    """Make a call that was begun; its failure is a result too."""
-    assert services.connectors is not None, "a tool of a server is offered only where there are servers"
-    try:
-        return await services.connectors.call(begun.account_slug, begun.tool.remote, begun.arguments)
-    except CallFailed as failure:
-        return failure
 
 
 def end_remote(

@@ -75,13 +75,13 @@ __all__ = [
     "AgentHttpSettings", "AgentsSettings", "AuditSettings", "AuthSettings", "AutoSettings", "BudgetSettings",
     "BudgetsSettings", "ChannelsSettings", "ClassifierSettings", "ContextSettings", "DailyBudgetSettings",
     "DeliverySettings", "DigestsSettings", "EventsSettings", "FollowupsSettings", "GatewaySettings", "HooksSettings",
-    "IntakeSettings", "LogSettings", "McpServerSettings", "MemorySettings",
-    "PriceSettings", "Recall", "ResponsesSettings", "RunsSettings", "SandboxDefaultsSettings",
-    "SearchEndpointSettings", "SearchSettings", "Section", "SendMatch", "SendPolicySettings", "SendRule",
-    "ServerSettings", "SessionsAgentToAgentSettings", "SessionsSettings", "SettingRow", "Settings",
-    "SpawnAttachmentsSettings", "StorageSettings", "SubagentDefaultsSettings", "TelegramSettings",
-    "ThreadBindingsSettings", "ToolNamesSettings", "ToolsAgentToAgentSettings", "ToolsSessionsSettings",
-    "ToolsSettings", "ToolsSpawnSettings", "ToolsSubagentsSettings",
+    "IntakeSettings", "LogSettings", "McpServerSettings", "MemorySettings", "PriceSettings", "Recall",
+    "ResponsesSettings", "RunsSettings", "SandboxDefaultsSettings", "SearchEndpointSettings", "SearchSettings",
+    "Section", "SendMatch", "SendPolicySettings", "SendRule", "ServerSettings", "SessionsAgentToAgentSettings",
+    "SessionsSettings", "SettingRow", "Settings", "SpawnAttachmentsSettings", "StorageSettings",
+    "SubagentDefaultsSettings", "TelegramSettings", "ThreadBindingsSettings", "ToolNamesSettings",
+    "ToolsAgentToAgentSettings", "ToolsSessionsSettings", "ToolsSettings", "ToolsSpawnSettings",
+    "ToolsSubagentsSettings",
 ]  # fmt: skip
 
 
