@@ -62,7 +62,7 @@ ARGUMENTS: Values = {
     "after": 0, "since": 0, "before": 1 << 60, "moment": 1 << 60, "at": 0, "upto": 1 << 60, "soon": 1 << 60,
     "limit": 1_000, "but": "~",
     "keep": 0, "a2a": True, "head": True, "attempt": 2,
-    "subject": "entry",
+    "subject": "entry", "subjects": None,
 }  # fmt: skip
 # Parameters that are lists of what a row has under another name.
 LISTS = {
@@ -223,12 +223,15 @@ def later(column: str, value: Any) -> Any:
     return value + 1 if column.endswith("_at") and isinstance(value, int) else value
 
 
-# What was said in a lane is in the thread of a task and kept from the board, an agent is assigned to the task, and the
-# task belongs to the topic and the goal.
+# What was said in a lane is in the thread of a task and kept from the board, an agent is assigned to the task, the task
+# belongs to the topic and the goal, and a run waits for the budget.
 _FIRST = "(SELECT min(id) FROM {0}s WHERE account_id = :account)"
 LINKS = (
     "UPDATE entries SET classification_error = 'private', task_view = 'thread' WHERE account_id = :account",
     "UPDATE task_parties SET kind = 'agent' WHERE account_id = :account",
+    "UPDATE budgets SET scope = 'account', period = 'day' WHERE account_id = :account",
+    "UPDATE budget_periods SET scope = 'account', period = 'day', day = 0 WHERE account_id = :account",
+    "UPDATE runs SET budget = 'their budget' WHERE account_id = :account AND state = 'queued'",
     *(f"UPDATE tasks SET {it}_id = {_FIRST.format(it)} WHERE account_id = :account" for it in ("topic", "goal")),
 )
 

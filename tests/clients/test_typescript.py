@@ -84,7 +84,7 @@ def lines_of(package: Path, server: RunningServer, script: str) -> list[str]:
 
 @requirement("P.client.typescript")
 def test_what_the_guide_shows_works_as_it_says(package: Path, server: RunningServer) -> None:
-    examples = re.findall(r"```js run\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+    examples = re.findall(r"```js\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
     printed = [lines_of(package, server, example) for example in examples]
     assert [lines[0].split()[0] for lines in printed] == ["ok", "401", "run.completed"]
     assert printed[1:] == [["401 unauthenticated false"], ["run.completed agent:main:main"]]

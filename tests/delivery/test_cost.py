@@ -70,6 +70,10 @@ async def heartbeat(server: HttpServer, _client: httpx.AsyncClient) -> None:
 # Where the index follows the feed, and which statement begins a page.
 INDEX = ("carrel.journal.followers", "carrel.search.indexing", "carrel.storage.duties")
 PAGE = "journal.store.events_after"
+BEHIND = (
+    "SELECT 1 FROM followers WHERE account_id = :account "
+    "AND cursor < (SELECT max(seq) FROM events WHERE account_id = :account) LIMIT 1"
+)
 
 
 async def cost_of(walk: Walk, server: HttpServer) -> Cost:
@@ -77,12 +81,17 @@ async def cost_of(walk: Walk, server: HttpServer) -> Cost:
     assert isinstance(server.db, WatchedDatabase)
     async with server.client() as client:
         await walk(server, client)
-        await server.indexed()
+        await rest(server)
         cost = server.db.count_anew()
         await walk(server, client)
-        await server.indexed()
+        await rest(server)
         server.db.count_anew()
     return cost
+
+
+async def rest(server: HttpServer) -> None:
+    """Wait until every follower has handled every event: what the first walk left to do is not of the second."""
+    await server.until(lambda tx: tx.one(BEHIND, server.access) is None)
 
 
 def counted(cost: Cost) -> tuple[int, int]:

@@ -248,6 +248,8 @@ DOORS = (
     Door("spaces", _plain("/api/spaces")),
     Door("agents", _plain("/api/agents")),
     Door("account", _plain("/api/account")),
+    Door("budgets", _plain("/api/budgets"), concerns_owner=True, who=("owner",)),
+    Door("MCP servers", _plain("/api/mcp/servers")),
     Door("whoami", _plain("/api/auth/me")),
     Door("users", _plain("/api/users")),
     Door("allowed spaces", _plain("/api/spaces/allowed", spaceId="space-blue")),

@@ -118,7 +118,7 @@ def test_a_move_is_refused_unless_the_table_has_it(before: str, after: str) -> N
 
 def test_every_statement_that_sets_a_state_says_from_which() -> None:
     sources = {source.path: source.text for source in house_sources() if "UPDATE runs SET state" in source.text}
-    stores = ("store", "queue_store", "steering_store", "unreachable_store")
+    stores = ("store", "held_store", "queue_store", "steering_store", "unreachable_store")
     assert sources.keys() == {f"src/carrel/runs/{name}.py" for name in stores}
     for text in sources.values():
         assert text.count("UPDATE runs SET state") == text.count("AND {may_move(")

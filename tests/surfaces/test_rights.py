@@ -111,9 +111,11 @@ async def _an_entry_to_fork(world: World, _kind: str) -> Request:
 
 
 @request_of("POST /api/runs/{id}/steer")
-async def _a_run_at_work(world: World, _kind: str) -> Request:
+async def _a_run_at_work(world: World, kind: str) -> Request:
     gate, task_id = world.name(), await world.new_task()
-    held = await start(world.owner, f"hold {gate}", taskId=task_id)
+    # Nobody steers a run that may see more than they.
+    sender = world.clients[kind] if kind == "user" else world.owner
+    held = await start(sender, f"hold {gate}", taskId=task_id)
     await world.server.agent.reached(gate)
     return str(held["runId"]), {"message": "hi"}
 

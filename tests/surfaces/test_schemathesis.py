@@ -79,7 +79,8 @@ LISTED = (
         REFUSED, r"PATCH /api/account", "invalid_params", r"settings\.(default|orchestrator)AgentId", "unknown agent"
     ),
     Listed(REFUSED, r"PATCH /api/account", "invalid_params", r"settings\.orchestratorChatTaskId", "the server sets it"),
-    Listed(REFUSED, r"(POST|PATCH) /api/agents.*", "invalid_params", "gateway", "unknown gateway"),
+    Listed(REFUSED, r"(POST|PATCH) /api/agents.*", "invalid_params", "gateway|mcp", "unknown gateways and servers"),
+    Listed(REFUSED, r"POST /api/runs/{id}/replay", "invalid_params", "gateway", "unknown, or not to a model"),
     Listed(REFUSED, r"(POST|PATCH) /api/schedules.*", "invalid_params", "timezone", "unknown time zone"),
     Listed(REFUSED, r"(POST|PATCH) /api/schedules.*", "invalid_params", "cron", "the parts of a cron expression"),
     Listed(REFUSED, r"POST /api/schedules/{id}/run", "limit_reached", "maxExecutions", "it fired as often as it may"),

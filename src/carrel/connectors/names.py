@@ -7,23 +7,11 @@ import re
 from collections.abc import Iterable
 from hashlib import sha256
 
-from carrel.kernel.limits import MCP_SERVER_NAME_CHARS_MAX, MCP_TOOL_NAME_CHARS_MAX
+from carrel.kernel.limits import MCP_TOOL_NAME_CHARS_MAX
 
 _PREFIX, _GAP = "mcp__", "__"
-# Without two underscores in a row, so that the end of a server's name can be seen in the name of a tool.
-_SERVER = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _HASH_CHARS = 8
-
-
-def server_name_problem(name: str) -> str | None:
-    """Return what is wrong with the name of a server; None for a good one."""
-    if _SERVER.fullmatch(name) and len(name) <= MCP_SERVER_NAME_CHARS_MAX:
-        return None
-    return (
-        f"an MCP server's name must have 1 to {MCP_SERVER_NAME_CHARS_MAX} lower-case letters and digits, with single - "
-        "or _ between them."
-    )
 
 
 def offered_names(server: str, names: Iterable[str]) -> dict[str, str]:

@@ -3,8 +3,22 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from carrel.kernel.limits import MCP_SERVER_NAME_CHARS_MAX
+
+# Without two underscores in a row, so that the end of a server's name can be seen in the name of a tool.
+_NAME = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER = re.compile(rf"[A-Za-z0-9-]+={_VARIABLE.pattern}")
+
+
+def server_name_problem(name: str) -> str | None:
+    """Return what is wrong with the name of a server; None for a good one."""
+    if _NAME.fullmatch(name) and len(name) <= MCP_SERVER_NAME_CHARS_MAX:
+        return None
+    return (
+        f"an MCP server's name must have 1 to {MCP_SERVER_NAME_CHARS_MAX} lower-case letters and digits, with single - "
+        "or _ between them."
+    )
 
 
 def mcp_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:

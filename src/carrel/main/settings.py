@@ -14,12 +14,11 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from carrel.connectors import server_name_problem
 from carrel.kernel import Grammar, is_loopback
 from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.main.foreign_settings import foreign_settings
-from carrel.main.mcp_settings import mcp_problems
+from carrel.main.mcp_settings import mcp_problems, server_name_problem
 from carrel.main.setting_names import (
     GATEWAY_NAME,
     NAMED_SECTIONS,

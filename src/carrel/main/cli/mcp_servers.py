@@ -45,9 +45,8 @@ def _row(name: str, server: "McpServerSettings") -> dict[str, Any]:
 
 def add_server(args: Namespace, screen: Screen) -> int:
     """Add a server to the settings file, and let the running Carrel take it up."""
-    from carrel.connectors import server_name_problem
     from carrel.main.config_file import with_mcp_server
-    from carrel.main.mcp_settings import mcp_problems
+    from carrel.main.mcp_settings import mcp_problems, server_name_problem
 
     command = shlex.split(args.command) if args.command else []
     given = {
