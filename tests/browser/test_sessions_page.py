@@ -102,7 +102,9 @@ def test_isolation_shows_the_walls_what_was_refused_and_switches_recall(
     page.get_by_role("table", name="Sessions").get_by_role("link", name="Walled").click()
     expect(page.get_by_role("list", name="Does not")).to_contain_text("What is said in other sessions")
     expect(page.get_by_role("table", name="What was refused")).to_contain_text("no_such_tool")
-    page.get_by_role("radio", name="On the board").check()
+    # Not `check`, which wants it chosen at once: it is when the change is shown.
+    page.get_by_role("radio", name="On the board").click()
+    expect(page.get_by_role("radio", name="On the board")).to_be_checked()
     expect(page.get_by_role("list", name="Reaches this session")).to_contain_text("sessions on the board")
     expect(page.get_by_text("Chosen for this session")).to_be_visible()
     page.reload()

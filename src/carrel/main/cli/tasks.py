@@ -186,10 +186,11 @@ class Shown:
     def update(self, thread: dict[str, Any], screen: Screen) -> None:
         """Show what is new in a thread."""
         _show_messages([one for one in thread["messages"] if one["seq"] > self._newest], screen)
+        # Notes are not buffered, and would come in the middle of a message.
+        screen.out.flush()
         self._newest = max((one["seq"] for one in thread["messages"]), default=self._newest)
         _show_typing([one for one in thread["typing"] if one["runId"] not in self._typing], screen)
         self._typing = {one["runId"] for one in thread["typing"]}
-        screen.out.flush()
 
 
 def _show_why(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
