@@ -4,7 +4,7 @@ from carrel.agents import every_agent
 from carrel.budgets.checks import publish_budget
 from carrel.budgets.model import Amounts, AmountsShape, Budget, BudgetName, BudgetRules, BudgetShape
 from carrel.budgets.standing import amounts_of, standing
-from carrel.budgets.store import budgets_of, count_budgets, delete_budget, hold_period, periods_of, write_budget
+from carrel.budgets.store import budgets_of, count_budgets, delete_budget, periods_of, renew_period, write_budget
 from carrel.budgets.wording import subject_of
 from carrel.kernel import Access, Code, Refusal, invalid, iso, not_found
 from carrel.kernel.limits import BUDGETS_MAX
@@ -46,7 +46,7 @@ def set_budget(tx: Tx, access: Access, name: BudgetName, amounts: Amounts) -> No
         raise invalid("period", f"A budget of an {name.scope} is for a day: period must be day.")
     if name not in budgets_of(tx, access) and count_budgets(tx, access) >= BUDGETS_MAX:
         raise Refusal(Code.CONFLICT, f"An account has at most {BUDGETS_MAX} budgets; remove one first.")
-    hold_period(tx, access, name, anew=True)
+    renew_period(tx, access, name)
     write_budget(tx, access, name, amounts)
     _changed(tx, access, name)
 
@@ -55,7 +55,7 @@ def remove_budget(tx: Tx, access: Access, name: BudgetName) -> None:
     """Remove a budget that an owner has set; what the settings say holds again."""
     if not delete_budget(tx, access, name):
         raise not_found("budget")
-    hold_period(tx, access, name, anew=True)
+    renew_period(tx, access, name)
     _changed(tx, access, name)
 
 
@@ -63,7 +63,7 @@ def allow_once(tx: Tx, access: Access, name: BudgetName, rules: BudgetRules) -> 
     """Allow as much again as the budget is, until it begins anew."""
     if not amounts_of(name, budgets_of(tx, access), rules).any:
         raise not_found("budget")
-    hold_period(tx, access, name, more=1, anew=True)
+    renew_period(tx, access, name, allow=True)
     _changed(tx, access, name)
 
 

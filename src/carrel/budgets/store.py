@@ -72,17 +72,20 @@ def delete_budget(tx: Tx, access: Access, name: BudgetName) -> bool:
     return tx.run(f"DELETE FROM budgets WHERE {_NAMED}", access, **structs.asdict(name)) > 0
 
 
-def hold_period(tx: Tx, access: Access, name: BudgetName, *, more: int = 0, anew: bool = False) -> None:
-    """Lock what becomes of a budget in its day, so that those who count see each other; it may be allowed `more`.
+def hold_period(tx: Tx, access: Access, name: BudgetName) -> None:
+    """Lock what becomes of a budget in its day, so that those who count see each other."""
+    _put_period(tx, access, name, "allowed = budget_periods.allowed", allowed=0)
 
-    `anew`: people will be told of it again.
-    """
-    told = ", warned_at = NULL, used_up_at = NULL" if anew else ""
-    sql = (
-        f"{_INSERT} ON CONFLICT (account_id, day, scope, period, subject) "
-        f"DO UPDATE SET allowed = budget_periods.allowed + :allowed{told}"
-    )
-    tx.run(sql, access, **structs.asdict(name), day=name.day(tx.now), allowed=more)
+
+def renew_period(tx: Tx, access: Access, name: BudgetName, *, allow: bool = False) -> None:
+    """Let people be told of a budget again, and `allow` it once more; without, what was allowed before is void."""
+    allowed = "budget_periods.allowed + 1" if allow else "0"
+    _put_period(tx, access, name, f"allowed = {allowed}, warned_at = NULL, used_up_at = NULL", allowed=int(allow))
+
+
+def _put_period(tx: Tx, access: Access, name: BudgetName, change: str, *, allowed: int) -> None:
+    sql = f"{_INSERT} ON CONFLICT (account_id, day, scope, period, subject) DO UPDATE SET {change}"
+    tx.run(sql, access, **structs.asdict(name), day=name.day(tx.now), allowed=allowed)
 
 
 _INSERT = (

@@ -88,3 +88,11 @@ async def test_a_budget_of_something_that_is_gone_can_be_removed(client: httpx.A
     assert (await client.delete(f"/api/sessions/{key}")).status_code == 204
     gone = await client.delete("/api/budgets", params={"scope": "session", "subject": key, "period": "total"})
     assert gone.status_code == 204
+
+
+@requirement("P.budget.scopes")
+async def test_a_budget_that_is_set_again_forgets_what_the_one_before_was_allowed(client: httpx.AsyncClient) -> None:
+    agent = {"scope": "agent", "subject": "main"}
+    await limit(client, **agent, tokens=5)
+    assert (await client.post("/api/budgets/allow", json=agent)).json()["budget"]["limits"]["tokens"] == 10
+    assert (await limit(client, **agent, tokens=7))["limits"]["tokens"] == 7
