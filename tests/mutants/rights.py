@@ -6,8 +6,8 @@ RIGHTS = (
     Mutant(
         "a replay goes to an agent that acts by itself",
         "delivery/replays.py",
-        "if connection is None or kinds[gateway] not in MODEL_KINDS:",
-        "if connection is None:",
+        "if one.settings.kind in MODEL_KINDS]",
+        "]",
         "tests/delivery/test_replays.py",
     ),
     Mutant(
@@ -15,6 +15,20 @@ RIGHTS = (
         "delivery/replays.py",
         "    require_readable(tx, access, run)\n",
         "",
+        "tests/delivery/test_replays.py",
+    ),
+    Mutant(
+        "a replay makes the calls of its answer",
+        "delivery/turn.py",
+        "answer = as_reply(answer)",
+        "pass",
+        "tests/delivery/test_replays.py",
+    ),
+    Mutant(
+        "a replay is given a token of its run",
+        "delivery/step.py",
+        " and not token and snapshot.extras.replays is None:",
+        " and not token:",
         "tests/delivery/test_replays.py",
     ),
     Mutant(

@@ -17,7 +17,7 @@ BUILT = {
     "P.steer.rights": "Nobody steers a run that may see more than they.",
     "P.fork.history": "A fork starts with the transcript up to an entry, with its files and tool calls.",
     "P.fork.private": "A fork is private, holds only what its maker may read, and has none of the session's memory.",
-    "P.replay": "A stored step is asked once more, of any model, with the same request; the answers are compared.",
+    "P.replay": "A run of its own sends a stored step once more, to any model, and is compared like any other run.",
     "P.replay.effects": "No call of a replay is made, and nothing is added to the run or its session.",
     "P.replay.rights": "Owners alone replay a run, and only to a connection to a model.",
     "P.account.keys": "The account leads every primary key and is part of every foreign key between account tables.",

@@ -1220,7 +1220,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask a step of a run once more, of another model if wanted, and compare the answers; no tool takes effect. */
+        /** Send a step of a run once more, to another model if wanted, by a run of its own; no tool takes effect. */
         post: operations["replay_run"];
         delete?: never;
         options?: never;
@@ -1482,7 +1482,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a private chat with the same agent that starts with what the caller may read up to an entry. */
+        /** Make a private chat with the same agent that starts with what the caller may read, at most up to an entry. */
         post: operations["fork_session"];
         delete?: never;
         options?: never;
@@ -3624,17 +3624,6 @@ export interface components {
             clientInstanceId?: string | null;
         };
         /**
-         * ModelAnswer
-         * @description What a model answered: its text and the tool calls that it asked for.
-         */
-        ModelAnswer: {
-            gateway: string;
-            model: string;
-            text: string;
-            calls: components["schemas"]["ProposedCall"][];
-            milliseconds: number;
-        };
-        /**
          * MovedTask
          * @description A task after a move, and the sessions and runs that the move ended.
          */
@@ -3699,12 +3688,13 @@ export interface components {
         };
         /**
          * NewFork
-         * @description The last entry that the new chat starts with, and what it is called.
+         * @description The last entry that the new chat starts with, the newest by default, and what it is called.
          */
         NewFork: {
-            entryId: string;
             /** @default null */
-            title?: string | null;
+            entryId?: string | null;
+            /** @default null */
+            displayName?: string | null;
         };
         /**
          * NewReplay
@@ -4054,14 +4044,6 @@ export interface components {
             tools: components["schemas"]["PreviewedTool"][];
         };
         /**
-         * ProposedCall
-         * @description A tool call that a model asked for.
-         */
-        ProposedCall: {
-            name: string;
-            arguments: string;
-        };
-        /**
          * Provenance
          * @description Where a message came from; fields that do not apply are left out on the wire.
          */
@@ -4166,19 +4148,6 @@ export interface components {
             needRestart: string[];
         };
         /**
-         * Replay
-         * @description Two answers to the same request: the one that the run got, and a new one whose calls were not made.
-         */
-        Replay: {
-            runId: string;
-            step: number;
-            original: components["schemas"]["ModelAnswer"];
-            replayed: components["schemas"]["ModelAnswer"];
-            usage: components["schemas"]["ReplayUsage"];
-            leftOut: string[];
-            difference: components["schemas"]["Difference"];
-        };
-        /**
          * ReplayBody
          * @description What to sort again: the bundle of an entry, or its session from there on.
          */
@@ -4191,13 +4160,13 @@ export interface components {
             mode?: "bundle" | "from_here";
         };
         /**
-         * ReplayUsage
-         * @description What the new answer has cost, as far as its gateway reports it.
+         * Replayed
+         * @description The new run, the run whose step it sends again, and the lane of its own that it is in.
          */
-        ReplayUsage: {
-            inputTokens: number;
-            outputTokens: number;
-            costUsd: number | null;
+        Replayed: {
+            runId: string;
+            replayedFrom: string;
+            sessionKey: string;
         };
         /**
          * ResetSession
@@ -7594,7 +7563,9 @@ export interface operations {
     replay_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "X-Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -7606,13 +7577,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The request succeeded. */
-            200: {
+            /** @description Accepted and stored. */
+            202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Replay"];
+                    "application/json": components["schemas"]["Replayed"];
                 };
             };
         };
@@ -8148,7 +8119,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["NewFork"];
             };

@@ -14,7 +14,7 @@ from carrel.journal import Entry, NewEntry, append_entry, entries_by_id, entries
 from carrel.kernel import Access, Code, NewAttachment, Refusal, SessionKey, not_found
 from carrel.kernel.limits import FORKED_ENTRIES_MAX, FORKED_FILE_BYTES_MAX
 from carrel.records import attach, attachment_heads, attachments_by_id
-from carrel.sessions import Lane, LaneChange, change_lane, find_lane, make_lane, open_generation
+from carrel.sessions import Lane, LaneChange, Session, change_lane, find_lane, make_lane, open_generation
 from carrel.storage import Tx
 from carrel.visibility import entries_seen
 
@@ -26,16 +26,16 @@ _KEPT = (
 )  # fmt: skip
 
 
-def fork(tx: Tx, access: Access, reference: str, entry_id: str, title: str | None = None) -> Lane:
-    """Make a chat with the same agent that starts with a session's transcript up to this entry; return its lane."""
-    lane, _ = find_lane(tx, access, reference)
-    entries = _transcript(tx, access, lane, entry_id)
+def fork(tx: Tx, access: Access, reference: str, entry_id: str | None = None, name: str | None = None) -> Lane:
+    """Make a chat with the same agent that starts with a session's transcript, or with that up to an entry."""
+    lane, session = find_lane(tx, access, reference)
+    entries = _transcript(tx, access, lane, session, entry_id)
     agent = agent_by_id(tx, access, lane.agent_id)
     assert agent is not None, "a lane always has an agent"
     key = fresh_key(tx, access, "web", agent.slug)
     made = make_lane(tx, access, key)
-    if title is not None:
-        made = change_lane(tx, access, key, LaneChange(display_name=title))
+    if name is not None:
+        made = change_lane(tx, access, key, LaneChange(display_name=name))
     session = open_generation(tx, access, key)
     steps: dict[tuple[str | None, Any], int] = {}
     for entry in entries:
@@ -44,14 +44,22 @@ def fork(tx: Tx, access: Access, reference: str, entry_id: str, title: str | Non
     return made
 
 
-def _transcript(tx: Tx, access: Access, lane: Lane, entry_id: str) -> list[Entry]:
-    """What the caller may read of a generation up to an entry, oldest first; the oldest of very many are left out."""
-    last = next(iter(entries_by_id(tx, access, [entry_id])), None)
-    if last is None or last.key != lane.key or last.session_id is None:
-        raise not_found("entry")
-    read = entries_of_session(tx, access, last.session_id, limit=FORKED_ENTRIES_MAX, before=last.seq + 1)
+def _transcript(
+    tx: Tx, access: Access, lane: Lane, session: Session | None, entry_id: str | None
+) -> list[Entry]:  # fmt: skip
+    """What the caller may read of a generation, oldest first: at most up to an entry, and of very many the newest."""
+    if entry_id is None:
+        session_id, before = None if session is None else session.id, None
+    else:
+        last = next(iter(entries_by_id(tx, access, [entry_id])), None)
+        if last is None or last.key != lane.key or last.session_id is None:
+            raise not_found("entry")
+        session_id, before = last.session_id, last.seq + 1
+    if session_id is None:
+        return []
+    read = entries_of_session(tx, access, session_id, limit=FORKED_ENTRIES_MAX, before=before)
     seen = entries_seen(tx, access, [entry.id for entry in read])
-    if entry_id not in seen:
+    if entry_id is not None and entry_id not in seen:
         raise not_found("entry")
     entries = [entry for entry in read if entry.id in seen]
     _require_small(tx, access, entries)

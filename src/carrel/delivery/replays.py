@@ -1,109 +1,50 @@
-"""Replays: a stored step is asked once more, of another model or the same, and the two answers are compared.
+"""Replays: a stored step is sent once more, to the same model or another, by a run in a lane of its own.
 
-Nothing takes effect: the calls of the answer are shown and not made, no token of the run goes along, the gateway is
-given an address of its own, and nothing is written but what the answer has cost.
+Nothing takes effect: the calls of the answer are shown in the reply and not made, no token of the run goes along, and
+the gateway is given an address of its own. The receipts of the two runs are compared like any others.
 """
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import structs
 
 from carrel.agents import agent_by_id
-from carrel.delivery.receipts import Difference, difference, require_readable
-from carrel.delivery.request import ANY_MODEL
-from carrel.delivery.snapshot import BUILTIN, Connection
+from carrel.chats import fresh_key
+from carrel.delivery.prompt import Instructions
+from carrel.delivery.receipts import require_readable
+from carrel.delivery.request import Request, model_of
+from carrel.delivery.snapshot import Connection, Snapshot
 from carrel.delivery.store import StepRow, steps_of
-from carrel.gateway import MODEL_KINDS, GatewayFault, Step, StepAnswer, repeated_request
-from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, clip, elapsed_seconds, invalid, not_found, redact
-from carrel.kernel.limits import ERROR_CHARS_MAX, REPLAY_SECONDS_MAX, REPLAYS_AT_A_TIME
-from carrel.runs import Run
-from carrel.storage import Database, Tx
-from carrel.usage import count_step
+from carrel.gateway import MODEL_KINDS, StepAnswer, repeated_request
+from carrel.kernel import Access, Code, Envelope, Provenance, Refusal, StoredStep, TurnExtras, clip, invalid, not_found
+from carrel.kernel.limits import CHAT_TITLE_CHARS_MAX
+from carrel.monitoring import titles_of_runs
+from carrel.runs import Failed, Rules, Run, deliver
+from carrel.sessions import LaneChange, change_lane, make_lane
+from carrel.storage import Tx
+
+REPLAY = "replay"
+GONE = Failed(code="not_found", message="The step to replay was deleted meanwhile.")
 
 
-class ProposedCall(Struct, frozen=True, kw_only=True):
-    """A tool call that a model asked for."""
-
-    name: str
-    arguments: str
-
-
-class ModelAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a model answered: its text and the tool calls that it asked for."""
-
-    gateway: str
-    model: str
-    text: str
-    calls: list[ProposedCall]
-    milliseconds: int
-
-
-class ReplayUsage(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the new answer has cost, as far as its gateway reports it."""
-
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float | None
-
-
-class Replay(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Two answers to the same request: the one that the run got, and a new one whose calls were not made."""
-
-    run_id: str
-    step: int
-    original: ModelAnswer
-    replayed: ModelAnswer
-    usage: ReplayUsage
-    left_out: list[str]
-    difference: Difference
-
-
-class Replays:
-    """Asks stored steps once more, a few at a time."""
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
-        self._under_way = 0
-
-    async def replay(
-        self, access: Access, run: Run, connections: Mapping[str, Connection], *, gateway: str | None = None,
-        model: str | None = None, step: int | None = None,
-    ) -> Replay:  # fmt: skip
-        """Ask a step of a run once more, the last one by default; Refusal for whoever may not read its receipt."""
-        row, agent = await self._db.read(
-            lambda tx: (_step(tx, access, run, step), agent_by_id(tx, access, run.agent_id))
-        )
-        assert agent is not None, "an agent is never deleted"
-        connection = _connection(connections, gateway or agent.gateway_among(connections))
-        request = _request(row, connection, model, run)
-        answer, milliseconds = await self._ask(connection, request)
-        await self._db.write(lambda tx: count_step(tx, run, answer.model, answer.usage, milliseconds))
-        return _compared(run, row, connection, answer, milliseconds)
-
-    async def _ask(self, connection: Connection, request: Step) -> tuple[StepAnswer, int]:
-        if self._under_way >= REPLAYS_AT_A_TIME:
-            message = f"{REPLAYS_AT_A_TIME} replays are under way; try again when one has ended."
-            raise Refusal(Code.BUSY, message)
-        self._under_way += 1
-        begun = elapsed_seconds()
-        try:
-            async with asyncio.timeout(REPLAY_SECONDS_MAX):
-                answer = await connection.gateway.take(request, _hear_nothing)
-        except TimeoutError:
-            message = f"The model did not answer within {REPLAY_SECONDS_MAX} s."
-            raise Refusal(Code.CONFLICT, message) from None
-        except GatewayFault as fault:
-            raise Refusal(Code.CONFLICT, clip(redact(fault.args[0]), ERROR_CHARS_MAX)) from fault
-        finally:
-            self._under_way -= 1
-        return answer, int((elapsed_seconds() - begun) * MS_PER_SECOND)
-
-
-def _hear_nothing(_text: str) -> None:
-    """Pass no text on: the whole answer is compared."""
+def replay(
+    tx: Tx, access: Access, run: Run, connections: Mapping[str, Connection], rules: Rules, *,
+    gateway: str | None = None, model: str | None = None, step: int | None = None,
+) -> Run:  # fmt: skip
+    """Queue a run that sends a step of another one again, by default the last; Refusal where its receipt is hidden."""
+    row, agent = _step(tx, access, run, step), agent_by_id(tx, access, run.agent_id)
+    assert agent is not None, "an agent is never deleted"
+    name = gateway or agent.gateway_among(connections)
+    _require_model(connections, name)
+    key = fresh_key(tx, access, "web", agent.slug)
+    make_lane(tx, access, key)
+    title = clip(f"Replay of {titles_of_runs(tx, access, [run])[run.id].title}", CHAT_TITLE_CHARS_MAX)
+    change_lane(tx, access, key, LaneChange(display_name=title))
+    by = Provenance(kind="internal_system", type=REPLAY, actor=access.actor_id, source_session_key=run.key)
+    extras = TurnExtras(model=model, replays=StoredStep(run_id=run.id, n=row.n, gateway=name))
+    return deliver(tx, access, Envelope.internal(key, run.text or title, by, extras=extras), rules)
 
 
 def _step(tx: Tx, access: Access, run: Run, n: int | None) -> StepRow:
@@ -115,71 +56,42 @@ def _step(tx: Tx, access: Access, run: Run, n: int | None) -> StepRow:
     if row.gateway not in MODEL_KINDS:
         text = f"This step went to an agent of kind {row.gateway}, which has its own history and tools."
         raise Refusal(Code.CONFLICT, f"{text} Only what a model was sent can be replayed.")
-    if not row.body or row.output is None:
-        raise Refusal(Code.CONFLICT, "This step has no answer to compare with; replay one that was answered.")
+    if not row.body:
+        raise Refusal(Code.CONFLICT, "Nothing was sent in this step; replay another one.")
     return row
 
 
-def _connection(connections: Mapping[str, Connection], gateway: str) -> Connection:
-    kinds = {name: one.settings.kind for name, one in connections.items()}
-    connection = connections.get(gateway)
-    if connection is None or kinds[gateway] not in MODEL_KINDS:
-        known = ", ".join(name for name, kind in kinds.items() if kind in MODEL_KINDS)
-        raise invalid("gateway", f"gateway must name a connection to a model: {known}.")
-    return connection
+def _require_model(connections: Mapping[str, Connection], gateway: str) -> None:
+    models = [name for name, one in connections.items() if one.settings.kind in MODEL_KINDS]
+    if gateway not in models:
+        raise invalid("gateway", f"gateway must name a connection to a model: {', '.join(models)}.")
 
 
-def _request(row: StepRow, connection: Connection, model: str | None, run: Run) -> Step:
-    settings, address = connection.settings, f"replay:{run.id}:{row.n}"
-    request = repeated_request(row.gateway, row.body)
-    if settings.kind == "builtin":
-        model = BUILTIN
-    elif model is None:
-        model = request["model"] if settings.kind == row.gateway else settings.model or ANY_MODEL
-    # An address of its own: where a gateway keeps history, nothing is added to the session's.
-    request |= {"model": model, "stream": settings.stream, "user": address}
-    return Step(body=msgspec.json.encode(request), address=address)
-
-
-def _compared(run: Run, row: StepRow, connection: Connection, answer: StepAnswer, milliseconds: int) -> Replay:
-    before, after = _original(row), _replayed(connection, answer, milliseconds)
-    return Replay(
-        run_id=run.id,
-        step=row.n,
-        original=before,
-        replayed=after,
-        usage=ReplayUsage(
-            input_tokens=answer.usage.input_tokens,
-            output_tokens=answer.usage.output_tokens,
-            cost_usd=answer.usage.cost_usd,
-        ),
-        left_out=list(answer.left_out),
-        difference=difference(_shown(before), _shown(after)),
+def repeated(snapshot: Snapshot, row: StepRow) -> Request:
+    """Return the request of a stored step, as it is sent for the run that replays it."""
+    request, settings = repeated_request(row.gateway, row.body), snapshot.connection.settings
+    is_same_kind = settings.kind == row.gateway and not snapshot.extras.model
+    model = request["model"] if is_same_kind else model_of(snapshot)
+    run = {"runId": snapshot.run.id, "sessionId": snapshot.session.id}
+    metadata: dict[str, Any] = request.get("metadata") or {}
+    request |= {"model": model, "stream": settings.stream, "user": snapshot.address, "metadata": metadata | run}
+    return Request(
+        body=msgspec.json.encode(request),
+        message_at=None,
+        is_request=False,
+        model=model,
+        instructions=Instructions(row.instructions_version, request.get("instructions", ""), row.instructions_sha256),
+        history_chars_max=0,
+        shown_chars=0,
+        history_shown=0,
+        history_omitted=row.history_omitted,
+        only_talk=False,
+        context=snapshot.context,
     )
 
 
-def _original(row: StepRow) -> ModelAnswer:
-    items: list[dict[str, Any]] = msgspec.json.decode(row.output or "[]")
-    parts = [part for item in items if item.get("type") == "message" for part in item.get("content", ())]
-    calls = [item for item in items if item.get("type") == "function_call"]
-    return ModelAnswer(
-        gateway=row.gateway,
-        model=row.model,
-        text="".join(part.get("text", "") for part in parts),
-        calls=[ProposedCall(name=str(call["name"]), arguments=str(call.get("arguments", ""))) for call in calls],
-        milliseconds=(row.answered_at or row.sent_at) - row.sent_at,
-    )
-
-
-def _replayed(connection: Connection, answer: StepAnswer, milliseconds: int) -> ModelAnswer:
-    return ModelAnswer(
-        gateway=connection.gateway.name,
-        model=answer.model,
-        text=answer.text,
-        calls=[ProposedCall(name=call.name, arguments=call.arguments) for call in answer.calls],
-        milliseconds=milliseconds,
-    )
-
-
-def _shown(answer: ModelAnswer) -> str:
-    return "\n".join([answer.text, *(f"{call.name}({call.arguments})" for call in answer.calls)])
+def as_reply(answer: StepAnswer) -> StepAnswer:
+    """Return an answer whose calls are shown in its text, so that none is made."""
+    calls = [f"{call.name}({call.arguments})" for call in answer.calls]
+    shown = ["Called, but not made in a replay:", *calls] if calls else []
+    return structs.replace(answer, text="\n".join(filter(None, [answer.text, *shown])), calls=())

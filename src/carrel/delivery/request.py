@@ -44,7 +44,7 @@ class Request(Struct, frozen=True, kw_only=True):
     """
 
     body: bytes
-    message_at: int
+    message_at: int | None
     is_request: bool
     model: str
     instructions: Instructions

@@ -15,12 +15,13 @@ from carrel.delivery.heading import Told, files_of, tell, told_before
 from carrel.delivery.history import newest_within, remembered
 from carrel.delivery.plan_heading import plan_heading
 from carrel.delivery.senders import LINE, SENDER, line_before, noted, sender_of
+from carrel.delivery.store import StepRow, stored_step
 from carrel.delivery.thoughts import Thoughts, thoughts_of
 from carrel.delivery.transcript import message_entry, view_of_reply
 from carrel.exchanges import briefing_of
 from carrel.gateway import Gateway, MissingGateway
 from carrel.journal import Entry, as_report, entries_of_run, session_has_entries, talk_around_run
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, TurnExtras
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, StoredStep, TurnExtras
 from carrel.kernel.limits import EARLIER_RESULT_CHARS_MAX, HISTORY_ROWS_MAX, SHORT_SESSION_ENTRIES_MAX
 from carrel.kernel.settings import GatewaySettings
 from carrel.modes import is_planning
@@ -73,6 +74,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     # The files of earlier messages, of which only the names are shown.
     earlier_files: dict[str, AttachmentHead]
     extras: TurnExtras
+    # The step that a replay sends once more; None in other runs, and where it is gone.
+    replayed: StepRow | None
     # What the run is told when another session caused it.
     briefing: str
     # What it is told about its task, the same in every step; None without a task.
@@ -167,7 +170,8 @@ def _read(
     unheard = run.session_id is None
     seen = as_agent(access, agent, spaces=run.spaces, behalf=run.behalf, run_id=run.id)
     caller = run_caller(tx, services, seen, agent, lane, run, session)
-    connection, toolset = connection_of(connections, agent), toolset_for(catalog, caller)
+    extras = extras_of(tx, access, run.id) if run.extras else TurnExtras()
+    connection, toolset = connection_of(connections, agent, extras.replays), toolset_for(catalog, caller)
     earlier, unread = _earlier(tx, run, session, seen, connection)
     if unheard:
         # A remote agent is not even told of tools.
@@ -199,11 +203,12 @@ def _read(
         earlier_unread=unread,
         attachments=_attachments(tx, access, attached),
         earlier_files=_earlier_files(tx, access, earlier),
-        extras=extras_of(tx, access, run.id) if run.extras else TurnExtras(),
+        extras=extras,
+        replayed=_replayed(tx, access, extras.replays),
         briefing=briefing_of(tx, run),
         told=told,
         note=note,
-        context=NO_CONTEXT if unheard else context_of(tx, access, run.id),
+        context=_context(tx, run, extras.replays),
         thoughts=thoughts_of(tx, access, own, connection.gateway, connection.settings.kind),
         address=address,
         at_gateway=_at_gateway(tx, access, connection, address, run.id, own, earlier),
@@ -336,7 +341,23 @@ def _session(tx: Tx, access: Access, run: Run, lane: Lane, agent: Agent) -> Sess
     return present or next_session(tx, lane, agent)
 
 
-def connection_of(connections: Mapping[str, Connection], agent: Agent) -> Connection:
-    """Return the connection of an agent's gateway; one that is not configured fails every step with that reason."""
-    named = agent.gateway_among(connections)
+def _context(tx: Tx, run: Run, replays: StoredStep | None) -> Context:
+    """What the run was shown when it was heard; a replay is shown what the run before it was."""
+    if run.session_id is not None:
+        return context_of(tx, run.access, run.id)
+    return NO_CONTEXT if replays is None else context_of(tx, run.access, replays.run_id)
+
+
+def _replayed(tx: Tx, access: Access, replays: StoredStep | None) -> StepRow | None:
+    return None if replays is None else stored_step(tx, access, replays.run_id, replays.n)
+
+
+def connection_of(
+    connections: Mapping[str, Connection], agent: Agent, replays: StoredStep | None = None
+) -> Connection:  # fmt: skip
+    """Return the connection of an agent's gateway, or that of a replay.
+
+    One that is not configured fails every step with that reason.
+    """
+    named = agent.gateway_among(connections) if replays is None else replays.gateway
     return connections.get(named) or Connection(MissingGateway(named, agent.id), GatewaySettings(kind="responses"))

@@ -97,7 +97,7 @@ def prepare(
     known = (snapshot.run.instructions_version, snapshot.run.instructions_sha256)
     if not snapshot.unheard and known != tuple(sent.values()):
         bind_session(tx, claim, snapshot.session.id, snapshot.session.generation, **sent)
-    if snapshot.connection.settings.run_tokens and not token:
+    if snapshot.connection.settings.run_tokens and not token and snapshot.extras.replays is None:
         token = mint_run_token(tx, access, agent.id, claim.id)
     step = Step(
         body=request.body,
@@ -115,7 +115,7 @@ def prepare(
 
 def _callable_tools(snapshot: Snapshot) -> frozenset[str]:
     """The names of all tools that the built-in agent may call; a model calls what it is shown."""
-    if snapshot.connection.settings.kind != "builtin":
+    if snapshot.connection.settings.kind != "builtin" or snapshot.extras.replays is not None:
         return frozenset()
     return names_in(snapshot.toolset)
 

@@ -46,9 +46,9 @@ def update_step(tx: Tx, access: Access, run: Claim, row: StepRow) -> None:
 
 def step_of(tx: Tx, access: Access, run_id: str, n: int) -> StepRow:
     """Return one step of a run, which must exist."""
-    row = tx.one(f"SELECT {_TABLE.columns} FROM steps WHERE {_OF_RUN} AND n = :n", access, run_id=run_id, n=n)
+    row = stored_step(tx, access, run_id, n)
     assert row is not None, "a step is recorded before it is taken"
-    return _TABLE.row(row)
+    return row
 
 
 def answer_step(tx: Tx, access: Access, run_id: str, n: int, output: str) -> None:
@@ -67,6 +67,12 @@ def steps_of(tx: Tx, access: Access, run_id: str) -> list[StepRow]:
     """Return every step of a run, in order."""
     sql = f"SELECT {_TABLE.columns} FROM steps WHERE {_OF_RUN} ORDER BY n"
     return _TABLE.rows(tx.all(sql, access, run_id=run_id))
+
+
+def stored_step(tx: Tx, access: Access, run_id: str, n: int) -> StepRow | None:
+    """Return one step of a run, if it is still there."""
+    row = tx.one(f"SELECT {_TABLE.columns} FROM steps WHERE {_OF_RUN} AND n = :n", access, run_id=run_id, n=n)
+    return None if row is None else _TABLE.row(row)
 
 
 # Steps that went to a gateway of one kind under one address.

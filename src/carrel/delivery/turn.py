@@ -19,7 +19,8 @@ from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.delivery.remote_calls import make_remote_call
-from carrel.delivery.request import build_request, model_of
+from carrel.delivery.replays import GONE, as_reply, repeated
+from carrel.delivery.request import Request, build_request, model_of
 from carrel.delivery.silence import is_silent, is_unanswered
 from carrel.delivery.snapshot import Connection, Snapshot, read_short_snapshot, read_snapshot
 from carrel.delivery.step import (
@@ -178,6 +179,8 @@ class Turns:
 
     async def _prepare(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> Sent | Ending | None:
         """Gather and build outside of any transaction, then write the step down in one; None to read it all again."""
+        if snapshot.extras.replays is not None:
+            return await self._prepare_replay(claim, snapshot, attempt)
         # What was gathered when the run was heard is shown in all of its steps.
         context = await self._gather(snapshot) if snapshot.unheard else snapshot.context
         limit = attempt.history_chars_max
@@ -186,6 +189,17 @@ class Turns:
         request = build_request(
             snapshot, self._settings, history_chars_max=limit, context=context, silences=attempt.empty_replies
         )
+        return await self._write_down(claim, snapshot, attempt, request)
+
+    async def _prepare_replay(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> Sent | Ending | None:
+        if snapshot.replayed is None:
+            return GONE
+        return await self._write_down(claim, snapshot, attempt, repeated(snapshot, snapshot.replayed))
+
+    async def _write_down(
+        self, claim: Claim, snapshot: Snapshot, attempt: _Attempt, request: Request
+    ) -> Sent | Ending | None:  # fmt: skip
+        """Keep a step that is about to be sent; None to read it all again."""
         try:
             return await self._db.write(
                 lambda tx: prepare(tx, claim, snapshot, request, attempt.token, self._rules, limited=attempt.is_limited)
@@ -213,6 +227,8 @@ class Turns:
             return await self._faulted(claim, sent, fault), usage
         self._learn_limit(sent)
         answer = self._without_context(claim, sent, answer)
+        if sent.snapshot.extras.replays is not None:
+            answer = as_reply(answer)
         spent = summed(usage, answer.usage)
         await self.outages.answered(gateway.name)
         if not answer.calls and not is_silent(sent.snapshot.run, answer.text.replace("\x00", "")):

@@ -41,6 +41,7 @@ from carrel.kernel.messages import (
     Message,
     NewAttachment,
     Provenance,
+    StoredStep,
     TurnExtras,
     check_message,
 )
@@ -55,8 +56,8 @@ __all__ = [
     "AT_WORK", "DEFAULT_ACCOUNT_SLUG",
     "INTERNAL_CHANNEL", "METRICS", "MS_PER_DAY", "MS_PER_MINUTE", "MS_PER_SECOND", "PEOPLE",
     "REDACTED", "SCOPE_END", "Access", "Chance", "Clock", "Code", "Envelope", "Grammar", "Ids", "Kind", "Message",
-    "NewAttachment", "OwnTraffic", "Provenance", "Refusal", "Sample", "SessionKey", "Shape", "SystemClock",
-    "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "decode_json",
+    "NewAttachment", "OwnTraffic", "Provenance", "Refusal", "Sample", "SessionKey", "Shape", "StoredStep",
+    "SystemClock", "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "decode_json",
     "elapsed_seconds", "first_id", "invalid", "is_agent_id", "is_control_text", "is_conversation_key", "is_loopback",
     "is_uuid_of", "iso", "key_text", "log_trouble", "minute_of", "new_secret", "not_found",
     "one_line", "parse_iso", "plain_word", "redact", "secret_digest", "system_access", "system_chance", "uuid_for",

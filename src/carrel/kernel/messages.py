@@ -67,11 +67,20 @@ class Message(Struct, frozen=True, kw_only=True):
     original: bytes | None = None
 
 
+class StoredStep(Struct, frozen=True, kw_only=True):
+    """A step of an earlier run that is sent once more, and the connection it goes to."""
+
+    run_id: str
+    n: int
+    gateway: str
+
+
 class TurnExtras(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a sender adds to the turn of its message, besides what the agent has itself.
 
     `functions` belong to the sender, who answers calls to them. `options` go to the model unchanged. `before` and
-    `after` are items of earlier conversation around the message; `parts` belong to its own content.
+    `after` are items of earlier conversation around the message; `parts` belong to its own content. A turn that
+    `replays` a step sends its request and nothing else.
     """
 
     instructions: str | None = None
@@ -81,6 +90,7 @@ class TurnExtras(Struct, frozen=True, kw_only=True, omit_defaults=True):
     before: tuple[dict[str, Any], ...] = ()
     after: tuple[dict[str, Any], ...] = ()
     parts: tuple[dict[str, Any], ...] = ()
+    replays: StoredStep | None = None
 
     @property
     def function_names(self) -> frozenset[str]:

@@ -28,7 +28,7 @@ from carrel import (
 from carrel.board import BoardDocuments, Classifier, Followups, Sorter, observe_delegated_runs
 from carrel.connectors import Connectors
 from carrel.context import Contexts
-from carrel.delivery import Connection, Extractions, Live, Recollection, Replays, Turns, default_model
+from carrel.delivery import Connection, Extractions, Live, Recollection, Turns, default_model
 from carrel.exchanges import Exchanges
 from carrel.journal import FollowerDuty
 from carrel.kernel import Chance, Clock, SystemClock
@@ -126,7 +126,6 @@ class Assembly:
             contexts=Contexts(db, settings, finder),
             connectors=connectors or Connectors(settings.mcp),
             watch=Watch(db),
-            replays=Replays(db),
             version=__version__,
             connections=connections,
             channel_threads=channel_threads(wire, settings.channels.telegram),

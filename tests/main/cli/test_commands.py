@@ -370,21 +370,31 @@ def test_a_message_is_sent_into_a_running_turn(at: Carrel, server: TinyServer) -
 def test_a_session_is_forked(at: Carrel, server: TinyServer) -> None:
     made = {"sessionId": "web:c-1", "sessionKey": "agent:main:web:c-1"}
     server.answers("POST", "/api/sessions/main/fork", made, status=201)
-    assert at("sessions", "fork", "main", "ent_1", "--title", "Again").out == "agent:main:web:c-1\n"
-    assert server.asked[-1].body == {"entryId": "ent_1", "title": "Again"}
+    assert at("sessions", "fork", "main", "ent_1", "--name", "Again").out == "agent:main:web:c-1\n"
+    assert server.asked[-1].body == {"entryId": "ent_1", "displayName": "Again"}
+    at("sessions", "fork", "main")
+    assert server.asked[-1].body == {}
 
 
 def test_a_replay_shows_both_answers(at: Carrel, server: TinyServer) -> None:
-    original = {"model": "small", "text": "Four.", "calls": []}
-    replayed = {"model": "large", "text": "", "calls": [{"name": "count", "arguments": "{}"}]}
-    answer = {"original": original, "replayed": replayed, "difference": {"same": False, "diff": ""}}
-    server.answers("POST", "/api/runs/run_1/replay", answer)
+    said = {"type": "message", "content": [{"type": "output_text", "text": "Four."}]}
+    called = {"type": "function_call", "name": "count", "arguments": "{}"}
+    started = {"runId": "run_2", "replayedFrom": "run_1", "sessionKey": "agent:main:web:c-1"}
+    server.answers("POST", "/api/runs/run_1/replay", started, status=202)
+    server.answers("GET", "/api/runs/run_2", {"run": run_of(id="run_2", state="completed")})
+    server.answers("GET", "/api/runs/run_2/wait", {"runId": "run_2", "status": "ok"})
+    for run_id, model, item in (("run_1", "small", said), ("run_2", "large", called)):
+        step = {"n": 1, "model": model, "output": [item]}
+        server.answers("GET", f"/api/runs/{run_id}/receipt", {"runId": run_id, "steps": [step]})
     shown = at("runs", "replay", "run_1", "--model", "large").out.split("\n")
     assert [line.strip() for line in shown if line] == [
-        "original: small", "Four.", "replayed: large", "(no text)", "→ count({})",
-        "The answers differ. No call was made.",
+        "original: small", "Four.", "replayed: large", "→ count({})", "The answers differ. No call was made.",
     ]  # fmt: skip
-    assert server.asked[-1].body == {"model": "large"}
+    assert next(asked for asked in server.asked if asked.method == "POST").body == {"model": "large"}
+    shown_as_json = json.loads(at("runs", "replay", "run_1", "--json").out)
+    assert shown_as_json == started | {
+        "original": {"model": "small", "output": [said]}, "replayed": {"model": "large", "output": [called]},
+    }  # fmt: skip
 
 
 def test_the_queue_is_shown_in_order(at: Carrel, server: TinyServer) -> None:

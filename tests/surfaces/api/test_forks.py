@@ -43,7 +43,7 @@ async def test_a_fork_starts_with_the_transcript_up_to_an_entry(server: HttpServ
     await send_and_wait(client, "Never mind.", sessionKey=KEY)
     before = await history(client, KEY)
     at = next(n for n, one in enumerate(before["messages"]) if "Never mind." in texts({"messages": [one]}))
-    key = await forked(client, KEY, before["messages"][at - 1]["id"], title="Another try")
+    key = await forked(client, KEY, before["messages"][at - 1]["id"], displayName="Another try")
     after = await history(client, key)
     named = [[(one["role"], one["content"], one["timestamp"]) for one in each["messages"]] for each in (before, after)]
     assert named[1] == named[0][:at]

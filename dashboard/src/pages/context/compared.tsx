@@ -6,6 +6,7 @@ import { type FormEvent, useMemo, useState } from "react";
 import type { Run } from "../../data/api";
 import { receiptQuery, runQuery, runsQuery } from "../../data/queries";
 import { firstLine, titleOfRun } from "../../data/words";
+import { Answers } from "../../ui/answers";
 import { Button } from "../../ui/button";
 import { Select } from "../../ui/choices";
 import { Loaded } from "../../ui/failure";
@@ -23,7 +24,7 @@ export function Compared({ run, steps, at, other, onChange }: Props) {
   return (
     <Fold title="Difference" note={other ? "from another run" : before ? "from the step before" : "choose a run"} open={other !== undefined}>
       <Chooser run={run} other={other} hasBefore={before !== undefined} onChange={onChange} />
-      {other !== undefined && <WithRun step={steps[at]!} other={other} />}
+      {other !== undefined && <WithRun run={run.id} step={steps[at]!} other={other} />}
       {other === undefined && before && <FromStep before={before} after={steps[at]!} />}
       {other === undefined && !before && <p className="note py-2">This is the first step. Choose another run to compare with.</p>}
     </Fold>
@@ -60,12 +61,13 @@ function Chooser({ run, other, hasBefore, onChange }: { run: Run; other: string 
 }
 
 /** From the last step of the other run, which led to its reply, to the step that is shown here. */
-function WithRun({ step, other }: { step: Step; other: string }) {
+function WithRun({ run, step, other }: { run: string; step: Step; other: string }) {
   const receipt = useQuery(receiptQuery(other));
   const named = useQuery(runQuery(other)).data?.run;
   return (
     <>
       <p className="note pt-2">From the last step of <Link to="/runs/$id/context" params={{ id: other }} className="underline">{named ? titleOfRun(named) : other}</Link> to this step: what was added is green, what is gone is red.</p>
+      <Answers before={other} after={run} />
       <Loaded query={receipt}>
         {({ steps }) => {
           const last = steps.at(-1);

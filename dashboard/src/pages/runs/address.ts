@@ -31,9 +31,11 @@ export const runsSearch = (raw: Record<string, unknown>): RunsSearch => ({
   peek: text(raw["peek"]),
 });
 
-export type RunSearch = { tab?: "a2a"; queue?: "hidden" };
+/** `replay` is the run that sent a step of this one again. */
+export type RunSearch = { tab?: "a2a"; queue?: "hidden"; replay?: string };
 
 export const runSearch = (raw: Record<string, unknown>): RunSearch => ({
   tab: raw["tab"] === "a2a" ? "a2a" : undefined,
   queue: raw["queue"] === "hidden" ? "hidden" : undefined,
+  replay: text(raw["replay"]),
 });

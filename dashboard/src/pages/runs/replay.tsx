@@ -1,18 +1,20 @@
-// A replay: a step of the run is asked once more, and the two answers stand side by side. No call is made.
+// A replay: a step of the run is sent once more, by a run of its own, and the two answers stand side by side.
 
 import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../data/action";
-import { api, ask, type Run, type Shapes } from "../../data/api";
-import { receiptQuery } from "../../data/queries";
+import { api, ask, type Run } from "../../data/api";
+import { receiptQuery, runQuery } from "../../data/queries";
+import { Answers } from "../../ui/answers";
 import { Button } from "../../ui/button";
 import { TextField } from "../../ui/form";
-import { Markdown } from "../../ui/markdown";
-import { duration } from "./data";
-
-type Answer = Shapes["ModelAnswer"];
+import { StateBadge } from "../../ui/state";
+import { isLive } from "./data";
 
 export function Replay({ run }: { run: Run }) {
+  const { replay: shown } = useSearch({ from: "/runs/$id" });
+  const navigate = useNavigate({ from: "/runs/$id" });
   const steps = useQuery(receiptQuery(run.id)).data?.steps.length ?? 0;
   const [gateway, setGateway] = useState("");
   const [model, setModel] = useState("");
@@ -20,34 +22,34 @@ export function Replay({ run }: { run: Run }) {
   const replay = useAction({
     act: () => ask(api.POST("/api/runs/{id}/replay", { params: { path: { id: run.id } }, body: { gateway: gateway.trim() || null, model: model.trim() || null, step: step === "" ? null : Number(step) } })),
     failed: "Nothing was replayed",
+    done: ({ runId }) => void navigate({ search: (before) => ({ ...before, replay: runId }), replace: true, resetScroll: false }),
   });
-  const found = replay.data;
   return (
     <div className="grid gap-3">
       <form aria-label="Replay" className="flex flex-wrap items-end gap-2" onSubmit={(event) => { event.preventDefault(); replay.mutate(); }}>
         <TextField label="Gateway" placeholder="the agent's" value={gateway} onChange={(event) => setGateway(event.target.value)} />
         <TextField label="Model" placeholder="the same" value={model} onChange={(event) => setModel(event.target.value)} />
         <TextField label="Step" type="number" min={1} max={Math.max(1, steps)} placeholder="the last" value={step} onChange={(event) => setStep(event.target.value)} />
-        <Button type="submit" busy={replay.isPending}>{replay.isPending ? "Asking…" : "Replay"}</Button>
+        <Button type="submit" busy={replay.isPending}>Replay</Button>
       </form>
       <p className="note">Sends the stored request once more and shows both answers. Tool calls are shown, not made.</p>
-      {found && (
-        <div role="group" aria-label="Answers" className="grid gap-4 md:grid-cols-2">
-          <Side name="Then" answer={found.original} />
-          <Side name="Now" answer={found.replayed} />
-        </div>
-      )}
-      {found?.difference.same && <p role="status" className="note">The two answers are the same.</p>}
+      {shown !== undefined && <Replayed run={run} id={shown} />}
     </div>
   );
 }
 
-function Side({ name, answer }: { name: string; answer: Answer }) {
+function Replayed({ run, id }: { run: Run; id: string }) {
+  const again = useQuery(runQuery(id)).data?.run;
+  if (again === undefined) return null;
   return (
-    <article aria-label={name} className="min-w-0 border-t border-rule pt-2">
-      <p className="note"><b className="font-medium text-ink">{name}</b> · {answer.model} · {duration(answer.milliseconds)}</p>
-      {answer.text !== "" && <Markdown text={answer.text} />}
-      {answer.calls.map((call, i) => <pre key={i} tabIndex={0} className="code wrap">{call.name}({call.arguments})</pre>)}
-    </article>
+    <>
+      <p className="flex flex-wrap items-center gap-3">
+        <StateBadge state={again.state} />
+        <Link to="/runs/$id" params={{ id }} className="text-sm underline">The run of the replay</Link>
+        <Link to="/runs/$id/context" params={{ id }} search={{ with: run.id }} className="text-sm underline">What differs in what they were sent</Link>
+      </p>
+      {again.error && <p role="status">{again.error.message}</p>}
+      {!isLive(again) && !again.error && <Answers before={run.id} after={id} />}
+    </>
   );
 }

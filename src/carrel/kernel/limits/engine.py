@@ -134,9 +134,6 @@ EARLIER_ARGUMENTS_CHARS_MAX = 1_000
 # The results of earlier runs may take one part in so many of the history.
 EARLIER_RESULTS_PART = 3
 TOOL_CALLS_PER_ROUND_MAX = 64
-# How long the model of a replay may take, and how many replays a server makes at once.
-REPLAY_SECONDS_MAX = 300
-REPLAYS_AT_A_TIME = 4
 # What a fork copies of a session: its newest entries, as many as a request can show, and the files that go with them.
 FORKED_ENTRIES_MAX = 1_000
 FORKED_FILE_BYTES_MAX = 32 * 1024 * 1024

@@ -10,10 +10,12 @@ from carrel.main.cli.discovery import connect
 from carrel.main.cli.names import RUN, RUNS
 from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.request import Request
+from carrel.main.cli.run_results import show_result, wait_for
 from carrel.main.cli.wording import age, in_words, refusal_in
 
 _BAR_CELLS = 24
 _SHOWN_LINES = 6
+_REPLAY_SECONDS = 600
 
 # The commands that do what a reason advises to do with a run.
 _COMMANDS_OF = {
@@ -141,17 +143,29 @@ def _flat(text: str) -> str:
     return "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in text)
 
 
-def _show_replay(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
-    for title in ("original", "replayed"):
-        one = answer[title]
-        screen.out.write(screen.paint("bold", f"{title}: {_flat(one['model'])}") + "\n")
-        for line in (one["text"] or "(no text)").split("\n"):
+def replay(args: Namespace, screen: Screen) -> int:
+    """Send a step of a run once more and show both answers."""
+    asked = {name: value for name in ("gateway", "model", "step") if (value := getattr(args, name)) is not None}
+    with connect(args) as client:
+        started = RUNS.of(client, args.run_id, lambda run_id: client.post(f"/api/runs/{segment(run_id)}/replay", asked))
+        run = wait_for(client, started["runId"], screen, seconds=_REPLAY_SECONDS)
+        if run.state != "completed":
+            return show_result(run, screen)
+        before, after = (
+            client.get(f"/api/runs/{segment(started[name])}/receipt")["steps"] for name in ("replayedFrom", "runId")
+        )
+    original = next(step for step in reversed(before) if args.step in (None, step["n"]))
+    answers = {name: {key: step[key] for key in ("model", "output")} for name, step in
+               (("original", original), ("replayed", after[-1]))}  # fmt: skip
+    if screen.as_json:
+        return screen.json({**started, **answers})
+    for title, answer in answers.items():
+        screen.out.write(screen.paint("bold", f"{title}: {_flat(answer['model'])}") + "\n")
+        for line in (_text(answer["output"]) or "(no text)").split("\n"):
             screen.line(line)
-        for call in one["calls"]:
-            screen.line(f"→ {_flat(call['name'])}({_flat(call['arguments'])})")
-    screen.line(
-        "The answers are the same." if answer["difference"]["same"] else "The answers differ. No call was made."
-    )
+    same = answers["original"]["output"] == answers["replayed"]["output"]
+    screen.line("The answers are the same." if same else "The answers differ. No call was made.")
+    return Exit.OK
 
 
 def why(args: Namespace, screen: Screen) -> int:
@@ -192,12 +206,7 @@ COMMANDS = (
         option("--step", "N", "only this step", type=int, field=""),
         option("--full", action="store_true", field="", help="print every line"),
     ),
-    Request(
-        "runs replay",
-        "ask a step of a run once more, of another model, and compare",
-        "POST /api/runs/{}/replay",
-        _show_replay,
-    ).takes(
+    Command("runs replay", "send a step of a run once more, to another model, and show both answers", replay).takes(
         RUN,
         option("--gateway", "NAME", "the connection to ask (default: the agent's)"),
         option("--model", "MODEL", "the model to ask for (default: the same)"),

@@ -243,13 +243,19 @@ COMMANDS = (
     ),
     Request(
         "sessions fork",
-        "make a chat that starts with a session's transcript up to an entry",
+        "make a chat that starts with a session's transcript",
         "POST /api/sessions/{}/fork",
         "{sessionKey}",
     ).takes(
         SESSION,
-        option("entry", "ENTRY", "id of the last entry, as `sessions tail --json` shows it", field="entryId"),
-        option("--title", "NAME", "what the chat is called"),
+        option(
+            "entry",
+            "ENTRY",
+            "id of the last entry, as `sessions tail --json` shows it; left out: the newest",
+            field="entryId",
+            nargs="?",
+        ),
+        option("--name", "NAME", "what the chat is called", field="displayName"),
     ),
     Command("sessions archive", "archive a session", archive).takes(SESSION, _UNDO),
     Command("sessions delete", "delete a session with its transcript", delete).takes(SESSION, YES),

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from carrel.agents import agent_by_slug
-from carrel.delivery import Comparison, Receipt, Replay, compare_receipts, receipt_of
+from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of, replay
 from carrel.exchanges import redeliver
 from carrel.kernel import AT_WORK, PEOPLE, Access, Code, Envelope, Message, Provenance, Refusal, invalid
 from carrel.kernel.limits import RUN_TIMEOUT_SECONDS_MAX, STOP_SECONDS_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX
@@ -83,6 +83,14 @@ class Retried(Out, frozen=True, kw_only=True):
 
     run_id: str
     retried_from: str
+
+
+class Replayed(Out, frozen=True, kw_only=True):
+    """The new run, the run whose step it sends again, and the lane of its own that it is in."""
+
+    run_id: str
+    replayed_from: str
+    session_key: str
 
 
 class ReceiptQuery(In, frozen=True, kw_only=True):
@@ -243,15 +251,16 @@ def read_receipt(call: Call[None, ReceiptQuery], tx: LongTx, access: Access) -> 
     return receipt_of(tx, access, visible_run(tx, access, call.path("id")), with_body=call.query.body)
 
 
-@endpoint("POST", "/api/runs/{id}/replay", answers={200: Replay}, who=OWNER, body=NewReplay)
-async def replay_run(call: Call[NewReplay, NoQuery]) -> Replay:
-    """Ask a step of a run once more, of another model if wanted, and compare the answers; no tool takes effect."""
+@endpoint("POST", "/api/runs/{id}/replay", answers={202: Replayed}, who=OWNER, body=NewReplay, creates=True)
+def replay_run(call: Call[NewReplay, NoQuery], tx: Tx, access: Access) -> Replayed:
+    """Send a step of a run once more, to another model if wanted, by a run of its own; no tool takes effect."""
     call.house.refuse_when_draining()
-    run = await call.read(lambda tx, access: visible_run(tx, access, call.path("id")))
-    wanted, house = call.body, call.house
-    return await house.replays.replay(
-        call.access, run, house.connections, gateway=wanted.gateway, model=wanted.model, step=wanted.step
-    )
+    run, wanted, house = visible_run(tx, access, call.path("id")), call.body, call.house
+    again = replay(
+        tx, access, run, house.connections, house.rules,
+        gateway=wanted.gateway, model=wanted.model, step=wanted.step,
+    )  # fmt: skip
+    return Replayed(run_id=again.id, replayed_from=run.id, session_key=again.key)
 
 
 @endpoint("GET", "/api/runs/{id}/receipt/compare", answers={200: Comparison}, query=CompareQuery)

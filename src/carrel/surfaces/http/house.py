@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from carrel.connectors import Connectors
 from carrel.context import Contexts
-from carrel.delivery import Connection, Live, Replays
+from carrel.delivery import Connection, Live
 from carrel.kernel import Access
 from carrel.kernel.settings import SettingRow, Settings
 from carrel.runs import Rules, Run, Watch, run_by_id
@@ -66,7 +66,6 @@ class House(Struct, frozen=True, kw_only=True):
     contexts: Contexts
     connectors: Connectors
     watch: Watch
-    replays: Replays
     version: str
     # By the name of the gateway; changed when the settings are reloaded.
     connections: Mapping[str, Connection]

@@ -9,16 +9,16 @@ from carrel.surfaces.api.sessions.changes import SessionNamed
 
 
 class NewFork(In, frozen=True, kw_only=True):
-    """The last entry that the new chat starts with, and what it is called."""
+    """The last entry that the new chat starts with, the newest by default, and what it is called."""
 
-    entry_id: Id
-    title: ShortText | None = None
+    entry_id: Id | None = None
+    display_name: ShortText | None = None
 
 
 @endpoint(
     "POST", "/api/sessions/{key}/fork", answers={201: SessionNamed}, who=PEOPLE, body=NewFork, creates=True
 )  # fmt: skip
 def fork_session(call: Call[NewFork, NoQuery], tx: Tx, access: Access) -> SessionNamed:
-    """Make a private chat with the same agent that starts with what the caller may read up to an entry."""
-    lane = fork(tx, access, call.path("key"), call.body.entry_id, call.body.title)
+    """Make a private chat with the same agent that starts with what the caller may read, at most up to an entry."""
+    lane = fork(tx, access, call.path("key"), call.body.entry_id, call.body.display_name)
     return SessionNamed(session_id=lane.conversation, session_key=lane.key)
