@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tests.isolation.asgi import Json
 from tests.isolation.steps import talk, who_of
 from tests.isolation.world import Side
 
@@ -31,14 +32,13 @@ async def fork(side: Side) -> None:
     if not lanes:
         return
     who, key = who_of(side), side.chance.choice(lanes)
-    history = await side.owner.get(f"/api/sessions/{key}/history", TRANSCRIPT)
-    messages = history.json().get("messages", [])
+    messages = await messages_of(side, key)
     body = {}
     if messages and side.chance.random() < 0.7:
         at = side.chance.randrange(len(messages))
         body, messages = {"entryId": messages[at]["id"]}, messages[: at + 1]
     told = await side.do(who, f"/api/sessions/{key}/fork", body)
-    source = frozenset(side.world.marks.found(str(messages)))
+    source = await marks_in(side, messages)
     lane = None if told is None else told["sessionKey"]
     if lane is None:
         side.copies.append(Copy("fork", who, key, None, source))
@@ -61,7 +61,7 @@ async def replay(side: Side) -> None:
         side.copies.append(Copy("replay", who, run_id, None, source))
         return
     lane = told["sessionKey"]
-    # Its model may have been asked before we were told.
+    side.replays.add(told["runId"])
     side.lane(lane).person = who
     await side.world.settle()
     side.copies.append(Copy("replay", who, run_id, lane, source, await in_chat(side, lane), told["runId"]))
@@ -69,11 +69,19 @@ async def replay(side: Side) -> None:
 
 async def in_chat(side: Side, key: str) -> frozenset[str]:
     """Return the marks that are in a chat and its name."""
-    answers = [
-        await side.owner.get(f"/api/sessions/{key}/history", TRANSCRIPT),
-        await side.owner.get(f"/api/sessions/{key}"),
-    ]
-    return frozenset(side.world.marks.found("\n".join(answer.text for answer in answers)))
+    named = (await side.owner.get(f"/api/sessions/{key}")).text
+    return await marks_in(side, await messages_of(side, key)) | side.world.marks.found(named)
 
 
-TRANSCRIPT = {"limit": 1000, "includeTools": 1}
+async def messages_of(side: Side, key: str) -> list[Json]:
+    """Return the transcript of a session, with what tools have done."""
+    answer = await side.owner.get(f"/api/sessions/{key}/history", {"limit": 1000, "includeTools": 1})
+    messages: list[Json] = answer.json().get("messages", [])
+    return messages
+
+
+async def marks_in(side: Side, messages: list[Json]) -> frozenset[str]:
+    """Return the marks in messages and in their files."""
+    files = [block["attachmentId"] for one in messages for block in one["content"] if block["type"] == "attachment"]
+    held = [(await side.owner.get(f"/api/attachments/{file}")).text for file in files]
+    return frozenset(side.world.marks.found("\n".join([str(messages), *held])))

@@ -77,15 +77,16 @@ class Recorder:
         request = Request(account or "default", key, about.get("runId", ""), about.get("taskId"), body)
         self.requests.append(request)
         side = self.sides[request.account]
-        # A chat that nobody has opened.
-        is_replay = ":web:" in key and key not in side.facts.lanes
+        # The model may be asked before the person is told; the chat is then one that nobody has opened.
+        if ":web:" in key and key not in side.facts.lanes:
+            side.replays.add(request.run_id)
         side.meet(key, json.dumps(body["input"], ensure_ascii=False))
         if self.looks_left and step.run_token and not request.is_continued:
             self.looks_left -= 1
             self.looks.append(Look(request, await side.look_around(step.run_token, key)))
         call = self._call(side, request)
         if call is not None:
-            if self.steer is not None and not is_replay:
+            if self.steer is not None and request.run_id not in side.replays:
                 await self._steer(self.steer, side, request)
             return _calling(*call, len(self.requests))
         about_task = request.task_id is not None and ":task:" not in key

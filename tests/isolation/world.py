@@ -90,6 +90,8 @@ class Side:
         # What people have copied to chats of their own, and what they have said into runs at work.
         self.copies: list[Copy] = []
         self.steerings: list[Steering] = []
+        # The ids of runs that replay others.
+        self.replays: set[str] = set()
         # Who caused a run, by its id.
         self.causes: dict[str, str] = {}
 
@@ -166,11 +168,6 @@ class Side:
         """Remember who caused a run."""
         self.ids["run"].append(run_id)
         self.causes[run_id] = who
-
-    @property
-    def replays(self) -> set[str]:
-        """The ids of runs that replay others."""
-        return {copy.run_id for copy in self.copies if copy.run_id is not None}
 
     def copied_to(self, key: str) -> set[str]:
         """Return what was copied to a chat when it was made."""

@@ -40,9 +40,10 @@ async def test_what_a_person_may_not_read_whole_is_not_sent_again(
     server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     (await client.post("/api/spaces", json={"id": "space-open", "name": "Open"})).raise_for_status()
-    note = {"content": "The salary of the roofer is 4711 pelicans.", "spaceId": "space-default"}
-    (await client.post("/api/notes", json=note)).raise_for_status()
-    run_id = (await send_and_wait(client, "What is the salary of the roofer?", sessionKey=MAIN))["id"]
+    hidden = {"id": "task-roof", "title": "Pay the roofer 4711 pelicans", "spaceId": "space-default"}
+    (await client.post("/api/tasks", json=hidden)).raise_for_status()
+    look = "do " + json.dumps([["task_load", {"taskId": "task-roof"}]])
+    run_id = (await send_and_wait(client, f"What do we pay the roofer?\n{look}", sessionKey=MAIN))["id"]
     sent = len(server.agent.bodies)
     assert "4711 pelicans" in json.dumps(server.agent.bodies[-1])
     async with server.client(await person(server, client, "lim", "space-open")) as lim:
