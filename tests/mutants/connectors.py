@@ -49,8 +49,8 @@ CONNECTORS = (
     ),
     Mutant(
         "messages that nobody asked for have no end",
-        "connectors/flood.py",
-        "if self._unasked > MCP_UNASKED_MESSAGES_MAX:",
+        "programs/flood.py",
+        "if self._unasked > self._messages_max:",
         "if self._unasked < 0:",
         f"{_HOSTILE} -k floods",
     ),
@@ -63,9 +63,9 @@ CONNECTORS = (
     ),
     Mutant(
         "the children of a program outlive it",
-        "connectors/program.py",
-        "os.killpg(process.pid, number)",
-        "os.kill(process.pid, number)",
+        "programs/process.py",
+        "os.killpg(self._process.pid, number)",
+        "os.kill(self._process.pid, number)",
         f"{_CONNECTORS} -k programs_end",
     ),
     Mutant(
