@@ -2,30 +2,21 @@
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from carrel.connectors.model import ServerFault
 from carrel.kernel.settings import McpServerSettings
+from carrel.programs import Command
 
 # What every program is passed: where it is, and who runs it. None of it is secret.
 _PASSED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 
 
-class Program(NamedTuple):
-    """What to start."""
-
-    command: str
-    args: tuple[str, ...]
-    env: Mapping[str, str]
-    cwd: str | None
-
-
 class Launch(Struct, frozen=True, kw_only=True):
-    """A program or, without one, the headers of requests; and the secrets among both."""
+    """A program to start or, without one, the headers of requests; and the secrets among both."""
 
-    program: Program | None
+    command: Command | None
     headers: Mapping[str, str]
     secrets: tuple[str, ...]
 
@@ -39,8 +30,8 @@ def launch_of(name: str, settings: McpServerSettings, env: Mapping[str, str] = o
         raise ServerFault(f"mcp.{name}.{where} names the environment variable {missing[0]}, which is not set.")
     passed = {one: env[one] for one in settings.env}
     headers = {header: env[variable] for header, variable in pairs.items()}
-    program = None
+    command = None
     if settings.command:
         usual = {one: env[one] for one in _PASSED if one in env}
-        program = Program(settings.command, settings.args, usual | passed, settings.cwd or None)
-    return Launch(program=program, headers=headers, secrets=(*passed.values(), *headers.values()))
+        command = Command(settings.command, settings.args, usual | passed, settings.cwd or None)
+    return Launch(command=command, headers=headers, secrets=(*passed.values(), *headers.values()))

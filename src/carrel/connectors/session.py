@@ -142,8 +142,8 @@ def _streams(
     @asynccontextmanager
     async def opened() -> AsyncIterator[TransportStreams]:
         async with AsyncExitStack() as stack:
-            if launch.program is not None:
-                streams = program_streams(launch.program, life.guard)
+            if launch.command is not None:
+                streams = program_streams(launch.command, life.guard)
             else:
                 http = await stack.enter_async_context(sdk_client(launch.headers, MCP_MESSAGE_BYTES_MAX))
                 streams = streamable_http_client(

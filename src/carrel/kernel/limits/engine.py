@@ -193,6 +193,11 @@ POST_LEASE_SECONDS = 60
 EXCHANGE_BROKEN_SECONDS = 60
 ANNOUNCED_PART_CHARS_MAX = 3_500
 
+# Programs: the end of what one writes to stderr, which is shown when it dies; and how long one may take to end after
+# its input was closed, and again after it was told to end.
+PROGRAM_ERROR_OUTPUT_BYTES_MAX = 4_096
+PROGRAM_END_SECONDS = 2
+
 # MCP servers: how many an agent may use, and what one may offer and send.
 MCP_SERVERS_PER_AGENT_MAX = 16
 MCP_SERVER_NAME_CHARS_MAX = 24
@@ -211,13 +216,9 @@ MCP_CALLS_AT_ONCE_MAX = 16
 MCP_UNASKED_MESSAGES_MAX = 2_000
 MCP_RECEIVED_BYTES_MAX = 128 * 1024 * 1024
 MCP_FLOOD_SECONDS = 10
-# The end of what a program writes to stderr, which is shown when it dies.
-MCP_ERROR_OUTPUT_BYTES_MAX = 4_096
 # A server that dies is started again after 1 s, doubled each time up to 60 s; one that has lived that long is sound.
 MCP_RESTART_SECONDS = 1
 MCP_RESTART_SECONDS_MAX = 60
-# How long a program may take to end after its input was closed, and again after it was told to end.
-MCP_END_SECONDS = 2
 # How long what a server offers is taken as it was listed, and how long it is left alone after it was listed again.
 MCP_LIST_AGAIN_SECONDS = 300
 MCP_LIST_PAUSE_SECONDS = 1
