@@ -63,10 +63,17 @@ CONNECTORS = (
     ),
     Mutant(
         "the children of a program outlive it",
-        "programs/process.py",
-        "os.killpg(self._process.pid, number)",
-        "os.kill(self._process.pid, number)",
-        f"{_CONNECTORS} -k programs_end",
+        "programs/watcher.py",
+        "while left := _children():",
+        "while left := []:",
+        "tests/programs -k leaves_behind",
+    ),
+    Mutant(
+        "programs outlive a server that was killed",
+        "programs/watcher.py",
+        "while started.code is None and line not in ready:",
+        "while started.code is None:",
+        "tests/programs -k killed",
     ),
     Mutant(
         "results show what a server was given",
