@@ -41,8 +41,9 @@ class Coder:
             self.gate.write(json.dumps([what, said, [os.getpid(), *self.children]]) + "\n")
             self.gate.flush()
 
-    def update(self, kind: str, **fields: Any) -> None:
-        send({"method": "session/update", "params": {"sessionId": self.session, "update": {"sessionUpdate": kind} | fields}})
+    def update(self, what: str, **fields: Any) -> None:
+        update = {"sessionUpdate": what} | fields
+        send({"method": "session/update", "params": {"sessionId": self.session, "update": update}})
 
     def say(self, text: str) -> None:
         self.update("agent_message_chunk", content={"type": "text", "text": text})
