@@ -82,6 +82,7 @@ class Coder:
     def answer(self, message: dict[str, Any]) -> None:
         method, params = message.get("method"), message.get("params") or {}
         if method == "initialize":
+            self.tell("initialize")
             if "never ready" in MANNERS:
                 return
             if "dies at once" in MANNERS:

@@ -104,20 +104,23 @@ class AgentSession:
                 errors = group.create_task(program.keep_errors())
                 self._lines = Lines(program, self._hear, self.over)
                 self._connection = Connection(self._answer, self._lines)
+                opening = group.create_task(self._get_ready(self._connection))
                 try:
-                    await self._open_and_wait(self._connection)
+                    await self._until_idle()
                 finally:
                     self._end("It was ended.")
+                    opening.cancel()
                     errors.cancel()
                     await self._connection.close()
         finally:
             await program.end()
             self.gone.set()
 
-    async def _open_and_wait(self, connection: Connection) -> None:
+    async def _get_ready(self, connection: Connection) -> None:
         try:
             async with asyncio.timeout(self._start_seconds):
                 await self._open(connection)
+            self.settled.set()
         except TimeoutError:
             self._end(f"It did not get ready within {self._start_seconds} seconds.")
         except RequestError as error:
@@ -126,13 +129,10 @@ class AgentSession:
         except ValidationError:
             self._end("It does not speak the Agent Client Protocol.")
         except ConnectionError:
-            # Known as soon as its output was read to the end.
-            await self.over.wait()
+            # Why is known to whoever read its output to the end.
+            self._end("It closed the connection.")
         except ProgramFault as fault:
             self._end(str(fault))
-        if not self.over.is_set():
-            self.settled.set()
-            await self._until_idle()
 
     async def _open(self, connection: Connection) -> None:
         """Say hello, and load the session that there was, where the agent can and still has it; else begin another."""
