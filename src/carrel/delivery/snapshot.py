@@ -29,7 +29,17 @@ from carrel.records import Attachment, AttachmentHead, attachment_heads, attachm
 from carrel.runs import Claim, ClaimLost, Run, extras_of, run_by_id
 from carrel.sessions import Lane, Session, lane_of, next_session, open_session_of, session_by_id
 from carrel.storage import LongTx, Tx
-from carrel.tools import CATALOG, Caller, Catalog, ToolServices, Toolset, caller_again, run_caller, toolset_for
+from carrel.tools import (
+    CATALOG,
+    CODING_CATALOG,
+    Caller,
+    Catalog,
+    ToolServices,
+    Toolset,
+    caller_again,
+    run_caller,
+    toolset_for,
+)
 from carrel.visibility import seen_tool_entries
 from carrel.work import task_briefing
 
@@ -86,6 +96,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     context: Context
     # What the model thought before its calls.
     thoughts: Thoughts
+    account_slug: str
     address: str
     # What the gateway knows of all this, where it keeps the history of sessions.
     at_gateway: GatewayHistory
@@ -171,7 +182,9 @@ def _read(
     seen = as_agent(access, agent, spaces=run.spaces, behalf=run.behalf, run_id=run.id)
     caller = run_caller(tx, services, seen, agent, lane, run, session)
     extras = extras_of(tx, access, run.id) if run.extras else TurnExtras()
-    connection, toolset = connection_of(connections, agent, extras.replays), toolset_for(catalog, caller)
+    connection = connection_of(connections, agent, extras.replays)
+    catalog = CODING_CATALOG if connection.settings.kind == "acp" else catalog
+    toolset = toolset_for(catalog, caller)
     earlier, unread = _earlier(tx, run, session, seen, connection)
     if unheard:
         # A remote agent is not even told of tools.
@@ -210,6 +223,7 @@ def _read(
         note=note,
         context=_context(tx, run, extras.replays),
         thoughts=thoughts_of(tx, access, own, connection.gateway, connection.settings.kind),
+        account_slug=slug,
         address=address,
         at_gateway=_at_gateway(tx, access, connection, address, run.id, own, earlier),
     )
@@ -288,7 +302,7 @@ def _at_gateway(
     tx: Tx, access: Access, connection: Connection, address: str, run_id: str, own: list[Entry], earlier: list[Entry]
 ) -> GatewayHistory:
     kind = connection.settings.kind
-    if kind != "openclaw":
+    if kind not in ("openclaw", "acp"):
         return NOTHING_KNOWN
     return read_gateway_history(tx, access, run_id, own, earlier, kind, address)
 

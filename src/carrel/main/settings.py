@@ -17,6 +17,7 @@ from msgspec import Struct
 from carrel.kernel import Grammar, is_loopback
 from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
+from carrel.main.acp_settings import acp_problems
 from carrel.main.foreign_settings import foreign_settings
 from carrel.main.mcp_settings import mcp_problems, server_name_problem
 from carrel.main.setting_names import (
@@ -265,13 +266,14 @@ def _rounds(value: object) -> int | None:
 def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
     """Yield what is inconsistent in the settings of one gateway."""
     kind = given.get("kind")
-    if kind not in (None, "builtin") and not given.get("base_url"):
+    if kind not in (None, "builtin", "acp") and not given.get("base_url"):
         yield f"gateway.{name}.base_url: is required when gateway.{name}.kind is {kind}."
     if given.get("run_tokens") and kind != "responses":
         yield f"gateway.{name}.run_tokens: only a gateway of kind responses can receive run tokens."
     if given.get("max_output_tokens") and kind not in ("chat", "anthropic"):
         yield f"gateway.{name}.max_output_tokens: only a gateway of kind chat or anthropic can be told of it."
     yield from _openclaw_problems(name, given)
+    yield from acp_problems(name, given)
     keys = [word for word in ("api_key", "api_key_env", "api_key_file") if given.get(word)]
     if len(keys) > 1:
         yield f"gateway.{name}.{keys[1]}: gateway.{name}.{keys[0]} is set as well; keep one of them."
