@@ -1,8 +1,13 @@
 """The types of settings: their limits, and how errors describe them."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+
+from carrel.kernel.keys import AGENT_ID
+
+# The names that users choose for gateways and budgets.
+CHOSEN_NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 # The upper limits keep a typo (or TOML's `inf`) from overflowing a date or a 32-bit column.
@@ -20,6 +25,17 @@ Price = Annotated[float, Meta(ge=0, le=1_000_000)]
 BudgetTokens = Annotated[int, Meta(ge=0, le=1_000_000_000_000_000)]
 BudgetCost = Annotated[float, Meta(ge=0, le=1_000_000_000)]
 BudgetRuns = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+# What it is of: the account, one agent, or each agent, task or session by itself.
+BudgetScope = Annotated[
+    str,
+    Meta(
+        pattern=rf"^(?:account|task|session|agent(?::{AGENT_ID})?)$",
+        extra={"form": "account, agent:<id>, agent, task or session"},
+    ),
+]
+# For how long it is, and whether work waits when it is used up, or people are only told.
+BudgetPer = Literal["day", "month", "forever"]
+BudgetAction = Literal["wait", "warn"]
 Secret = Annotated[str, Meta(extra={"secret": True})]
 WebAddress = Annotated[
     str,
