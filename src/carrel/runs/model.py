@@ -33,7 +33,6 @@ STOPS = "stops"
 SETTLED = "runs_settled"
 # Ended, or waiting for an answer: the states that callers wait for.
 SETTLED_STATES = ("completed", "failed", "cancelled", "waiting")
-
 # The reason of a run whose sender took the conversation on without giving it the outputs of its functions.
 CONTINUED = "continued"
 # The reason of a message that joined a run at work, which answers it.
@@ -137,6 +136,7 @@ class Run(Claim, frozen=True):
     extras: int = 0
     # When its newest failed attempt ended.
     failed_at: int | None = None
+    gateway: str | None = None  # that it goes to, where that is not its agent's
     instructions_sha256: str | None = None
     instructions_version: str | None = None
     label: str | None = None

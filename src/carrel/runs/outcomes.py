@@ -6,7 +6,9 @@ from carrel.journal import json_text
 from carrel.kernel import iso
 from carrel.runs import held_store, queue_store, store, unreachable_store
 from carrel.runs.changes import count_end, publish_change
-from carrel.runs.claims import publish_started
+from carrel.runs.claims import start
+from carrel.runs.concurrency import UNLIMITED, Concurrency, Heads
+from carrel.runs.concurrency_store import next_head
 from carrel.runs.model import (
     RUNS,
     Cancelled,
@@ -41,22 +43,21 @@ def settle(tx: Tx, run: Claim, outcome: Ending) -> None:
         promote(tx, run)
 
 
-def settle_and_claim(tx: Tx, ended: list[tuple[Claim, Ending]], worker: str, lease_ms: int) -> list[Claim]:
+def settle_and_claim(
+    tx: Tx, ended: list[tuple[Claim, Ending]], worker: str, lease_ms: int, limits: Concurrency = UNLIMITED
+) -> list[Claim]:  # fmt: skip
     """Write the outcomes of several turns and claim up to as many runs; a lost claim writes nothing.
 
     Runs that were due before come first. Then the next run of each freed lane starts directly: making it due only to
     claim it would update it twice.
     """
     freed = [run for run, outcome in ended if _write(tx, run, outcome)]
-    lease_until = tx.now + lease_ms
-    claimed = queue_store.claim_due(tx, worker, lease_until, len(ended))
-    following: list[Claim] = []
+    heads = Heads(tx, len(ended), limits)
     for run in freed:
-        if len(claimed) + len(following) == len(ended):
+        head = None if heads.is_full else next_head(tx, run.access, run.key)
+        if heads.is_full or (head is not None and not heads.add(head)):
             promote(tx, run)
-        elif (head := queue_store.next_in_lane(tx, run.access, run.key)) is not None:
-            following.append(head)
-    return publish_started(tx, claimed + queue_store.start(tx, following, worker, lease_until))
+    return start(tx, heads.runs, worker, lease_ms)
 
 
 def free_lane(tx: Tx, run: Claim) -> None:

@@ -17,7 +17,7 @@ RUN_TABLE = Table(
         "account_id", "id", "key", "agent_id", "seq", "state", "attempts_max", "timeout_ms", "provenance",
         "provenance_kind", "created_at", "updated_at", "task_id", "auto_run_id", "patience_ms", "actor_id",
         "message_id", "text", "channel", "attachment_ids", "due_at", "label", "parent_run_id", "retried_from",
-        "sender_id", "original", "space_ids", "behalf",
+        "sender_id", "original", "space_ids", "behalf", "gateway",
     ),
 )  # fmt: skip
 _ONE = "account_id = :account AND id = :id"

@@ -12,6 +12,7 @@ from carrel.kernel.settings.types import (
     BudgetRuns,
     BudgetScope,
     BudgetTokens,
+    Concurrency,
     Count,
     DatabaseAddress,
     Days,
@@ -70,6 +71,8 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
     # How many tokens its model takes; 0 is what the server says of it.
     context_tokens: Tokens = 0
     timeout_seconds: Seconds = 300
+    # How many runs may work with it at once, on all servers together; 0 limits nothing.
+    concurrency: Concurrency = 0
     # Its agent for ours, as `ours=its`; any other is answered by the one with the same id, else by its default agent.
     agents: tuple[str, ...] = ()
     # Whether agents use our tools for sessions, or OpenClaw's own of the same names.

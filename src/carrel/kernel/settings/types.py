@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from carrel.kernel.keys import AGENT_ID
+from carrel.kernel.limits import CONCURRENCY_MAX
 
 # The names that users choose for gateways and budgets.
 CHOSEN_NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
@@ -19,6 +20,8 @@ Tokens = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Minutes = Annotated[float, Meta(ge=0, le=525_600)]
 Hours = Annotated[float, Meta(ge=0, le=8_760)]
 Days = Annotated[float, Meta(ge=0, le=36_500)]
+# How many runs may work at once; 0 limits nothing.
+Concurrency = Annotated[int, Meta(ge=0, le=CONCURRENCY_MAX)]
 # In US dollars per million tokens.
 Price = Annotated[float, Meta(ge=0, le=1_000_000)]
 # What may be used, where 0 limits nothing: tokens, US dollars and runs.

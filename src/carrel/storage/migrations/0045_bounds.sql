@@ -30,3 +30,15 @@ CREATE TABLE budget_periods (
     PRIMARY KEY (account_id, since, name, subject)
 ); -- clustered
 CREATE INDEX budget_periods_by_name ON budget_periods (account_id, name);
+
+-- How many runs of a gateway or an agent may work at once. An agent's own figures are searched by claims, so they are
+-- columns: NULL for `concurrency` is what the settings say, 0 no limit. A run with a `gateway` does not go to its agent's.
+ALTER TABLE agents ADD COLUMN gateway TEXT NOT NULL DEFAULT '';
+ALTER TABLE agents ADD COLUMN concurrency BIGINT;
+-- sqlite: UPDATE agents SET gateway = COALESCE(json_extract(profile, '$.gateway'), '');
+-- postgresql: UPDATE agents SET gateway = COALESCE(profile::json->>'gateway', '');
+ALTER TABLE runs ADD COLUMN gateway TEXT;
+-- Claims that count what runs work wait for each other at its one row.
+CREATE TABLE concurrency_locks (
+    name TEXT PRIMARY KEY
+);
