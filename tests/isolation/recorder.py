@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from tests.isolation.world import Side
 
 CALLS_SHARE = 0.5
+STEERING_SHARE = 0.4
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,11 @@ class Request:
     body: dict[str, Any]
 
     @property
+    def text(self) -> str:
+        """All of it."""
+        return json.dumps(self.body, ensure_ascii=False)
+
+    @property
     def is_continued(self) -> bool:
         """Whether it goes on after the call of a tool."""
         return bool(self.body["input"][-1].get("type") == "function_call_output")
@@ -38,6 +45,9 @@ class Look:
 
     request: Request
     answers: list[tuple["Door", "Question", str]]
+
+
+Steer = Callable[["Side", Request, random.Random], Awaitable[None]]
 
 
 class Recorder:
@@ -56,6 +66,8 @@ class Recorder:
         # In so many turns the run's own token is used to look around.
         self.looks_left = 0
         self.looks: list[Look] = []
+        # Says something into a run at work, in that share of the turns that have another step.
+        self.steer: Steer | None = None
 
     async def take(self, step: Step, on_text: OnText, on_send: OnSend | None = None) -> StepAnswer:
         """Keep a request and answer it."""
@@ -65,12 +77,17 @@ class Recorder:
         request = Request(account or "default", key, about.get("runId", ""), about.get("taskId"), body)
         self.requests.append(request)
         side = self.sides[request.account]
+        # The model may be asked before the person is told; the chat is then one that nobody has opened.
+        if ":web:" in key and key not in side.facts.lanes:
+            side.replays.add(request.run_id)
         side.meet(key, json.dumps(body["input"], ensure_ascii=False))
         if self.looks_left and step.run_token and not request.is_continued:
             self.looks_left -= 1
             self.looks.append(Look(request, await side.look_around(step.run_token, key)))
         call = self._call(side, request)
         if call is not None:
+            if self.steer is not None and request.run_id not in side.replays:
+                await self._steer(self.steer, side, request)
             return _calling(*call, len(self.requests))
         about_task = request.task_id is not None and ":task:" not in key
         said = side.said_in(key, "reply about a task" if about_task else "reply")
@@ -78,6 +95,11 @@ class Recorder:
             # Whoever wrote from another lane is told the answer there, whatever space this one is in.
             said = replace(said, also=told, space=None)
         return _saying(side.text(said), on_text)
+
+    async def _steer(self, steer: Steer, side: "Side", request: Request) -> None:
+        chance = random.Random(f"steering {self._seed} {request.account} {request.key} {len(self.requests)}")
+        if chance.random() < STEERING_SHARE:
+            await steer(side, request, chance)
 
     def _call(self, side: "Side", request: Request) -> tuple[str, dict[str, Any]] | None:
         """Some turns begin with the call of a tool. What a lane does depends on no other lane that runs beside it."""

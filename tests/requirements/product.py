@@ -19,7 +19,7 @@ BUILT = {
     "P.fork.private": "A fork is private, holds only what its maker may read, and has none of the session's memory.",
     "P.replay": "A run of its own sends a stored step once more, to any model, and is compared like any other run.",
     "P.replay.effects": "No call of a replay is made, and nothing is added to the run or its session.",
-    "P.replay.rights": "Owners alone replay a run, and only to a connection to a model.",
+    "P.replay.rights": "People replay a run whose receipt they may read, and only to a connection to a model.",
     "P.account.keys": "The account leads every primary key and is part of every foreign key between account tables.",
     "P.account.wall": "No read or write on any surface crosses into another account.",
     "I.duplicate": "A duplicate answer holds no content the caller may not read.",

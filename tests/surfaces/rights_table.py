@@ -52,7 +52,7 @@ ENDPOINTS: dict[str, Rights] = {
     "POST /api/models/connect": OPERATOR,
     "POST /api/runs/{id}/advance": PEOPLE_WITH_ONE,
     "POST /api/runs/{id}/steer": PEOPLE_WITH_ONE,
-    "POST /api/runs/{id}/replay": OWNERS_WITH_ONE,
+    "POST /api/runs/{id}/replay": PEOPLE_WITH_ONE,
     "POST /api/sessions/{key}/fork": PEOPLE_WITH_ONE,
     "GET /api/runs/{id}/artifacts": READERS_OF_ONE,
     "GET /api/artifacts/{id}/content": READERS_OF_ONE,
