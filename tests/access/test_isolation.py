@@ -231,7 +231,7 @@ LINKS = (
     "UPDATE task_parties SET kind = 'agent' WHERE account_id = :account",
     "UPDATE budgets SET scope = 'account', per = 'day', action = 'wait' WHERE account_id = :account",
     "UPDATE budget_periods SET since = 0 WHERE account_id = :account",
-    "UPDATE runs SET budget = 'their budget' WHERE account_id = :account AND state = 'queued'",
+    "UPDATE runs SET held_for = 'their budget' WHERE account_id = :account AND state = 'queued'",
     *(f"UPDATE tasks SET {it}_id = {_FIRST.format(it)} WHERE account_id = :account" for it in ("topic", "goal")),
 )
 

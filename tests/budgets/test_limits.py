@@ -14,7 +14,7 @@ from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls
 
 pytestmark = pytest.mark.anyio
 MANY = 100
-WAITS = "state = 'queued' AND budget IS NOT NULL"
+WAITS = "state = 'queued' AND held_for IS NOT NULL"
 
 
 def echo(_request: Request) -> Answer:
@@ -190,7 +190,7 @@ async def test_a_budget_limits_what_it_is_of_and_nothing_else(
         waits = await server.send("two", "task:report")
         others = [await server.send("one", "task:minutes"), await server.send("one", agent="other")]
         await server.until_at_rest()
-        assert (await server.run(waits)).budget == held_by
+        assert (await server.run(waits)).held_for == held_by
         assert [(await server.run(other)).state for other in others].count("completed") == free
 
 
@@ -246,7 +246,7 @@ async def test_a_budget_that_is_forever_lasts_longer_than_a_day(store_url: str, 
             server.advance(DAY_SECONDS)
         await server.until_at_rest()
         held = await server.run(waits)
-        assert held.budget == "limit:report"
+        assert held.held_for == "limit:report"
         assert "raises it, or allows it once more" in (held.error_message or "")
 
 
@@ -266,7 +266,7 @@ async def test_a_budget_that_only_warns_tells_owners_and_holds_nothing(
         await server.limit(tokens=1)
         waits = await server.send("go on")
         await server.until_at_rest()
-        assert (await server.run(waits)).budget == "limit:main", "of several budgets the one that waits holds"
+        assert (await server.run(waits)).held_for == "limit:main", "of several budgets the one that waits holds"
 
 
 @requirement("P.budget.cost")

@@ -64,7 +64,6 @@ STORE_SIGNATURES = {
     "carrel.runs.store.end_claimed": HELD,
     "carrel.runs.store.park_claimed": HELD,
     "carrel.runs.store.back_to_head": HELD,
-    "carrel.runs.unreachable_store.wait_for_gateway": HELD,
     "carrel.runs.unreachable_store.unreachable_since": HELD,
     "carrel.runs.held_store.hold_claimed": HELD,
     "carrel.runs.store.claimed_stop": HELD,

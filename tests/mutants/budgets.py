@@ -28,7 +28,7 @@ BUDGETS = (
     ),
     Mutant(
         "a run that waits for a budget uses up an attempt",
-        "runs/held_store.py",
+        "runs/store.py",
         "attempt = attempt - 1, ",
         "",
         _LIMITS,

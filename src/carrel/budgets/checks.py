@@ -51,7 +51,7 @@ def hold(tx: Tx, run: Claim, rules: BudgetRules, *, begins: bool) -> Failed:
 
 
 def _held(budget: str, text: str, until: int) -> Failed:
-    return Failed(code=_USED_UP, message=text, reason=_USED_UP, budget=budget, held_until=until)
+    return Failed(code=_USED_UP, message=text, reason=_USED_UP, held_for=budget, held_until=until)
 
 
 def _notify(tx: Tx, run: Claim, balance: Balance) -> None:

@@ -62,7 +62,7 @@ def _waiting(run: Run) -> Reason:
 
 
 def _queued(tx: Tx, access: Access, run: Run, limits: Concurrency) -> list[Reason]:
-    if run.due_at is not None and run.due_at > tx.now and run.budget is not None:
+    if run.due_at is not None and run.due_at > tx.now and run.held_for is not None:
         return [_held(run)]
     if run.due_at is not None and run.due_at > tx.now:
         return [_retrying(run, tx.now)]
@@ -98,7 +98,7 @@ def _busy(tx: Tx, access: Access, head: Run, limits: Concurrency) -> str:
         return f"run {head.id} is running"
     if (head.due_at or 0) <= tx.now and (shortage := shortage_of(tx, access, head, limits)) is not None:
         return f"run {head.id} waits for a place {_where(tx, access, head, shortage)}"
-    if head.budget is not None:
+    if head.held_for is not None:
         return f"run {head.id} is waiting: {head.error_message or 'a budget is used up.'}".rstrip(".")
     waits_for = "its next attempt" if head.unreachable_since is None else "its gateway, which does not answer"
     return f"run {head.id} is waiting for {waits_for}"

@@ -59,7 +59,7 @@ def extend_queued(tx: Tx, access: Access, run: Run, text: str) -> bool:
 
 
 _START = (
-    "UPDATE runs SET state = 'running', due_at = NULL, budget = NULL, attempt = :attempt, claim_no = :claim_no, "
+    "UPDATE runs SET state = 'running', due_at = NULL, held_for = NULL, attempt = :attempt, claim_no = :claim_no, "
     "worker = :worker, lease_until = :lease_until, started_at = :started_at, updated_at = :updated_at, "
     "changes = changes + 1, "
     f"deadline_at = :deadline_at WHERE account_id = :account_id AND id = :id AND {may_move('queued', to='running')}"

@@ -18,7 +18,7 @@ async def limit(client: httpx.AsyncClient, **body: object) -> Json:
 
 
 async def until_held(server: HttpServer) -> None:
-    held = "SELECT 1 FROM runs WHERE state = 'queued' AND budget IS NOT NULL"
+    held = "SELECT 1 FROM runs WHERE state = 'queued' AND held_for IS NOT NULL"
     await server.until(lambda tx: tx.one(held) is not None)
 
 

@@ -2,6 +2,7 @@
 -- of; empty, it is of the account, or of each of its scope. A number that is 0 limits nothing. `action` says whether work
 -- waits when it is used up, or people are only told.
 UPDATE runs SET budget = NULL WHERE budget IS NOT NULL;
+ALTER TABLE runs RENAME COLUMN budget TO held_for;
 DROP TABLE budget_periods;
 DROP TABLE budgets;
 CREATE TABLE budgets (
