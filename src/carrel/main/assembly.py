@@ -152,7 +152,7 @@ class Assembly:
             lambda: self.dispatcher.lend_slot(),
             Recollection(db, house.contexts, settings.context).gather,
         )
-        self.dispatcher = Dispatcher(db, self._turns.handle, settings, worker)
+        self.dispatcher = Dispatcher(db, self._turns.handle, settings, worker, lambda: house.concurrency)
         self.app = build_app(
             house,
             recorder=self._recorder,

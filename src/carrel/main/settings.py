@@ -19,9 +19,8 @@ from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.main.acp_settings import acp_problems
 from carrel.main.foreign_settings import foreign_settings
-from carrel.main.mcp_settings import mcp_problems, server_name_problem
+from carrel.main.mcp_settings import mcp_problems
 from carrel.main.setting_names import (
-    GATEWAY_NAME,
     NAMED_SECTIONS,
     Known,
     Name,
@@ -29,6 +28,7 @@ from carrel.main.setting_names import (
     checked,
     known_named,
     known_names,
+    name_problem,
     nearest,
     read_text,
     shown,
@@ -179,9 +179,7 @@ def _unknown(name: Name, names: dict[Name, Known], spelling: str, *, in_environm
     candidates = names
     if name[0] in NAMED_SECTIONS:
         chosen = name[1] if len(name) == 3 else "default"
-        if name[0] == "gateway" and not GATEWAY_NAME.match(chosen):
-            return f"{spelling}: a gateway's name may have only lower-case letters, digits, - and _."
-        if name[0] == "mcp" and (wrong := server_name_problem(chosen)):
+        if wrong := name_problem(name[0], chosen):
             return f"{spelling}: {wrong}"
         candidates = known_named(name[0], chosen)
     if name in candidates:
@@ -251,6 +249,9 @@ def _check(
     for server in sorted({name[1] for name in values if name[0] == "mcp"}):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("mcp", server)}
         problems += mcp_problems(server, fields)
+    for budget in sorted({name[1] for name in values if name[0] == "budgets"}):
+        if not any(values.get(("budgets", budget, word)) for word in ("tokens", "usd", "runs")):
+            problems.append(f"budgets.{budget}: set budgets.{budget}.tokens, .usd or .runs.")
     problems += _trust_problems(values)
     return values
 

@@ -43,12 +43,14 @@ def add_usage(
 
 def usage_of(
     tx: Tx, access: Access, *, agent_id: str | None = None, task_id: str | None = None, key: str | None = None,
-    day: int | None = None,
+    since_day: int = 0,
 ) -> list[tuple[str, Tally]]:  # fmt: skip
-    """Return (model, sums) of a day, or of as long as usage is kept: of an agent, a task, a session or the account."""
-    wanted = {"agent_id": agent_id, "task_id": task_id, "key": key, "day": day}
-    given = {column: value for column, value in wanted.items() if value is not None}
+    """Return (model, sums) since a day, 0 for all that is kept: of an agent, a task, a session or the account."""
+    wanted = {"agent_id": agent_id, "task_id": task_id, "key": key}
+    given: dict[str, object] = {column: value for column, value in wanted.items() if value is not None}
     where = "".join(f" AND {column} = :{column}" for column in given)
+    if since_day:
+        where, given = f"{where} AND day >= :since_day", given | {"since_day": since_day}
     sums = ", ".join(f"sum({name})" for name in _SUMS)
     sql = f"SELECT model, {sums} FROM usage_days WHERE account_id = :account{where} GROUP BY model"
     return [(row[0], _tally(row[1:])) for row in tx.all(sql, access, **given)]

@@ -163,6 +163,11 @@ UNREACHABLE_RELEASED_MAX = 500
 BUDGETS_MAX = 1_000
 BUDGET_LOOK_HOURS = 24
 
+# How long a head that waits for a place is left alone when nobody rings, because a place became free on another server
+PLACE_LOOK_MS = 500
+# Runs of one gateway or agent that the settings or its owner let work at once
+CONCURRENCY_MAX = 10_000
+
 # Background duties
 SAFETY_POLL_SECONDS = 5
 LIFELINE_SECONDS = 5

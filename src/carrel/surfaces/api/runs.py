@@ -224,7 +224,7 @@ def answer_run(call: Call[Answered, NoQuery], tx: Tx, access: Access) -> RunShap
 @endpoint("GET", "/api/runs/{id}/why", answers={200: Why})
 def why_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> Why:
     """Explain why a run is in its state, and what can be done about it."""
-    return explain(tx, access, visible_run(tx, access, call.path("id")))
+    return explain(tx, access, visible_run(tx, access, call.path("id")), call.house.concurrency)
 
 
 @endpoint("POST", "/api/runs/{id}/retry", answers={202: Retried}, who=PEOPLE, creates=True)
