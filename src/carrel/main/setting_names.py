@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, structs
 from msgspec.inspect import FloatType, IntType, LiteralType, Metadata, type_info
 
-from carrel.kernel.settings import GatewaySettings, McpServerSettings, PriceSettings, Settings
+from carrel.kernel.settings import GatewaySettings, McpServerSettings, PriceSettings, Settings, WebhookSettings
 
 Name = tuple[str, ...]
 
@@ -37,11 +37,12 @@ def known_names() -> dict[Name, Known]:
     return dict(_leaves(Settings, ()))
 
 
-# The sections of which users choose the names: of gateways, of models that have a price, and of MCP servers.
+# Sections of which users choose the names: of gateways, of models that have a price, of MCP servers and of webhooks.
 NAMED_SECTIONS: dict[str, type[Struct]] = {
     "gateway": GatewaySettings,
     "prices": PriceSettings,
     "mcp": McpServerSettings,
+    "webhooks": WebhookSettings,
 }
 
 

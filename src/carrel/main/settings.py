@@ -34,12 +34,16 @@ from carrel.main.setting_names import (
     snake,
 )
 from carrel.main.settings_file import DATA_DIR_VARIABLE, FILE_NAME, SettingsFile, is_same, settings_file
+from carrel.main.webhook_settings import webhook_name_problem, webhook_problems
 
 PREFIX = "CARREL_"
 # Variables with our prefix that belong to the command line or the test suite.
 NOT_SETTINGS = frozenset({"CARREL_URL", "CARREL_TOKEN", "CARREL_REQUIRE_ALL", "CARREL_CHROMIUM"})
 
 _AGENT_PAIR = re.compile(rf"{Grammar.AGENT_ID}={Grammar.AGENT_ID}")
+
+# How names that users choose are checked, by their section.
+_NAME_PROBLEMS = {"mcp": server_name_problem, "webhooks": webhook_name_problem}
 
 Source = Literal["default", "file", "env"]
 
@@ -127,7 +131,7 @@ def _anchored(name: Name, value: object, folder: Path) -> object:
     """Return a value of a file in which relative paths begin at the file, wherever the server is started."""
     if not isinstance(value, str) or not value:
         return value
-    if name == ("storage", "data_dir") or name[-1] == "api_key_file":
+    if name == ("storage", "data_dir") or name[-1] in ("api_key_file", "secret_file"):
         return str(folder / Path(value).expanduser())
     start, is_sqlite, path = value.partition("sqlite:///")
     if name == ("storage", "url") and is_sqlite and path and not start:
@@ -180,7 +184,8 @@ def _unknown(name: Name, names: dict[Name, Known], spelling: str, *, in_environm
         chosen = name[1] if len(name) == 3 else "default"
         if name[0] == "gateway" and not GATEWAY_NAME.match(chosen):
             return f"{spelling}: a gateway's name may have only lower-case letters, digits, - and _."
-        if name[0] == "mcp" and (wrong := server_name_problem(chosen)):
+        name_problem = _NAME_PROBLEMS.get(name[0])
+        if name_problem is not None and (wrong := name_problem(chosen)):
             return f"{spelling}: {wrong}"
         candidates = known_named(name[0], chosen)
     if name in candidates:
@@ -250,6 +255,9 @@ def _check(
     for server in sorted({name[1] for name in values if name[0] == "mcp"}):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("mcp", server)}
         problems += mcp_problems(server, fields)
+    for webhook in sorted({name[1] for name in values if name[0] == "webhooks"}):
+        fields = {name[2]: value for name, value in values.items() if name[:2] == ("webhooks", webhook)}
+        problems += webhook_problems(webhook, fields)
     problems += _trust_problems(values)
     return values
 
