@@ -90,8 +90,8 @@ def target_of(webhook: Webhook) -> str:
     """Return in words what becomes of deliveries."""
     settings = webhook.settings
     if settings.action == "message":
-        whom = f"session {settings.session}" if settings.session else f"agent {settings.agent or 'by default'}"
-        return f"a message to {whom}"
+        agent = f"agent {settings.agent}" if settings.agent else "the default agent"
+        return f"a message to {f'session {settings.session}' if settings.session else agent}"
     places = (
         f"in topic {settings.topic}" if settings.topic else f"in space {settings.space}" if settings.space else "",
         f"assigned to {settings.assignee}" if settings.assignee else "",

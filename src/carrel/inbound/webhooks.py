@@ -11,10 +11,10 @@ from carrel.inbound.model import Arrival
 from carrel.kernel import METRICS, Clock, Code, Refusal, SystemClock, Template, clip, new_secret, one_line, secret_from
 from carrel.kernel.limits import (
     NAME_CHARS_MAX,
-    TASK_TITLE_CHARS_MAX,
     WEBHOOK_EVENT_CHARS_MAX,
     WEBHOOK_ID_CHARS_MAX,
     WEBHOOK_TEXT_CHARS_MAX,
+    WEBHOOK_TITLE_CHARS_MAX,
 )
 from carrel.kernel.settings import WebhookSettings
 
@@ -96,7 +96,7 @@ class Webhook:
         }
         title = one_line(self._title.fill(values)).strip(" :#") or arrival.event or self.name
         return Rendered(
-            title=clip(title, TASK_TITLE_CHARS_MAX),
+            title=clip(title, WEBHOOK_TITLE_CHARS_MAX),
             text=clip(self._text.fill(values), WEBHOOK_TEXT_CHARS_MAX),
             thread=self._thread.fill_whole(values),
         )
