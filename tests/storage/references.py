@@ -26,6 +26,7 @@ ONLY_NAMED = {
     "events.task_id": OUTLIVES,
     "events.topic_id": OUTLIVES,
     "events.space_id": OUTLIVES,
+    "webhook_deliveries.author": "whoever the sender says has done it",
     "webhook_deliveries.key": OUTLIVES,
     "webhook_deliveries.run_id": OUTLIVES,
     "webhook_deliveries.sender_id": SENDER,

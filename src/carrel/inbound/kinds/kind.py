@@ -1,5 +1,6 @@
 """What every kind of sender has to say."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -8,7 +9,7 @@ from carrel.inbound.model import Arrival
 from carrel.kernel.settings import WebhookSettings
 
 
-class Kind:
+class Kind(ABC):
     """A kind of sender. The names of headers are looked up without regard to upper and lower case."""
 
     name: ClassVar[str]
@@ -26,17 +27,17 @@ class Kind:
     def __init__(self, settings: WebhookSettings) -> None:
         self.settings = settings
 
+    @abstractmethod
     def fault(self, secret: bytes, headers: Mapping[str, str], raw: bytes, now_ms: int) -> str | None:
         """Return what is wrong with the signature of a delivery; None if it is authentic."""
-        raise NotImplementedError
 
     def handshake(self, payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the answer to a question that asks only whether we are there; None for a delivery."""
         return None
 
+    @abstractmethod
     def arrival(self, headers: Mapping[str, str], raw: bytes, payload: Mapping[str, Any]) -> Arrival:
         """Return what an authentic delivery says."""
-        raise NotImplementedError
 
     def nothing_to_do(self, event: str) -> str | None:
         """Return why there is nothing to do for an event, whatever the settings say; None if there may be."""
