@@ -10,8 +10,10 @@ from carrel.inbound import store
 from carrel.inbound.effects import carry_out
 from carrel.inbound.model import Arrival, Delivery, Effect, Outcome
 from carrel.inbound.webhooks import Webhook, Webhooks
+from carrel.journal import About, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, clip, not_found, system_access
 from carrel.kernel.limits import ERROR_CHARS_MAX
+from carrel.notifications import OWNERS
 from carrel.runs import Rules
 from carrel.storage import Tx
 
@@ -115,6 +117,8 @@ def _attempt(
         attempted_at=tx.now,
     )
     store.note_attempt(tx, access, noted)
+    told = {"deliveryId": noted.id, "webhook": noted.webhook, "event": noted.event, "outcome": noted.outcome}
+    append_event(tx, access, "webhook.delivered", About(), json_text(told), recipient=OWNERS)
     return noted
 
 

@@ -1,9 +1,11 @@
 """What a delivery does: it becomes a message to an agent, or a task or a message in the thread of one."""
 
+from msgspec import structs
+
 from carrel.agents import agent_by_slug, default_agent, every_agent
 from carrel.inbound.model import Arrival, Effect
 from carrel.inbound.webhooks import Rendered, Webhook
-from carrel.inbound.wording import message_text
+from carrel.inbound.wording import message_text, report_text
 from carrel.kernel import (
     Access,
     Code,
@@ -24,9 +26,9 @@ from carrel.work import Actor, Directory, NewTask, Task, create_task, post_repor
 
 def carry_out(tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, rendered: Rendered, rules: Rules) -> Effect:
     """Do what the settings say is to be done for a delivery; Refusal where that cannot be."""
-    text = message_text(webhook, arrival, rendered)
     if webhook.settings.action == "task":
-        return Effect(task_id=_as_task(tx, access, webhook, rendered, text, rules))
+        return Effect(task_id=_as_task(tx, access, webhook, arrival, rendered, rules))
+    text = message_text(webhook, arrival, rendered)
     key = _lane(tx, access, webhook, rendered.thread)
     source = Provenance(kind="hook", actor=webhook.actor_id, name=arrival.author or webhook.name, by=webhook.actor_id)
     envelope = Envelope(key=key, message=Message(text=text, provenance=source), label=rendered.title)
@@ -49,21 +51,23 @@ def _lane(tx: Tx, access: Access, webhook: Webhook, thread: str) -> SessionKey:
     return SessionKey.of(agent.id, f"hook:{uuid_for(about, access.account_id)}")
 
 
-def _as_task(tx: Tx, access: Access, webhook: Webhook, rendered: Rendered, text: str, rules: Rules) -> str:
+def _as_task(
+    tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, rendered: Rendered, rules: Rules
+) -> str:  # fmt: skip
     """Make a task, or add to the one that earlier deliveries about the same thing have made; return its id."""
     actor = Actor(kind="system", id=webhook.actor_id, party_id="", name=f"webhook {webhook.name}")
+    new = _new_task(tx, access, webhook, rendered, message_text(webhook, arrival, rendered))
     if not rendered.thread:
-        return create_task(tx, access, _new_task(tx, access, webhook, rendered, text, None), rules, actor=actor).id
+        return create_task(tx, access, new, rules, actor=actor).id
     # The id says of what the task is, so that nothing else has to remember it. What was archived begins anew.
     about = f"{webhook.name}-{text_hash(rendered.thread)[:16]}"
     for at in range(1, WEBHOOK_TASKS_OF_THREAD_MAX + 1):
         task_id = about if at == 1 else f"{about}-{at}"
         task = _present(tx, access, task_id)
         if task is None:
-            new = _new_task(tx, access, webhook, rendered, text, task_id)
-            return create_task(tx, access, new, rules, actor=actor).id
+            return create_task(tx, access, structs.replace(new, id=task_id), rules, actor=actor).id
         if task.status != "archived":
-            post_report(tx, access, actor, task, text, rules)
+            post_report(tx, access, actor, task, report_text(webhook, arrival, rendered), rules)
             return task.id
     raise Refusal(Code.LIMIT_REACHED, f"{WEBHOOK_TASKS_OF_THREAD_MAX} tasks about this were archived already.")
 
@@ -76,13 +80,10 @@ def _present(tx: Tx, access: Access, task_id: str) -> Task | None:
         return None
 
 
-def _new_task(
-    tx: Tx, access: Access, webhook: Webhook, rendered: Rendered, text: str, task_id: str | None
-) -> NewTask:  # fmt: skip
+def _new_task(tx: Tx, access: Access, webhook: Webhook, rendered: Rendered, text: str) -> NewTask:
     settings, slugs = webhook.settings, tuple(filter(None, (webhook.settings.assignee,)))
     agents, users = Directory(tx, access).parties(slugs, f"webhooks.{webhook.name}.assignee")
     return NewTask(
-        id=task_id,
         title=rendered.title,
         description=text,
         status=settings.status or None,
