@@ -5,7 +5,7 @@ BUILT = {
     "P.acp.accounts": "A coding agent answers only for the accounts that its settings name.",
     "P.acp.turn": "What is said goes to the agent's session, whose text is streamed and becomes the reply.",
     "P.acp.session": "A session of ours is one of the agent's, in its workspace, with a program of its own.",
-    "P.acp.load": "A session is loaded again after its program has ended; where it cannot be, the agent is told the history.",
+    "P.acp.load": "A session is loaded again after its program has ended; otherwise the agent is told the history.",
     "P.acp.acts": "Tool calls and plans of the agent become entries of the run while it works.",
     "P.acp.permission": "What the agent asks permission for is approved by a person, where tools are approved.",
     "P.acp.denied": "What the rules of an agent or plan mode forbid is refused without asking anybody.",

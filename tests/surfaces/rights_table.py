@@ -211,6 +211,11 @@ ENDPOINTS: dict[str, Rights] = {
     "POST /api/hooks/agent": PROGRAMS,
     "POST /api/hooks/wake": PROGRAMS,
     "POST /api/hooks/claude": PEOPLE,
+    "GET /api/hooks/in": OWNERS,
+    "GET /api/hooks/in/deliveries": OWNERS,
+    "GET /api/hooks/in/deliveries/{id}": OWNERS,
+    "POST /api/hooks/in/deliveries/{id}/redeliver": OWNERS,
+    "POST /api/hooks/in/{name}/test": OWNERS,
 }
 
 # Over /agent and over MCP alike.

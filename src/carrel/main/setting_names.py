@@ -21,13 +21,17 @@ from carrel.kernel.settings import (
     McpServerSettings,
     PriceSettings,
     Settings,
+    WebhookSettings,
 )
 from carrel.main.mcp_settings import server_name_problem
+from carrel.main.webhook_settings import webhook_name_problem
 
 Name = tuple[str, ...]
 
 # Of gateways and budgets.
 _CHOSEN_NAME = re.compile(CHOSEN_NAME)
+# Names that must suit something else: a tool's name, an address.
+_NAME_PROBLEMS = {"mcp": server_name_problem, "webhooks": webhook_name_problem}
 _BOOLEANS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
 
 
@@ -46,12 +50,13 @@ def known_names() -> dict[Name, Known]:
     return dict(_leaves(Settings, ()))
 
 
-# The sections of which users choose the names: of gateways, of models that have a price, of budgets and of MCP servers.
+# The sections of which users choose the names: gateways, models that have a price, budgets, MCP servers, webhooks.
 NAMED_SECTIONS: dict[str, type[Struct]] = {
     "gateway": GatewaySettings,
     "prices": PriceSettings,
     "budgets": BudgetSettings,
     "mcp": McpServerSettings,
+    "webhooks": WebhookSettings,
 }
 
 
@@ -62,8 +67,8 @@ def known_named(section: str, chosen: str) -> dict[Name, Known]:
 
 def name_problem(section: str, chosen: str) -> str | None:
     """Return what is wrong with a name that users have chosen; None for a good one."""
-    if section == "mcp":
-        return server_name_problem(chosen)
+    if section in _NAME_PROBLEMS:
+        return _NAME_PROBLEMS[section](chosen)
     if section not in ("gateway", "budgets") or _CHOSEN_NAME.match(chosen):
         return None
     return f"a {section.removesuffix('s')}'s name may have only lower-case letters, digits, - and _."

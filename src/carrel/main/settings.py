@@ -35,6 +35,7 @@ from carrel.main.setting_names import (
     snake,
 )
 from carrel.main.settings_file import DATA_DIR_VARIABLE, FILE_NAME, SettingsFile, is_same, settings_file
+from carrel.main.webhook_settings import webhook_problems
 
 PREFIX = "CARREL_"
 # Variables with our prefix that belong to the command line or the test suite.
@@ -128,7 +129,7 @@ def _anchored(name: Name, value: object, folder: Path) -> object:
     """Return a value of a file in which relative paths begin at the file, wherever the server is started."""
     if not isinstance(value, str) or not value:
         return value
-    if name == ("storage", "data_dir") or name[-1] == "api_key_file":
+    if name == ("storage", "data_dir") or name[-1] in ("api_key_file", "secret_file"):
         return str(folder / Path(value).expanduser())
     start, is_sqlite, path = value.partition("sqlite:///")
     if name == ("storage", "url") and is_sqlite and path and not start:
@@ -252,6 +253,9 @@ def _check(
     for budget in sorted({name[1] for name in values if name[0] == "budgets"}):
         if not any(values.get(("budgets", budget, word)) for word in ("tokens", "usd", "runs")):
             problems.append(f"budgets.{budget}: set budgets.{budget}.tokens, .usd or .runs.")
+    for webhook in sorted({name[1] for name in values if name[0] == "webhooks"}):
+        fields = {name[2]: value for name, value in values.items() if name[:2] == ("webhooks", webhook)}
+        problems += webhook_problems(webhook, fields)
     problems += _trust_problems(values)
     return values
 
