@@ -6,9 +6,7 @@ ended with this process. What it sends is bounded, and never believed further th
 
 from carrel.connectors.connectors import Connectors
 from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ToolList
-from carrel.connectors.names import is_remote, split_name
 
 __all__ = [
-    "CallFailed", "CallResult", "ConnectorState", "Connectors", "RemoteTool", "ToolList", "is_remote",
-    "split_name",
+    "CallFailed", "CallResult", "ConnectorState", "Connectors", "RemoteTool", "ToolList",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """All servers of the settings: which an account may use, their tools, calls, and their end."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
 from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ServerFault, ToolList
@@ -13,9 +13,12 @@ _ALL = "*"
 
 
 class Connectors:
-    """The servers; they live within `serve`."""
+    """The servers; they live within `serve`. A tool that would have a name that is `taken` is not offered."""
 
-    def __init__(self, settings: Mapping[str, McpServerSettings], clock: Clock | None = None) -> None:
+    def __init__(
+        self, settings: Mapping[str, McpServerSettings], clock: Clock | None = None, *, taken: Collection[str] = ()
+    ) -> None:  # fmt: skip
+        self._taken = taken
         self._clock = clock or SystemClock()
         self._group: asyncio.TaskGroup | None = None
         self._servers: dict[str, Server] = {}
@@ -33,7 +36,7 @@ class Connectors:
                 server.end()
 
     def _server(self, name: str, settings: McpServerSettings) -> Server:
-        return Server(name, settings, self._clock, self._start)
+        return Server(name, settings, self._clock, self._start, self._taken)
 
     async def serve(self) -> None:
         """Keep the servers; they end when this is cancelled."""

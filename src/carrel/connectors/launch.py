@@ -23,13 +23,12 @@ class Launch(Struct, frozen=True, kw_only=True):
 
 def launch_of(name: str, settings: McpServerSettings, env: Mapping[str, str] = os.environ) -> Launch:
     """Return how to reach a server; raise ServerFault, naming the setting, where a variable is missing."""
-    pairs = dict(pair.split("=", 1) for pair in settings.headers)
-    missing = [one for one in (*settings.env, *pairs.values()) if not env.get(one)]
+    missing = [one for one in (*settings.env, *settings.headers.values()) if not env.get(one)]
     if missing:
         where = "env" if missing[0] in settings.env else "headers"
         raise ServerFault(f"mcp.{name}.{where} names the environment variable {missing[0]}, which is not set.")
     passed = {one: env[one] for one in settings.env}
-    headers = {header: env[variable] for header, variable in pairs.items()}
+    headers = {header: env[variable] for header, variable in settings.headers.items()}
     command = None
     if settings.command:
         usual = {one: env[one] for one in _PASSED if one in env}

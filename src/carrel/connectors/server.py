@@ -1,7 +1,7 @@
 """A server of the settings: started when it is wanted, and again after it died, but not at once and not for ever."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -34,11 +34,14 @@ Start = Callable[[Coroutine[Any, Any, None]], None]
 class Server:
     """One server. Everything that is said of it is kept for people: since when, what it offers, and what is wrong."""
 
-    def __init__(self, name: str, settings: McpServerSettings, clock: Clock, start: Start) -> None:
+    def __init__(
+        self, name: str, settings: McpServerSettings, clock: Clock, start: Start, taken: Collection[str]
+    ) -> None:  # fmt: skip
         self.name = name
         self.settings = settings
         self._clock = clock
         self._start = start
+        self._taken = taken
         self._slots = asyncio.Semaphore(MCP_CALLS_AT_ONCE_MAX)
         self.offered: ToolList | None = None
         self._left_out: tuple[str, ...] = ()
@@ -238,7 +241,7 @@ class Server:
             await asyncio.sleep(MCP_LIST_PAUSE_SECONDS)
 
     async def _list(self, session: "Session") -> None:
-        listed = await session.list_tools(self._written)
+        listed = await session.list_tools(self._written, self._taken)
         self._written |= {tool.name for tool in listed.tools if tool.effect == "write"}
         before = {} if self.offered is None else {tool.name: tool.digest for tool in self.offered.tools}
         self._listed_at = elapsed_seconds()

@@ -171,7 +171,8 @@ def _read(
     seen = as_agent(access, agent, spaces=run.spaces, behalf=run.behalf, run_id=run.id)
     caller = run_caller(tx, services, seen, agent, lane, run, session)
     extras = extras_of(tx, access, run.id) if run.extras else TurnExtras()
-    connection, toolset = connection_of(connections, agent, extras.replays), toolset_for(catalog, caller)
+    connection = connection_of(connections, agent, extras.replays)
+    toolset = toolset_for(catalog, caller, extras.function_names)
     earlier, unread = _earlier(tx, run, session, seen, connection)
     if unheard:
         # A remote agent is not even told of tools.

@@ -55,7 +55,7 @@ from carrel.surfaces.responses import refusal_response as refuse_responses
 from carrel.surfaces.responses import routes as responses_routes
 from carrel.surfaces.telegram import Telegram, channel_threads
 from carrel.surfaces.telegram import routes as telegram_routes
-from carrel.tools import Cleanup
+from carrel.tools import Cleanup, connectors_of
 from carrel.wire import Wire
 
 # Who is called inside the transaction of a run's change, in this order.
@@ -124,7 +124,7 @@ class Assembly:
             rules=rules_of(settings),
             live=Live(),
             contexts=Contexts(db, settings, finder),
-            connectors=connectors or Connectors(settings.mcp),
+            connectors=connectors or connectors_of(settings.mcp),
             watch=Watch(db),
             version=__version__,
             connections=connections,

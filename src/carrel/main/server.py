@@ -22,7 +22,6 @@ import uvloop
 from msgspec import structs
 
 from carrel.board import settle_accounts
-from carrel.connectors import Connectors
 from carrel.kernel import Code, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS, OBJECTS_BETWEEN_COLLECTIONS
 from carrel.kernel.settings import LogSettings
@@ -38,6 +37,7 @@ from carrel.main.settings import Loaded
 from carrel.storage import Database, NewerSchema, sqlite_path
 from carrel.surfaces import WrongSettings
 from carrel.surfaces.a2a import open_grpc
+from carrel.tools import connectors_of
 
 _log = getLogger("carrel.main")
 # What is done besides the duties of a server.
@@ -115,7 +115,7 @@ class _Server:
 
     async def _work(self, db: Database, gateways: Gateways, sock: socket.socket) -> None:
         works = self._role != "api"
-        connectors = Connectors(self._settings.mcp)
+        connectors = connectors_of(self._settings.mcp)
         configuration = LiveConfiguration(self._loaded, gateways, connectors, self._read)
         live = None if self._life is None else self._life(gateways)
         assembly = Assembly(

@@ -18,7 +18,7 @@ from carrel.kernel import Grammar, is_loopback
 from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.main.foreign_settings import foreign_settings
-from carrel.main.mcp_settings import mcp_problems, server_name_problem
+from carrel.main.mcp_settings import ambiguous_names, mcp_problems, server_name_problem
 from carrel.main.setting_names import (
     GATEWAY_NAME,
     NAMED_SECTIONS,
@@ -151,7 +151,7 @@ def _elsewhere(file: SettingsFile, found: Mapping[Name, _Found]) -> Iterator[str
 def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterable[tuple[Name, object]]:
     """Yield each value of a TOML table with its path as written, descending only into sections.
 
-    A gateway with an empty table exists, with every default.
+    A gateway with an empty table exists, with every default. The headers of an MCP server are one value.
     """
     for key, value in table.items():
         written = (*above, key)
@@ -159,7 +159,7 @@ def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterabl
         inside = name in sections or (name[0] in NAMED_SECTIONS and len(name) < 3) or not sections & {name[:1]}
         if name[0] == "gateway" and len(name) == 2 and value == {}:
             yield (*written, "kind"), GatewaySettings().kind
-        elif isinstance(value, dict) and inside:
+        elif isinstance(value, dict) and inside and not (name[0] == "mcp" and name[2:] == ("headers",)):
             yield from _walk(value, written, sections)
         else:
             yield written, value
@@ -247,7 +247,9 @@ def _check(
     for gateway in sorted({name[1] for name in values if name[0] == "gateway"}):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("gateway", gateway)}
         problems += _gateway_problems(gateway, fields)
-    for server in sorted({name[1] for name in values if name[0] == "mcp"}):
+    servers = {name[1] for name in values if name[0] == "mcp"}
+    problems += ambiguous_names(servers)
+    for server in sorted(servers):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("mcp", server)}
         problems += mcp_problems(server, fields)
     problems += _trust_problems(values)

@@ -27,11 +27,11 @@ async def test_an_owner_gives_an_agent_servers_that_the_settings_open_to_the_acc
         assert listed.keys() == {"plain", "broken"}
         assert (listed["plain"]["status"], listed["plain"]["tools"]) == ("ok", 6)
         offered = {one["name"]: one["effect"] for one in listed["plain"]["offered"]}
-        assert offered["mcp__plain__look"] == "read"
-        assert offered["mcp__plain__change"] == "write"
+        assert offered["plain_look"] == "read"
+        assert offered["plain_change"] == "write"
         assert "NOT_SET_X" in listed["broken"]["lastError"]
         prompt = (await owner.get("/api/agents/handy/prompt")).json()
-        assert "mcp__plain__look" in {tool["name"] for tool in prompt["tools"]}
+        assert "plain_look" in {tool["name"] for tool in prompt["tools"]}
         health = {one["name"]: one for one in (await owner.get("/api/health")).json()["mcpServers"]}
         assert (health["plain"]["status"], health["broken"]["status"]) == ("ok", "failed")
         token = await server.token(owner, kind="agent", agentId="handy")
