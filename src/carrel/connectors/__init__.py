@@ -5,8 +5,9 @@ ended with this process. What it sends is bounded, and never believed further th
 """
 
 from carrel.connectors.connectors import Connectors
+from carrel.connectors.launch import address_of
 from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ToolList
 
 __all__ = [
-    "CallFailed", "CallResult", "ConnectorState", "Connectors", "RemoteTool", "ToolList",
+    "CallFailed", "CallResult", "ConnectorState", "Connectors", "RemoteTool", "ToolList", "address_of",
 ]  # fmt: skip

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
+from msgspec import structs
+
 from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ServerFault, ToolList
 from carrel.connectors.server import Server
 from carrel.kernel import Clock, SystemClock
@@ -83,6 +85,14 @@ class Connectors:
         if server is None or tool.server not in self.usable(account_slug):
             raise CallFailed(f"The MCP server {tool.server} is not in the settings any more.", is_unknown=False)
         return await server.call(tool, arguments)
+
+    async def check(self, account_slug: str, name: str) -> ConnectorState | None:
+        """Start a server if need be, list its tools anew, and return how it does; None for one of other accounts."""
+        found = self._named(account_slug, [name])
+        if not found:
+            return None
+        fault, state = await found[0].check(), found[0].state()
+        return state if fault is None else structs.replace(state, status="failed", last_error=fault)
 
     def last_tools(self, account_slug: str, names: Iterable[str]) -> tuple[ToolList, ...]:
         """Return what those of the named servers offered last that the account may use and that were asked already."""

@@ -1,6 +1,7 @@
 """How a server is reached: what the settings say, with the values of the variables that they name."""
 
 import os
+import shlex
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -19,6 +20,11 @@ class Launch(Struct, frozen=True, kw_only=True):
     command: Command | None
     headers: Mapping[str, str]
     secrets: tuple[str, ...]
+
+
+def address_of(settings: McpServerSettings) -> str:
+    """Return what the settings say a server is: its command line, or its URL."""
+    return shlex.join((settings.command, *settings.args)) if settings.command else settings.url
 
 
 def launch_of(name: str, settings: McpServerSettings, env: Mapping[str, str] = os.environ) -> Launch:

@@ -8,7 +8,7 @@ from importlib import import_module
 from logging import INFO, WARNING, getLogger
 from typing import TYPE_CHECKING, Any
 
-from carrel.connectors.launch import launch_of
+from carrel.connectors.launch import address_of, launch_of
 from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ServerFault, ToolList
 from carrel.kernel import Clock, elapsed_seconds
 from carrel.kernel.limits import (
@@ -67,6 +67,8 @@ class Server:
         return ConnectorState(
             name=self.name,
             kind="command" if self.settings.command else "url",
+            address=address_of(self.settings),
+            accounts=self.settings.accounts,
             status=status,  # type: ignore[arg-type]
             since=self._since,
             tools=len(self.offered.tools) if self.offered else 0,
@@ -103,6 +105,23 @@ class Server:
             # Not everybody says so when the tools change. This run goes on with those that are known.
             running.life.changed.set()
         return self.offered
+
+    async def check(self) -> str | None:
+        """List its tools anew, starting it at once where it does not run; return what is wrong, if anything."""
+        starts, self._again_at = self._starts, 0.0
+        try:
+            running = await self._ready()
+        except ServerFault as fault:
+            return str(fault)
+        if self._starts == starts and running.life is not None:
+            listed_at, seconds = self._listed_at, MCP_LIST_PAUSE_SECONDS + self.settings.start_seconds
+            running.life.changed.set()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await running.until_listed()
+            if self._listed_at == listed_at:
+                return self._fault or f"It did not list its tools within {seconds} seconds."
+        return None
 
     async def call(self, tool: RemoteTool, arguments: dict[str, Any]) -> CallResult:
         """Call a tool as it was offered; raise CallFailed where there is no result."""

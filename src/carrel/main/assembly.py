@@ -172,12 +172,13 @@ class Assembly:
         """Return the routes of every surface but the API, which adds its own."""
         house, wrong = self.house, self.wrong_tokens
         return [
+            # First: at /mcp it takes browsers only.
+            *dashboard_routes(),
             *a2a_routes(house, wrong),
             *agent_routes(house, wrong),
             *mcp_routes(house, self._mcp),
             *responses_routes(house, wrong),
             *telegram_routes(house, self._telegram.bot),
-            *dashboard_routes(),
         ]
 
     def duties(self) -> list[Duty]:

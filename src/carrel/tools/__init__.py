@@ -59,5 +59,6 @@ __all__ = [
     "context_reader", "end_remote", "finish_waiting", "is_exchange_step", "known_catalog", "lock_caller",
     "memory_reader", "message_shape", "names_in", "note_refused_read", "outside_caller", "plan_worked_on",
     "prepare_call", "reader_named", "reader_of", "reader_within", "refuse_call", "require_part", "run_caller",
-    "session_access", "session_row", "shown_key", "shown_tools", "toolset_for", "visible_memory", "with_view", "workspace_of",
+    "session_access", "session_row", "shown_key", "shown_tools", "toolset_for", "visible_memory", "with_view",
+    "workspace_of",
 ]  # fmt: skip

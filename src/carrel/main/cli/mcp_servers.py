@@ -38,9 +38,10 @@ def list_servers(args: Namespace, screen: Screen) -> int:
 
 
 def _row(name: str, server: "McpServerSettings") -> dict[str, Any]:
-    started = shlex.join((server.command, *server.args)) if server.command else server.url
-    variables = (*server.env, *server.headers.values())
-    return {"name": name, "starts": started, "accounts": ",".join(server.accounts), "variables": ",".join(variables)}
+    from carrel.connectors import address_of
+
+    accounts, variables = ",".join(server.accounts), ",".join((*server.env, *server.headers.values()))
+    return {"name": name, "starts": address_of(server), "accounts": accounts, "variables": variables}
 
 
 def add_server(args: Namespace, screen: Screen) -> int:
