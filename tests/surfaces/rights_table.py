@@ -47,6 +47,7 @@ ENDPOINTS: dict[str, Rights] = {
     "GET /api/settings": OPERATOR,
     "POST /api/settings/reload": OPERATOR,
     "GET /api/mcp/servers": PEOPLE,
+    "POST /api/mcp/servers/{name}/test": OWNERS,
     "GET /api/models/servers": OPERATOR,
     "POST /api/models/probe": OPERATOR,
     "POST /api/models/connect": OPERATOR,

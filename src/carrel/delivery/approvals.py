@@ -11,7 +11,7 @@ from carrel.journal import Entry
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import NAME_CHARS_MAX, QUESTION_CHARS_MAX
 from carrel.runs import NeedsInput
-from carrel.tools import CATALOG
+from carrel.tools import CATALOG, Catalog
 
 # How such entries are marked in their details.
 ASKS = "asks"
@@ -27,15 +27,14 @@ def must_be_asked(agent: Agent, call: Entry) -> bool:
     return name in ACT_KINDS or CATALOG.needs_approval(name, agent.profile.tools)
 
 
-def question_of(agent: Agent, call: Entry) -> NeedsInput:
+def question_of(agent: Agent, catalog: Catalog, call: Entry) -> NeedsInput:
     """The question whether a call may be made: what it does in words, the tool's name, and its arguments as a list.
 
     This is what people see at every door.
     """
     details = call.details or {}
     name = clip(one_line(details["name"]), NAME_CHARS_MAX)
-    deed = ACT_KINDS[name].does if name in ACT_KINDS else CATALOG.deed_of(name)
-    asked = f"May {agent.slug} {deed}? ({name})"
+    asked = f"May {agent.slug} {catalog.deed_of(name)}? ({name})"
     rest = QUESTION_CHARS_MAX - len(asked) - 1
     question = "\n".join(filter(None, (asked, list_arguments(details["arguments"], rest))))
     return NeedsInput(question=question, waiting_for="approval")

@@ -184,7 +184,7 @@ def _read(
     extras = extras_of(tx, access, run.id) if run.extras else TurnExtras()
     connection = connection_of(connections, agent, extras.replays)
     catalog = CODING_CATALOG if connection.settings.kind == "acp" else catalog
-    toolset = toolset_for(catalog, caller)
+    toolset = toolset_for(catalog, caller, extras.function_names)
     earlier, unread = _earlier(tx, run, session, seen, connection)
     if unheard:
         # A remote agent is not even told of tools.

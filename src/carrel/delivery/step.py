@@ -310,7 +310,7 @@ def _approved_call(tx: Tx, snapshot: Snapshot, call: Entry, arguments: str, prep
     if _is_question(snapshot, call):
         decision = decision_on(snapshot.own, key)
         if decision is None:
-            asked = question_of(snapshot.agent, call)
+            asked = question_of(snapshot.agent, snapshot.catalog, call)
             details = {"question": True, ASKS: key}
             _write_question(tx, snapshot, asked.question, details)
             return Result(value={}, ends=asked)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import NODEFAULT, Struct, structs
 from msgspec.inspect import FloatType, IntType, LiteralType, Metadata, type_info
 
 from carrel.kernel.settings import (
@@ -99,7 +99,7 @@ def read_text(text: str, known: Known) -> object:
             return int(text)
         except ValueError:
             return _float_or_text(text)
-    if isinstance(kind, msgspec.inspect.VarTupleType):
+    if isinstance(kind, msgspec.inspect.VarTupleType | msgspec.inspect.DictType):
         try:
             return json.loads(text)
         except ValueError:
@@ -145,7 +145,7 @@ def _leaves(section: type[Struct], above: Name) -> Iterable[tuple[Name, Known]]:
             name,
             Known(
                 type=field.type,
-                default=field.default,
+                default=field.default if field.default_factory is NODEFAULT else field.default_factory(),
                 form=extra.get("form") or _form(field.type, _bare(described)),
                 secret="secret" in extra,
                 address="address" in extra,
@@ -171,6 +171,8 @@ def _form(annotation: Any, kind: msgspec.inspect.Type) -> str:
             return 'a list of strings, in the environment as JSON: ["a", "b"]'
         case msgspec.inspect.VarTupleType():
             return 'a list of {"match": {"channel", "chatType", "keyPrefix"}, "action": "allow" or "deny"}'
+        case msgspec.inspect.DictType():
+            return 'a table of strings, in the environment as JSON: {"a": "b"}'
         case msgspec.inspect.StrType(min_length=1):
             return "a non-empty string"
         case _:

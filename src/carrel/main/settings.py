@@ -19,7 +19,7 @@ from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.main.acp_settings import acp_problems
 from carrel.main.foreign_settings import foreign_settings
-from carrel.main.mcp_settings import mcp_problems
+from carrel.main.mcp_settings import ambiguous_names, mcp_problems
 from carrel.main.setting_names import (
     NAMED_SECTIONS,
     Known,
@@ -153,7 +153,7 @@ def _elsewhere(file: SettingsFile, found: Mapping[Name, _Found]) -> Iterator[str
 def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterable[tuple[Name, object]]:
     """Yield each value of a TOML table with its path as written, descending only into sections.
 
-    A gateway with an empty table exists, with every default.
+    A gateway with an empty table exists, with every default. The headers of an MCP server are one value.
     """
     for key, value in table.items():
         written = (*above, key)
@@ -161,7 +161,7 @@ def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterabl
         inside = name in sections or (name[0] in NAMED_SECTIONS and len(name) < 3) or not sections & {name[:1]}
         if name[0] == "gateway" and len(name) == 2 and value == {}:
             yield (*written, "kind"), GatewaySettings().kind
-        elif isinstance(value, dict) and inside:
+        elif isinstance(value, dict) and inside and not (name[0] == "mcp" and name[2:] == ("headers",)):
             yield from _walk(value, written, sections)
         else:
             yield written, value
@@ -247,7 +247,9 @@ def _check(
     for gateway in sorted({name[1] for name in values if name[0] == "gateway"}):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("gateway", gateway)}
         problems += _gateway_problems(gateway, fields)
-    for server in sorted({name[1] for name in values if name[0] == "mcp"}):
+    servers = {name[1] for name in values if name[0] == "mcp"}
+    problems += ambiguous_names(servers)
+    for server in sorted(servers):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("mcp", server)}
         problems += mcp_problems(server, fields)
     for budget in sorted({name[1] for name in values if name[0] == "budgets"}):

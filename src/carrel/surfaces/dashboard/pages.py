@@ -11,7 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Scope
 
 STATIC = Path(__file__).parent / "static"
 
@@ -23,10 +24,13 @@ HASHED = "assets/"
 # Every path of the page, which itself reads the ids and keys in it.
 _PLACES = (
     "board", "sessions", "runs", "memory", "isolation", "search", "agents", "goals", "schedules", "spaces", "tokens",
-    "models", "usage", "settings", "health",
+    "models", "usage", "settings", "health", "mcp",
 )  # fmt: skip
 _WITH_IDS = ("chat", "sessions", "runs", "isolation", "tasks")
 PAGE_PATHS = ("/", "/chat", *(f"/{place}" for place in _PLACES), *(f"/{place}/{{id:path}}" for place in _WITH_IDS))
+
+# The page of MCP servers, and where programs speak MCP.
+SHARED_PATHS = ("/mcp",)
 
 MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -92,16 +96,29 @@ def routes() -> list[BaseRoute]:
         return Response(status_code=404) if found is None else respond(request, found)
 
     return [
-        *(Route(path, page, methods=["GET"]) for path in PAGE_PATHS),
+        *(_PageRoute(path, page, methods=["GET"]) for path in PAGE_PATHS),
         Route("/static/{path:path}", static_file, methods=["GET"]),
     ]
 
 
+class _PageRoute(Route):
+    """A route of the page. What other surfaces have at the same path is theirs, but for browsers that open a page."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if self.path in SHARED_PATHS and scope["type"] == "http" and not _wants_page(Request(scope)):
+            return Match.NONE, {}
+        return super().matches(scope)
+
+
 def missing_page(request: Request) -> Response | None:
     """Return the dashboard, which says that there is nothing at this address; None for a program."""
-    if request.method not in ("GET", "HEAD") or "text/html" not in request.headers.get("accept", ""):
+    if not _wants_page(request):
         return None
     return Response(_files()[PAGE].content, 404, {**HEADERS, "Cache-Control": "no-cache"}, MEDIA_TYPES[".html"])
+
+
+def _wants_page(request: Request) -> bool:
+    return request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
 
 
 @cache
