@@ -3474,6 +3474,7 @@ export interface components {
             actor: components["schemas"]["Actor"];
             rights: string[];
             spaceIds: string[];
+            seq: number;
         };
         /**
          * MemoryBody
