@@ -17,7 +17,7 @@ from carrel.delivery.plan_heading import plan_heading
 from carrel.delivery.senders import LINE, SENDER, line_before, noted, sender_of
 from carrel.delivery.store import StepRow, stored_step
 from carrel.delivery.thoughts import Thoughts, thoughts_of
-from carrel.delivery.transcript import message_entry, view_of_reply
+from carrel.delivery.transcript import message_entry, own_entries, view_of_reply
 from carrel.exchanges import briefing_of
 from carrel.gateway import Gateway, MissingGateway
 from carrel.journal import Entry, as_report, entries_of_run, session_has_entries, talk_around_run
@@ -193,7 +193,7 @@ def _read(
         note = {} if told is not None else _note(tx, run, lane)
         own = [message_entry(run, session, told, note)]
     else:
-        own = entries_of_run(tx, access, run.id)
+        own = own_entries(tx, access, run.id)
         told, note = told_before(run, own), noted(run, own)
     attached = _attached(own)
     if attached and is_short:
@@ -247,7 +247,7 @@ def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapsh
     holds from the next claim on. Plan mode may be entered or left during a turn, and with it the toolset.
     """
     access, connection, kind = run.access, before.connection, before.connection.settings.kind
-    own = entries_of_run(tx, access, run.id)
+    own = own_entries(tx, access, run.id)
     attached = _attached(own)
     if attached and is_short:
         return None
