@@ -18,6 +18,8 @@ WARNED_FROM = 0.8
 # In this order the budgets of a run are checked, and locked.
 SCOPES: tuple[Scope, ...] = ("account", "agent", "task", "session")
 _MS_PER_HOUR = 3_600_000
+# What the settings say of themselves: 0 everywhere.
+_NO_LIMITS = BudgetsSettings()
 
 
 class BudgetName(Struct, frozen=True, order=True):
@@ -135,7 +137,7 @@ class BudgetRules(Struct, frozen=True):
     @property
     def any(self) -> bool:
         """Whether the settings limit anything."""
-        return any(self.amounts(scope, period).any for scope in SCOPES for period in ("day", "total"))
+        return self.budgets != _NO_LIMITS
 
     def amounts(self, scope: Scope, period: Period) -> Amounts:
         """Return what the settings allow each of a kind."""
