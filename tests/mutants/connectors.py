@@ -49,8 +49,8 @@ CONNECTORS = (
     ),
     Mutant(
         "messages that nobody asked for have no end",
-        "connectors/flood.py",
-        "if self._unasked > MCP_UNASKED_MESSAGES_MAX:",
+        "programs/flood.py",
+        "if self._unasked > self._messages_max:",
         "if self._unasked < 0:",
         f"{_HOSTILE} -k floods",
     ),
@@ -63,10 +63,17 @@ CONNECTORS = (
     ),
     Mutant(
         "the children of a program outlive it",
-        "connectors/program.py",
-        "os.killpg(process.pid, number)",
-        "os.kill(process.pid, number)",
-        f"{_CONNECTORS} -k programs_end",
+        "programs/watcher.py",
+        "while left := _children():",
+        "while left := []:",
+        "tests/programs -k leaves_behind",
+    ),
+    Mutant(
+        "programs outlive a server that was killed",
+        "programs/watcher.py",
+        "while started.code is None and line not in ready:",
+        "while started.code is None:",
+        "tests/programs -k killed",
     ),
     Mutant(
         "results show what a server was given",
