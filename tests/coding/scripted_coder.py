@@ -84,7 +84,7 @@ class Coder:
         if method == "initialize":
             self.tell("initialize")
             if "never ready" in MANNERS:
-                return
+                return None
             if "dies at once" in MANNERS:
                 sys.stderr.write("I cannot even start\n")
                 sys.exit(4)
@@ -178,15 +178,25 @@ class Coder:
             case "rubbish":
                 sys.stdout.write('hello\n[1, 2]\n{"id": []}\n{"id": 7, "error": "no"}\n\xff\x00\n')
                 send({"method": "session/update", "params": {"update": 5}})
-                send({"method": "session/update", "params": {"sessionId": self.session, "update": {"sessionUpdate": "?"}}})
+                send(
+                    {
+                        "method": "session/update",
+                        "params": {"sessionId": self.session, "update": {"sessionUpdate": "?"}},
+                    }
+                )
                 send({"id": 99, "result": {}})
             case "stop":
                 self.end(rest)
             case "fail":
-                send({"id": self.prompt, "error": {"code": -32603, "message": "Internal error", "data": {"details": rest}}})
+                send(
+                    {
+                        "id": self.prompt,
+                        "error": {"code": -32603, "message": "Internal error", "data": {"details": rest}},
+                    }
+                )
                 self.prompt = None
             case "environment":
-                self.say(f"{os.environ.get('GIVEN')} {os.environ.get('NOT_GIVEN')} {os.getcwd()}")
+                self.say(f"{os.environ.get('GIVEN')} {os.environ.get('NOT_GIVEN')} {Path.cwd()}")
 
     def ask(self, kind: str, title: str) -> None:
         call = {"toolCallId": f"c_{title}", "title": title, "kind": kind, "rawInput": {"what": title}}

@@ -186,6 +186,8 @@ class _Turn:
         self._on_act = on_act
         self._reply = Reply(on_text, session.name, faults)
         self._has_acted = False
+        # What need not be asked again, since its turn ended before it heard that it may do it.
+        self._granted: tuple[str, str] | None = None
 
     async def take(self) -> StepAnswer:
         """Tell the agent what is new, and follow its turn to the end, or to a question."""
@@ -210,6 +212,7 @@ class _Turn:
             return message_blocks(message, session.takes) if message.is_later else []
         # A turn that waits for an answer ends when something else is said.
         await session.cancel()
+        self._granted = message.granted
         await self._prompt(prompt_of(message, session.takes, is_new=session.is_new))
         return []
 
@@ -229,6 +232,9 @@ class _Turn:
                 self._reply.pause()
                 for act in acts:
                     await self._on_act(act)
+            case Asked() if self._granted == event.about:
+                self._granted = None
+                event.decide(is_allowed=True)
             case Asked():
                 event.call_id = self._reply.ask(event, self._message.asked)
                 self._session.pending = event
