@@ -132,8 +132,8 @@ class Coder:
                 call = f"c_{title}"
                 self.update("tool_call", toolCallId=call, title=title, kind=kind, status="in_progress",
                             locations=[{"path": "/somewhere/a.py"}], rawInput={"key": "sk-" + "a" * 40})  # fmt: skip
-                text = [{"type": "content", "content": {"type": "text", "text": f"{title} went well"}}]
-                self.update("tool_call_update", toolCallId=call, status="completed", content=text)
+                said = [{"type": "content", "content": {"type": "text", "text": f"{title} went well"}}]
+                self.update("tool_call_update", toolCallId=call, status="completed", content=said)
             case "begin":
                 self.update("tool_call", toolCallId=f"c_{rest}", title=rest, kind="execute", status="in_progress")
             case "plan":
@@ -204,7 +204,7 @@ class Coder:
         options = [{"optionId": one, "name": one, "kind": one}
                    for one in ("allow_always", "allow_once", "reject_once", "reject_always")]  # fmt: skip
         answer = self.request("session/request_permission", {"toolCall": call, "options": options})
-        outcome = answer.get("result", {}).get("outcome") or answer.get("error")
+        outcome = dict(answer["result"]["outcome"])
         self.tell("permission", outcome)
         is_allowed = outcome.get("optionId") == "allow_once"
         self.update("tool_call_update", toolCallId=f"c_{title}", status="completed" if is_allowed else "failed")

@@ -1,11 +1,10 @@
 """A coding agent on the protocol's official SDK: it reads a file, asks to change it, and changes it, all through us."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from acp import (
     PROTOCOL_VERSION,
-    Agent,
     InitializeResponse,
     NewSessionResponse,
     PromptResponse,
@@ -19,7 +18,7 @@ from acp.interfaces import Client
 from acp.schema import PermissionOption, ToolCallUpdate
 
 
-class Mender(Agent):
+class Mender:
     """Puts what it is told into `notes.txt` of its folder."""
 
     connection: Client
@@ -50,4 +49,4 @@ class Mender(Agent):
         return PromptResponse(stop_reason="end_turn")
 
 
-asyncio.run(run_agent(Mender()))
+asyncio.run(run_agent(cast(Any, Mender())))

@@ -5,7 +5,18 @@ its first test; test_manifest.py fails on an id of BUILT without a test and on a
 speaks of parts which do not exist yet is in PARTIAL too, with what is still open.
 """
 
-from tests.requirements import a2a, board, coding, connectors, isolation, model_user, modes, product, session_tools, sessions
+from tests.requirements import (
+    a2a,
+    board,
+    coding,
+    connectors,
+    isolation,
+    model_user,
+    modes,
+    product,
+    session_tools,
+    sessions,
+)
 
 AREAS = (product, sessions, a2a, session_tools, modes, board, connectors, coding, isolation, model_user)
 

@@ -34,7 +34,7 @@ from carrel.gateway.model import (
 from carrel.kernel import elapsed_seconds
 from carrel.kernel.limits import ACP_PROGRAMS_MAX
 from carrel.kernel.settings import GatewaySettings
-from carrel.programs import Program, missing_variable, program_of
+from carrel.programs import Program, ProgramFault, missing_variable, program_of
 from carrel.workspaces import make_workspace
 
 if TYPE_CHECKING:
@@ -83,6 +83,15 @@ class AcpGateway(ActingGateway):
         self._program(None)
         if self._last_fault is not None:
             raise self._last_fault
+
+    async def introduce(self) -> str:
+        """Start the agent, ask who it is, and end it; return its name, or raise GatewayFault."""
+        program = self._program(None)
+        try:
+            name = await (await asyncio.to_thread(_load)).introduce(program, self._settings.start_seconds)
+        except ProgramFault as fault:
+            raise self._faults.of_start(str(fault), needs_login=False) from fault
+        return str(name)
 
     async def close(self) -> None:
         """End all programs and wait until they have ended."""
