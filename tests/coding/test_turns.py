@@ -42,7 +42,7 @@ async def test_what_the_agent_says_is_the_reply_and_its_session_goes_on(
         assert ear.said("prompt") == [["say Hello|, you"], ["say Again"]]
         assert ear.said("new") == [str(tmp_path / "workspaces" / server.access.account_id / "main")]
         receipt = await server.receipt(second, with_body=True)
-        assert json.loads(receipt.steps[0].body) == {
+        assert json.loads(str(receipt.steps[0].body)) == {
             "sessionId": "s1",
             "prompt": [{"type": "text", "text": "say Again"}],
         }

@@ -14,11 +14,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import structs
 
 from carrel.gateway.acp.answers import Reply
 from carrel.gateway.acp.events import Asked, Did, Ended, Event, Failed, Over, Said
 from carrel.gateway.acp.faults import AcpFaults
 from carrel.gateway.acp.message import AcpMessage, message_blocks, prompt_of, read_step
+from carrel.gateway.files import read_not_sent
 from carrel.gateway.model import (
     ActingGateway,
     GatewayFault,
@@ -88,7 +90,7 @@ class AcpGateway(ActingGateway):
         """Start the agent, ask who it is, and end it; return its name, or raise GatewayFault."""
         program = self._program(None)
         try:
-            name = await (await asyncio.to_thread(_load)).introduce(program, self._settings.start_seconds)
+            name = await (await asyncio.to_thread(_load, "hello")).introduce(program, self._settings.start_seconds)
         except ProgramFault as fault:
             raise self._faults.of_start(str(fault), needs_login=False) from fault
         return str(name)
@@ -118,7 +120,7 @@ class AcpGateway(ActingGateway):
             # Never two programs in one session.
             await known.gone.wait()
         program = self._program(await self._workspace(step))
-        code = await asyncio.to_thread(_load)
+        code = await asyncio.to_thread(_load, "session")
         self._make_room()
         session: AgentSession = code.AgentSession(
             program, step.workspace, remote_id=step.remote_id, start_seconds=self._settings.start_seconds,
@@ -195,6 +197,7 @@ class _Turn:
         self._on_act = on_act
         self._reply = Reply(on_text, session.name, faults)
         self._has_acted = False
+        self._left_out: tuple[str, ...] = ()
         # What need not be asked again, since its turn ended before it heard that it may do it.
         self._granted: tuple[str, str] | None = None
 
@@ -209,7 +212,7 @@ class _Turn:
                 await self._prompt(later)
                 later = []
             elif answer is not None:
-                return answer
+                return structs.replace(answer, left_out=self._left_out)
 
     async def _begin(self) -> list[Item]:
         """Go on with the turn whose question was answered, or begin one; return what is to be said after it."""
@@ -228,6 +231,8 @@ class _Turn:
     async def _prompt(self, blocks: list[Item]) -> None:
         session = self._session
         await self._on_send(_body(session.remote_id, prompt=blocks))
+        names = (read_not_sent(block["text"]) for block in blocks if block["type"] == "text")
+        self._left_out += tuple(name for name in names if name is not None)
         session.is_new = False
         session.prompt(blocks)
 
@@ -278,6 +283,6 @@ def _body(remote_id: str, **said: Any) -> bytes:
 
 
 @cache
-def _load() -> Any:
-    """Import the SDK, which takes its time, where somebody needs it."""
-    return import_module("carrel.gateway.acp.session")
+def _load(module: str) -> Any:
+    """Import what imports the SDK, which takes its time, where somebody needs it."""
+    return import_module(f"carrel.gateway.acp.{module}")

@@ -9,13 +9,11 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
-from acp import PROTOCOL_VERSION
 from acp.connection import Connection
 from acp.exceptions import RequestError
 from acp.schema import (
     AgentMessageChunk,
     AgentPlanUpdate,
-    InitializeResponse,
     NewSessionResponse,
     PermissionOption,
     PromptResponse,
@@ -29,30 +27,24 @@ from acp.schema import (
 )
 from pydantic import ValidationError
 
-from carrel import __version__
 from carrel.gateway.acp.acts import Acts
 from carrel.gateway.acp.events import Asked, Did, Ended, Event, Failed, Over, Said
 from carrel.gateway.acp.files import Files
+from carrel.gateway.acp.hello import name_of_agent, say_hello
 from carrel.gateway.acp.lines import Lines
 from carrel.gateway.acp.message import Capabilities
 from carrel.gateway.model import Act, Item
-from carrel.kernel import clip, elapsed_seconds, one_line
+from carrel.kernel import elapsed_seconds
 from carrel.kernel.limits import (
     ACP_CANCEL_SECONDS,
     ACP_IDLE_SECONDS,
     ACP_MESSAGE_BYTES_MAX,
-    ACP_NAME_CHARS_MAX,
     ACP_REQUESTS_AT_ONCE_MAX,
 )
-from carrel.programs import Program, ProgramFault, RunningProgram, start_program
+from carrel.programs import Program, ProgramFault, start_program
 from carrel.workspaces import Workspace
 
 _NEEDS_LOGIN = -32000
-_CLIENT = {
-    "protocolVersion": PROTOCOL_VERSION,
-    "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False},
-    "clientInfo": {"name": "carrel", "title": "Carrel", "version": __version__},
-}
 Start = Callable[[Coroutine[Any, Any, None]], None]
 
 
@@ -137,13 +129,13 @@ class AgentSession:
 
     async def _open(self, connection: Connection) -> None:
         """Say hello, and load the session that there was, where the agent can and still has it; else begin another."""
-        hello = await _hello(connection)
+        hello = await say_hello(connection)
         able = hello.agent_capabilities
         prompt = able.prompt_capabilities if able is not None else None
         if prompt is not None:
             self.takes = Capabilities(images=bool(prompt.image), resources=bool(prompt.embedded_context))
-        self.name = _name_of(hello)
-        where = {"cwd": self._program.cwd, "mcpServers": []}
+        self.name = name_of_agent(hello)
+        where: Item = {"cwd": self._program.cwd, "mcpServers": []}
         if self.remote_id and able is not None and able.load_session:
             with suppress(RequestError):
                 await connection.send_request("session/load", {"sessionId": self.remote_id, **where})
@@ -226,15 +218,18 @@ class AgentSession:
         try:
             async with asyncio.timeout(ACP_CANCEL_SECONDS):
                 await self._connection.send_notification("session/cancel", {"sessionId": self.remote_id})
-                while self.is_prompting and not self.over.is_set():
-                    event = await self.next_event()
-                    if isinstance(event, Asked):
-                        event.withdraw()
+                await self._until_stopped()
         except (TimeoutError, ConnectionError):
             self.stop("It did not stop when its turn was cancelled.")
         except asyncio.CancelledError:
             self.stop("It was ended with its turn.")
             raise
+
+    async def _until_stopped(self) -> None:
+        while self.is_prompting and not self.over.is_set():
+            event = await self.next_event()
+            if isinstance(event, Asked):
+                event.withdraw()
 
     # What it says
 
@@ -320,55 +315,6 @@ class AgentSession:
         option = None if is_allowed is None else _option(request.options, is_allowed=is_allowed)
         outcome = {"outcome": "cancelled"} if option is None else {"outcome": "selected", "optionId": option}
         return {"outcome": outcome}
-
-
-async def introduce(program: Program, start_seconds: int) -> str:
-    """Start an agent, ask who it is, and end it; return its name, or raise ProgramFault."""
-    running = await start_program(program, ACP_MESSAGE_BYTES_MAX)
-    try:
-        async with asyncio.TaskGroup() as group:
-            errors = group.create_task(running.keep_errors())
-            met = await _meet(running, start_seconds)
-            errors.cancel()
-    finally:
-        await running.end()
-    if isinstance(met, ProgramFault):
-        raise met
-    return met
-
-
-async def _meet(running: RunningProgram, start_seconds: int) -> str | ProgramFault:
-    lines = Lines(running, lambda _params: False, asyncio.Event())
-    connection = Connection(_refuse, lines)
-    try:
-        async with asyncio.timeout(start_seconds):
-            return _name_of(await _hello(connection))
-    except TimeoutError:
-        return ProgramFault(f"It did not get ready within {start_seconds} seconds.")
-    except (RequestError, ValidationError):
-        return ProgramFault("It does not speak the Agent Client Protocol.")
-    except ConnectionError:
-        return lines.fault or ProgramFault("It closed the connection.")
-    except ProgramFault as fault:
-        return fault
-    finally:
-        await connection.close()
-
-
-async def _refuse(method: str, _params: Any, _is_notification: bool) -> None:
-    raise RequestError.method_not_found(method)
-
-
-async def _hello(connection: Connection) -> InitializeResponse:
-    hello = InitializeResponse.model_validate(await connection.send_request("initialize", _CLIENT))
-    if hello.protocol_version != PROTOCOL_VERSION:
-        raise ProgramFault(f"It speaks version {hello.protocol_version} of the protocol, not {PROTOCOL_VERSION}.")
-    return hello
-
-
-def _name_of(hello: InitializeResponse) -> str:
-    info = hello.agent_info
-    return "" if info is None else clip(one_line(f"{info.name} {info.version}"), ACP_NAME_CHARS_MAX)
 
 
 def _option(options: list[PermissionOption], *, is_allowed: bool) -> str | None:
