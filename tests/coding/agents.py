@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import json
+import os
+import select
 import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 from carrel.kernel.settings import GatewaySettings, Settings, StorageSettings
+from tests.harness.engine import SECONDS_MAX
 from tests.harness.server import Server, open_server
 
 PROGRAM = Path(__file__).with_name("scripted_coder.py")
@@ -29,7 +32,8 @@ class Ear:
         self.heard: list[tuple[str, Any]] = []
         self.pids: list[int] = []
         self._news = asyncio.Condition()
-        self._writers: list[asyncio.StreamWriter] = []
+        # Who said something last, by what it was.
+        self._by: dict[str, asyncio.StreamWriter] = {}
 
     async def until(self, what: str, count: int = 1) -> Any:
         """Wait until the agents have heard or done something so many times; return what was said the last time."""
@@ -43,18 +47,29 @@ class Ear:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Hear one agent."""
-        self._writers.append(writer)
         with contextlib.suppress(ConnectionError):
             while line := await reader.readline():
                 what, said, self.pids = json.loads(line)
                 self.heard.append((what, said))
+                self._by[what] = writer
                 async with self._news:
                     self._news.notify_all()
         writer.close()
 
-    def let_go(self) -> None:
-        """Let the newest agent go on that holds."""
-        self._writers[-1].write(b"go on\n")
+    def let_go_of(self, what: str) -> None:
+        """Let the agent go on that said this last."""
+        self._by[what].write(b"go on\n")
+
+
+def until_ended(pids: list[int]) -> None:
+    """Wait until processes have ended, whether or not anybody has collected them; fail if one goes on."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            descriptor = os.pidfd_open(pid)
+            try:
+                assert select.select([descriptor], [], [], SECONDS_MAX)[0], f"process {pid} goes on"
+            finally:
+                os.close(descriptor)
 
 
 @contextlib.asynccontextmanager

@@ -84,7 +84,7 @@ class Coder:
         if method == "initialize":
             self.tell("initialize")
             if "never ready" in MANNERS:
-                return
+                return None
             if "dies at once" in MANNERS:
                 sys.stderr.write("I cannot even start\n")
                 sys.exit(4)
@@ -132,8 +132,8 @@ class Coder:
                 call = f"c_{title}"
                 self.update("tool_call", toolCallId=call, title=title, kind=kind, status="in_progress",
                             locations=[{"path": "/somewhere/a.py"}], rawInput={"key": "sk-" + "a" * 40})  # fmt: skip
-                text = [{"type": "content", "content": {"type": "text", "text": f"{title} went well"}}]
-                self.update("tool_call_update", toolCallId=call, status="completed", content=text)
+                said = [{"type": "content", "content": {"type": "text", "text": f"{title} went well"}}]
+                self.update("tool_call_update", toolCallId=call, status="completed", content=said)
             case "begin":
                 self.update("tool_call", toolCallId=f"c_{rest}", title=rest, kind="execute", status="in_progress")
             case "plan":
@@ -178,15 +178,25 @@ class Coder:
             case "rubbish":
                 sys.stdout.write('hello\n[1, 2]\n{"id": []}\n{"id": 7, "error": "no"}\n\xff\x00\n')
                 send({"method": "session/update", "params": {"update": 5}})
-                send({"method": "session/update", "params": {"sessionId": self.session, "update": {"sessionUpdate": "?"}}})
+                send(
+                    {
+                        "method": "session/update",
+                        "params": {"sessionId": self.session, "update": {"sessionUpdate": "?"}},
+                    }
+                )
                 send({"id": 99, "result": {}})
             case "stop":
                 self.end(rest)
             case "fail":
-                send({"id": self.prompt, "error": {"code": -32603, "message": "Internal error", "data": {"details": rest}}})
+                send(
+                    {
+                        "id": self.prompt,
+                        "error": {"code": -32603, "message": "Internal error", "data": {"details": rest}},
+                    }
+                )
                 self.prompt = None
             case "environment":
-                self.say(f"{os.environ.get('GIVEN')} {os.environ.get('NOT_GIVEN')} {os.getcwd()}")
+                self.say(f"{os.environ.get('GIVEN')} {os.environ.get('NOT_GIVEN')} {Path.cwd()}")
 
     def ask(self, kind: str, title: str) -> None:
         call = {"toolCallId": f"c_{title}", "title": title, "kind": kind, "rawInput": {"what": title}}
@@ -194,7 +204,7 @@ class Coder:
         options = [{"optionId": one, "name": one, "kind": one}
                    for one in ("allow_always", "allow_once", "reject_once", "reject_always")]  # fmt: skip
         answer = self.request("session/request_permission", {"toolCall": call, "options": options})
-        outcome = answer.get("result", {}).get("outcome") or answer.get("error")
+        outcome = dict(answer["result"]["outcome"])
         self.tell("permission", outcome)
         is_allowed = outcome.get("optionId") == "allow_once"
         self.update("tool_call_update", toolCallId=f"c_{title}", status="completed" if is_allowed else "failed")

@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from carrel.kernel.limits import ACP_IDLE_SECONDS, ACP_MESSAGES_MAX
-from tests.coding.agents import coding_server, open_ear
-from tests.connectors.test_connectors import is_alive
+from tests.coding.agents import coding_server, open_ear, until_ended
 from tests.harness.elapsing import Elapsing
-from tests.harness.engine import until_found
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +41,7 @@ async def test_an_agent_that_does_not_stop_is_ended_with_all_that_it_started(
         assert (await server.settled(run)).state == "cancelled"
         assert (await server.ask("say Hello")).reply == "Hello"
         assert ear.said("load") == ["s1"]
-        assert [is_alive(pid) for pid in deaf] == [False, False]
+        await asyncio.to_thread(until_ended, deaf)
 
 
 @requirement("P.acp.cancel")
@@ -56,7 +54,8 @@ async def test_a_turn_that_takes_too_long_is_ended_and_not_begun_again(
         elapsing.advance(601)
         run = await server.settled(run)
         assert (run.state, run.error_code, run.attempt) == ("failed", "gateway_timeout", 1)
-        assert run.error_message is not None and "gateway.default.timeout_seconds" in run.error_message
+        assert run.error_message is not None
+        assert "gateway.default.timeout_seconds" in run.error_message
         assert len(ear.said("prompt")) == 1
         result = (await server.entries(run))[-1]
         assert (result.role, "it took too long" in result.content) == ("toolResult", True)
@@ -93,8 +92,9 @@ async def test_an_agent_that_floods_is_ended_and_not_asked_again(
     async with open_ear(monkeypatch) as ear, coding_server(sqlite_url, tmp_path) as server:
         run = await server.ask("flood")
         assert (run.state, run.error_code, run.attempt) == ("failed", "agent_died", 1)
-        assert run.error_message is not None and f"more than {ACP_MESSAGES_MAX} messages" in run.error_message
-        await until_found(lambda: asyncio.to_thread(lambda: any(is_alive(pid) for pid in ear.pids)), lambda alive: not alive)
+        assert run.error_message is not None
+        assert f"more than {ACP_MESSAGES_MAX} messages" in run.error_message
+        await asyncio.to_thread(until_ended, ear.pids)
 
 
 @requirement("P.acp.limits")
@@ -102,7 +102,8 @@ async def test_a_line_without_an_end_ends_the_agent(sqlite_url: str, tmp_path: P
     async with coding_server(sqlite_url, tmp_path, env=()) as server:
         run = await server.ask("line")
         assert (run.state, run.error_code) == ("failed", "agent_died")
-        assert run.error_message is not None and "a message of more than 16777216 bytes" in run.error_message
+        assert run.error_message is not None
+        assert "a message of more than 16777216 bytes" in run.error_message
 
 
 @requirement("P.acp.rubbish")
@@ -128,7 +129,8 @@ async def test_an_agent_that_cannot_begin_says_why(
     async with coding_server(sqlite_url, tmp_path, manner, env=()) as server:
         run = await server.ask("say Hello")
         assert (run.state, run.error_code) == ("failed", code)
-        assert run.error_message is not None and said in run.error_message
+        assert run.error_message is not None
+        assert said in run.error_message
         assert said in str((await server.house.configuration.troubles())["default"])
 
 

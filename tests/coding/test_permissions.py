@@ -43,9 +43,7 @@ async def test_a_question_of_the_agent_waits_for_a_person_and_its_turn_goes_on_w
 
 
 @requirement("P.acp.permission")
-async def test_a_person_who_refuses_is_obeyed(
-    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_person_who_refuses_is_obeyed(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_ear(monkeypatch) as ear, coding_server(sqlite_url, tmp_path) as server:
         run = await decide(server, await server.ask(ASKS), approved=False)
         assert (run.state, run.reply) == ("completed", "Mend a.py: reject_once. Done.")
@@ -86,7 +84,8 @@ async def test_plan_mode_refuses_changes_and_lets_a_person_allow_reading(sqlite_
         folder = tmp_path / "workspaces" / server.access.account_id / "main"
         run = await server.ask(f"ask edit It; write {folder}/a.txt text; say Seen.", "hook:other")
         assert run.state == "completed"
-        assert run.reply is not None and run.reply.startswith("It: reject_once. ")
+        assert run.reply is not None
+        assert run.reply.startswith("It: reject_once. ")
         assert "it is in plan mode" in run.reply
         assert not (folder / "a.txt").exists()
         run = await server.ask("ask read It", "hook:other")
@@ -103,12 +102,11 @@ async def test_something_else_that_is_said_meanwhile_ends_the_turn_and_the_answe
         assert other.reply == "Something else"
         assert ear.said("permission") == [{"outcome": "cancelled"}]
         again = await decide(server, asked, approved=True)
-        assert (again.state, again.waiting_for) == ("waiting", "approval")
-        (note, message) = ear.said("prompt")[-1]
+        note, message = ear.said("prompt")[-1]
         assert message == ASKS
         assert 'The permission that you asked for, "Mend a.py", was given by a person.' in note
-        again = await decide(server, again, approved=True)
-        assert again.reply == "Mend a.py: allow_once. Done."
+        # It asks once more for what was allowed, and has it.
+        assert again.reply == "I will mend it. \n\nMend a.py: allow_once. Done."
 
 
 @requirement("P.acp.permission", "P.acp.load")

@@ -8,7 +8,7 @@ import pytest
 
 from carrel.journal import Entry, entries_of_run
 from carrel.runs import Run
-from tests.coding.agents import Ear, coding_server, open_ear
+from tests.coding.agents import coding_server, open_ear
 from tests.harness.server import Server
 from tests.requirements.mark import requirement
 
@@ -42,7 +42,10 @@ async def test_what_the_agent_says_is_the_reply_and_its_session_goes_on(
         assert ear.said("prompt") == [["say Hello|, you"], ["say Again"]]
         assert ear.said("new") == [str(tmp_path / "workspaces" / server.access.account_id / "main")]
         receipt = await server.receipt(second, with_body=True)
-        assert json.loads(receipt.steps[0].body) == {"sessionId": "s1", "prompt": [{"type": "text", "text": "say Again"}]}
+        assert json.loads(str(receipt.steps[0].body)) == {
+            "sessionId": "s1",
+            "prompt": [{"type": "text", "text": "say Again"}],
+        }
 
 
 @requirement("P.acp.acts")
@@ -51,10 +54,21 @@ async def test_tool_calls_and_plans_of_the_agent_become_entries(sqlite_url: str,
         run = await server.ask("say First.; plan read it|mend it; do edit Mend a.py; begin Run tests; say Done.")
         assert run.reply == "First.\n\nDone."
         assert await acts(server, run) == [
-            ("acp__plan", {"entries": [{"content": "read it", "status": "completed"}, {"content": "mend it", "status": "pending"}]}),
+            (
+                "acp__plan",
+                {
+                    "entries": [
+                        {"content": "read it", "status": "completed"},
+                        {"content": "mend it", "status": "pending"},
+                    ]
+                },
+            ),
             ("=", {"ok": True, "steps": 2, "done": 1}),
             ("acp__edit", {"title": "Mend a.py", "files": ["/somewhere/a.py"], "input": {"key": "[redacted]"}}),
             ("=", {"ok": True, "text": "Mend a.py went well"}),
             ("acp__execute", {"title": "Run tests"}),
-            ("=", {"ok": False, "error": {"code": "fate_unknown", "message": "The agent did not say what became of it."}}),
+            (
+                "=",
+                {"ok": False, "error": {"code": "fate_unknown", "message": "The agent did not say what became of it."}},
+            ),
         ]

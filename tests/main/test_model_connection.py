@@ -1,11 +1,13 @@
 """Connecting a model over the API, as the dashboard does: from the address of a server to an answer."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.harness.process import Start
+from tests.requirements.mark import requirement
 from tests.scripted_dialects import ScriptedChat
 from tests.scripted_gateway import MODEL, http_error, text
 
@@ -89,3 +91,26 @@ def test_what_the_environment_sets_is_not_written_into_the_file(start: Start, mo
     with server.client() as client:
         refused = connect(client, model.base_url)
     assert (refused.status_code, "gateway.default.kind" in refused.json()["error"]["message"]) == (409, True)
+
+
+@requirement("P.acp.settings", "P.acp.health")
+def test_no_request_names_the_command_of_a_coding_agent_or_changes_one(
+    start: Start, model: ScriptedChat, tmp_path: Path
+) -> None:
+    file = tmp_path / "carrel.toml"
+    file.write_text(before := '[gateway.coder]\nkind = "acp"\ncommand = "no-such-agent"\n')
+    server = start()
+    model.script(PROBED, PROBED, PROBED)
+    with server.client() as client:
+        refused = [
+            connect(client, model.base_url, kind="acp"),
+            connect(client, model.base_url, command="sh"),
+            connect(client, model.base_url, gateway="coder"),
+            client.patch("/api/agents/main", json={"command": "sh"}),
+        ]
+        states = client.get("/api/health").json()["gateways"]
+    assert [answer.status_code for answer in refused] == [400, 400, 409, 400]
+    assert file.read_text() == before
+    (coder,) = [one for one in states if one["name"] == "coder"]
+    assert (coder["kind"], coder["status"]) == ("acp", "failed")
+    assert "there is no command no-such-agent" in coder["lastError"]

@@ -331,6 +331,26 @@ def test_variables_of_the_client_are_no_settings() -> None:
             "only a gateway of kind responses",
         ),
         ("[gateway.default]\nkind = 'chat'", {}, "gateway.default.base_url: is required"),
+        (
+            "[gateway.default]\nkind = 'acp'",
+            {},
+            "gateway.default.command: is required when gateway.default.kind is acp.",
+        ),
+        (
+            "[gateway.default]\nkind = 'chat'\nbase_url = 'http://a'\ncommand = 'sh'",
+            {},
+            "gateway.default.command: only a gateway of kind acp uses it.",
+        ),
+        (
+            "[gateway.default]\nkind = 'acp'\ncommand = 'a'\nbase_url = 'http://a'",
+            {},
+            "gateway.default.base_url: a gateway of kind acp starts its agent and does not use it.",
+        ),
+        (
+            "[gateway.default]\nkind = 'acp'\ncommand = 'a'\nenv = ['KEY=secret']",
+            {},
+            "gateway.default.env: must have names of environment variables, and no values.",
+        ),
         ("[gateway.default]\nkind = 'anthropic'", {}, "gateway.default.base_url: is required"),
         (
             "[gateway.default]\nkind = 'responses'\nbase_url = 'http://a'\nmax_output_tokens = 5",

@@ -2,6 +2,7 @@
 
 from tests.mutants.board import BOARD
 from tests.mutants.budgets import BUDGETS
+from tests.mutants.coding import CODING
 from tests.mutants.connectors import CONNECTORS
 from tests.mutants.edge import EDGE
 from tests.mutants.engine import ENGINE
@@ -18,5 +19,5 @@ from tests.mutants.work import WORK
 
 MUTANTS = (
     *ENGINE, *RIGHTS, *WALL, *ISOLATION, *EDGE, *GATEWAYS, *PROTOCOLS, *WORK, *MODES, *BOARD, *OUTBOX, *SORTING, *FINDING,
-    *CONNECTORS, *BUDGETS,
+    *CODING, *CONNECTORS, *BUDGETS,
 )  # fmt: skip

@@ -2,13 +2,16 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from carrel.main.cli.serve import CONFIG_TEXT
 from carrel.main.settings import load
 from tests.bridge.tiny_server import Asked, TinyServer
+from tests.coding.agents import PROGRAM as CODER
 from tests.main.cli.conftest import Carrel, run_of
+from tests.requirements.mark import requirement
 
 
 def standing_server(server: TinyServer) -> None:
@@ -78,6 +81,19 @@ def test_doctor_knows_openclaw_and_the_kind_that_it_takes(
     for kind, advice in (("responses", 'Write kind = "openclaw" in [gateway.mine]'), ("openclaw", "speaks openclaw")):
         (clean_machine / "carrel.toml").write_text(f'[gateway.mine]\nkind = "{kind}"\nbase_url = "{server.url}"\n')
         assert advice in carrel("doctor").out
+
+
+@requirement("P.acp.health")
+def test_doctor_starts_a_coding_agent_and_asks_who_it_is(carrel: Carrel, clean_machine: Path) -> None:
+    begun = f'[gateway.mine]\nkind = "acp"\ncommand = "{sys.executable}"\nargs = ["-S", "{CODER}"'
+    (clean_machine / "carrel.toml").write_text(f"{begun}]\n")
+    assert f"ok    gateway.mine: {sys.executable} speaks the Agent Client Protocol: scripted 1" in carrel("doctor").out
+    (clean_machine / "carrel.toml").write_text(f'{begun}, "dies at once"]\n')
+    done = carrel("doctor")
+    assert "fail  gateway.mine: " in done.out
+    assert "Its last words: I cannot even start." in done.out
+    (clean_machine / "carrel.toml").write_text('[gateway.mine]\nkind = "acp"\ncommand = "no-such-agent"\n')
+    assert "there is no command no-such-agent" in carrel("doctor").out
 
 
 def test_doctor_with_wrong_settings_names_them(carrel: Carrel, clean_machine: Path) -> None:

@@ -20,7 +20,7 @@ import { GatewayPeek } from "./gateway";
 
 export type Gateway = Shapes["GatewayState"] & { settings: Record<string, unknown>; agents: Agent[] };
 
-export const KINDS: Record<string, string> = { builtin: "Built in, without a model", responses: "Open Responses", chat: "Chat Completions", anthropic: "Anthropic Messages", openclaw: "OpenClaw", a2a: "A2A agent" };
+export const KINDS: Record<string, string> = { builtin: "Built in, without a model", responses: "Open Responses", chat: "Chat Completions", anthropic: "Anthropic Messages", openclaw: "OpenClaw", a2a: "A2A agent", acp: "Coding agent (ACP)" };
 
 export function Models() {
   const search = useSearch({ from: "/models" });

@@ -1,9 +1,8 @@
 """From what a coding agent says to the answer of a step: its reply, or the question whether it may do something."""
 
-from carrel.gateway.acp.acts import described, permission_id
+from carrel.gateway.acp.acts import permission_id
 from carrel.gateway.acp.events import Asked
 from carrel.gateway.acp.faults import AcpFaults
-from carrel.gateway.acp.names import name_of
 from carrel.gateway.answers import BETWEEN_MESSAGES, build_answer, whole_characters
 from carrel.gateway.model import Item, OnText, StepAnswer
 from carrel.kernel.limits import ACP_ANSWER_CHARS_MAX
@@ -44,7 +43,7 @@ class Reply:
     def ask(self, asked: Asked, count: int) -> str:
         """End with a question instead; return the id of the call that it is."""
         call_id = permission_id(count, asked.tool_call_id)
-        name, arguments = name_of(asked.said.get("kind")), described(asked.said)
+        name, arguments = asked.about
         self._items = [{"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}]
         return call_id
 

@@ -5,6 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from carrel.gateway.acp.acts import described
+from carrel.gateway.acp.names import name_of
 from carrel.gateway.model import Act
 
 
@@ -46,6 +48,11 @@ class Asked:
         # The call that the question became.
         self.call_id = ""
         self.decision: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """What it asks for: its name and arguments."""
+        return name_of(self.said.get("kind")), described(self.said)
 
     def decide(self, *, is_allowed: bool) -> None:
         """Answer it."""

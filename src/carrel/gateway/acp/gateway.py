@@ -14,11 +14,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import structs
 
 from carrel.gateway.acp.answers import Reply
 from carrel.gateway.acp.events import Asked, Did, Ended, Event, Failed, Over, Said
 from carrel.gateway.acp.faults import AcpFaults
 from carrel.gateway.acp.message import AcpMessage, message_blocks, prompt_of, read_step
+from carrel.gateway.files import read_not_sent
 from carrel.gateway.model import (
     ActingGateway,
     GatewayFault,
@@ -34,7 +36,7 @@ from carrel.gateway.model import (
 from carrel.kernel import elapsed_seconds
 from carrel.kernel.limits import ACP_PROGRAMS_MAX
 from carrel.kernel.settings import GatewaySettings
-from carrel.programs import Program, missing_variable, program_of
+from carrel.programs import Program, ProgramFault, missing_variable, program_of
 from carrel.workspaces import make_workspace
 
 if TYPE_CHECKING:
@@ -84,6 +86,15 @@ class AcpGateway(ActingGateway):
         if self._last_fault is not None:
             raise self._last_fault
 
+    async def introduce(self) -> str:
+        """Start the agent, ask who it is, and end it; return its name, or raise GatewayFault."""
+        program = self._program(None)
+        try:
+            name = await (await asyncio.to_thread(_load, "hello")).introduce(program, self._settings.start_seconds)
+        except ProgramFault as fault:
+            raise self._faults.of_start(str(fault), needs_login=False) from fault
+        return str(name)
+
     async def close(self) -> None:
         """End all programs and wait until they have ended."""
         self.retire()
@@ -109,7 +120,7 @@ class AcpGateway(ActingGateway):
             # Never two programs in one session.
             await known.gone.wait()
         program = self._program(await self._workspace(step))
-        code = await asyncio.to_thread(_load)
+        code = await asyncio.to_thread(_load, "session")
         self._make_room()
         session: AgentSession = code.AgentSession(
             program, step.workspace, remote_id=step.remote_id, start_seconds=self._settings.start_seconds,
@@ -186,6 +197,9 @@ class _Turn:
         self._on_act = on_act
         self._reply = Reply(on_text, session.name, faults)
         self._has_acted = False
+        self._left_out: tuple[str, ...] = ()
+        # What need not be asked again, since its turn ended before it heard that it may do it.
+        self._granted: tuple[str, str] | None = None
 
     async def take(self) -> StepAnswer:
         """Tell the agent what is new, and follow its turn to the end, or to a question."""
@@ -198,7 +212,7 @@ class _Turn:
                 await self._prompt(later)
                 later = []
             elif answer is not None:
-                return answer
+                return structs.replace(answer, left_out=self._left_out)
 
     async def _begin(self) -> list[Item]:
         """Go on with the turn whose question was answered, or begin one; return what is to be said after it."""
@@ -210,12 +224,15 @@ class _Turn:
             return message_blocks(message, session.takes) if message.is_later else []
         # A turn that waits for an answer ends when something else is said.
         await session.cancel()
+        self._granted = message.granted
         await self._prompt(prompt_of(message, session.takes, is_new=session.is_new))
         return []
 
     async def _prompt(self, blocks: list[Item]) -> None:
         session = self._session
         await self._on_send(_body(session.remote_id, prompt=blocks))
+        names = (read_not_sent(block["text"]) for block in blocks if block["type"] == "text")
+        self._left_out += tuple(name for name in names if name is not None)
         session.is_new = False
         session.prompt(blocks)
 
@@ -229,6 +246,9 @@ class _Turn:
                 self._reply.pause()
                 for act in acts:
                     await self._on_act(act)
+            case Asked() if self._granted == event.about:
+                self._granted = None
+                event.decide(is_allowed=True)
             case Asked():
                 event.call_id = self._reply.ask(event, self._message.asked)
                 self._session.pending = event
@@ -263,6 +283,6 @@ def _body(remote_id: str, **said: Any) -> bytes:
 
 
 @cache
-def _load() -> Any:
-    """Import the SDK, which takes its time, where somebody needs it."""
-    return import_module("carrel.gateway.acp.session")
+def _load(module: str) -> Any:
+    """Import what imports the SDK, which takes its time, where somebody needs it."""
+    return import_module(f"carrel.gateway.acp.{module}")

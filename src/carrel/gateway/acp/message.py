@@ -22,10 +22,11 @@ _RESULT_CHARS_MAX = 300
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """What became of a question of the agent whether it may do something."""
+    """What became of a question of the agent whether it may do something, and what that was."""
 
     call_id: str
-    title: str
+    name: str
+    arguments: str
     is_allowed: bool
     why: str
 
@@ -52,6 +53,14 @@ class AcpMessage(Struct, frozen=True, kw_only=True):
     asked: int
     acts: list[str]
     is_interrupted: bool
+
+    @property
+    def granted(self) -> tuple[str, str] | None:
+        """What a person has allowed and the agent never heard: its name and arguments; None where that is unknown."""
+        decision = self.decision
+        if decision is None or not decision.is_allowed or self.is_later or self.is_interrupted:
+            return None
+        return decision.name, decision.arguments
 
 
 def read_step(step: Step) -> AcpMessage:
@@ -102,7 +111,7 @@ def _note(message: AcpMessage) -> str:
     if decision is not None and (lines or not message.is_later):
         answer = "was given" if decision.is_allowed else "was not given"
         why = f" ({decision.why})" if decision.why and not decision.is_allowed else ""
-        lines.append(f'The permission that you asked for, "{decision.title}", {answer} by a person{why}.')
+        lines.append(f'The permission that you asked for, "{title_of(decision.arguments)}", {answer} by a person{why}.')
     if not lines:
         return ""
     rest = "Look at the state of the workspace first, do not repeat what is done, and go on from there."
@@ -143,7 +152,8 @@ def _decision(call: Item, items: list[Item]) -> Decision | None:
     error = result.get("error")
     return Decision(
         call_id=call_id,
-        title=title_of(str(call.get("arguments"))),
+        name=str(call.get("name")),
+        arguments=str(call.get("arguments")),
         is_allowed=result.get("ok") is True,
         why=str(error.get("message", "")) if isinstance(error, dict) else "",
     )

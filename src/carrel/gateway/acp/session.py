@@ -9,13 +9,11 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
-from acp import PROTOCOL_VERSION
 from acp.connection import Connection
 from acp.exceptions import RequestError
 from acp.schema import (
     AgentMessageChunk,
     AgentPlanUpdate,
-    InitializeResponse,
     NewSessionResponse,
     PermissionOption,
     PromptResponse,
@@ -29,10 +27,10 @@ from acp.schema import (
 )
 from pydantic import ValidationError
 
-from carrel import __version__
 from carrel.gateway.acp.acts import Acts
 from carrel.gateway.acp.events import Asked, Did, Ended, Event, Failed, Over, Said
 from carrel.gateway.acp.files import Files
+from carrel.gateway.acp.hello import name_of_agent, say_hello
 from carrel.gateway.acp.lines import Lines
 from carrel.gateway.acp.message import Capabilities
 from carrel.gateway.model import Act, Item
@@ -47,11 +45,6 @@ from carrel.programs import Program, ProgramFault, start_program
 from carrel.workspaces import Workspace
 
 _NEEDS_LOGIN = -32000
-_CLIENT = {
-    "protocolVersion": PROTOCOL_VERSION,
-    "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False},
-    "clientInfo": {"name": "carrel", "title": "Carrel", "version": __version__},
-}
 Start = Callable[[Coroutine[Any, Any, None]], None]
 
 
@@ -136,15 +129,13 @@ class AgentSession:
 
     async def _open(self, connection: Connection) -> None:
         """Say hello, and load the session that there was, where the agent can and still has it; else begin another."""
-        hello = InitializeResponse.model_validate(await connection.send_request("initialize", _CLIENT))
-        if hello.protocol_version != PROTOCOL_VERSION:
-            raise ProgramFault(f"It speaks version {hello.protocol_version} of the protocol, not {PROTOCOL_VERSION}.")
+        hello = await say_hello(connection)
         able = hello.agent_capabilities
         prompt = able.prompt_capabilities if able is not None else None
         if prompt is not None:
             self.takes = Capabilities(images=bool(prompt.image), resources=bool(prompt.embedded_context))
-        self.name = hello.agent_info.name if hello.agent_info is not None else ""
-        where = {"cwd": self._program.cwd, "mcpServers": []}
+        self.name = name_of_agent(hello)
+        where: Item = {"cwd": self._program.cwd, "mcpServers": []}
         if self.remote_id and able is not None and able.load_session:
             with suppress(RequestError):
                 await connection.send_request("session/load", {"sessionId": self.remote_id, **where})
@@ -227,15 +218,18 @@ class AgentSession:
         try:
             async with asyncio.timeout(ACP_CANCEL_SECONDS):
                 await self._connection.send_notification("session/cancel", {"sessionId": self.remote_id})
-                while self.is_prompting and not self.over.is_set():
-                    event = await self.next_event()
-                    if isinstance(event, Asked):
-                        event.withdraw()
+                await self._until_stopped()
         except (TimeoutError, ConnectionError):
             self.stop("It did not stop when its turn was cancelled.")
         except asyncio.CancelledError:
             self.stop("It was ended with its turn.")
             raise
+
+    async def _until_stopped(self) -> None:
+        while self.is_prompting and not self.over.is_set():
+            event = await self.next_event()
+            if isinstance(event, Asked):
+                event.withdraw()
 
     # What it says
 

@@ -128,6 +128,8 @@ def _findings(args: Namespace) -> Iterator[Finding]:
     for name, gateway in loaded.settings.gateway.items():
         if gateway.kind in ("openclaw", "responses", "chat", "anthropic"):
             yield _check_model(name, gateway)
+        if gateway.kind == "acp":
+            yield _check_coding_agent(name, gateway)
     yield from _check_server(args, loaded)
     if (finding := openclaw_at_a_glance()) is not None:
         yield finding
@@ -168,6 +170,20 @@ def _check_model(name: str, settings: "GatewaySettings") -> Finding:
         listed = ", ".join(found.models[:10])
         return Finding("warn", what, f"the server does not list the model {settings.model}", f"It lists {listed}.")
     return Finding("ok", what, f"{settings.base_url} speaks {kind}")
+
+
+def _check_coding_agent(name: str, settings: "GatewaySettings") -> Finding:
+    """Start the coding agent of a gateway as the server would, ask who it is, and end it."""
+    import asyncio
+
+    from carrel.gateway import AcpGateway, GatewayFault
+
+    what, gateway = f"gateway.{name}", AcpGateway(name, settings, lambda life: life.close())
+    try:
+        agent = asyncio.run(gateway.introduce())
+    except GatewayFault as fault:
+        return Finding("fail", what, fault.message, f"Correct [gateway.{name}], or set up the agent it starts.")
+    return Finding("ok", what, f"{settings.command} speaks the Agent Client Protocol" + (f": {agent}" if agent else ""))
 
 
 def _check_directory(data_dir: Path) -> Iterator[Finding]:

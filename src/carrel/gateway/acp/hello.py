@@ -1,0 +1,73 @@
+"""The first words with a coding agent: the version of the protocol, and what each side can do. Imports the SDK."""
+
+import asyncio
+from typing import Any
+
+from acp import PROTOCOL_VERSION
+from acp.connection import Connection
+from acp.exceptions import RequestError
+from acp.schema import InitializeResponse
+from pydantic import ValidationError
+
+from carrel import __version__
+from carrel.gateway.acp.lines import Lines
+from carrel.kernel import clip, one_line
+from carrel.kernel.limits import ACP_MESSAGE_BYTES_MAX, ACP_NAME_CHARS_MAX
+from carrel.programs import Program, ProgramFault, RunningProgram, start_program
+
+_CLIENT = {
+    "protocolVersion": PROTOCOL_VERSION,
+    "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False},
+    "clientInfo": {"name": "carrel", "title": "Carrel", "version": __version__},
+}
+
+
+async def introduce(program: Program, start_seconds: int) -> str:
+    """Start an agent, ask who it is, and end it; return its name, or raise ProgramFault."""
+    running = await start_program(program, ACP_MESSAGE_BYTES_MAX)
+    try:
+        async with asyncio.TaskGroup() as group:
+            errors = group.create_task(running.keep_errors())
+            met = await _meet(running, start_seconds)
+            errors.cancel()
+    finally:
+        await running.end()
+    if isinstance(met, ProgramFault):
+        raise met
+    return met
+
+
+async def _meet(running: RunningProgram, start_seconds: int) -> str | ProgramFault:
+    lines = Lines(running, lambda _params: False, asyncio.Event())
+    connection = Connection(_refuse, lines)
+    try:
+        async with asyncio.timeout(start_seconds):
+            return name_of_agent(await say_hello(connection))
+    except TimeoutError:
+        return ProgramFault(f"It did not get ready within {start_seconds} seconds.")
+    except (RequestError, ValidationError):
+        return ProgramFault("It does not speak the Agent Client Protocol.")
+    except ConnectionError:
+        return lines.fault or ProgramFault("It closed the connection.")
+    except ProgramFault as fault:
+        return fault
+    finally:
+        await connection.close()
+
+
+async def _refuse(method: str, _params: Any, _is_notification: bool) -> None:
+    raise RequestError.method_not_found(method)
+
+
+async def say_hello(connection: Connection) -> InitializeResponse:
+    """Say who we are and what we offer; return who the agent is, or raise ProgramFault for one of another version."""
+    hello = InitializeResponse.model_validate(await connection.send_request("initialize", _CLIENT))
+    if hello.protocol_version != PROTOCOL_VERSION:
+        raise ProgramFault(f"It speaks version {hello.protocol_version} of the protocol, not {PROTOCOL_VERSION}.")
+    return hello
+
+
+def name_of_agent(hello: InitializeResponse) -> str:
+    """Return the name and version of an agent; empty if it has told none."""
+    info = hello.agent_info
+    return "" if info is None else clip(one_line(f"{info.name} {info.version}"), ACP_NAME_CHARS_MAX)
