@@ -6,8 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from carrel.kernel import MS_PER_DAY, Shape
-from carrel.kernel.limits import BUDGET_LOOK_HOURS
+from carrel.kernel import MS_PER_DAY, MS_PER_HOUR, Shape
+from carrel.kernel.limits import HELD_LOOK_HOURS
 from carrel.kernel.settings import BudgetAction, BudgetPer, BudgetSettings, PriceSettings
 from carrel.usage import Tally, cost_of
 
@@ -18,7 +18,6 @@ State = Literal["within", "warned", "used_up"]
 Subjects = Mapping[Scope, str]
 # From this share on people are warned.
 WARNED_FROM = 0.8
-_MS_PER_HOUR = 3_600_000
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -81,7 +80,7 @@ class Budget(Struct, frozen=True, kw_only=True):
 
     def look_at(self, now: int) -> int:
         """Return when what waits for it looks again, if nobody changes it before."""
-        return self.renews_at(now) or now + BUDGET_LOOK_HOURS * _MS_PER_HOUR
+        return self.renews_at(now) or now + HELD_LOOK_HOURS * MS_PER_HOUR
 
 
 class Spent(Struct, frozen=True, kw_only=True, rename="camel"):
