@@ -2280,6 +2280,7 @@ export interface components {
             gateway?: string;
             model?: string;
             thinking?: ("high" | "low" | "medium" | "minimal" | "off") | null;
+            concurrency?: number | null;
             behaviorFlags?: components["schemas"]["BehaviorPatch"];
             spaceIds?: string[];
             tools?: components["schemas"]["ToolsPatch"];
@@ -2309,6 +2310,7 @@ export interface components {
             gateway: string;
             model: string;
             thinking: ("high" | "low" | "medium" | "minimal" | "off") | null;
+            concurrency: number | null;
             behaviorFlags: components["schemas"]["BehaviorFlags"];
             spaceIds: string[];
             tools: components["schemas"]["ToolRules"];
@@ -3682,6 +3684,7 @@ export interface components {
             gateway?: string;
             model?: string;
             thinking?: ("high" | "low" | "medium" | "minimal" | "off") | null;
+            concurrency?: number | null;
             behaviorFlags?: components["schemas"]["BehaviorPatch"];
             spaceIds?: string[];
             tools?: components["schemas"]["ToolsPatch"];
