@@ -103,7 +103,7 @@ MEANINGS = {
     "mcp.<name>.cwd": "the directory that the program starts in; empty for Carrel's own",
     "mcp.<name>.deny": "names or patterns of its tools that are not offered; wins over `allow`",
     "mcp.<name>.env": "names of environment variables that the program is passed",
-    "mcp.<name>.headers": "headers of requests, each with the variable that has its value, as `Header=VARIABLE`",
+    "mcp.<name>.headers": 'headers of requests, each with the variable that has its value: `{X-Key = "MY_KEY"}`',
     "mcp.<name>.start_seconds": "seconds that it may take to get ready",
     "mcp.<name>.timeout_seconds": "seconds that a call may take",
     "mcp.<name>.url": "the address of a server over streamable HTTP; set this or `command`",

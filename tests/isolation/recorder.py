@@ -61,6 +61,8 @@ class Recorder:
         self.requests: list[Request] = []
         self.sides: dict[str, Side] = {}
         self._seed = seed
+        # The lane that is told what a run answers, if another lane wrote to it.
+        self._other_ends: dict[str, str | None] = {}
         # In which share of turns a tool is called.
         self.calls_share = CALLS_SHARE
         # In so many turns the run's own token is used to look around.
@@ -84,6 +86,8 @@ class Recorder:
         if self.looks_left and step.run_token and not request.is_continued:
             self.looks_left -= 1
             self.looks.append(Look(request, await side.look_around(step.run_token, key)))
+        # In later steps the newest line may be one that joined the run.
+        self._other_ends.setdefault(request.run_id, side.other_end(key, newest_line(body["input"])))
         call = self._call(side, request)
         if call is not None:
             if self.steer is not None and request.run_id not in side.replays:
@@ -91,7 +95,7 @@ class Recorder:
             return _calling(*call, len(self.requests))
         about_task = request.task_id is not None and ":task:" not in key
         said = side.said_in(key, "reply about a task" if about_task else "reply")
-        if (told := side.other_end(key, newest_line(body["input"]))) is not None:
+        if (told := self._other_ends[request.run_id]) is not None:
             # Whoever wrote from another lane is told the answer there, whatever space this one is in.
             said = replace(said, also=told, space=None)
         return _saying(side.text(said), on_text)

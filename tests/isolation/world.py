@@ -300,7 +300,10 @@ class World:
 
     async def _harvest_runs(self, side: Side) -> None:
         """Learn of runs that nobody was told of; whoever wrote what they answer caused them."""
-        for run in (await side.owner.get("/api/runs", {"limit": 200})).json()["runs"]:
+        # The oldest first: what a run has caused is caused by whoever caused it.
+        for run in (await side.owner.get("/api/runs", {"limit": 200})).json()["runs"][::-1]:
+            if run["parentRunId"] in side.causes:
+                side.causes.setdefault(run["id"], side.causes[run["parentRunId"]])
             if run["id"] not in side.ids["run"]:
                 side.ids["run"].append(run["id"])
                 actor = run["provenance"].get("actor", "")

@@ -47,6 +47,7 @@ ENDPOINTS: dict[str, Rights] = {
     "GET /api/settings": OPERATOR,
     "POST /api/settings/reload": OPERATOR,
     "GET /api/mcp/servers": PEOPLE,
+    "POST /api/mcp/servers/{name}/test": OWNERS,
     "GET /api/models/servers": OPERATOR,
     "POST /api/models/probe": OPERATOR,
     "POST /api/models/connect": OPERATOR,
@@ -212,6 +213,11 @@ ENDPOINTS: dict[str, Rights] = {
     "POST /api/hooks/agent": PROGRAMS,
     "POST /api/hooks/wake": PROGRAMS,
     "POST /api/hooks/claude": PEOPLE,
+    "GET /api/hooks/in": OWNERS,
+    "GET /api/hooks/in/deliveries": OWNERS,
+    "GET /api/hooks/in/deliveries/{id}": OWNERS,
+    "POST /api/hooks/in/deliveries/{id}/redeliver": OWNERS,
+    "POST /api/hooks/in/{name}/test": OWNERS,
 }
 
 # Over /agent and over MCP alike.

@@ -3497,6 +3497,7 @@ export interface components {
             actor: components["schemas"]["Actor"];
             rights: string[];
             spaceIds: string[];
+            seq: number;
         };
         /**
          * MemoryBody

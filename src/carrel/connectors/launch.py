@@ -1,6 +1,7 @@
 """How a server is reached: what the settings say, with the values of the variables that they name."""
 
 import os
+import shlex
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -17,14 +18,18 @@ class Launch(Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...]
 
 
+def address_of(settings: McpServerSettings) -> str:
+    """Return what the settings say a server is: its command line, or its URL."""
+    return shlex.join((settings.command, *settings.args)) if settings.command else settings.url
+
+
 def launch_of(name: str, settings: McpServerSettings, env: Mapping[str, str] = os.environ) -> Launch:
     """Return how to reach a server; raise ProgramFault, naming the setting, where a variable is missing."""
-    pairs = dict(pair.split("=", 1) for pair in settings.headers)
-    missing = missing_variable((*settings.env, *pairs.values()), env)
+    missing = missing_variable((*settings.env, *settings.headers.values()), env)
     if missing:
         where = "env" if missing in settings.env else "headers"
         raise ProgramFault(f"mcp.{name}.{where} names the environment variable {missing}, which is not set.")
-    headers = {header: env[variable] for header, variable in pairs.items()}
+    headers = {header: env[variable] for header, variable in settings.headers.items()}
     program = None
     if settings.command:
         program = program_of(settings.command, settings.args, settings.env, env, settings.cwd or None)

@@ -54,6 +54,9 @@ class ConnectorState(Struct, frozen=True, kw_only=True):
 
     name: str
     kind: Literal["command", "url"]
+    # The command line or the URL: for whoever runs the server.
+    address: str
+    accounts: tuple[str, ...]
     status: Literal["idle", "starting", "ok", "failed"]
     since: int
     tools: int = 0

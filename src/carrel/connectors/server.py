@@ -1,14 +1,14 @@
 """A server of the settings: started when it is wanted, and again after it died, but not at once and not for ever."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from logging import INFO, WARNING, getLogger
 from typing import TYPE_CHECKING, Any
 
-from carrel.connectors.launch import launch_of
+from carrel.connectors.launch import address_of, launch_of
 from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ToolList
 from carrel.kernel import Clock, elapsed_seconds
 from carrel.kernel.limits import (
@@ -35,11 +35,14 @@ Start = Callable[[Coroutine[Any, Any, None]], None]
 class Server:
     """One server. Everything that is said of it is kept for people: since when, what it offers, and what is wrong."""
 
-    def __init__(self, name: str, settings: McpServerSettings, clock: Clock, start: Start) -> None:
+    def __init__(
+        self, name: str, settings: McpServerSettings, clock: Clock, start: Start, taken: Collection[str]
+    ) -> None:  # fmt: skip
         self.name = name
         self.settings = settings
         self._clock = clock
         self._start = start
+        self._taken = taken
         self._slots = asyncio.Semaphore(MCP_CALLS_AT_ONCE_MAX)
         self.offered: ToolList | None = None
         self._left_out: tuple[str, ...] = ()
@@ -65,6 +68,8 @@ class Server:
         return ConnectorState(
             name=self.name,
             kind="command" if self.settings.command else "url",
+            address=address_of(self.settings),
+            accounts=self.settings.accounts,
             status=status,  # type: ignore[arg-type]
             since=self._since,
             tools=len(self.offered.tools) if self.offered else 0,
@@ -101,6 +106,23 @@ class Server:
             # Not everybody says so when the tools change. This run goes on with those that are known.
             running.life.changed.set()
         return self.offered
+
+    async def check(self) -> str | None:
+        """List its tools anew, starting it at once where it does not run; return what is wrong, if anything."""
+        starts, self._again_at = self._starts, 0.0
+        try:
+            running = await self._ready()
+        except ProgramFault as fault:
+            return str(fault)
+        if self._starts == starts and running.life is not None:
+            listed_at, seconds = self._listed_at, MCP_LIST_PAUSE_SECONDS + self.settings.start_seconds
+            running.life.changed.set()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await running.until_listed()
+            if self._listed_at == listed_at:
+                return self._fault or f"It did not list its tools within {seconds} seconds."
+        return None
 
     async def call(self, tool: RemoteTool, arguments: dict[str, Any]) -> CallResult:
         """Call a tool as it was offered; raise CallFailed where there is no result."""
@@ -239,7 +261,7 @@ class Server:
             await asyncio.sleep(MCP_LIST_PAUSE_SECONDS)
 
     async def _list(self, session: "Session") -> None:
-        listed = await session.list_tools(self._written)
+        listed = await session.list_tools(self._written, self._taken)
         self._written |= {tool.name for tool in listed.tools if tool.effect == "write"}
         before = {} if self.offered is None else {tool.name: tool.digest for tool in self.offered.tools}
         self._listed_at = elapsed_seconds()

@@ -63,8 +63,8 @@ class Session:
         self._client = client
         self._guard = life.guard
 
-    async def list_tools(self, written: Collection[str]) -> Listed:
-        """Return the tools that the server offers now."""
+    async def list_tools(self, written: Collection[str], taken: Collection[str]) -> Listed:
+        """Return the tools that the server offers now; see `read_tools`."""
         tools: list[Tool] = []
         cursor = None
         for _ in range(MCP_TOOL_PAGES_MAX):
@@ -74,7 +74,7 @@ class Session:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        return read_tools(self._name, tools, self._settings, written)
+        return read_tools(self._name, tools, self._settings, written, taken)
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> CallResult:
         """Call a tool; raise CallFailed where there is no result."""

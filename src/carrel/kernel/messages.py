@@ -43,7 +43,7 @@ class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
 
     def marked(self, speaker: str) -> str:
         """Return the word for who said something, marked where that is only reported."""
-        return f"{speaker} (reported)" if self.kind == "reported" else speaker
+        return f"{speaker} (reported)" if self.kind == "reported" or self.by is not UNSET else speaker
 
 
 class NewAttachment(Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from carrel import (
     budgets,
     exchanges,
     goals,
+    inbound,
     loops,
     memory,
     modes,
@@ -31,6 +32,7 @@ from carrel.connectors import Connectors
 from carrel.context import Contexts
 from carrel.delivery import Connection, Extractions, Live, Recollection, Turns, default_model
 from carrel.exchanges import Exchanges
+from carrel.inbound import Webhooks
 from carrel.journal import FollowerDuty
 from carrel.kernel import Chance, Clock, SystemClock
 from carrel.kernel.settings import Settings
@@ -56,7 +58,9 @@ from carrel.surfaces.responses import refusal_response as refuse_responses
 from carrel.surfaces.responses import routes as responses_routes
 from carrel.surfaces.telegram import Telegram, channel_threads
 from carrel.surfaces.telegram import routes as telegram_routes
-from carrel.tools import Cleanup
+from carrel.surfaces.webhooks import describe as describe_webhooks
+from carrel.surfaces.webhooks import routes as webhook_routes
+from carrel.tools import Cleanup, connectors_of
 from carrel.wire import Wire
 
 # Who is called inside the transaction of a run's change, in this order.
@@ -76,9 +80,16 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     search.observe_entries,
 )
 # What the pruner removes for rooms above it.
-PRUNED = (prune_posts, prune_uploads, board.prune_routes, usage.prune_usage, budgets.prune_periods)
+PRUNED = (
+    prune_posts,
+    prune_uploads,
+    board.prune_routes,
+    usage.prune_usage,
+    budgets.prune_periods,
+    inbound.prune_deliveries,
+)
 # What surfaces besides the API put into the OpenAPI document.
-DESCRIBED = (*describe_a2a(), *describe_responses(), *describe_tools())
+DESCRIBED = (*describe_a2a(), *describe_responses(), *describe_tools(), *describe_webhooks())
 
 Duty = Callable[[], Coroutine[Any, Any, None]]
 
@@ -114,7 +125,7 @@ class Assembly:
     def __init__(
         self, db: Database, wire: Wire, connections: Mapping[str, Connection], settings: Settings, *,
         worker: str, works: bool, draining: Callable[[], bool], configuration: Configuration,
-        connectors: Connectors | None = None, more_routes: Iterable[BaseRoute] = (),
+        connectors: Connectors | None = None, webhooks: Webhooks | None = None, more_routes: Iterable[BaseRoute] = (),
     ) -> None:  # fmt: skip
         self._embedder = embedder_for(settings.search, wire)
         finder = Search(db, self._embedder, settings.search)
@@ -126,7 +137,8 @@ class Assembly:
             rules=rules_of(settings),
             live=Live(),
             contexts=Contexts(db, settings, finder),
-            connectors=connectors or Connectors(settings.mcp),
+            connectors=connectors or connectors_of(settings.mcp),
+            webhooks=webhooks or Webhooks(settings.webhooks),
             watch=Watch(db),
             version=__version__,
             connections=connections,
@@ -174,12 +186,14 @@ class Assembly:
         """Return the routes of every surface but the API, which adds its own."""
         house, wrong = self.house, self.wrong_tokens
         return [
+            # First: at /mcp it takes browsers only.
+            *dashboard_routes(),
             *a2a_routes(house, wrong),
             *agent_routes(house, wrong),
             *mcp_routes(house, self._mcp),
             *responses_routes(house, wrong),
             *telegram_routes(house, self._telegram.bot),
-            *dashboard_routes(),
+            *webhook_routes(house, wrong),
         ]
 
     def duties(self) -> list[Duty]:

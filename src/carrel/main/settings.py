@@ -17,8 +17,9 @@ from msgspec import Struct
 from carrel.kernel import Grammar, is_loopback
 from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
+from carrel.main.acp_settings import acp_problems
 from carrel.main.foreign_settings import foreign_settings
-from carrel.main.mcp_settings import mcp_problems
+from carrel.main.mcp_settings import ambiguous_names, mcp_problems
 from carrel.main.setting_names import (
     NAMED_SECTIONS,
     Known,
@@ -34,6 +35,7 @@ from carrel.main.setting_names import (
     snake,
 )
 from carrel.main.settings_file import DATA_DIR_VARIABLE, FILE_NAME, SettingsFile, is_same, settings_file
+from carrel.main.webhook_settings import webhook_problems
 
 PREFIX = "CARREL_"
 # Variables with our prefix that belong to the command line or the test suite.
@@ -127,7 +129,7 @@ def _anchored(name: Name, value: object, folder: Path) -> object:
     """Return a value of a file in which relative paths begin at the file, wherever the server is started."""
     if not isinstance(value, str) or not value:
         return value
-    if name == ("storage", "data_dir") or name[-1] == "api_key_file":
+    if name == ("storage", "data_dir") or name[-1] in ("api_key_file", "secret_file"):
         return str(folder / Path(value).expanduser())
     start, is_sqlite, path = value.partition("sqlite:///")
     if name == ("storage", "url") and is_sqlite and path and not start:
@@ -151,7 +153,7 @@ def _elsewhere(file: SettingsFile, found: Mapping[Name, _Found]) -> Iterator[str
 def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterable[tuple[Name, object]]:
     """Yield each value of a TOML table with its path as written, descending only into sections.
 
-    A gateway with an empty table exists, with every default.
+    A gateway with an empty table exists, with every default. The headers of an MCP server are one value.
     """
     for key, value in table.items():
         written = (*above, key)
@@ -159,7 +161,7 @@ def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterabl
         inside = name in sections or (name[0] in NAMED_SECTIONS and len(name) < 3) or not sections & {name[:1]}
         if name[0] == "gateway" and len(name) == 2 and value == {}:
             yield (*written, "kind"), GatewaySettings().kind
-        elif isinstance(value, dict) and inside:
+        elif isinstance(value, dict) and inside and not (name[0] == "mcp" and name[2:] == ("headers",)):
             yield from _walk(value, written, sections)
         else:
             yield written, value
@@ -245,12 +247,17 @@ def _check(
     for gateway in sorted({name[1] for name in values if name[0] == "gateway"}):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("gateway", gateway)}
         problems += _gateway_problems(gateway, fields)
-    for server in sorted({name[1] for name in values if name[0] == "mcp"}):
+    servers = {name[1] for name in values if name[0] == "mcp"}
+    problems += ambiguous_names(servers)
+    for server in sorted(servers):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("mcp", server)}
         problems += mcp_problems(server, fields)
     for budget in sorted({name[1] for name in values if name[0] == "budgets"}):
         if not any(values.get(("budgets", budget, word)) for word in ("tokens", "usd", "runs")):
             problems.append(f"budgets.{budget}: set budgets.{budget}.tokens, .usd or .runs.")
+    for webhook in sorted({name[1] for name in values if name[0] == "webhooks"}):
+        fields = {name[2]: value for name, value in values.items() if name[:2] == ("webhooks", webhook)}
+        problems += webhook_problems(webhook, fields)
     problems += _trust_problems(values)
     return values
 
@@ -266,13 +273,14 @@ def _rounds(value: object) -> int | None:
 def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
     """Yield what is inconsistent in the settings of one gateway."""
     kind = given.get("kind")
-    if kind not in (None, "builtin") and not given.get("base_url"):
+    if kind not in (None, "builtin", "acp") and not given.get("base_url"):
         yield f"gateway.{name}.base_url: is required when gateway.{name}.kind is {kind}."
     if given.get("run_tokens") and kind != "responses":
         yield f"gateway.{name}.run_tokens: only a gateway of kind responses can receive run tokens."
     if given.get("max_output_tokens") and kind not in ("chat", "anthropic"):
         yield f"gateway.{name}.max_output_tokens: only a gateway of kind chat or anthropic can be told of it."
     yield from _openclaw_problems(name, given)
+    yield from acp_problems(name, given)
     keys = [word for word in ("api_key", "api_key_env", "api_key_file") if given.get(word)]
     if len(keys) > 1:
         yield f"gateway.{name}.{keys[1]}: gateway.{name}.{keys[0]} is set as well; keep one of them."

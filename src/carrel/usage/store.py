@@ -12,6 +12,15 @@ from carrel.visibility import seen_runs
 _SUMS = Tally.__struct_fields__
 _COLUMNS: dict[str, str] = {"day": "day", "agent": "agent_id", "model": "model", "task": "task_id", "session": "key"}
 
+_ADDED = ("day", "key", "task_id", "model", "agent_id", *_SUMS)
+_ADD = (
+    f"INSERT INTO usage_days (account_id, {', '.join(_ADDED)}) VALUES "
+    f"(:account, {', '.join(f':{name}' for name in _ADDED)}) "
+    "ON CONFLICT (account_id, day, key, task_id, model) DO UPDATE SET "
+    f"{', '.join(f'{name} = usage_days.{name} + excluded.{name}' for name in _SUMS)} "
+    "RETURNING (SELECT 1 FROM budgets WHERE account_id = :account LIMIT 1)"
+)
+
 
 class UsageFilter(Struct, frozen=True, kw_only=True):
     """Which usage to sum up: the days from one moment up to another, and of what; None matches everything."""
@@ -28,16 +37,8 @@ def add_usage(
     tx: Tx, access: Access, *, key: str, agent_id: str, task_id: str | None, model: str, added: Tally
 ) -> bool:  # fmt: skip
     """Add to the usage of a day; return whether the account has budgets, which saves a statement to whoever asks."""
-    columns = ("day", "key", "task_id", "model", "agent_id", *_SUMS)
-    sums = ", ".join(f"{name} = usage_days.{name} + excluded.{name}" for name in _SUMS)
-    sql = (
-        f"INSERT INTO usage_days (account_id, {', '.join(columns)}) VALUES "
-        f"(:account, {', '.join(f':{name}' for name in columns)}) "
-        f"ON CONFLICT (account_id, day, key, task_id, model) DO UPDATE SET {sums} "
-        "RETURNING (SELECT 1 FROM budgets WHERE account_id = :account LIMIT 1)"
-    )
     named = {"day": tx.now // MS_PER_DAY, "key": key, "task_id": task_id or "", "model": model, "agent_id": agent_id}
-    row = tx.one(sql, access, **named, **structs.asdict(added))
+    row = tx.one(_ADD, access, **named, **structs.asdict(added))
     return row is not None and row[0] is not None
 
 

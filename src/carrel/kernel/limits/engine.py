@@ -218,8 +218,9 @@ ACP_MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 ACP_MESSAGES_MAX = 20_000
 ACP_RECEIVED_BYTES_MAX = 128 * 1024 * 1024
 ACP_FLOOD_SECONDS = 10
-# What was received and not dealt with; then its program waits.
-ACP_EVENTS_WAITING_MAX = 256
+# How much may have been received and not be dealt with, where no message counts less than the smallest; then it waits.
+ACP_WAITING_BYTES_MAX = 8 * 1024 * 1024
+ACP_WAITING_BYTES_MIN = 1_024
 # How many of its questions may be open.
 ACP_REQUESTS_AT_ONCE_MAX = 16
 ACP_ANSWER_CHARS_MAX = 1_000_000
@@ -233,7 +234,7 @@ ACP_FILE_BYTES_MAX = 10 * 1024 * 1024
 ACP_PROGRAMS_MAX = 16
 ACP_IDLE_SECONDS = 1_800
 # How long one may take to stop after it was told that its turn is cancelled.
-ACP_CANCEL_SECONDS = 5
+ACP_CANCEL_SECONDS = 3
 
 # MCP servers: how many an agent may use, and what one may offer and send.
 MCP_SERVERS_PER_AGENT_MAX = 16

@@ -53,6 +53,7 @@ from carrel.kernel.settings.surfaces import (
     ChannelsSettings,
     HooksSettings,
     TelegramSettings,
+    WebhookSettings,
 )
 from carrel.kernel.settings.types import CHOSEN_NAME, BudgetAction, BudgetPer, Section
 from carrel.kernel.settings.work import (
@@ -79,7 +80,7 @@ __all__ = [
     "SessionsSettings", "SettingRow", "Settings", "SpawnAttachmentsSettings", "StorageSettings",
     "SubagentDefaultsSettings", "TelegramSettings", "ThreadBindingsSettings", "ToolNamesSettings",
     "ToolsAgentToAgentSettings", "ToolsSessionsSettings", "ToolsSettings", "ToolsSpawnSettings",
-    "ToolsSubagentsSettings",
+    "ToolsSubagentsSettings", "WebhookSettings",
 ]  # fmt: skip
 
 
@@ -109,6 +110,7 @@ class Settings(Section, frozen=True, kw_only=True):
     intake: IntakeSettings = IntakeSettings()
     followups: FollowupsSettings = FollowupsSettings()
     hooks: HooksSettings = HooksSettings()
+    webhooks: dict[str, WebhookSettings] = field(default_factory=dict)
     agent_http: AgentHttpSettings = AgentHttpSettings()
     channels: ChannelsSettings = ChannelsSettings()
     events: EventsSettings = EventsSettings()

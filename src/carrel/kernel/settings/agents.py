@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from carrel.kernel.access import DEFAULT_ACCOUNT_SLUG
 from carrel.kernel.settings.types import Concurrency, Count, Minutes, Section, WebAddress
@@ -99,8 +99,8 @@ class McpServerSettings(Section, frozen=True, kw_only=True):
     env: tuple[str, ...] = ()
     cwd: str = ""
     url: WebAddress = ""
-    # Headers, each with the environment variable that has its value, as `Authorization=GITHUB_AUTHORIZATION`.
-    headers: tuple[str, ...] = ()
+    # Headers, each with the environment variable that has its value: `Authorization = "GITHUB_AUTHORIZATION"`.
+    headers: dict[str, str] = field(default_factory=dict)
     # The slugs of the accounts whose agents may use it; `*` for all.
     accounts: tuple[str, ...] = (DEFAULT_ACCOUNT_SLUG,)
     # Its tools that are offered, by the names that it gives them; `deny` wins.

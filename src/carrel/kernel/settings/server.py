@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, structs
 
+from carrel.kernel.access import DEFAULT_ACCOUNT_SLUG
 from carrel.kernel.settings.types import (
     BudgetAction,
     BudgetCost,
@@ -55,9 +56,12 @@ class AuthSettings(Section, frozen=True, kw_only=True):
 
 
 class GatewaySettings(Section, frozen=True, kw_only=True):
-    """One connection to a model; `builtin` needs no model. `agents` and `session_tools` are for `openclaw` only."""
+    """One connection to a model or an agent; `builtin` needs none.
 
-    kind: Literal["builtin", "responses", "chat", "anthropic", "openclaw", "a2a"] = "builtin"
+    `agents` and `session_tools` are for `openclaw` only; `command` and what follows it for `acp`.
+    """
+
+    kind: Literal["builtin", "responses", "chat", "anthropic", "openclaw", "a2a", "acp"] = "builtin"
     base_url: WebAddress = ""
     api_key: Secret = ""
     api_key_env: str = ""
@@ -77,6 +81,14 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
     agents: tuple[str, ...] = ()
     # Whether agents use our tools for sessions, or OpenClaw's own of the same names.
     session_tools: Literal["carrel", "openclaw"] = "carrel"
+    # A coding agent that is started as a program. Only the settings name it: that is to run commands on this machine.
+    command: str = ""
+    args: tuple[str, ...] = ()
+    # Names of the environment variables that the program is passed besides HOME, PATH and the like.
+    env: tuple[str, ...] = ()
+    # The slugs of the accounts whose agents may use it; `*` for all.
+    accounts: tuple[str, ...] = (DEFAULT_ACCOUNT_SLUG,)
+    start_seconds: Annotated[int, Meta(ge=1, le=600)] = 60
 
 
 class PriceSettings(Section, frozen=True, kw_only=True):

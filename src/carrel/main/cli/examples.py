@@ -45,6 +45,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "users create": ("carrel users create Ann --email ann@example.org",),
     "env": ('eval "$(carrel env)"',),
     "a2a send": ('carrel a2a send http://127.0.0.1:8787/a2a/main "hello"',),
+    "webhooks deliveries": ("carrel webhooks deliveries --outcome failed",),
+    "webhooks test": ("carrel webhooks test github --event issues.opened --file issue.json",),
     "openclaw setup": ("carrel openclaw setup --dry-run", "carrel openclaw setup --backend"),
     "openclaw check": ("carrel openclaw check", "carrel openclaw check --wait 60"),
     "openclaw remove": ("carrel openclaw remove",),

@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 from carrel.connectors import Connectors
 from carrel.context import Contexts
 from carrel.delivery import Connection, Live
+from carrel.inbound import Webhooks
 from carrel.kernel import Access
 from carrel.kernel.settings import SettingRow, Settings
 from carrel.runs import Concurrency, Rules, Run, Watch, run_by_id
@@ -65,6 +66,7 @@ class House(Struct, frozen=True, kw_only=True):
     live: Live
     contexts: Contexts
     connectors: Connectors
+    webhooks: Webhooks
     watch: Watch
     version: str
     # By the name of the gateway; changed when the settings are reloaded.
