@@ -11,7 +11,7 @@ from msgspec import structs
 from carrel.journal import Entry, NewEntry, append_entry
 from carrel.kernel import AT_WORK, Access, Code, Refusal, not_found
 from carrel.kernel.limits import STEERING_MESSAGES_PER_STEP_MAX
-from carrel.runs import queue_store, steering_store, store
+from carrel.runs import queue_store, steering_message_store, store
 from carrel.runs.changes import count_end, publish_change
 from carrel.runs.claims import fence
 from carrel.runs.model import STEERED, Claim, Run
@@ -36,7 +36,7 @@ def aim(tx: Tx, access: Access, run: Run, at: str) -> Run:
             return run
         message = "This run may see what you may not, so you cannot steer it; send the message to its session instead."
         raise Refusal(Code.FORBIDDEN, message)
-    steering_store.aim(tx, access, run.id, head.id)
+    steering_message_store.aim(tx, access, run.id, head.id)
     return structs.replace(run, steers=head.id)
 
 
@@ -63,15 +63,15 @@ def take_up(tx: Tx, claim: Claim, entry_of: Callable[[Run], NewEntry]) -> list[E
         return []
     run = store.run_by_id(tx, claim.access, claim.id)
     assert run is not None, "its claim holds"
-    messages = steering_store.messages_for(tx, claim.access, claim.id, STEERING_MESSAGES_PER_STEP_MAX)
+    messages = steering_message_store.messages_for(tx, claim.access, claim.id, STEERING_MESSAGES_PER_STEP_MAX)
     entries = [_join(tx, message, run, entry_of(message)) for message in messages]
-    steering_store.note_taken(tx, claim.access, claim.id, more=len(messages) == STEERING_MESSAGES_PER_STEP_MAX)
+    steering_message_store.note_taken(tx, claim.access, claim.id, more=len(messages) == STEERING_MESSAGES_PER_STEP_MAX)
     return entries
 
 
 def _join(tx: Tx, message: Run, run: Run, entry: NewEntry) -> Entry:
     written = append_entry(tx, run.access, entry)
-    steering_store.join(tx, run.access, message, run)
+    steering_message_store.join(tx, run.access, message, run)
     queue_store.leave_lane(tx, run.access, run.key)
     publish_change(tx, message, "run.completed", state="completed", reason=STEERED, reply=None, steers=run.id)
     count_end(message, "completed", STEERED, tx.now)
