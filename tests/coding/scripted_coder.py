@@ -84,7 +84,7 @@ class Coder:
         if method == "initialize":
             self.tell("initialize")
             if "never ready" in MANNERS:
-                return None
+                return
             if "dies at once" in MANNERS:
                 sys.stderr.write("I cannot even start\n")
                 sys.exit(4)

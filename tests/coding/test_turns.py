@@ -8,7 +8,7 @@ import pytest
 
 from carrel.journal import Entry, entries_of_run
 from carrel.runs import Run
-from tests.coding.agents import coding_server, open_ear
+from tests.coding.agents import Ear, coding_server, open_ear
 from tests.harness.server import Server
 from tests.requirements.mark import requirement
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -12,6 +12,7 @@ from carrel.kernel.settings import BudgetAction, BudgetPer, BudgetSettings, Pric
 from carrel.usage import Tally, cost_of
 
 Scope = Literal["account", "agent", "task", "session"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 Source = Literal["settings", "owner"]
 State = Literal["within", "warned", "used_up"]
 # What budgets may limit a run, by scope; the account's own is the empty text.
@@ -196,9 +197,8 @@ def _of_settings(name: str, given: BudgetSettings) -> Budget:
 
 def parse_scope(text: str) -> tuple[Scope, str]:
     """Split a scope, whose form was checked, into its kind and its subject, which may be empty."""
-    kind, _, subject = text.partition(":")
-    assert kind in ("account", "agent", "task", "session"), "the form of a scope is checked where it comes in"
-    return kind, subject
+    word, _, subject = text.partition(":")
+    return next(scope for scope in SCOPES if scope == word), subject
 
 
 class AmountsShape(Shape, frozen=True, kw_only=True):

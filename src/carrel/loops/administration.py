@@ -16,8 +16,9 @@ def allow_loop(tx: Tx, access: Access, run: Run) -> Run:
 
 
 def _go_on(tx: Tx, access: Access, run: Run) -> None:
-    release_held(tx, access, HELD_FOR, key=run.key)
-    keep_trace(tx, access, run.key, read_trace(tx, access, run).allowed(tx.tick()))
+    """Let what is held in the session of a run go on; nothing that was done before counts again."""
+    if release_held(tx, access, HELD_FOR, key=run.key):
+        keep_trace(tx, access, run.key, read_trace(tx, access, run).allowed(tx.tick()))
 
 
 def observe_runs(db: Database) -> None:
@@ -31,8 +32,7 @@ def _hear_person(tx: Tx, changed: RunChanged) -> None:
     run = changed.run
     if changed.state != "queued" or not isinstance(run, Run) or run.due_at is not None or is_caused(run):
         return
-    if release_held(tx, run.access, HELD_FOR, key=run.key):
-        keep_trace(tx, run.access, run.key, read_trace(tx, run.access, run).allowed(tx.tick()))
+    _go_on(tx, run.access, run)
 
 
 def _forget(tx: Tx, stopped: LaneStopped) -> None:
