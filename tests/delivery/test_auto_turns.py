@@ -10,6 +10,7 @@ from carrel.goals import PlannedTask, add_goal_task, make_goal
 from carrel.journal import entries_of_session
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import RunsSettings, Settings
+from carrel.loops import allow_loop
 from carrel.memory import NewMemory, Scope, keep
 from carrel.modes import AutoRun, NewAutoRun, start_auto, stop_auto
 from carrel.modes.auto.store import auto_run_by_id
@@ -184,15 +185,34 @@ def _give(tx: Any, server: Server, task_id: str) -> None:
 
 
 @requirement("S3.x.attempt.loop")
-async def test_the_third_equal_call_with_an_equal_result_in_a_row_stops_the_auto_run(
+async def test_after_the_third_equal_call_with_an_equal_result_in_a_row_the_tick_is_held_before_its_next_step(
     server: Server, gateway: ScriptedGateway
 ) -> None:
     auto = await start(server, text="Look")
     look = calls(("session_status", {"sessionKey": "agent:main:nowhere"}))
-    answers = [answer for n in range(3) for answer in (look, text(f"Looked {n} times."))]
-    gateway.script(*answers)
-    over = await ended(server, auto)
-    assert (over.status, over.reason, over.tick_count) == ("stopped", "repeated", 3)
+    gateway.script(*(answer for n in range(3) for answer in (look, text(f"Looked {n} times."))))
+    held = "SELECT error_message FROM runs WHERE held_for LIKE '%loop' AND auto_run_id = :auto"
+    await server.until(lambda tx: tx.one(held, auto=auto.id) is not None)
+    row = await server.read(lambda tx: tx.one(held, auto=auto.id))
+    assert row is not None
+    assert "made the same call with the same result 3 times in a row" in row[0]
+    assert len(gateway.requests) == 5
+
+
+@requirement("S3.x.attempt.loop")
+async def test_after_the_third_equal_answer_in_a_row_the_next_tick_is_held_until_it_may_go_on(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    auto = await start(server, text="Look")
+    gateway.script(*(text(said) for said in ("same", "other", "same", "same", "same", "well")))
+    held = "SELECT id FROM runs WHERE held_for LIKE '%loop' AND auto_run_id = :auto"
+    await server.until(lambda tx: tx.one(held, auto=auto.id) is not None)
+    assert len(gateway.requests) == 5
+    row = await server.read(lambda tx: tx.one(held, auto=auto.id))
+    assert row is not None
+    run = await server.run(row[0])
+    await server.db.write(lambda tx: allow_loop(tx, server.access, run))
+    assert (await server.settled(run)).reply == "well"
 
 
 @requirement("S3.x.timeout.real")

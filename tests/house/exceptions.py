@@ -65,7 +65,7 @@ STORE_SIGNATURES = {
     "carrel.runs.store.park_claimed": HELD,
     "carrel.runs.store.back_to_head": HELD,
     "carrel.runs.unreachable_store.unreachable_since": HELD,
-    "carrel.runs.held_store.hold_claimed": HELD,
+    "carrel.runs.store.wait_uncounted": HELD,
     "carrel.runs.store.claimed_stop": HELD,
     "carrel.records.call_store.outside_call": "it writes an id and reads nothing",
     "carrel.runs.store.may_move": "it writes a condition and reads nothing",

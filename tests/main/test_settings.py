@@ -110,6 +110,7 @@ DEFAULTS = {
     "agents.workspaces_dir": "",
     "agents.defaults.subagents.run_timeout_seconds": 0,
     "agents.defaults.subagents.archive_after_minutes": 60,
+    "agents.defaults.concurrency": 0,
     "agents.defaults.subagents.max_children": 5,
     "agents.defaults.sandbox.session_tools_visibility": "spawned",
     "memory.recall_items_max": 12,

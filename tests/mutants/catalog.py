@@ -9,6 +9,7 @@ from tests.mutants.engine import ENGINE
 from tests.mutants.finding import FINDING
 from tests.mutants.gateways import GATEWAYS
 from tests.mutants.isolation import ISOLATION
+from tests.mutants.loops import LOOPS
 from tests.mutants.modes import MODES
 from tests.mutants.outbox import OUTBOX
 from tests.mutants.protocols import PROTOCOLS
@@ -19,5 +20,5 @@ from tests.mutants.work import WORK
 
 MUTANTS = (
     *ENGINE, *RIGHTS, *WALL, *ISOLATION, *EDGE, *GATEWAYS, *PROTOCOLS, *WORK, *MODES, *BOARD, *OUTBOX, *SORTING, *FINDING,
-    *CODING, *CONNECTORS, *BUDGETS,
+    *CODING, *CONNECTORS, *BUDGETS, *LOOPS,
 )  # fmt: skip

@@ -18,14 +18,14 @@ ENGINE = (
     ),
     Mutant(
         "a message that joined a run stays in the queue",
-        "runs/steering.py",
-        "    steering_store.join(tx, run.access, message, run)\n",
+        "runs/steering_messages.py",
+        "    steering_message_store.join(tx, run.access, message, run)\n",
         "",
         _STEERING,
     ),
     Mutant(
         "a worker that lost its claim takes up messages",
-        "runs/steering.py",
+        "runs/steering_messages.py",
         "    if fence(tx, claim) is not None:",
         "    if False:",
         _STEERING,

@@ -138,7 +138,7 @@ GATEWAYS = (
     ),
     Mutant(
         "an attempt that found nobody is counted",
-        "runs/unreachable_store.py",
+        "runs/store.py",
         "attempt = attempt - 1, ",
         "",
         "tests/runs/test_unreachable.py",
@@ -152,14 +152,14 @@ GATEWAYS = (
     ),
     Mutant(
         "the time of an outage is taken from the time of the turn",
-        "runs/unreachable_store.py",
+        "runs/store.py",
         "deadline_at = CASE WHEN patience_ms = 0 THEN deadline_at END",
         "deadline_at = deadline_at",
         "tests/runs/test_unreachable.py",
     ),
     Mutant(
         "an outage takes the time limit that a sender has set away",
-        "runs/unreachable_store.py",
+        "runs/store.py",
         "deadline_at = CASE WHEN patience_ms = 0 THEN deadline_at END",
         "deadline_at = NULL",
         "tests/runs/test_unreachable.py",

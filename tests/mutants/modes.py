@@ -137,13 +137,6 @@ MODES = (
         "tests/modes/auto/test_restarts.py",
     ),
     Mutant(
-        "an auto run may say the same for ever",
-        "modes/auto/model.py",
-        "repeated or times >= AUTO_SAME_MAX\n\n",
-        "repeated\n\n",
-        "tests/modes/auto/test_ticks.py",
-    ),
-    Mutant(
         "a tick may finish any task",
         "work/permissions.py",
         "return (self.is_tick or self.is_planned) and self.task_id == task_id",

@@ -72,6 +72,10 @@ BUILT = {
     "P.concurrency.lost": "A worker that is lost gives its places back.",
     "P.concurrency.lent": "A run that only waits for another one lends its place until that one has settled.",
     "P.concurrency.why": "A run without a place says where it waits for one, and how many are in use.",
+    "P.loop.held": "Work that does nothing new any more is held before its next step, also across a restart.",
+    "P.loop.asked": "People are asked once whether a loop may go on; letting it go on begins the count anew.",
+    "P.loop.person": "A person's message lets a session go on that is held for a loop.",
+    "P.loop.news": "Work whose results differ is never taken for a loop, however long it is.",
     "P.budget.rights": "Only owners see, set, remove and allow budgets.",
 }
 

@@ -11,7 +11,7 @@ from carrel.records import finish_call, record_call
 from carrel.runs import UNLIMITED, Claim, Completed, Concurrency, Run
 from carrel.runs.claims import claim, claim_or_wait
 from carrel.runs.dispatcher import Dispatcher
-from carrel.runs.outcomes import settle, settle_and_claim
+from carrel.runs.outcomes import Ending, settle_and_claim
 from carrel.storage import Tx
 from tests.harness.engine import LEASE_MS, MAIN, Engine, open_engine
 from tests.requirements.mark import requirement
@@ -33,7 +33,7 @@ async def take(engine: Engine, limits: Concurrency, limit: int = MANY, worker: s
 
 async def end(engine: Engine, *held: Claim, limits: Concurrency) -> list[Claim]:
     """End runs, and claim as many."""
-    ends = [(run, DONE) for run in held]
+    ends: list[tuple[Claim, Ending]] = [(run, DONE) for run in held]
     return await engine.db.write(lambda tx: settle_and_claim(tx, ends, "worker-1", LEASE_MS, limits))
 
 
@@ -64,7 +64,7 @@ async def test_a_hundred_runs_on_two_servers_never_exceed_and_all_are_answered(s
             nonlocal at_work, most
             at_work += 1
             most = max(most, at_work)
-            for _ in range(3):
+            for _turn in range(3):
                 await asyncio.sleep(0)
             at_work -= 1
             return DONE
@@ -92,7 +92,8 @@ async def test_an_agents_own_limit_holds_before_that_of_the_settings(store_url: 
 
         async def working(limits: Concurrency) -> dict[str, int]:
             held = await take(engine, limits)
-            await engine.db.write(lambda tx: [settle(tx, run, DONE) for run in held])
+            for run in held:
+                await engine.end(run, DONE)
             return {agent: sum(run.agent_id == agent for run in held) for agent in ("main", "pair", "free")}
 
         assert await working(ONE_EACH) == {"main": 1, "pair": 2, "free": 5}

@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from carrel.kernel import Code, Refusal
-from carrel.runs import Claim, queue_store, steering_store, store
+from carrel.runs import Claim, queue_store, steering_message_store, store
 from carrel.runs.model import ENDS, MOVES, require_move, states_before
 from carrel.storage import Tx
 from tests.harness.engine import LEASE_MS, lane_key, open_engine
@@ -51,7 +51,7 @@ def requeue(tx: Tx, run: Claim) -> None:
 def join(tx: Tx, run: Claim) -> None:
     message = store.run_by_id(tx, run.access, run.id)
     assert message is not None
-    steering_store.join(tx, run.access, message, message)
+    steering_message_store.join(tx, run.access, message, message)
 
 
 # Each statement, the state it sets, and the states from which it may.
@@ -118,7 +118,7 @@ def test_a_move_is_refused_unless_the_table_has_it(before: str, after: str) -> N
 
 def test_every_statement_that_sets_a_state_says_from_which() -> None:
     sources = {source.path: source.text for source in house_sources() if "UPDATE runs SET state" in source.text}
-    stores = ("store", "held_store", "queue_store", "steering_store", "unreachable_store")
+    stores = ("store", "queue_store", "steering_message_store")
     assert sources.keys() == {f"src/carrel/runs/{name}.py" for name in stores}
     for text in sources.values():
         assert text.count("UPDATE runs SET state") == text.count("AND {may_move(")

@@ -131,6 +131,7 @@ ENDPOINTS: dict[str, Rights] = {
     "POST /api/runs/{id}/cancel": PEOPLE_WITH_ONE,
     "POST /api/runs/{id}/answer": PEOPLE_WITH_ONE,
     "POST /api/runs/{id}/retry": PEOPLE_WITH_ONE,
+    "POST /api/runs/{id}/allow": PEOPLE_WITH_ONE,
     "POST /api/runs/{id}/announce": PEOPLE_WITH_ONE,
     "GET /api/tasks": READERS,
     # By its flags: the agent of the walk has those that every agent has.

@@ -125,7 +125,7 @@ async def _a_waiting_run(world: World, _kind: str) -> Request:
     return await world.asking(), {"text": "that"}
 
 
-@request_of("POST /api/runs/{id}/retry", "POST /api/runs/{id}/announce")
+@request_of("POST /api/runs/{id}/retry", "POST /api/runs/{id}/announce", "POST /api/runs/{id}/allow")
 async def _a_failed_run(world: World, _kind: str) -> Request:
     return str((await send_and_wait(world.owner, "fail", taskId=await world.new_task()))["id"]), None
 

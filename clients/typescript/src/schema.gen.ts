@@ -255,9 +255,9 @@ export interface paths {
         /** List the budgets as they stand, the fullest first. */
         get: operations["list_budgets"];
         put?: never;
-        /** Set a budget, in the place of the one before; what waits for it looks again whether it may go on. */
+        /** Set a budget, in the place of the one of that name; what waits for it looks again whether it may go on. */
         post: operations["make_budget"];
-        /** Remove a budget; where the settings have one, that holds again. */
+        /** Remove a budget; where the settings have one of that name, that holds again. */
         delete: operations["delete_budget"];
         options?: never;
         head?: never;
@@ -1103,6 +1103,23 @@ export interface paths {
         put?: never;
         /** Move a queued run one place up in the queue of its session. */
         post: operations["advance_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/allow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let the session of a run go on that is held because it does nothing new; what it has done counts no more. */
+        post: operations["allow_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2263,6 +2280,7 @@ export interface components {
             gateway?: string;
             model?: string;
             thinking?: ("high" | "low" | "medium" | "minimal" | "off") | null;
+            concurrency?: number | null;
             behaviorFlags?: components["schemas"]["BehaviorPatch"];
             spaceIds?: string[];
             tools?: components["schemas"]["ToolsPatch"];
@@ -2292,6 +2310,7 @@ export interface components {
             gateway: string;
             model: string;
             thinking: ("high" | "low" | "medium" | "minimal" | "off") | null;
+            concurrency: number | null;
             behaviorFlags: components["schemas"]["BehaviorFlags"];
             spaceIds: string[];
             tools: components["schemas"]["ToolRules"];
@@ -2314,6 +2333,15 @@ export interface components {
             updatedAt: string | null;
         };
         /**
+         * AllowBody
+         * @description Which budget to allow once more; one of each agent, task or session also for which of them.
+         */
+        AllowBody: {
+            name: string;
+            /** @default null */
+            subject?: string | null;
+        };
+        /**
          * AllowedSpaces
          * @description What is visible from a space, itself first.
          */
@@ -2327,7 +2355,7 @@ export interface components {
          */
         AmountsShape: {
             tokens: number | null;
-            costUsd: number | null;
+            usd: number | null;
             runs: number | null;
         };
         /**
@@ -2426,7 +2454,7 @@ export interface components {
             taskId: string;
             /** @enum {unknown} */
             status: "active" | "completed" | "failed" | "interrupted" | "stopped" | "stopping";
-            reason: ("goal_done" | "goal_ended" | "max_ticks" | "repeated" | "requested" | "server_restarted" | "session_stopped" | "task_archived" | "task_done" | "tick_failed") | null;
+            reason: ("goal_done" | "goal_ended" | "max_ticks" | "requested" | "server_restarted" | "session_stopped" | "task_archived" | "task_done" | "tick_failed") | null;
             intervalSeconds: number | null;
             tickCount: number;
             lastTickAt: string | null;
@@ -2510,24 +2538,29 @@ export interface components {
         };
         /**
          * BudgetBody
-         * @description A budget: tokens (input and output), US dollars and runs, at least one of them.
+         * @description A budget: tokens (input and output), US dollars and runs, at least one of them, and what it is of.
+         *
+         *         `scope` is `account`; `agent`, `task` or `session` for each of them by itself; or one of them, as `agent:main`.
          */
         BudgetBody: {
-            /** @enum {unknown} */
-            scope: "account" | "agent" | "session" | "task";
+            name: string;
+            scope: string;
             /** @default null */
-            subject?: string | null;
+            tokens?: number | null;
+            /** @default null */
+            usd?: number | null;
+            /** @default null */
+            runs?: number | null;
             /**
              * @default day
              * @enum {unknown}
              */
-            period?: "day" | "total";
-            /** @default null */
-            tokens?: number | null;
-            /** @default null */
-            costUsd?: number | null;
-            /** @default null */
-            runs?: number | null;
+            per?: "day" | "forever" | "month";
+            /**
+             * @default wait
+             * @enum {unknown}
+             */
+            action?: "wait" | "warn";
         };
         /** BudgetPage */
         BudgetPage: {
@@ -2535,35 +2568,25 @@ export interface components {
             nextCursor: string | null;
         };
         /**
-         * BudgetQuery
-         * @description Which budget: of an agent, a task or a session, or of the account, which needs no subject.
-         */
-        BudgetQuery: {
-            /** @enum {unknown} */
-            scope: "account" | "agent" | "session" | "task";
-            /** @default null */
-            subject?: string | null;
-            /**
-             * @default day
-             * @enum {unknown}
-             */
-            period?: "day" | "total";
-        };
-        /**
          * BudgetShape
-         * @description A budget: what it is of, its amounts, how much is used, how often it was allowed once more.
+         * @description A budget as it stands: what it is of, its amounts, how much is used, how often it was allowed once more.
          *
-         *         `limits` are the amounts with what was allowed on top. `source` says whether the settings or an owner has set it.
-         *         `waiting` counts the sessions whose next run waits for it. `title` is how people know the subject.
+         *         `scope` is `account`, `agent`, `task` or `session`, or one of them as `agent:main`; `subject` is the one whose usage
+         *         this is, and null for the account, and for tasks and sessions of which none has used much yet. `limits` are the
+         *         amounts with what was allowed on top. `action` says whether work waits when it is used up, or people are only told.
+         *         `source` says whether the settings or an owner has set it. `waiting` counts the sessions whose next run waits for
+         *         it. `title` is how people know the subject.
          */
         BudgetShape: {
-            /** @enum {unknown} */
-            scope: "account" | "agent" | "session" | "task";
-            /** @enum {unknown} */
-            period: "day" | "total";
+            name: string;
+            scope: string;
             subject: string | null;
             title: string;
             amounts: components["schemas"]["AmountsShape"];
+            /** @enum {unknown} */
+            per: "day" | "forever" | "month";
+            /** @enum {unknown} */
+            action: "wait" | "warn";
             limits: components["schemas"]["AmountsShape"];
             spent: components["schemas"]["Spent"];
             share: number;
@@ -3662,6 +3685,7 @@ export interface components {
             gateway?: string;
             model?: string;
             thinking?: ("high" | "low" | "medium" | "minimal" | "off") | null;
+            concurrency?: number | null;
             behaviorFlags?: components["schemas"]["BehaviorPatch"];
             spaceIds?: string[];
             tools?: components["schemas"]["ToolsPatch"];
@@ -3839,7 +3863,7 @@ export interface components {
         NotificationShape: {
             id: string;
             /** @enum {unknown} */
-            type: "assignment" | "budget" | "mention" | "progress" | "response_request" | "run_failed" | "run_undelivered" | "status_change" | "thread_update";
+            type: "assignment" | "budget" | "loop" | "mention" | "progress" | "response_request" | "run_failed" | "run_undelivered" | "status_change" | "thread_update";
             title: string;
             body: string;
             taskId: string | null;
@@ -4723,13 +4747,13 @@ export interface components {
         };
         /**
          * Spent
-         * @description What was used; the cost is that of the tokens whose price is known, `unpriced_tokens` are the others.
+         * @description What was used; the dollars are those of the tokens whose price is known, `unpriced_tokens` are the others.
          */
         Spent: {
             /** @default 0 */
             tokens?: number;
             /** @default 0 */
-            costUsd?: number;
+            usd?: number;
             /** @default 0 */
             runs?: number;
             /** @default 0 */
@@ -5888,9 +5912,7 @@ export interface operations {
     delete_budget: {
         parameters: {
             query: {
-                scope: "account" | "agent" | "session" | "task";
-                subject?: string;
-                period?: "day" | "total";
+                name: string;
             };
             header?: never;
             path?: never;
@@ -5916,7 +5938,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["BudgetQuery"];
+                "application/json": components["schemas"]["AllowBody"];
             };
         };
         responses: {
@@ -7400,6 +7422,28 @@ export interface operations {
         };
     };
     advance_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneRun"];
+                };
+            };
+        };
+    };
+    allow_run: {
         parameters: {
             query?: never;
             header?: never;

@@ -16,6 +16,7 @@ export type Notification = Shapes["NotificationShape"];
 export type Message = Shapes["MessageShape"];
 export type Receipt = Shapes["carrel.delivery.receipts.Receipt"];
 export type Me = Shapes["Me"];
+export type Budget = Shapes["BudgetShape"];
 
 const SESSION_PATH = "/api/auth/session";
 const signedOut = new Set<() => void>();

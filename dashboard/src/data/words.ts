@@ -87,12 +87,18 @@ export const moment = timeFormat({ dateStyle: "medium", timeStyle: "medium" });
 /** Return a day without its year. */
 export const dayOf = timeFormat({ month: "short", day: "numeric" });
 
+/** The codes of runs that are held: their message says until when. */
+const HELD = new Set(["budget_used_up", "loop_suspected"]);
+
+/** Whether the session of a run is held because it does nothing new any more. */
+export const isLooping = (run: Run): boolean => run.state === "queued" && run.lastFault?.code === "loop_suspected";
+
 /** Return which attempt of a run failed, why, and when the next one starts; empty when none did. */
 export function faultOf(run: Run | undefined): string {
   const fault = run?.lastFault as (Shapes["LastFault"] & { unreachableSince?: string | null }) | null | undefined;
   if (!run || !fault) return "";
   const why = `${fault.message.replace(/[. ]+$/, "")}.`;
-  if (fault.code === "budget_used_up") return why;
+  if (HELD.has(fault.code)) return why;
   const said = fault.unreachableSince
     ? `${why} The message is kept and answered when it can be reached.`
     : `Attempt ${fault.attempt} of ${run.attemptsMax} failed: ${why}`;

@@ -2,23 +2,23 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
-from carrel.kernel import MS_PER_DAY, Shape
-from carrel.kernel.limits import BUDGET_LOOK_HOURS
+from carrel.kernel import MS_PER_DAY, MS_PER_HOUR, Shape
+from carrel.kernel.limits import HELD_LOOK_HOURS
 from carrel.kernel.settings import BudgetAction, BudgetPer, BudgetSettings, PriceSettings
 from carrel.usage import Tally, cost_of
 
 Scope = Literal["account", "agent", "task", "session"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 Source = Literal["settings", "owner"]
 State = Literal["within", "warned", "used_up"]
 # What budgets may limit a run, by scope; the account's own is the empty text.
 Subjects = Mapping[Scope, str]
 # From this share on people are warned.
 WARNED_FROM = 0.8
-_MS_PER_HOUR = 3_600_000
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -81,7 +81,7 @@ class Budget(Struct, frozen=True, kw_only=True):
 
     def look_at(self, now: int) -> int:
         """Return when what waits for it looks again, if nobody changes it before."""
-        return self.renews_at(now) or now + BUDGET_LOOK_HOURS * _MS_PER_HOUR
+        return self.renews_at(now) or now + HELD_LOOK_HOURS * MS_PER_HOUR
 
 
 class Spent(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -197,9 +197,8 @@ def _of_settings(name: str, given: BudgetSettings) -> Budget:
 
 def parse_scope(text: str) -> tuple[Scope, str]:
     """Split a scope, whose form was checked, into its kind and its subject, which may be empty."""
-    kind, _, subject = text.partition(":")
-    assert kind in ("account", "agent", "task", "session"), "the form of a scope is checked where it comes in"
-    return kind, subject
+    word, _, subject = text.partition(":")
+    return next(scope for scope in SCOPES if scope == word), subject
 
 
 class AmountsShape(Shape, frozen=True, kw_only=True):

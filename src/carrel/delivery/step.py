@@ -25,6 +25,7 @@ from carrel.gateway import ACT_KINDS, Step, StepAnswer
 from carrel.journal import Entry, append_entry, append_event, json_text
 from carrel.kernel import clip
 from carrel.kernel.limits import ERROR_CHARS_MAX, TOOL_CALLS_PER_ROUND_MAX
+from carrel.loops import Trace, note_answer
 from carrel.records import insert_attachment
 from carrel.runs import (
     Claim,
@@ -249,10 +250,14 @@ def count_answer(tx: Tx, claim: Claim, sent: Sent, answer: StepAnswer, rules: Bu
     return limited
 
 
-def keep_reply(tx: Tx, claim: Claim, sent: Sent, n: int, answer: StepAnswer, rules: BudgetRules) -> Outcome:
-    """Keep an answer that calls no tool, and count it."""
+def keep_reply(
+    tx: Tx, claim: Claim, sent: Sent, n: int, answer: StepAnswer, rules: BudgetRules, trace: Trace | None = None
+) -> Outcome:  # fmt: skip
+    """Keep an answer that calls no tool, count it, and add it to what the session has done."""
     kept = keep_answer(tx, claim, sent, n, answer, 0)
     count_answer(tx, claim, sent, answer, rules)
+    if trace is not None:
+        note_answer(tx, sent.snapshot.run, trace, sent.snapshot.own, answer.text)
     assert not isinstance(kept, list), "no call was written"
     return kept
 

@@ -52,6 +52,7 @@ from carrel.gateway import (
 )
 from carrel.journal import Entry, clean, quoted_lines_removed
 from carrel.kernel import MS_PER_SECOND, Refusal
+from carrel.loops import Trace, find_loop, hold_loop, needs_trace, read_trace
 from carrel.records import wrote_from_outside
 from carrel.runs import (
     Claim,
@@ -96,6 +97,8 @@ class _Attempt:
         self.snapshot: Snapshot | None = None
         # What the calls that were just written make of it: nobody else writes entries of the run under this claim.
         self.with_calls: Snapshot | None = None
+        # What its session has done before, where agents have caused the run; None before it is read.
+        self.trace: Trace | None = None
 
 
 async def no_context(_snapshot: Snapshot) -> Context:
@@ -168,6 +171,8 @@ class Turns:
         if attempt.is_first_step and (fault := await self._still_unreachable(snapshot)) is not None:
             return self._failed(snapshot, fault)
         attempt.is_first_step = False
+        if (held := await self._hold_loop(snapshot, attempt)) is not None:
+            return held
         sent = await self._prepare(claim, snapshot, attempt)
         if not isinstance(sent, Sent):
             return sent
@@ -201,6 +206,17 @@ class Turns:
             snapshot, self._settings, history_chars_max=limit, context=context, silences=attempt.empty_replies
         )
         return await self._write_down(claim, snapshot, attempt, request)
+
+    async def _hold_loop(self, snapshot: Snapshot, attempt: _Attempt) -> Ending | None:
+        """Hold the run if it does nothing new any more; None if it may take its next step."""
+        run, spent = snapshot.run, attempt.usage
+        if snapshot.extras.replays is not None:
+            return None
+        if attempt.trace is None:
+            known = needs_trace(run)
+            attempt.trace = await self._db.read(lambda tx: read_trace(tx, run.access, run)) if known else Trace()
+        found = find_loop(attempt.trace, run, snapshot.own)
+        return None if found is None else lambda tx: with_usage(hold_loop(tx, run, found), spent)
 
     async def _prepare_replay(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> Sent | Ending | None:
         if snapshot.replayed is None:
@@ -245,7 +261,8 @@ class Turns:
         await self.outages.answered(gateway.name)
         if not answer.calls and not is_silent(sent.snapshot.run, answer.text.replace("\x00", "")):
             # Written in the transaction that ends the run, which saves a commit.
-            return lambda tx: with_usage(keep_reply(tx, claim, sent, n, answer, self._rules), spent), spent
+            rules, trace = self._rules, attempt.trace
+            return lambda tx: with_usage(keep_reply(tx, claim, sent, n, answer, rules, trace), spent), spent
         rounds_max = self._settings.tool_rounds_max
         kept, attempt.is_limited = await self._db.write(
             lambda tx: (

@@ -3,6 +3,7 @@
 from carrel.kernel.access import DEFAULT_ACCOUNT_SLUG, PEOPLE, Access, Kind, ToolVisibility, system_access
 from carrel.kernel.clock import (
     MS_PER_DAY,
+    MS_PER_HOUR,
     MS_PER_MINUTE,
     MS_PER_SECOND,
     Clock,
@@ -57,7 +58,7 @@ from carrel.kernel.validation import decode_json, wrong_value
 
 __all__ = [
     "AT_WORK", "DEFAULT_ACCOUNT_SLUG",
-    "INTERNAL_CHANNEL", "METRICS", "MS_PER_DAY", "MS_PER_MINUTE", "MS_PER_SECOND", "PEOPLE",
+    "INTERNAL_CHANNEL", "METRICS", "MS_PER_DAY", "MS_PER_HOUR", "MS_PER_MINUTE", "MS_PER_SECOND", "PEOPLE",
     "REDACTED", "SCOPE_END", "Access", "Chance", "Clock", "Code", "Envelope", "Grammar", "Ids", "Kind", "Message",
     "NewAttachment", "OwnTraffic", "Provenance", "Refusal", "Sample", "SessionKey", "Shape", "StoredStep",
     "SystemClock", "Template", "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip",

@@ -7,6 +7,7 @@ from typing import Protocol
 
 MS_PER_SECOND = 1_000
 MS_PER_MINUTE = 60_000
+MS_PER_HOUR = 3_600_000
 MS_PER_DAY = 86_400_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -105,6 +105,9 @@ def _busy(tx: Tx, access: Access, head: Run, limits: Concurrency) -> str:
 
 
 def _held(run: Run) -> Reason:
+    if run.error_code == "loop_suspected":
+        text = run.error_message or "The agent goes round in circles."
+        return _reason(run, "loop_suspected", text, run.failed_at, "let it go on", "stop the session", "cancel")
     text = run.error_message or "A budget is used up."
     return _reason(run, "budget_used_up", text, run.failed_at, "wait", "raise the budget", "allow it once", "cancel")
 

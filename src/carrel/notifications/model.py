@@ -10,7 +10,7 @@ from carrel.kernel import Access, Shape
 OWNERS = "owners"
 NotificationType = Literal[
     "run_failed", "run_undelivered", "progress", "mention", "assignment", "thread_update", "status_change",
-    "response_request", "budget",
+    "response_request", "budget", "loop",
 ]  # fmt: skip
 
 

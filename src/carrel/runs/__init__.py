@@ -43,7 +43,7 @@ from carrel.runs.queue_store import extend_queued, lane_head, live_runs_of_lane,
 from carrel.runs.removal import remove_lane, remove_lane_when_stopped, retire_agent
 from carrel.runs.requested_ends import replace_requested_end, request_end
 from carrel.runs.retries import retry, retry_delay_ms
-from carrel.runs.steering import take_up
+from carrel.runs.steering_messages import take_up
 from carrel.runs.store import (
     RUN_TABLE,
     bind_session,

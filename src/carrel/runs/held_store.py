@@ -7,11 +7,11 @@ from carrel.storage import Tx
 _HELD = "account_id = :account AND held_for = :held_for AND state = 'queued'"
 
 
-def release_held(tx: Tx, access: Access, held_for: str) -> int:
-    """Let the runs that are held for something look again whether they may go on; return how many."""
-    released = tx.run(
-        f"UPDATE runs SET due_at = :now, held_for = NULL WHERE {_HELD}", access, held_for=held_for, now=tx.now
-    )
+def release_held(tx: Tx, access: Access, held_for: str, *, key: str | None = None) -> int:
+    """Let the runs that are held for something, in one lane or in all, look again; return how many."""
+    lane, of = (" AND key = :key", {"key": key}) if key is not None else ("", {})
+    sql = f"UPDATE runs SET due_at = :now, held_for = NULL WHERE {_HELD}{lane}"
+    released = tx.run(sql, access, held_for=held_for, now=tx.now, **of)
     for _ in range(released):
         tx.wake(RUNS)
     return released

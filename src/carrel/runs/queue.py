@@ -13,7 +13,7 @@ from carrel.records import attach
 from carrel.runs import count_store, queue_store, store
 from carrel.runs.changes import Delivering, publish_change
 from carrel.runs.model import RUNS, Run
-from carrel.runs.steering import aim
+from carrel.runs.steering_messages import aim
 from carrel.sessions import insert_lane, require_sending
 from carrel.storage import Row, Tx
 from carrel.visibility import may_see

@@ -311,20 +311,6 @@ async def _refused(line: AutoTimeline, **more: Any) -> Code:
     return refusal.value.code
 
 
-@requirement("S3.x.attempt.loop")
-async def test_the_third_equal_answer_in_a_row_stops_the_auto_run_and_the_session_is_told(line: AutoTimeline) -> None:
-    auto = await line.start()
-    for answer in ("same", "other", "same", "same", "same"):
-        assert (await line.now(auto)).status == "active"
-        await line.settle()
-        await line.work(said(answer))
-        await line.later(60)
-    ended = await line.now(auto)
-    assert (ended.status, ended.reason, ended.tick_count) == ("stopped", "repeated", 5)
-    (notice,) = await line.notices(auto)
-    assert "three times in a row" in notice
-
-
 async def test_a_cancelled_tick_is_followed_by_the_next_one(line: AutoTimeline) -> None:
     auto = await line.start()
     await line.settle()

@@ -70,6 +70,7 @@ function About({ agent, load, gateway }: { agent: Agent; load: Load; gateway?: S
         <dt>Load</dt><dd>{plural(load.running.length, "run")} running, {load.queued} waiting</dd>
         <dt>Model</dt><dd><ModelOf agent={agent} gateway={gateway} />{gateway?.lastError && <span className="complaint block">{gateway.lastError}</span>}</dd>
         <dt>Thinking</dt><dd>{agent.thinking ? capital(agent.thinking) : "As the model does"}</dd>
+        <dt>At once</dt><dd>{agent.concurrency === null ? "As the settings say" : agent.concurrency === 0 ? "Any number of runs" : `At most ${plural(agent.concurrency, "run")}`}</dd>
         <dt>Recall</dt><dd>{agent.recall === "space" ? "Its space" : agent.recall === "own" ? "Its own" : "As the account says"}</dd>
         <dt>Heartbeat</dt><dd>{agent.heartbeatMinutes > 0 ? `Every ${agent.heartbeatMinutes} min` : "None"}</dd>
         <dt>Spaces</dt><dd>{agent.spaceIds.includes("*") ? "Every space" : agent.spaceIds.join(", ")}</dd>

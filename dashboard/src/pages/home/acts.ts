@@ -2,7 +2,9 @@
 
 import { useAction } from "../../data/action";
 import { api, ask, type Run } from "../../data/api";
+import { useAllowBudget } from "../../data/budgets";
 import { answerSoon, type Decision } from "../../data/held";
+import { useGoOn, useStopSession } from "../../data/loops";
 import { plural } from "../../data/words";
 import { toast } from "../../ui/toast";
 import { dismiss, restore } from "./dismissed";
@@ -58,6 +60,10 @@ export function useActs(settled: () => void) {
     stale: ({ id }) => [["tasks"], ["task", id]],
   });
 
+  const allow = useAllowBudget(settled);
+  const goOn = useGoOn(settled);
+  const stop = useStopSession(settled);
+
   function putAside(needs: Need[]): void {
     const ids = needs.map((need) => need.id);
     dismiss(ids);
@@ -73,7 +79,7 @@ export function useActs(settled: () => void) {
     });
   }
 
-  return { answer, cancel, retry, review, putAside };
+  return { answer, cancel, retry, review, allow, goOn, stop, putAside };
 }
 
 const UNDO_MS = 7_500;

@@ -9,6 +9,9 @@ import { Peek } from "../../ui/peek";
 import type { Acts } from "./acts";
 import { KIND_NAMES, type Need } from "./needs";
 
+// Nothing else than what is offered here settles these.
+const SETTLED_HERE = new Set<Need["kind"]>(["review", "loop", "budget"]);
+
 type Props = { need: Need; acts: Acts; onClose: () => void; onReceipt: (runId: string) => void };
 
 export function NeedPeek({ need, acts, onClose, onReceipt }: Props) {
@@ -25,6 +28,7 @@ export function NeedPeek({ need, acts, onClose, onReceipt }: Props) {
         </p>
         {run && waits && <div className="font-serif text-[1.125rem] leading-snug"><Question run={run} /></div>}
         {run && waits && <AnswerForm key={run.id} run={run} autoFocus onDecide={acts.answer} />}
+        {need.kind === "loop" && <p>{need.what}</p>}
         {!waits && need.why !== "" && <p className={need.kind === "failed" ? "text-red" : ""}>{need.why}</p>}
         {notification && <Markdown text={notification.body} />}
         {task && <Markdown text={task.description || "No description."} />}
@@ -35,6 +39,13 @@ export function NeedPeek({ need, acts, onClose, onReceipt }: Props) {
           </section>
         )}
         <div className="flex flex-wrap items-center gap-2 border-t border-rule pt-3">
+          {run && need.kind === "loop" && (
+            <>
+              <Button weight="main" onClick={() => acts.goOn.mutate(run)}>Go on</Button>
+              <Button weight="danger" onClick={() => acts.stop.mutate(run)}>Stop</Button>
+            </>
+          )}
+          {need.budget && <Button weight="main" onClick={() => need.budget && acts.allow.mutate(need.budget)}>Allow once more</Button>}
           {need.kind === "failed" && <Button weight="main" busy={acts.retry.isPending} onClick={() => acts.retry.mutate([need])}>Retry</Button>}
           {need.kind === "undelivered" && <Button weight="main" busy={acts.retry.isPending} onClick={() => acts.retry.mutate([need])}>Deliver again</Button>}
           {task && need.kind === "review" && (
@@ -45,7 +56,7 @@ export function NeedPeek({ need, acts, onClose, onReceipt }: Props) {
           )}
           {need.sessionKey !== null && <Link to="/chat/$" params={{ _splat: need.sessionKey }} className="button quiet">Open the chat</Link>}
           {run && <Button weight="plain" onClick={() => onReceipt(run.id)}>What it was shown</Button>}
-          {!waits && need.kind !== "review" && <Button weight="plain" className="ml-auto" onClick={() => acts.putAside([need])}>Dismiss</Button>}
+          {!waits && !SETTLED_HERE.has(need.kind) && <Button weight="plain" className="ml-auto" onClick={() => acts.putAside([need])}>Dismiss</Button>}
         </div>
       </div>
     </Peek>

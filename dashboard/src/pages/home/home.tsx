@@ -135,7 +135,7 @@ function Bulk({ chosen, listed, kind, acts, clear, chooseAll }: BulkProps) {
   const about = chosen.length > 0 ? chosen : kind === undefined ? [] : listed;
   const name = chosen.length > 0 ? `${chosen.length} chosen` : "all";
   const retried = about.filter((need) => need.kind === "failed" || need.kind === "undelivered");
-  const put = about.filter((need) => need.kind !== "approval" && need.kind !== "question" && need.kind !== "review");
+  const put = about.filter((need) => !["approval", "question", "review", "loop", "budget"].includes(need.kind));
   if (about.length === 0) return null;
   return (
     <span className="ml-auto flex flex-wrap items-center gap-1.5">

@@ -1,11 +1,12 @@
 // What needs a person: read from runs, tasks and notifications, and put into one list, the most urgent first.
 
 import { useQueries, useQuery } from "@tanstack/react-query";
-import type { Notification, Run, Session, Task } from "../../data/api";
+import type { Budget, Notification, Run, Session, Task } from "../../data/api";
+import { budgetsQuery, useIsOwner } from "../../data/budgets";
 import { notificationsQuery, runQuery, runsQuery, sessionsQuery, tasksQuery } from "../../data/queries";
-import { firstLine, instant, nameOfKey, splitKey, titleOfSession, whyEnded } from "../../data/words";
+import { capital, firstLine, instant, isLooping, nameOfKey, plural, splitKey, titleOfSession, whyEnded } from "../../data/words";
 
-export type Kind = "approval" | "question" | "review" | "mention" | "failed" | "undelivered" | "stalled";
+export type Kind = "approval" | "question" | "loop" | "budget" | "review" | "mention" | "failed" | "undelivered" | "stalled";
 
 export type Need = {
   id: string;
@@ -23,12 +24,15 @@ export type Need = {
   run?: Run;
   task?: Task;
   notification?: Notification;
+  budget?: Budget;
 };
 
-export const KINDS: Kind[] = ["approval", "question", "review", "mention", "failed", "undelivered", "stalled"];
+export const KINDS: Kind[] = ["approval", "question", "loop", "budget", "review", "mention", "failed", "undelivered", "stalled"];
 export const KIND_NAMES: Record<Kind, [one: string, many: string]> = {
   approval: ["Approval", "Approvals"],
   question: ["Question", "Questions"],
+  loop: ["Loop", "Loops"],
+  budget: ["Budget", "Budgets"],
   review: ["Review", "Reviews"],
   mention: ["Mention", "Mentions"],
   failed: ["Failed", "Failed"],
@@ -68,6 +72,8 @@ export function useHome(): HomeData {
   const blocked = useQuery(tasksQuery({ status: "blocked" }));
   const notices = useQuery({ ...notificationsQuery(NOTICES_READ), retry: false });
   const sessions = useQuery(sessionsQuery({}, 1));
+  const budgets = useQuery({ ...budgetsQuery, enabled: useIsOwner() });
+  const usedUp = (budgets.data?.budgets ?? []).filter((each) => each.state === "used_up" && each.action === "wait" && each.waiting > 0);
   const notifications = notices.data?.notifications ?? [];
   const undelivered = useUndelivered(notifications);
   const titles = titlesOf(sessions.data?.rows ?? []);
@@ -75,6 +81,8 @@ export function useHome(): HomeData {
   const asked = (waiting ?? []).filter((run) => run.waitingFor !== "tool_output");
   const needs = [
     ...asked.map((run) => askedNeed(run, titles)),
+    ...(queued ?? []).filter(isLooping).map((run) => loopNeed(run, titles)),
+    ...usedUp.map(budgetNeed),
     ...(reviews.data?.rows ?? []).map((task) => taskNeed("review", task)),
     ...notifications.filter((each) => each.readAt === null && FOR_ME.has(each.type)).map((each) => mentionNeed(each, titles)),
     ...(failed ?? []).map((run) => failedNeed(run, titles)),
@@ -111,6 +119,17 @@ function ofRun(run: Run, titles: Titles) {
 function askedNeed(run: Run, titles: Titles): Need {
   const kind = run.waitingFor === "approval" ? "approval" : "question";
   return { ...ofRun(run, titles), kind, what: firstLine(run.reply || run.note) || "The agent is waiting.", why: "", at: run.startedAt ?? run.createdAt };
+}
+
+function loopNeed(run: Run, titles: Titles): Need {
+  return { ...ofRun(run, titles), kind: "loop", what: run.lastFault?.message ?? "It does nothing new any more.", why: "", at: run.lastFault?.at ?? run.createdAt };
+}
+
+/** One for each budget, however much waits for it. */
+function budgetNeed(budget: Budget): Need {
+  const { name, title, subject, waiting } = budget;
+  const what = `The budget ${name} of ${title} is used up.`;
+  return { id: `budget-${name}-${subject ?? ""}`, kind: "budget", what, why: capital(`${plural(waiting, "session")} waiting for it`), agent: "", where: "", sessionKey: null, at: null, budget };
 }
 
 function failedNeed(run: Run, titles: Titles): Need {

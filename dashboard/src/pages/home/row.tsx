@@ -1,5 +1,6 @@
 // One thing that needs a person: a line of the list, with what to do about it.
 
+import { Link } from "@tanstack/react-router";
 import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
@@ -7,11 +8,11 @@ import type { Acts } from "./acts";
 import { KIND_NAMES, type Kind, type Need } from "./needs";
 
 const EDGES: Record<Kind, string> = {
-  approval: "border-l-brass-edge", question: "border-l-brass-edge", review: "border-l-green", mention: "border-l-green",
+  approval: "border-l-brass-edge", question: "border-l-brass-edge", loop: "border-l-brass-edge", budget: "border-l-brass-edge", review: "border-l-green", mention: "border-l-green",
   failed: "border-l-red-edge", undelivered: "border-l-red-edge", stalled: "border-l-edge",
 };
 const INKS: Record<Kind, string> = {
-  approval: "text-brass", question: "text-brass", review: "text-green", mention: "text-green", failed: "text-red", undelivered: "text-red", stalled: "text-soft",
+  approval: "text-brass", question: "text-brass", loop: "text-brass", budget: "text-brass", review: "text-green", mention: "text-green", failed: "text-red", undelivered: "text-red", stalled: "text-soft",
 };
 
 type Props = { need: Need; acts: Acts; isOpen: boolean; isChosen: boolean; onOpen: () => void; onChoose: () => void };
@@ -48,12 +49,28 @@ export function NeedRow({ need, acts, isOpen, isChosen, onOpen, onChoose }: Prop
 /** What can be done from the list; names tell the rows apart. */
 function RowActs({ need, acts, onOpen }: { need: Need; acts: Acts; onOpen: () => void }) {
   const named = (verb: string) => `${verb}: ${need.what}`;
-  const { kind, run, task } = need;
+  const { kind, run, task, budget } = need;
   if (kind === "approval" && run) {
     return (
       <>
         <Button small weight="main" aria-label={named("Approve")} onClick={() => acts.answer(run, { approve: true })}>Approve</Button>
         <Button small weight="danger" aria-label={named("Refuse")} onClick={() => acts.answer(run, { approve: false })}>Refuse</Button>
+      </>
+    );
+  }
+  if (kind === "loop" && run) {
+    return (
+      <>
+        <Button small weight="main" aria-label={named("Go on")} busy={acts.goOn.isPending} onClick={() => acts.goOn.mutate(run)}>Go on</Button>
+        <Button small weight="danger" aria-label={named("Stop")} busy={acts.stop.isPending} onClick={() => acts.stop.mutate(run)}>Stop</Button>
+      </>
+    );
+  }
+  if (kind === "budget" && budget) {
+    return (
+      <>
+        <Button small weight="main" aria-label={named("Allow once more")} busy={acts.allow.isPending} onClick={() => acts.allow.mutate(budget)}>Allow once more</Button>
+        <Link to="/usage" className="button small quiet" aria-label={named("Raise")}>Raise</Link>
       </>
     );
   }

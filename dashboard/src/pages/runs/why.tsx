@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { useAction } from "../../data/action";
 import { api, ask, type Run, type Shapes } from "../../data/api";
+import { useGoOn, useStopSession } from "../../data/loops";
 import { runQuery } from "../../data/queries";
 import { faultOf, titleOfRun } from "../../data/words";
 import { Age } from "../../ui/age";
@@ -12,12 +13,14 @@ import { Button } from "../../ui/button";
 import { useCancel, useRetry, whyQuery } from "./data";
 
 // Actions that are buttons here; the others are words of advice.
-const DONE_HERE = new Set(["retry", "cancel", "answer", "wait", "send the message again"]);
+const DONE_HERE = new Set(["retry", "cancel", "answer", "wait", "send the message again", "let it go on", "stop the session"]);
 
 export function Why({ run }: { run: Run }) {
   const why = useQuery(whyQuery(run.id)).data;
   const retry = useRetry();
   const cancel = useCancel();
+  const goOn = useGoOn();
+  const stop = useStopSession();
   if (why === undefined || why.reasons.length === 0 || run.state === "completed") return null;
   const actions = new Set(why.reasons.flatMap((reason) => reason.actions));
   const look = run.state === "failed" ? "border-red-edge bg-red-wash" : "border-brass-edge bg-brass-wash";
@@ -27,6 +30,8 @@ export function Why({ run }: { run: Run }) {
       {run.state !== "failed" && faultOf(run) && <p className="text-sm">{faultOf(run)}</p>}
       <div className="flex flex-wrap gap-2">
         {run.state === "waiting" && run.waitingFor !== "tool_output" && <Answer run={run} />}
+        {actions.has("let it go on") && <Button small weight="main" busy={goOn.isPending} onClick={() => goOn.mutate(run)}>Go on</Button>}
+        {actions.has("stop the session") && <Button small busy={stop.isPending} onClick={() => stop.mutate(run)}>Stop the session</Button>}
         {actions.has("retry") && <Button small weight="main" busy={retry.isPending} onClick={() => retry.mutate(run)}>Retry</Button>}
         {actions.has("cancel") && <Button small weight="danger" busy={cancel.isPending} onClick={() => cancel.mutate(run)}>Cancel</Button>}
       </div>

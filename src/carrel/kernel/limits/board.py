@@ -21,7 +21,7 @@ AUTO_BROKEN_SECONDS = 60
 AUTO_INTERVAL_SECONDS_MAX = 7 * 86_400
 AUTO_RUNS_PER_SESSION_MAX = 20
 AUTO_RUNS_PER_ACCOUNT_MAX = 1_000
-# The third time that an auto run says or does the same in a row, it is stopped.
+# The third time that an auto run says or does the same in a row, it is held.
 AUTO_SAME_MAX = 3
 AUTO_TITLE_CHARS_MAX = 200
 

@@ -159,9 +159,17 @@ RETRY_MAX_SECONDS = 300
 UNREACHABLE_CHECK_SECONDS = 5
 UNREACHABLE_RELEASED_MAX = 500
 
-# Budgets that owners have set in one account, and how often what waits for one that never begins anew looks again
+# Budgets that owners have set in one account, and how often what is held looks again when nobody lets it go on
 BUDGETS_MAX = 1_000
-BUDGET_LOOK_HOURS = 24
+HELD_LOOK_HOURS = 24
+
+# Loops: calls with the same result, or answers, that are exactly the same so many times in a row; and so many in a row
+# of which none is new, compared with so many different ones before. Auto runs have a lower limit of their own.
+LOOP_SAME_MAX = 5
+LOOP_STALE_MAX = 12
+LOOP_CYCLE_MAX = 8
+# Runs in a row in which agents have only answered one another.
+LOOP_TALK_RUNS_MAX = 30
 
 # How long a head that waits for a place is left alone when nobody rings, because a place became free on another server
 PLACE_LOOK_MS = 500

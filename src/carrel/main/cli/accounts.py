@@ -23,6 +23,7 @@ _AGENT_OPTIONS = (
     option("--gateway", "NAME", "a gateway from the settings"),
     option("--model"),
     option("--thinking", choices=("off", "minimal", "low", "medium", "high")),
+    option("--concurrency", "N", "runs of it that may work at once; 0 for any number", type=int),
     option("--instructions", "TEXT", "added to the standing instructions", field="instructionsExtra"),
 )
 _SET = option("--set", "FIELD=JSON", "set any other field, e.g. sandbox=on", action="append", default=[])

@@ -19,6 +19,10 @@ def wait_option(seconds: float) -> Option:
     return option("--wait", "S", text, type=float, nargs="?", const=seconds)
 
 
+# The codes of runs that are held: their message says until when.
+_HELD = ("budget_used_up", "loop_suspected")
+
+
 class Troubles:
     """Tells a person of failed attempts while they happen, of each once."""
 
@@ -33,7 +37,7 @@ class Troubles:
             return
         self._told.add(told)
         said = f"{fault.message.rstrip('. ')}."
-        if fault.code == "budget_used_up":
+        if fault.code in _HELD:
             self._screen.note(said)
             return
         if fault.unreachable_since:

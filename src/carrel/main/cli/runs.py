@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import convert
 
-from carrel.bridge import Artifact, Client, Run
+from carrel.bridge import Artifact, Client, Run, segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.names import LIMIT, RUN, RUNS
@@ -53,6 +53,12 @@ def _answer(client: Client, args: Namespace) -> Any:
     ((name, text),) = given.items()
     how = {"text": client.runs.answer, "approve": client.runs.approve, "deny": client.runs.deny}[name]
     return {"run": RUNS.of(client, args.run_id, lambda run_id: how(run_id, text)).raw}
+
+
+def _stop(client: Client, args: Namespace) -> Any:
+    """Stop the whole session of a run: whatever else waits there would go on with the same."""
+    key = RUNS.of(client, args.run_id, client.runs.get).session_key
+    return client.post(f"/api/sessions/{segment(key)}/stop", {})
 
 
 def _subject(row: dict[str, Any]) -> str:
@@ -175,6 +181,13 @@ COMMANDS = (
         "POST /api/runs/{}/advance",
         "Moved up: it is number {run[queuePosition]}.",
     ).takes(RUN),
+    Request(
+        "runs allow",
+        "let a run go on that is held because it does nothing new",
+        "POST /api/runs/{}/allow",
+        "It goes on.",
+    ).takes(RUN),
+    Request("runs stop", "stop a run and everything else of its session", _stop, "Stopped.").takes(RUN),
     Request("runs retry", "retry a failed run", "POST /api/runs/{}/retry", "{runId}").takes(RUN),
     Request(
         "artifacts list", "list what the agent of a run added to it", "GET /api/runs/{}/artifacts", _ARTIFACTS

@@ -9,11 +9,10 @@ from logging import getLogger
 
 from msgspec import structs
 
-from carrel.journal import entries_of_run
 from carrel.kernel import MS_PER_SECOND, Refusal, limits
 from carrel.kernel.settings import AutoSettings
 from carrel.modes.auto import store
-from carrel.modes.auto.model import AUTO, AutoRun, next_tick_at, observe
+from carrel.modes.auto.model import AUTO, AutoRun, next_tick_at
 from carrel.modes.auto.registry import cancel_tick, end, hold, publish
 from carrel.modes.auto.targets import give, is_taken, task_to_do, work_message
 from carrel.modes.lanes import deliver_unasked
@@ -132,11 +131,6 @@ class AutoTicks(StepDuty[AutoRun]):
         if tick is not None and tick.state == "failed":
             end(tx, auto, "failed", "tick_failed", tick.error_message or tick.reason or "")
             return None
-        if tick is not None and tick.state == "completed":
-            auto, repeated = observe(auto, entries_of_run(tx, auto.access, tick.id), tick.reply or "")
-            if repeated:
-                end(tx, auto, "stopped", "repeated")
-                return None
         return auto
 
     def _go_on(self, tx: Tx, auto: AutoRun) -> None:

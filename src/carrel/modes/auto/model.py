@@ -1,13 +1,10 @@
-"""An auto run as a value: its kind, its states, what its ticks carry, and the guard against repetition. Pure."""
+"""An auto run as a value: its kind, its states, and what its ticks carry. Pure."""
 
-from hashlib import sha256
 from typing import Final, Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from carrel.journal import Entry
 from carrel.kernel import MS_PER_SECOND, Access, SessionKey
-from carrel.kernel.limits import AUTO_SAME_MAX
 
 # Rung when an auto run was started, or its tick has ended.
 AUTO = "auto"
@@ -22,7 +19,7 @@ SESSION_IDENTITY_CONVERSATION: Final = "SESSION_IDENTITY_CONVERSATION"
 RunKind = Literal["GOAL_RUN", "TASK_RUN"]
 AutoStatus = Literal["active", "stopping", "stopped", "completed", "failed", "interrupted"]
 AutoReason = Literal[
-    "requested", "session_stopped", "task_done", "goal_done", "task_archived", "goal_ended", "max_ticks", "repeated",
+    "requested", "session_stopped", "task_done", "goal_done", "task_archived", "goal_ended", "max_ticks",
     "tick_failed", "server_restarted",
 ]  # fmt: skip
 # The state machine. A status without onward moves is an end.
@@ -83,10 +80,6 @@ class AutoRun(Struct, frozen=True, kw_only=True):
     # When to look at it next: its next tick, or at once when a tick has ended.
     due_at: int | None = None
     worker: str | None = None
-    answer: str | None = None
-    answer_times: int = 0
-    call: str | None = None
-    call_times: int = 0
     ended_at: int | None = None
     # What whoever started it may see: its runs see no more.
     space_ids: tuple[str, ...] = ("*",)
@@ -142,28 +135,3 @@ class AutoRun(Struct, frozen=True, kw_only=True):
 def next_tick_at(auto: AutoRun, now: int, started_at: int, interval_seconds: int) -> int:
     """Return when the next tick is due: an interval after the last one started, but not before it has ended."""
     return max(now, started_at + (auto.interval_seconds or interval_seconds) * MS_PER_SECOND)
-
-
-def observe(auto: AutoRun, entries: list[Entry], answer: str) -> tuple[AutoRun, bool]:
-    """Note what a tick has said and done; also whether that was the same as before too many times in a row."""
-    calls, repeated = {(_call(one), one.role): one for one in entries if one.role in ("toolCall", "toolResult")}, False
-    for (call, role), entry in calls.items():
-        result = calls.get((call, "toolResult"))
-        if role == "toolCall" and result is not None:
-            details = entry.details or {}
-            seen = _hash(details["name"], str(details.get("arguments")), result.content)
-            times = auto.call_times + 1 if seen == auto.call else 1
-            auto = structs.replace(auto, call=seen, call_times=times)
-            repeated = repeated or times >= AUTO_SAME_MAX
-    seen = _hash(answer)
-    times = auto.answer_times + 1 if seen == auto.answer else 1
-    return structs.replace(auto, answer=seen, answer_times=times), repeated or times >= AUTO_SAME_MAX
-
-
-def _call(entry: Entry) -> tuple[object, object]:
-    details = entry.details or {}
-    return details.get("step"), details.get("callId")
-
-
-def _hash(*observed: str) -> str:
-    return sha256("\n".join(observed).encode()).hexdigest()

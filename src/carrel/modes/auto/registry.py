@@ -27,8 +27,6 @@ _NOTICES: dict[str | None, str] = {
     "task_archived": "Auto run {id} was stopped: task {task} is archived.",
     "goal_ended": "Auto run {id} was stopped: there is no goal {goal} to work on any more.",
     "max_ticks": "Auto run {id} was stopped: it has used all its ticks, and task {task} is not done.",
-    "repeated": "Auto run {id} was stopped: it said or did the same three times in a row on task {task}. Change the "
-    "task or tell the agent what to do, then start it again with /auto on.",
     "tick_failed": "Auto run {id} on task {task} has failed: {error}",
     "server_restarted": "The server was restarted, so auto run {id} on task {task} was interrupted. Start it again "
     "with /auto on.",

@@ -43,3 +43,24 @@ ALTER TABLE runs ADD COLUMN gateway TEXT;
 CREATE TABLE concurrency_locks (
     name TEXT PRIMARY KEY
 );
+
+-- What a session has done lately in runs that agents have caused, to see when that is nothing new any more. `asked_at` is
+-- when people were asked whether it may go on: until they have said so, it is held.
+CREATE TABLE loop_traces (
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    key TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    since_seq BIGINT NOT NULL,
+    calls TEXT NOT NULL,
+    answers TEXT NOT NULL,
+    talk BIGINT NOT NULL,
+    asked_at BIGINT,
+    reason TEXT,
+    PRIMARY KEY (account_id, key),
+    FOREIGN KEY (account_id, key) REFERENCES lanes (account_id, key) ON DELETE CASCADE
+); -- clustered
+-- The rule for loops has its place there now.
+ALTER TABLE auto_runs DROP COLUMN answer;
+ALTER TABLE auto_runs DROP COLUMN answer_times;
+ALTER TABLE auto_runs DROP COLUMN call;
+ALTER TABLE auto_runs DROP COLUMN call_times;

@@ -22,6 +22,7 @@ from carrel.delivery import PreviewKind, PromptPreview, injections_of, preview_p
 from carrel.kernel import PEOPLE, Access, Grammar, Refusal, not_found
 from carrel.kernel.limits import (
     AGENT_ID_CHARS_MAX,
+    CONCURRENCY_MAX,
     INSTRUCTIONS_EXTRA_CHARS_MAX,
     MCP_SERVERS_PER_AGENT_MAX,
     RUN_TIMEOUT_SECONDS_MAX,
@@ -79,6 +80,7 @@ class AgentPatch(In, frozen=True, kw_only=True):
     gateway: ShortText | UnsetType = UNSET
     model: ShortText | UnsetType = UNSET
     thinking: Thinking | UnsetType | None = UNSET
+    concurrency: Annotated[int, Meta(ge=0, le=CONCURRENCY_MAX)] | UnsetType | None = UNSET
     behavior_flags: BehaviorPatch | UnsetType = UNSET
     space_ids: Annotated[list[Name], Meta(min_length=1, max_length=200)] | UnsetType = UNSET
     tools: ToolsPatch | UnsetType = UNSET
@@ -111,6 +113,7 @@ class AgentShape(Out, frozen=True, kw_only=True):
     gateway: str
     model: str
     thinking: Thinking | None
+    concurrency: int | None
     behavior_flags: BehaviorFlags
     space_ids: tuple[str, ...]
     tools: ToolRules

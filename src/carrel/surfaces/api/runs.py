@@ -9,6 +9,7 @@ from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of, r
 from carrel.exchanges import redeliver
 from carrel.kernel import AT_WORK, PEOPLE, Access, Code, Envelope, Message, Provenance, Refusal, invalid
 from carrel.kernel.limits import RUN_TIMEOUT_SECONDS_MAX, STOP_SECONDS_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX
+from carrel.loops import allow_loop
 from carrel.monitoring import RunFilter, WaitsFor, Why, explain, runs_newest_first, visible_run
 from carrel.runs import Run, advance, answer, cancel, deliver, retry
 from carrel.sessions import find_session, lane_for_work
@@ -225,6 +226,13 @@ def answer_run(call: Call[Answered, NoQuery], tx: Tx, access: Access) -> RunShap
 def why_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> Why:
     """Explain why a run is in its state, and what can be done about it."""
     return explain(tx, access, visible_run(tx, access, call.path("id")), call.house.concurrency)
+
+
+@endpoint("POST", "/api/runs/{id}/allow", answers={200: one("run", RunShape)}, who=PEOPLE)
+def allow_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
+    """Let the session of a run go on that is held because it does nothing new; what it has done counts no more."""
+    call.house.refuse_when_draining()
+    return run_shape(tx, access, allow_loop(tx, access, visible_run(tx, access, call.path("id"))))
 
 
 @endpoint("POST", "/api/runs/{id}/retry", answers={202: Retried}, who=PEOPLE, creates=True)

@@ -1,0 +1,10 @@
+"""Loops: work that goes on by itself and does nothing new is held, and people are asked whether it may go on."""
+
+from carrel.loops.administration import allow_loop, observe_runs
+from carrel.loops.checks import find_loop, hold_loop, needs_trace, note_answer
+from carrel.loops.model import Trace
+from carrel.loops.store import read_trace
+
+__all__ = [
+    "Trace", "allow_loop", "find_loop", "hold_loop", "needs_trace", "note_answer", "observe_runs", "read_trace",
+]  # fmt: skip

@@ -1,0 +1,69 @@
+"""Checking for loops: before each step of a turn, and when a run that agents have caused is answered."""
+
+from msgspec import structs
+
+from carrel.agents import agent_by_id
+from carrel.journal import Entry
+from carrel.kernel import MS_PER_HOUR
+from carrel.kernel.limits import HELD_LOOK_HOURS
+from carrel.loops.model import HELD_FOR, LOOP, Trace, is_caused, loop_in
+from carrel.loops.store import keep_trace, read_trace
+from carrel.monitoring import notify_people
+from carrel.notifications import NewNotification
+from carrel.runs import Failed, Run
+from carrel.storage import Tx
+
+_ASK = "it goes on when somebody lets it, or sends it a message"
+
+
+def needs_trace(run: Run) -> bool:
+    """Return whether what its session did before counts: in a run that nobody has asked for, or that was held."""
+    return is_caused(run) or run.error_code == LOOP
+
+
+def find_loop(trace: Trace, run: Run, own: list[Entry]) -> str | None:
+    """Return what the session repeats, in words, before a run takes its next step; None if it may take it."""
+    if trace.asked_at is not None and is_caused(run):
+        return trace.reason
+    return loop_in(trace.after_calls(own), run)
+
+
+def hold_loop(tx: Tx, run: Run, found: str) -> Failed:
+    """Return why and until when a run has to wait, in the transaction that lets it; ask people, once."""
+    trace = read_trace(tx, run.access, run)
+    text = _ask(tx, run, trace, found) if trace.asked_at is None else _text(tx, run, found)
+    until = tx.now + HELD_LOOK_HOURS * MS_PER_HOUR
+    return Failed(code=LOOP, message=text, reason=LOOP, held_for=HELD_FOR, held_until=until)
+
+
+def note_answer(tx: Tx, run: Run, trace: Trace, own: list[Entry], answer: str) -> None:
+    """Note what a run that agents have caused has done, and ask people if that was nothing new too many times."""
+    if not is_caused(run):
+        return
+    after = trace.after_calls(own).after_answer(run, answer)
+    found = loop_in(after, run)
+    if found is None:
+        keep_trace(tx, run.access, run.key, after)
+    else:
+        _ask(tx, run, after, found)
+
+
+def _ask(tx: Tx, run: Run, trace: Trace, found: str) -> str:
+    """Keep that people were asked, and ask them; return what they are told."""
+    asked = structs.replace(trace, run_id=run.id, asked_at=tx.now, reason=found)
+    keep_trace(tx, run.access, run.key, asked)
+    text = _text(tx, run, found)
+    title = f"Does agent {_name(tx, run)} go round in circles?"
+    notify_people(
+        tx, run.access, [run], NewNotification(type="loop", title=title, body=text, key=run.key, run_id=run.id)
+    )
+    return text
+
+
+def _text(tx: Tx, run: Run, found: str) -> str:
+    return f"Agent {_name(tx, run)} has {found}; {_ASK}."
+
+
+def _name(tx: Tx, run: Run) -> str:
+    agent = agent_by_id(tx, run.access, run.agent_id)
+    return agent.name if agent is not None else run.agent_id
