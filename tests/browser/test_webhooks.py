@@ -46,7 +46,7 @@ def test_deliveries_are_seen_as_they_come_and_repeated(
     expect(page.get_by_role("heading", name="Webhooks", level=1)).to_be_visible()
     addresses = page.get_by_role("table", name="Webhooks")
     expect(addresses).to_contain_text(f"{server.url}/api/hooks/in/github")
-    expect(addresses).to_contain_text("github becomes a task")
+    expect(addresses).to_contain_text("GitHub: becomes a task")
     deliveries = page.get_by_role("table", name="Deliveries")
     post(server, "github", from_github(ISSUE))
     row = deliveries.get_by_role("row").filter(has_text="octo-org/doors#1347")

@@ -10,6 +10,7 @@ import pytest
 from carrel.connectors import CallFailed, Connectors, RemoteTool
 from carrel.kernel.limits import MCP_RESTART_SECONDS_MAX
 from carrel.kernel.settings import McpServerSettings
+from carrel.tools import connectors_of
 from tests.connectors.plain import open_gate, plain
 from tests.harness.elapsing import Elapsing
 from tests.requirements.mark import requirement
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.anyio
 @contextlib.asynccontextmanager
 async def connected(**servers: McpServerSettings) -> AsyncIterator[Connectors]:
     """Connectors at work."""
-    connectors = Connectors(servers)
+    connectors = connectors_of(servers)
     async with asyncio.TaskGroup() as group:
         serving = group.create_task(connectors.serve())
         await asyncio.sleep(0)
@@ -58,7 +59,7 @@ async def test_a_server_is_started_when_its_tools_are_first_wanted() -> None:
     async with connected(plain=plain()) as connectors:
         assert connectors.states("default")[0].status == "idle"
         tools = await offered(connectors)
-        assert tools["look"].offered_as == "mcp__plain__look"
+        assert tools["look"].offered_as == "plain_look"
         assert (tools["look"].effect, tools["change"].effect) == ("read", "write")
         assert await call(connectors, "look", at="it") == {"text": 'look {"at": "it"}'}
         state = connectors.states("default")[0]

@@ -1,12 +1,13 @@
 """A hostile server harms nobody else: it is bounded in time, size and words, and its neighbour works on."""
 
 import asyncio
+import re
 
 import pytest
 
 from carrel.connectors import Connectors
 from carrel.kernel.limits import MCP_TOOL_NAME_CHARS_MAX, MCP_TOOLS_PER_SERVER_MAX, MCP_UNANSWERED_MAX
-from carrel.tools import CATALOG
+from carrel.tools import CATALOG, names_in
 from tests.connectors.plain import open_gate, plain
 from tests.connectors.test_connectors import call, connected, failure, offered
 from tests.harness.elapsing import Elapsing
@@ -110,16 +111,34 @@ async def test_a_tool_that_changes_after_it_was_offered_is_not_called_as_if_it_w
 
 
 @requirement("P.mcp.names")
-async def test_names_of_others_cannot_be_taken() -> None:
+async def test_every_tool_has_a_name_of_its_own_that_model_servers_accept() -> None:
     async with connected(plain=plain("odd")) as connectors:
         tools = await offered(connectors)
         names = [tool.offered_as for tool in tools.values()]
-        ours = {name for tool in CATALOG.offered() for name in tool.names}
-        assert tools["task_update"].offered_as == "mcp__plain__task_update"
-        assert all(name.startswith("mcp__plain__") for name in names)
+        assert tools["task_update"].offered_as == "plain_task_update"
         assert len(set(names)) == len(names) == len(tools)
-        assert not ours.intersection(names)
-        assert max(map(len, names)) <= MCP_TOOL_NAME_CHARS_MAX
+        assert all(re.fullmatch(r"plain_[A-Za-z0-9_-]+", name) for name in names)
+        assert max(map(len, names)) == MCP_TOOL_NAME_CHARS_MAX
+
+
+@requirement("P.mcp.shadow")
+@pytest.mark.parametrize("server", ["task", "clawboard", "board"])
+async def test_a_tool_with_a_name_or_an_alias_of_ours_is_left_out_and_told(server: str) -> None:
+    ours = next(name for name in sorted(names_in(CATALOG)) if name.startswith(f"{server}_"))
+    taking = ours.removeprefix(f"{server}_")
+    async with connected(**{server: plain("named", "0", taking, "other")}) as connectors:
+        assert [tool.offered_as for tool in (await offered(connectors, server)).values()] == [f"{server}_other"]
+        left_out = connectors.states("default")[0].left_out
+        assert left_out == (f"{taking}: {ours} is a tool of Carrel; give the server another name",)
+
+
+@requirement("P.mcp.shadow")
+async def test_a_tool_that_is_named_like_the_changed_name_of_another_is_left_out() -> None:
+    async with connected(plain=plain("named", "0", "a b")) as connectors:
+        changed = (await offered(connectors))["a b"].offered_as.removeprefix("plain_")
+    async with connected(plain=plain("named", "0", "a b", changed)) as connectors:
+        assert set(await offered(connectors)) == {"a b"}
+        assert connectors.states("default")[0].left_out == (f"{changed}: has the name of another",)
 
 
 @requirement("P.mcp.words")

@@ -82,7 +82,7 @@ async def test_a_server_over_http_gets_the_headers_and_its_results_do_not_show_t
 ) -> None:
     monkeypatch.setenv("SERVER_KEY", KEY)
     async with listening() as server:
-        settings = McpServerSettings(url=server.url, headers=("X-Key=SERVER_KEY",))
+        settings = McpServerSettings(url=server.url, headers={"X-Key": "SERVER_KEY"})
         async with connected(plain=settings) as connectors:
             assert set(await offered(connectors)) == {"look", "huge", "echo"}
             assert await call(connectors, "look") == {"text": "seen"}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from carrel.agents import ToolRules
+from carrel.kernel import TurnExtras
 from carrel.kernel.settings import McpServerSettings, RunsSettings, Settings
 from carrel.modes import enable_plan_mode
 from carrel.records import artifacts_of, tools_called
@@ -19,7 +20,7 @@ from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, calls, text
 
 pytestmark = pytest.mark.anyio
-LOOK, CHANGE = "mcp__plain__look", "mcp__plain__change"
+LOOK, CHANGE = "plain_look", "plain_change"
 
 
 @asynccontextmanager
@@ -52,7 +53,7 @@ async def test_an_agent_gets_the_tools_of_its_servers_and_calls_them(
         assert await result_of(server, run) == {"text": 'look {"at": "it"}'}
         shown = offered(gateway)[LOOK]
         assert shown["description"] == "[MCP server plain] Look at something."
-        assert "what the MCP server plain does (mcp__plain__…)" in gateway.requests[-1].json["instructions"]
+        assert "what the MCP server plain does (plain_…)" in gateway.requests[-1].json["instructions"]
         assert await server.read(lambda tx: tools_called(tx, server.access, run.id)) == [LOOK]
         gateway.script(text("Nothing to look with."))
         await server.ask("look at it")
@@ -64,7 +65,7 @@ async def test_a_call_that_needs_approval_reaches_the_server_only_after_a_yes(
     sqlite_url: str, gateway: ScriptedGateway
 ) -> None:  # fmt: skip
     async with open_gate() as gate, serving(sqlite_url, gateway, plain=plain("honest", str(gate.port))) as server:
-        await server.make_agent("careful", mcp=("plain",), tools=ToolRules(ask=("mcp__plain__c*",)))
+        await server.make_agent("careful", mcp=("plain",), tools=ToolRules(ask=("plain_c*",)))
         gateway.script(calls((CHANGE, {"to": "that"})), text("It is changed."))
         waiting = await server.ask("change it", agent="careful")
         assert waiting.state == "waiting"
@@ -94,7 +95,7 @@ async def test_plan_mode_hides_what_may_write(sqlite_url: str, gateway: Scripted
 @requirement("P.mcp.results")
 async def test_files_of_a_result_are_artifacts_and_images_are_shown(sqlite_url: str, gateway: ScriptedGateway) -> None:
     async with serving(sqlite_url, gateway, plain=plain()) as server:
-        gateway.script(calls(("mcp__plain__picture", {})), text("A dot."))
+        gateway.script(calls(("plain_picture", {})), text("A dot."))
         run = await server.ask("what is on it?", agent="handy")
         kept = await server.read(lambda tx: artifacts_of(tx, server.access, run.id))
         assert [(one.filename, one.media_type) for one in kept] == [
@@ -159,3 +160,36 @@ async def test_a_call_without_an_answer_is_a_result_that_says_so(sqlite_url: str
         assert [one["code"] for one in results] == ["tool_unavailable", "tool_unavailable"]
         assert "ended with exit code 3" in results[0]["message"]
         assert "It is started again in" in results[1]["message"]
+
+
+@requirement("P.mcp.shadow")
+async def test_a_function_of_the_sender_stands_in_the_place_of_a_tool_of_its_name(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:  # fmt: skip
+    theirs = {"type": "function", "name": LOOK, "description": "The sender's.", "parameters": {}, "strict": False}
+    async with open_gate() as gate, serving(sqlite_url, gateway, plain=plain("honest", str(gate.port))) as server:
+        gateway.script(calls((LOOK, {"at": "it"})))
+        run = await server.ask("look at it", agent="handy", extras=TurnExtras(functions=(theirs,)))
+        assert [tool for tool in gateway.requests[-1].json["tools"] if tool["name"] == LOOK] == [theirs]
+        assert CHANGE in offered(gateway)
+        assert (run.state, run.waiting_for) == ("waiting", "tool_output")
+        assert gate.calls == []
+        gateway.script(text("Nobody else brings one."))
+        await server.ask("and now?", "hook:other", agent="handy")
+        assert offered(gateway)[LOOK]["description"] == "[MCP server plain] Look at something."
+
+
+@requirement("P.mcp.shadow")
+async def test_a_server_that_is_called_like_a_family_of_ours_gets_nothing_of_its_rules(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:  # fmt: skip
+    async with open_server(sqlite_url, gateways_to(gateway), Settings(mcp={"goal": plain()})) as server:
+        await server.make_agent("handy", mcp=("goal",))
+        gateway.script(text("ready"), text("I may not."))
+        first = await server.ask("hello", agent="handy")
+        # Our own goal_update is not shown in chats, and goal_* may be used in plan mode.
+        assert {"goal_look", "goal_change"} <= offered(gateway).keys()
+        await server.db.write(lambda tx: enable_plan_mode(tx, server.access, first.session_key))
+        await server.ask("change it", agent="handy")
+        assert "goal_look" in offered(gateway)
+        assert "goal_change" not in offered(gateway)

@@ -3626,6 +3626,7 @@ export interface components {
             actor: components["schemas"]["Actor"];
             rights: string[];
             spaceIds: string[];
+            seq: number;
         };
         /**
          * MemoryBody

@@ -5,10 +5,9 @@ ended with this process. What it sends is bounded, and never believed further th
 """
 
 from carrel.connectors.connectors import Connectors
+from carrel.connectors.launch import address_of
 from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ToolList
-from carrel.connectors.names import is_remote, split_name
 
 __all__ = [
-    "CallFailed", "CallResult", "ConnectorState", "Connectors", "RemoteTool", "ToolList", "is_remote",
-    "split_name",
+    "CallFailed", "CallResult", "ConnectorState", "Connectors", "RemoteTool", "ToolList", "address_of",
 ]  # fmt: skip

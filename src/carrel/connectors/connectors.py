@@ -1,21 +1,27 @@
 """All servers of the settings: which an account may use, their tools, calls, and their end."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
-from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ServerFault, ToolList
+from msgspec import structs
+
+from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ToolList
 from carrel.connectors.server import Server
 from carrel.kernel import Clock, SystemClock
 from carrel.kernel.settings import McpServerSettings
+from carrel.programs import ProgramFault
 
 _ALL = "*"
 
 
 class Connectors:
-    """The servers; they live within `serve`."""
+    """The servers; they live within `serve`. A tool that would have a name that is `taken` is not offered."""
 
-    def __init__(self, settings: Mapping[str, McpServerSettings], clock: Clock | None = None) -> None:
+    def __init__(
+        self, settings: Mapping[str, McpServerSettings], clock: Clock | None = None, *, taken: Collection[str] = ()
+    ) -> None:  # fmt: skip
+        self._taken = taken
         self._clock = clock or SystemClock()
         self._group: asyncio.TaskGroup | None = None
         self._servers: dict[str, Server] = {}
@@ -33,7 +39,7 @@ class Connectors:
                 server.end()
 
     def _server(self, name: str, settings: McpServerSettings) -> Server:
-        return Server(name, settings, self._clock, self._start)
+        return Server(name, settings, self._clock, self._start, self._taken)
 
     async def serve(self) -> None:
         """Keep the servers; they end when this is cancelled."""
@@ -47,7 +53,7 @@ class Connectors:
     def _start(self, life: Coroutine[Any, Any, None]) -> None:
         if self._group is None:
             life.close()
-            raise ServerFault("Carrel is stopping.")
+            raise ProgramFault("Carrel is stopping.")
         self._group.create_task(life)
 
     @property
@@ -80,6 +86,14 @@ class Connectors:
         if server is None or tool.server not in self.usable(account_slug):
             raise CallFailed(f"The MCP server {tool.server} is not in the settings any more.", is_unknown=False)
         return await server.call(tool, arguments)
+
+    async def check(self, account_slug: str, name: str) -> ConnectorState | None:
+        """Start a server if need be, list its tools anew, and return how it does; None for one of other accounts."""
+        found = self._named(account_slug, [name])
+        if not found:
+            return None
+        fault, state = await found[0].check(), found[0].state()
+        return state if fault is None else structs.replace(state, status="failed", last_error=fault)
 
     def last_tools(self, account_slug: str, names: Iterable[str]) -> tuple[ToolList, ...]:
         """Return what those of the named servers offered last that the account may use and that were asked already."""

@@ -1,25 +1,13 @@
 """How a server is reached: what the settings say, with the values of the variables that they name."""
 
 import os
+import shlex
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from msgspec import Struct
 
-from carrel.connectors.model import ServerFault
 from carrel.kernel.settings import McpServerSettings
-
-# What every program is passed: where it is, and who runs it. None of it is secret.
-_PASSED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
-
-
-class Program(NamedTuple):
-    """What to start."""
-
-    command: str
-    args: tuple[str, ...]
-    env: Mapping[str, str]
-    cwd: str | None
+from carrel.programs import Program, ProgramFault, missing_variable, program_of
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -30,17 +18,20 @@ class Launch(Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...]
 
 
+def address_of(settings: McpServerSettings) -> str:
+    """Return what the settings say a server is: its command line, or its URL."""
+    return shlex.join((settings.command, *settings.args)) if settings.command else settings.url
+
+
 def launch_of(name: str, settings: McpServerSettings, env: Mapping[str, str] = os.environ) -> Launch:
-    """Return how to reach a server; raise ServerFault, naming the setting, where a variable is missing."""
-    pairs = dict(pair.split("=", 1) for pair in settings.headers)
-    missing = [one for one in (*settings.env, *pairs.values()) if not env.get(one)]
+    """Return how to reach a server; raise ProgramFault, naming the setting, where a variable is missing."""
+    missing = missing_variable((*settings.env, *settings.headers.values()), env)
     if missing:
-        where = "env" if missing[0] in settings.env else "headers"
-        raise ServerFault(f"mcp.{name}.{where} names the environment variable {missing[0]}, which is not set.")
-    passed = {one: env[one] for one in settings.env}
-    headers = {header: env[variable] for header, variable in pairs.items()}
+        where = "env" if missing in settings.env else "headers"
+        raise ProgramFault(f"mcp.{name}.{where} names the environment variable {missing}, which is not set.")
+    headers = {header: env[variable] for header, variable in settings.headers.items()}
     program = None
     if settings.command:
-        usual = {one: env[one] for one in _PASSED if one in env}
-        program = Program(settings.command, settings.args, usual | passed, settings.cwd or None)
-    return Launch(program=program, headers=headers, secrets=(*passed.values(), *headers.values()))
+        program = program_of(settings.command, settings.args, settings.env, env, settings.cwd or None)
+    secrets = (*(env[one] for one in settings.env), *headers.values())
+    return Launch(program=program, headers=headers, secrets=secrets)

@@ -38,9 +38,13 @@ class Listed(Struct, frozen=True):
 
 
 def read_tools(
-    server: str, listed: Iterable[Tool], settings: McpServerSettings, written: Collection[str] = ()
+    server: str, listed: Iterable[Tool], settings: McpServerSettings, written: Collection[str] = (),
+    taken: Collection[str] = (),
 ) -> Listed:  # fmt: skip
-    """Return the tools that the settings allow; those `written` have been known to write, whatever is said now."""
+    """Return the tools that the settings allow, under names that are not `taken`.
+
+    Those `written` have been known to write, whatever is said now.
+    """
     present = {tool.name: tool for tool in listed}
     allowed = [name for name in present if _is_allowed(name, settings)]
     names = {name: offered for offered, name in offered_names(server, allowed).items()}
@@ -51,6 +55,8 @@ def read_tools(
         problem = _schema_problem(schema)
         if name not in names:
             problem = "has the name of another"
+        elif names[name] in taken:
+            problem = f"{names[name]} is a tool of Carrel; give the server another name"
         elif len(tools) >= MCP_TOOLS_PER_SERVER_MAX:
             problem = f"is one too many: a server may offer {MCP_TOOLS_PER_SERVER_MAX}"
         if problem is not None:

@@ -46,10 +46,6 @@ class CallFailed(Exception):
         self.is_unknown = is_unknown
 
 
-class ServerFault(Exception):
-    """A server cannot be used; the message says why, for people and models."""
-
-
 class ConnectorState(Struct, frozen=True, kw_only=True):
     """A server as people see it; `idle` before anybody has wanted its tools.
 
@@ -58,6 +54,9 @@ class ConnectorState(Struct, frozen=True, kw_only=True):
 
     name: str
     kind: Literal["command", "url"]
+    # The command line or the URL: for whoever runs the server.
+    address: str
+    accounts: tuple[str, ...]
     status: Literal["idle", "starting", "ok", "failed"]
     since: int
     tools: int = 0

@@ -1,6 +1,7 @@
 """Names of servers and their tools. Pure.
 
-A tool is offered as `mcp__<server>__<tool>`: none of our own tools begins like that, so none can be shadowed.
+A tool is offered as `<server>_<tool>`. The settings allow no two servers whose tools could meet under one name; one
+that would have the name of one of our own tools is left out.
 """
 
 import re
@@ -9,7 +10,6 @@ from hashlib import sha256
 
 from carrel.kernel.limits import MCP_TOOL_NAME_CHARS_MAX
 
-_PREFIX, _GAP = "mcp__", "__"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _HASH_CHARS = 8
 
@@ -19,7 +19,7 @@ def offered_names(server: str, names: Iterable[str]) -> dict[str, str]:
 
     A name that is too long or has other characters ends with a hash of the whole.
     """
-    start = f"{_PREFIX}{server}{_GAP}"
+    start = f"{server}_"
     room = MCP_TOOL_NAME_CHARS_MAX - len(start)
     offered: dict[str, str] = {}
     for name in dict.fromkeys(names):
@@ -29,14 +29,3 @@ def offered_names(server: str, names: Iterable[str]) -> dict[str, str]:
             plain = f"{plain[: room - _HASH_CHARS - 1]}_{digest}"
         offered.setdefault(start + plain, name)
     return offered
-
-
-def is_remote(name: str) -> bool:
-    """Return whether a tool of that name would be one of an MCP server."""
-    return name.startswith(_PREFIX)
-
-
-def split_name(name: str) -> tuple[str, str]:
-    """Return the server and the tool that the name of a remote tool consists of."""
-    server, _, tool = name.removeprefix(_PREFIX).partition(_GAP)
-    return server, tool

@@ -1,15 +1,15 @@
 """A server of the settings: started when it is wanted, and again after it died, but not at once and not for ever."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from logging import INFO, WARNING, getLogger
 from typing import TYPE_CHECKING, Any
 
-from carrel.connectors.launch import launch_of
-from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ServerFault, ToolList
+from carrel.connectors.launch import address_of, launch_of
+from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ToolList
 from carrel.kernel import Clock, elapsed_seconds
 from carrel.kernel.limits import (
     MCP_CALLS_AT_ONCE_MAX,
@@ -20,6 +20,7 @@ from carrel.kernel.limits import (
     MCP_UNANSWERED_MAX,
 )
 from carrel.kernel.settings import McpServerSettings
+from carrel.programs import ProgramFault
 
 if TYPE_CHECKING:
     from carrel.connectors.session import Life, Session
@@ -34,11 +35,14 @@ Start = Callable[[Coroutine[Any, Any, None]], None]
 class Server:
     """One server. Everything that is said of it is kept for people: since when, what it offers, and what is wrong."""
 
-    def __init__(self, name: str, settings: McpServerSettings, clock: Clock, start: Start) -> None:
+    def __init__(
+        self, name: str, settings: McpServerSettings, clock: Clock, start: Start, taken: Collection[str]
+    ) -> None:  # fmt: skip
         self.name = name
         self.settings = settings
         self._clock = clock
         self._start = start
+        self._taken = taken
         self._slots = asyncio.Semaphore(MCP_CALLS_AT_ONCE_MAX)
         self.offered: ToolList | None = None
         self._left_out: tuple[str, ...] = ()
@@ -64,6 +68,8 @@ class Server:
         return ConnectorState(
             name=self.name,
             kind="command" if self.settings.command else "url",
+            address=address_of(self.settings),
+            accounts=self.settings.accounts,
             status=status,  # type: ignore[arg-type]
             since=self._since,
             tools=len(self.offered.tools) if self.offered else 0,
@@ -77,7 +83,7 @@ class Server:
         if self.offered is None:
             try:
                 await self._ready()
-            except ServerFault:
+            except ProgramFault:
                 return None
         elif self._life is not None and self._life.is_stale:
             # At most for as long as a listing takes; what it offered before is offered where it does not answer.
@@ -101,6 +107,23 @@ class Server:
             running.life.changed.set()
         return self.offered
 
+    async def check(self) -> str | None:
+        """List its tools anew, starting it at once where it does not run; return what is wrong, if anything."""
+        starts, self._again_at = self._starts, 0.0
+        try:
+            running = await self._ready()
+        except ProgramFault as fault:
+            return str(fault)
+        if self._starts == starts and running.life is not None:
+            listed_at, seconds = self._listed_at, MCP_LIST_PAUSE_SECONDS + self.settings.start_seconds
+            running.life.changed.set()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await running.until_listed()
+            if self._listed_at == listed_at:
+                return self._fault or f"It did not list its tools within {seconds} seconds."
+        return None
+
     async def call(self, tool: RemoteTool, arguments: dict[str, Any]) -> CallResult:
         """Call a tool as it was offered; raise CallFailed where there is no result."""
         sent_to: _Run | None = None
@@ -111,7 +134,7 @@ class Server:
                 assert running.session is not None, "ready"
                 sent_to = running
                 result = await running.session.call(tool.name, arguments)
-        except ServerFault as fault:
+        except ProgramFault as fault:
             raise CallFailed(str(fault), is_unknown=False) from fault
         except TimeoutError as error:
             await self._note_unanswered()
@@ -151,13 +174,13 @@ class Server:
             await running.ended.wait()
 
     async def _ready(self) -> "_Run":
-        """Return the running server, started if need be; raise ServerFault if it cannot be used now."""
+        """Return the running server, started if need be; raise ProgramFault if it cannot be used now."""
         if self._life is not None and self._life.is_over:
             await self._life.ended.wait()
         if self._life is None:
             wait = self._again_at - elapsed_seconds()
             if wait > 0:
-                raise ServerFault(f"{self._fault} It is started again in {wait:.0f} seconds.")
+                raise ProgramFault(f"{self._fault} It is started again in {wait:.0f} seconds.")
             running = _Run()
             self._start(self._live(running))
             self._life = running
@@ -165,7 +188,7 @@ class Server:
         running = self._life
         await running.settled.wait()
         if running.session is None:
-            raise ServerFault(self._fault or _ENDED)
+            raise ProgramFault(self._fault or _ENDED)
         return running
 
     async def _live(self, running: "_Run") -> None:
@@ -183,7 +206,7 @@ class Server:
                 fault = await self._watch(running, session, life)
                 # Known at once, although the program may take a while to end.
                 self._ended(running, fault, lived=elapsed_seconds() - began)
-        except ServerFault as error:
+        except ProgramFault as error:
             fault = str(error)
         except TimeoutError:
             fault = f"It did not list its tools within {self.settings.start_seconds} seconds."
@@ -238,7 +261,7 @@ class Server:
             await asyncio.sleep(MCP_LIST_PAUSE_SECONDS)
 
     async def _list(self, session: "Session") -> None:
-        listed = await session.list_tools(self._written)
+        listed = await session.list_tools(self._written, self._taken)
         self._written |= {tool.name for tool in listed.tools if tool.effect == "write"}
         before = {} if self.offered is None else {tool.name: tool.digest for tool in self.offered.tools}
         self._listed_at = elapsed_seconds()

@@ -27,15 +27,23 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from carrel import __version__
-from carrel.connectors.flood import FloodGuard, GuardedStream
+from carrel.connectors.flood import GuardedStream
 from carrel.connectors.launch import Launch
 from carrel.connectors.listing import Listed, read_tools
-from carrel.connectors.model import CallFailed, CallResult, ServerFault
+from carrel.connectors.model import CallFailed, CallResult
 from carrel.connectors.program import program_streams
 from carrel.connectors.results import read_result
 from carrel.kernel import clip, one_line, redact
-from carrel.kernel.limits import ERROR_CHARS_MAX, MCP_MESSAGE_BYTES_MAX, MCP_TOOL_PAGES_MAX
+from carrel.kernel.limits import (
+    ERROR_CHARS_MAX,
+    MCP_FLOOD_SECONDS,
+    MCP_MESSAGE_BYTES_MAX,
+    MCP_RECEIVED_BYTES_MAX,
+    MCP_TOOL_PAGES_MAX,
+    MCP_UNASKED_MESSAGES_MAX,
+)
 from carrel.kernel.settings import McpServerSettings
+from carrel.programs import FloodGuard, ProgramFault
 from carrel.wire import sdk_client
 
 # The SDK logs whatever a server sends that it does not understand.
@@ -55,8 +63,8 @@ class Session:
         self._client = client
         self._guard = life.guard
 
-    async def list_tools(self, written: Collection[str]) -> Listed:
-        """Return the tools that the server offers now."""
+    async def list_tools(self, written: Collection[str], taken: Collection[str]) -> Listed:
+        """Return the tools that the server offers now; see `read_tools`."""
         tools: list[Tool] = []
         cursor = None
         for _ in range(MCP_TOOL_PAGES_MAX):
@@ -66,7 +74,7 @@ class Session:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        return read_tools(self._name, tools, self._settings, written)
+        return read_tools(self._name, tools, self._settings, written, taken)
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> CallResult:
         """Call a tool; raise CallFailed where there is no result."""
@@ -90,7 +98,9 @@ class Life:
 
     def __init__(self) -> None:
         self.changed = asyncio.Event()
-        self.guard = FloodGuard()
+        self.guard = FloodGuard(
+            messages_max=MCP_UNASKED_MESSAGES_MAX, bytes_max=MCP_RECEIVED_BYTES_MAX, seconds=MCP_FLOOD_SECONDS
+        )
         self.stream: GuardedStream | None = None
 
     @property
@@ -114,7 +124,7 @@ class Life:
 async def open_session(
     name: str, settings: McpServerSettings, launch: Launch
 ) -> AsyncIterator[tuple[Session, Life]]:  # fmt: skip
-    """Connect to a server; raise ServerFault where that does not work within its time, or the connection breaks."""
+    """Connect to a server; raise ProgramFault where that does not work within its time, or the connection breaks."""
     life, bound = Life(), asyncio.timeout(settings.start_seconds)
     try:
         async with AsyncExitStack() as stack:
@@ -131,9 +141,9 @@ async def open_session(
         if not bound.expired():
             raise
         message = f"It did not get ready within {settings.start_seconds} seconds (mcp.{name}.start_seconds)."
-        raise ServerFault(message) from error
+        raise ProgramFault(message) from error
     except Exception as error:  # boundary: whatever a server does, it alone cannot be used
-        raise ServerFault(_why(error, life)) from error
+        raise ProgramFault(_why(error, life)) from error
 
 
 def _streams(
@@ -160,7 +170,7 @@ def _why(error: BaseException, life: Life) -> str:
     """Return why a server cannot be used, in one line."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    if isinstance(error, ServerFault):
+    if isinstance(error, ProgramFault):
         return str(error)
     if isinstance(error, MCPError) and life.stream is not None and life.stream.ended.is_set():
         return life.stream.fault

@@ -6,11 +6,12 @@ model sees neither, only the result of the call.
 
 from carrel.agents import Agent
 from carrel.delivery.argument_list import list_arguments
+from carrel.gateway import ACT_KINDS
 from carrel.journal import Entry
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import NAME_CHARS_MAX, QUESTION_CHARS_MAX
 from carrel.runs import NeedsInput
-from carrel.tools import CATALOG
+from carrel.tools import CATALOG, Catalog
 
 # How such entries are marked in their details.
 ASKS = "asks"
@@ -18,18 +19,22 @@ APPROVAL = "approval"
 
 
 def must_be_asked(agent: Agent, call: Entry) -> bool:
-    """True for a tool that the agent may use only with approval, by whichever of its names it is called."""
-    return CATALOG.needs_approval((call.details or {})["name"], agent.profile.tools)
+    """True for a tool that the agent may use only with approval, by whichever of its names it is called.
+
+    What a coding agent calls is a question: it asks whether it may do something.
+    """
+    name = (call.details or {})["name"]
+    return name in ACT_KINDS or CATALOG.needs_approval(name, agent.profile.tools)
 
 
-def question_of(agent: Agent, call: Entry) -> NeedsInput:
+def question_of(agent: Agent, catalog: Catalog, call: Entry) -> NeedsInput:
     """The question whether a call may be made: what it does in words, the tool's name, and its arguments as a list.
 
     This is what people see at every door.
     """
     details = call.details or {}
     name = clip(one_line(details["name"]), NAME_CHARS_MAX)
-    asked = f"May {agent.slug} {CATALOG.deed_of(name)}? ({name})"
+    asked = f"May {agent.slug} {catalog.deed_of(name)}? ({name})"
     rest = QUESTION_CHARS_MAX - len(asked) - 1
     question = "\n".join(filter(None, (asked, list_arguments(details["arguments"], rest))))
     return NeedsInput(question=question, waiting_for="approval")

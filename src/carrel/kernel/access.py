@@ -89,6 +89,11 @@ class Access(Struct, frozen=True, kw_only=True):
         return self.kind in PEOPLE
 
     @property
+    def is_operator(self) -> bool:
+        """Whether this is the owner of the account `default`, who runs the server."""
+        return self.kind == "owner" and self.account_slug == DEFAULT_ACCOUNT_SLUG
+
+    @property
     def current(self) -> SessionKey | None:
         """The caller's own session, if it has one."""
         return self.view.key if self.view else None

@@ -97,6 +97,11 @@ class TurnExtras(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The names of the sender's functions."""
         return frozenset(function["name"] for function in self.functions)
 
+    @property
+    def gateway(self) -> str | None:
+        """The gateway that the turn goes to, where that is not its agent's."""
+        return None if self.replays is None else self.replays.gateway
+
 
 # In place of a run's id: whichever run is at work in the lane.
 AT_WORK = "at_work"

@@ -59,7 +59,7 @@ from carrel.surfaces.telegram import Telegram, channel_threads
 from carrel.surfaces.telegram import routes as telegram_routes
 from carrel.surfaces.webhooks import describe as describe_webhooks
 from carrel.surfaces.webhooks import routes as webhook_routes
-from carrel.tools import Cleanup
+from carrel.tools import Cleanup, connectors_of
 from carrel.wire import Wire
 
 # Who is called inside the transaction of a run's change, in this order.
@@ -135,7 +135,7 @@ class Assembly:
             rules=rules_of(settings),
             live=Live(),
             contexts=Contexts(db, settings, finder),
-            connectors=connectors or Connectors(settings.mcp),
+            connectors=connectors or connectors_of(settings.mcp),
             webhooks=webhooks or Webhooks(settings.webhooks),
             watch=Watch(db),
             version=__version__,
@@ -164,7 +164,7 @@ class Assembly:
             lambda: self.dispatcher.lend_slot(),
             Recollection(db, house.contexts, settings.context).gather,
         )
-        self.dispatcher = Dispatcher(db, self._turns.handle, settings, worker)
+        self.dispatcher = Dispatcher(db, self._turns.handle, settings, worker, lambda: house.concurrency)
         self.app = build_app(
             house,
             recorder=self._recorder,
@@ -184,13 +184,14 @@ class Assembly:
         """Return the routes of every surface but the API, which adds its own."""
         house, wrong = self.house, self.wrong_tokens
         return [
+            # First: at /mcp it takes browsers only.
+            *dashboard_routes(),
             *a2a_routes(house, wrong),
             *agent_routes(house, wrong),
             *mcp_routes(house, self._mcp),
             *responses_routes(house, wrong),
             *telegram_routes(house, self._telegram.bot),
             *webhook_routes(house, wrong),
-            *dashboard_routes(),
         ]
 
     def duties(self) -> list[Duty]:

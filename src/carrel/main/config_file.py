@@ -6,10 +6,13 @@ import tomllib
 from collections.abc import Mapping
 
 from carrel.kernel import Code, Refusal
+from carrel.main.mcp_settings import ambiguous_names
 
 # What is written anew; a key that stayed from before would be sent to another server.
 _WRITTEN = ("kind", "base_url", "model", "api_key", "api_key_env", "api_key_file")
 _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
+# What a field of an MCP server may be.
+Written = str | list[str] | dict[str, str]
 _NAMED = re.compile(r"^[ \t]*[\"']?(\w+)[\"']?[ \t]*=")
 
 
@@ -49,10 +52,12 @@ def _quoted(value: str) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def with_mcp_server(text: str, name: str, fields: Mapping[str, str | list[str]]) -> str:
-    """Return the text of a settings file with one more MCP server; Refusal if one of that name is there."""
+def with_mcp_server(text: str, name: str, fields: Mapping[str, Written]) -> str:
+    """Return the text of a settings file with one more MCP server; Refusal if it cannot be there."""
     if name in _mcp_servers(text):
         raise Refusal(Code.CONFLICT, f"mcp.{name} exists already; remove it first, or choose another name.")
+    for problem in ambiguous_names({*_mcp_servers(text), name}):
+        raise Refusal(Code.CONFLICT, problem)
     lines = "".join(f"{field} = {_value(value)}\n" for field, value in fields.items())
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     changed = f"{text}{gap}[mcp.{name}]\n{lines}"
@@ -84,5 +89,7 @@ def _mcp_servers(text: str) -> dict[str, object]:
     return dict(found) if isinstance(found, dict) else {}
 
 
-def _value(value: str | list[str]) -> str:
+def _value(value: Written) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_quoted(name)} = {_quoted(one)}' for name, one in value.items())}}}"
     return _quoted(value) if isinstance(value, str) else f"[{', '.join(map(_quoted, value))}]"

@@ -1,14 +1,14 @@
 """What is inconsistent in the settings of an MCP server."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from carrel.kernel.limits import MCP_SERVER_NAME_CHARS_MAX
 
-# Without two underscores in a row, so that the end of a server's name can be seen in the name of a tool.
-_NAME = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*")
+# Names of tools begin with it, and some model servers accept no digit there.
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HEADER = re.compile(rf"[A-Za-z0-9-]+={_VARIABLE.pattern}")
+_HEADER = re.compile(r"[A-Za-z0-9-]+")
 
 
 def server_name_problem(name: str) -> str | None:
@@ -16,9 +16,21 @@ def server_name_problem(name: str) -> str | None:
     if _NAME.fullmatch(name) and len(name) <= MCP_SERVER_NAME_CHARS_MAX:
         return None
     return (
-        f"an MCP server's name must have 1 to {MCP_SERVER_NAME_CHARS_MAX} lower-case letters and digits, with single - "
-        "or _ between them."
+        f"an MCP server's name must have 1 to {MCP_SERVER_NAME_CHARS_MAX} lower-case letters and digits, begin with a "
+        "letter, and have single - or _ between them."
     )
+
+
+def ambiguous_names(names: Collection[str]) -> Iterator[str]:
+    """Yield which servers cannot stand side by side: the tool `b_c` of one would have the name of `c` of another."""
+    for name in sorted(names):
+        for other in sorted(names):
+            if name.startswith(f"{other}_"):
+                better = name.replace("_", "-")
+                yield (
+                    f"mcp.{name}: names of tools begin with the name of their server and _, so those of mcp.{other} "
+                    f"could be meant; use another name, such as {better}."
+                )
 
 
 def mcp_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
@@ -34,9 +46,13 @@ def mcp_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
     for one in _strings(given.get("env")):
         if not _VARIABLE.fullmatch(one):
             yield f"mcp.{name}.env: must have names of environment variables, and no values."
-    for one in _strings(given.get("headers")):
-        if not _HEADER.fullmatch(one):
-            yield f'mcp.{name}.headers: must be headers with the variables that have their values, as "X-Key=MY_KEY".'
+    headers = given.get("headers")
+    for header, variable in headers.items() if isinstance(headers, dict) else ():
+        if not _HEADER.fullmatch(header) or not _VARIABLE.fullmatch(variable):
+            yield (
+                f"mcp.{name}.headers: must be headers with the names of the variables that have their values, as "
+                '{"X-Key" = "MY_KEY"}.'
+            )
 
 
 def _strings(value: object) -> Iterator[str]:

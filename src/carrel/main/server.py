@@ -22,7 +22,6 @@ import uvloop
 from msgspec import structs
 
 from carrel.board import settle_accounts
-from carrel.connectors import Connectors
 from carrel.inbound import Webhooks
 from carrel.kernel import Code, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS, OBJECTS_BETWEEN_COLLECTIONS
@@ -39,6 +38,7 @@ from carrel.main.settings import Loaded
 from carrel.storage import Database, NewerSchema, sqlite_path
 from carrel.surfaces import WrongSettings
 from carrel.surfaces.a2a import open_grpc
+from carrel.tools import connectors_of
 
 _log = getLogger("carrel.main")
 # What is done besides the duties of a server.
@@ -116,7 +116,7 @@ class _Server:
 
     async def _work(self, db: Database, gateways: Gateways, sock: socket.socket) -> None:
         works = self._role != "api"
-        connectors, webhooks = Connectors(self._settings.mcp), Webhooks(self._settings.webhooks)
+        connectors, webhooks = connectors_of(self._settings.mcp), Webhooks(self._settings.webhooks)
         configuration = LiveConfiguration(self._loaded, gateways, connectors, webhooks, self._read)
         live = None if self._life is None else self._life(gateways)
         assembly = Assembly(

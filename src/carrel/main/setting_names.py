@@ -11,14 +11,27 @@ from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import NODEFAULT, Struct, structs
 from msgspec.inspect import FloatType, IntType, LiteralType, Metadata, type_info
 
-from carrel.kernel.settings import GatewaySettings, McpServerSettings, PriceSettings, Settings, WebhookSettings
+from carrel.kernel.settings import (
+    CHOSEN_NAME,
+    BudgetSettings,
+    GatewaySettings,
+    McpServerSettings,
+    PriceSettings,
+    Settings,
+    WebhookSettings,
+)
+from carrel.main.mcp_settings import server_name_problem
+from carrel.main.webhook_settings import webhook_name_problem
 
 Name = tuple[str, ...]
 
-GATEWAY_NAME = re.compile(r"^[a-z0-9][a-z0-9_-]{0,63}$")
+# Of gateways and budgets.
+_CHOSEN_NAME = re.compile(CHOSEN_NAME)
+# Names that must suit something else: a tool's name, an address.
+_NAME_PROBLEMS = {"mcp": server_name_problem, "webhooks": webhook_name_problem}
 _BOOLEANS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
 
 
@@ -37,18 +50,28 @@ def known_names() -> dict[Name, Known]:
     return dict(_leaves(Settings, ()))
 
 
-# Sections of which users choose the names: of gateways, of models that have a price, of MCP servers and of webhooks.
+# The sections of which users choose the names: gateways, models that have a price, budgets, MCP servers, webhooks.
 NAMED_SECTIONS: dict[str, type[Struct]] = {
     "gateway": GatewaySettings,
     "prices": PriceSettings,
+    "budgets": BudgetSettings,
     "mcp": McpServerSettings,
     "webhooks": WebhookSettings,
 }
 
 
 def known_named(section: str, chosen: str) -> dict[Name, Known]:
-    """Return the settings of one gateway, or the prices of one model, by name."""
+    """Return the settings of one gateway, budget or MCP server, or the prices of one model, by name."""
     return dict(_leaves(NAMED_SECTIONS[section], (section, chosen)))
+
+
+def name_problem(section: str, chosen: str) -> str | None:
+    """Return what is wrong with a name that users have chosen; None for a good one."""
+    if section in _NAME_PROBLEMS:
+        return _NAME_PROBLEMS[section](chosen)
+    if section not in ("gateway", "budgets") or _CHOSEN_NAME.match(chosen):
+        return None
+    return f"a {section.removesuffix('s')}'s name may have only lower-case letters, digits, - and _."
 
 
 def snake(word: str) -> str:
@@ -76,7 +99,7 @@ def read_text(text: str, known: Known) -> object:
             return int(text)
         except ValueError:
             return _float_or_text(text)
-    if isinstance(kind, msgspec.inspect.VarTupleType):
+    if isinstance(kind, msgspec.inspect.VarTupleType | msgspec.inspect.DictType):
         try:
             return json.loads(text)
         except ValueError:
@@ -122,7 +145,7 @@ def _leaves(section: type[Struct], above: Name) -> Iterable[tuple[Name, Known]]:
             name,
             Known(
                 type=field.type,
-                default=field.default,
+                default=field.default if field.default_factory is NODEFAULT else field.default_factory(),
                 form=extra.get("form") or _form(field.type, _bare(described)),
                 secret="secret" in extra,
                 address="address" in extra,
@@ -148,6 +171,8 @@ def _form(annotation: Any, kind: msgspec.inspect.Type) -> str:
             return 'a list of strings, in the environment as JSON: ["a", "b"]'
         case msgspec.inspect.VarTupleType():
             return 'a list of {"match": {"channel", "chatType", "keyPrefix"}, "action": "allow" or "deny"}'
+        case msgspec.inspect.DictType():
+            return 'a table of strings, in the environment as JSON: {"a": "b"}'
         case msgspec.inspect.StrType(min_length=1):
             return "a non-empty string"
         case _:

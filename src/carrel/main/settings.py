@@ -17,10 +17,10 @@ from msgspec import Struct
 from carrel.kernel import Grammar, is_loopback
 from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
+from carrel.main.acp_settings import acp_problems
 from carrel.main.foreign_settings import foreign_settings
-from carrel.main.mcp_settings import mcp_problems, server_name_problem
+from carrel.main.mcp_settings import ambiguous_names, mcp_problems
 from carrel.main.setting_names import (
-    GATEWAY_NAME,
     NAMED_SECTIONS,
     Known,
     Name,
@@ -28,22 +28,20 @@ from carrel.main.setting_names import (
     checked,
     known_named,
     known_names,
+    name_problem,
     nearest,
     read_text,
     shown,
     snake,
 )
 from carrel.main.settings_file import DATA_DIR_VARIABLE, FILE_NAME, SettingsFile, is_same, settings_file
-from carrel.main.webhook_settings import webhook_name_problem, webhook_problems
+from carrel.main.webhook_settings import webhook_problems
 
 PREFIX = "CARREL_"
 # Variables with our prefix that belong to the command line or the test suite.
 NOT_SETTINGS = frozenset({"CARREL_URL", "CARREL_TOKEN", "CARREL_REQUIRE_ALL", "CARREL_CHROMIUM"})
 
 _AGENT_PAIR = re.compile(rf"{Grammar.AGENT_ID}={Grammar.AGENT_ID}")
-
-# How names that users choose are checked, by their section.
-_NAME_PROBLEMS = {"mcp": server_name_problem, "webhooks": webhook_name_problem}
 
 Source = Literal["default", "file", "env"]
 
@@ -155,7 +153,7 @@ def _elsewhere(file: SettingsFile, found: Mapping[Name, _Found]) -> Iterator[str
 def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterable[tuple[Name, object]]:
     """Yield each value of a TOML table with its path as written, descending only into sections.
 
-    A gateway with an empty table exists, with every default.
+    A gateway with an empty table exists, with every default. The headers of an MCP server are one value.
     """
     for key, value in table.items():
         written = (*above, key)
@@ -163,7 +161,7 @@ def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterabl
         inside = name in sections or (name[0] in NAMED_SECTIONS and len(name) < 3) or not sections & {name[:1]}
         if name[0] == "gateway" and len(name) == 2 and value == {}:
             yield (*written, "kind"), GatewaySettings().kind
-        elif isinstance(value, dict) and inside:
+        elif isinstance(value, dict) and inside and not (name[0] == "mcp" and name[2:] == ("headers",)):
             yield from _walk(value, written, sections)
         else:
             yield written, value
@@ -182,10 +180,7 @@ def _unknown(name: Name, names: dict[Name, Known], spelling: str, *, in_environm
     candidates = names
     if name[0] in NAMED_SECTIONS:
         chosen = name[1] if len(name) == 3 else "default"
-        if name[0] == "gateway" and not GATEWAY_NAME.match(chosen):
-            return f"{spelling}: a gateway's name may have only lower-case letters, digits, - and _."
-        name_problem = _NAME_PROBLEMS.get(name[0])
-        if name_problem is not None and (wrong := name_problem(chosen)):
+        if wrong := name_problem(name[0], chosen):
             return f"{spelling}: {wrong}"
         candidates = known_named(name[0], chosen)
     if name in candidates:
@@ -252,9 +247,14 @@ def _check(
     for gateway in sorted({name[1] for name in values if name[0] == "gateway"}):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("gateway", gateway)}
         problems += _gateway_problems(gateway, fields)
-    for server in sorted({name[1] for name in values if name[0] == "mcp"}):
+    servers = {name[1] for name in values if name[0] == "mcp"}
+    problems += ambiguous_names(servers)
+    for server in sorted(servers):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("mcp", server)}
         problems += mcp_problems(server, fields)
+    for budget in sorted({name[1] for name in values if name[0] == "budgets"}):
+        if not any(values.get(("budgets", budget, word)) for word in ("tokens", "usd", "runs")):
+            problems.append(f"budgets.{budget}: set budgets.{budget}.tokens, .usd or .runs.")
     for webhook in sorted({name[1] for name in values if name[0] == "webhooks"}):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("webhooks", webhook)}
         problems += webhook_problems(webhook, fields)
@@ -273,13 +273,14 @@ def _rounds(value: object) -> int | None:
 def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
     """Yield what is inconsistent in the settings of one gateway."""
     kind = given.get("kind")
-    if kind not in (None, "builtin") and not given.get("base_url"):
+    if kind not in (None, "builtin", "acp") and not given.get("base_url"):
         yield f"gateway.{name}.base_url: is required when gateway.{name}.kind is {kind}."
     if given.get("run_tokens") and kind != "responses":
         yield f"gateway.{name}.run_tokens: only a gateway of kind responses can receive run tokens."
     if given.get("max_output_tokens") and kind not in ("chat", "anthropic"):
         yield f"gateway.{name}.max_output_tokens: only a gateway of kind chat or anthropic can be told of it."
     yield from _openclaw_problems(name, given)
+    yield from acp_problems(name, given)
     keys = [word for word in ("api_key", "api_key_env", "api_key_file") if given.get(word)]
     if len(keys) > 1:
         yield f"gateway.{name}.{keys[1]}: gateway.{name}.{keys[0]} is set as well; keep one of them."

@@ -3,6 +3,7 @@
 from carrel.tools.caller import caller_again, caller_at, run_caller
 from carrel.tools.catalog import CATALOG
 from carrel.tools.cleanup import Cleanup
+from carrel.tools.coding import CODING_CATALOG
 from carrel.tools.invocation import call_tool, finish_waiting, lock_caller, prepare_call, refuse_call
 from carrel.tools.memory.readers import (
     context_reader,
@@ -34,7 +35,15 @@ from carrel.tools.outside_callers import (
 from carrel.tools.outside_calls import NewCall, OutsideCalls
 from carrel.tools.profiles import is_exchange_step, shown_tools
 from carrel.tools.refusals import account_wide
-from carrel.tools.remote import Begun, begin_remote, catalog_for, connected_tool, end_remote, known_catalog
+from carrel.tools.remote import (
+    Begun,
+    begin_remote,
+    catalog_for,
+    connected_tool,
+    connectors_of,
+    end_remote,
+    known_catalog,
+)
 from carrel.tools.session_access import SessionAccess, session_access
 from carrel.tools.sessions.rows import session_row, shown_key
 from carrel.tools.sessions.shapes import PlanMode, SessionHistory, SessionRow
@@ -44,12 +53,14 @@ from carrel.tools.toolset import Catalog, Permitted, Toolset, names_in, toolset_
 from carrel.tools.transcript import message_shape
 
 __all__ = [
-    "CATALOG", "Begun", "Caller", "Catalog", "Cleanup", "NewCall", "NoChannelThread", "OpenChannelThread",
-    "OutsideCaller", "OutsideCalls", "Params", "Permitted", "PlanMode", "Preparation", "Result", "SessionAccess",
-    "SessionHistory", "SessionRow", "Tool", "ToolServices", "Toolset", "Wait", "access_by_session_key", "account_wide",
-    "begin_remote", "call_tool", "caller_again", "caller_at", "catalog_for", "connected_tool", "context_reader",
-    "end_remote", "finish_waiting", "is_exchange_step", "known_catalog", "lock_caller", "memory_reader",
-    "message_shape", "names_in", "note_refused_read", "outside_caller", "plan_worked_on", "prepare_call",
-    "reader_named", "reader_of", "reader_within", "refuse_call", "require_part", "run_caller", "session_access",
-    "session_row", "shown_key", "shown_tools", "toolset_for", "visible_memory", "with_view", "workspace_of",
+    "CATALOG", "CODING_CATALOG", "Begun", "Caller", "Catalog", "Cleanup", "NewCall", "NoChannelThread",
+    "OpenChannelThread", "OutsideCaller", "OutsideCalls", "Params", "Permitted", "PlanMode", "Preparation",
+    "Result", "SessionAccess", "SessionHistory", "SessionRow", "Tool", "ToolServices", "Toolset", "Wait",
+    "access_by_session_key", "account_wide", "begin_remote", "call_tool", "caller_again", "caller_at",
+    "catalog_for", "connected_tool", "connectors_of",
+    "context_reader", "end_remote", "finish_waiting", "is_exchange_step", "known_catalog", "lock_caller",
+    "memory_reader", "message_shape", "names_in", "note_refused_read", "outside_caller", "plan_worked_on",
+    "prepare_call", "reader_named", "reader_of", "reader_within", "refuse_call", "require_part", "run_caller",
+    "session_access", "session_row", "shown_key", "shown_tools", "toolset_for", "visible_memory", "with_view",
+    "workspace_of",
 ]  # fmt: skip

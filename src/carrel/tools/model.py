@@ -196,6 +196,8 @@ class Tool(Struct, frozen=True):
     lock: Callable[[Tx, Caller, Any], None] | None = None
     # What the caller must be allowed to do with tasks or memory, or it is not offered.
     right: Action | None = None
+    # The MCP server whose tool it is; None for one of ours.
+    server: str | None = None
     # Returns the arguments as they may be stored; None stores them unchanged.
     storable: Callable[[str], str] | None = None
     # What a model is shown of its parameters, which may depend on who acts.

@@ -54,7 +54,10 @@ def shown_tools(toolset: Toolset, caller: Caller) -> tuple[Tool, ...]:
 # Every step asks this of the same few toolsets.
 @lru_cache(maxsize=256)
 def _shown(toolset: Toolset, named: tuple[str, ...], hidden: tuple[str, ...]) -> tuple[Tool, ...]:
-    return tuple(tool for tool in toolset.offered() if matches(tool.names, named) or not matches(tool.names, hidden))
+    def is_shown(tool: Tool) -> bool:
+        return tool.server is not None or matches(tool.names, named) or not matches(tool.names, hidden)
+
+    return tuple(filter(is_shown, toolset.offered()))
 
 
 def is_exchange_step(caller: Caller) -> bool:

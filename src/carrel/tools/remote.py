@@ -3,7 +3,7 @@
 It is recorded before it is made: whoever finds it without a result later cannot know what became of it, and says so.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
@@ -13,16 +13,17 @@ from msgspec import Struct
 
 from carrel.access import account_of
 from carrel.agents import Agent, agent_by_id
-from carrel.connectors import CallFailed, CallResult, RemoteTool, ToolList
+from carrel.connectors import CallFailed, CallResult, Connectors, RemoteTool, ToolList
 from carrel.kernel import METRICS, Access, Code, NewAttachment, Refusal
 from carrel.kernel.limits import ATTACHMENTS_MAX, MCP_ARGUMENTS_BYTES_MAX
+from carrel.kernel.settings import McpServerSettings
 from carrel.records import call_of, finish_call, record_call
 from carrel.storage import Database, Tx
 from carrel.tools.artifacts import add_part, known_artifacts
 from carrel.tools.catalog import CATALOG
 from carrel.tools.invocation import FATE_UNKNOWN, LOOK_FIRST, bounded, call_tool, failed
 from carrel.tools.model import Caller, Params, Result, Tool, ToolServices
-from carrel.tools.toolset import Catalog, Toolset, require_offered_now
+from carrel.tools.toolset import Catalog, Toolset, names_in, require_offered_now
 from carrel.work import Actor
 
 # What a model can look at; other files are artifacts only.
@@ -71,6 +72,11 @@ class Begun(Struct, frozen=True, kw_only=True):
             return await services.connectors.call(self.account_slug, self.tool.remote, self.arguments)
         except CallFailed as failure:
             return failure
+
+
+def connectors_of(servers: Mapping[str, McpServerSettings]) -> Connectors:
+    """Return the servers of the settings, none of whose tools can have a name of ours."""
+    return Connectors(servers, taken=names_in(CATALOG))
 
 
 def connected_tool(toolset: Toolset, name: str) -> bool:
@@ -184,6 +190,7 @@ def _connected(remote: RemoteTool) -> ConnectedTool:
     return ConnectedTool(
         name=remote.offered_as,
         does=f"use {remote.name} of the MCP server {remote.server}",
+        server=remote.server,
         description=remote.description,
         effect=remote.effect,
         params=RemoteArguments,

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Protocol
 
 from carrel.agents import ToolRules
-from carrel.connectors import is_remote, split_name
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import ToolNamesSettings
 from carrel.modes import is_planning
@@ -62,9 +61,6 @@ class Catalog:
     def deed_of(self, name: str) -> str:
         """Return in words what a call of that name does, whether or not its caller may make it."""
         tool = self._named.get(name)
-        if tool is None and is_remote(name):
-            server, remote = split_name(name)
-            return f"use {remote} of the MCP server {server}"
         return f"use {name.replace('_', ' ')}" if tool is None else tool.does
 
     def storable_arguments(self, name: str, arguments: str) -> str:
@@ -154,16 +150,20 @@ PLANNING = (
     "is done once a person approves the plan or leaves plan mode."
 )
 _NOT_PLANNING = "this session is not in plan mode, which a person switches on, for example with /plan on."
+_REPLACED = "the sender of the message brought a function of this name, which stands in its place."
 # Not offered to sub-agents: they see only their own task.
 _NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "agents_list")
 
 
-def toolset_for(catalog: Catalog, caller: Caller) -> Toolset:
-    """Return a caller's tools: those its agent's profile allows, without those that make no sense where it is."""
+def toolset_for(catalog: Catalog, caller: Caller, functions: frozenset[str] = frozenset()) -> Toolset:
+    """Return a caller's tools: those its agent's profile allows, without those that make no sense where it is.
+
+    Those under whose names the sender of a message brings `functions` are the sender's.
+    """
     of_subagents = caller.services.settings.tools.subagents.tools if caller.key.kind == "subagent" else None
     return _toolset(
         catalog, caller.agent.profile.tools, caller.actor.rights, of_subagents, in_run=caller.run is not None,
-        is_planning=caller.is_planning,
+        is_planning=caller.is_planning, replaced=names_in(catalog) & functions,
     )  # fmt: skip
 
 
@@ -171,9 +171,11 @@ def toolset_for(catalog: Catalog, caller: Caller) -> Toolset:
 @lru_cache(maxsize=256)
 def _toolset(
     catalog: Catalog, rules: ToolRules, rights: Rights, of_subagents: ToolNamesSettings | None, *,
-    in_run: bool, is_planning: bool,
+    in_run: bool, is_planning: bool, replaced: frozenset[str],
 ) -> Toolset:  # fmt: skip
     found: Toolset = Entitled(Permitted(catalog, rules), rights)
+    if replaced:
+        found = Without(found, lambda tool: not replaced.isdisjoint(tool.names), _REPLACED)
     if not in_run:
         found = Without(found, lambda tool: tool.only_in_run, "it ends or feeds a turn, and this is not one.")
     if of_subagents is not None:
@@ -196,7 +198,9 @@ def require_offered_now(tx: Tx, caller: Caller, tool: Tool) -> None:
 
 
 def _hidden_in_plan_mode(tool: Tool) -> bool:
-    return tool.effect == "write" and not any(fnmatchcase(tool.name, pattern) for pattern in _FOR_PLANNING)
+    # The names of a server's tools may begin like those of ours.
+    is_for_planning = tool.server is None and any(fnmatchcase(tool.name, pattern) for pattern in _FOR_PLANNING)
+    return tool.effect == "write" and not is_for_planning
 
 
 def _hidden_from_subagent(tool: Tool, names: ToolNamesSettings) -> bool:

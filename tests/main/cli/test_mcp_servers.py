@@ -67,7 +67,7 @@ def test_what_could_not_work_is_not_written(carrel: Carrel, file: Path, words: t
 def test_a_server_is_tried_where_its_settings_are(carrel: Carrel, file: Path) -> None:
     carrel("mcp", "servers", "add", "plain", "--command", PLAIN)
     tried = carrel("mcp", "servers", "test", "plain", "--json")
-    assert [tool["name"] for tool in json.loads(tried.out)["tools"]][:2] == ["mcp__plain__look", "mcp__plain__change"]
+    assert [tool["name"] for tool in json.loads(tried.out)["tools"]][:2] == ["plain_look", "plain_change"]
     carrel("mcp", "servers", "add", "gone", "--command", "/nowhere/at-all")
     gone = carrel("mcp", "servers", "test", "gone")
     assert (gone.code, "gone does not work: The command /nowhere/at-all cannot be started" in gone.err) == (

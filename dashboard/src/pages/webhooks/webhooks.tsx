@@ -53,13 +53,15 @@ function None() {
   );
 }
 
+const KINDS: Record<Webhook["kind"], string> = { github: "GitHub", linear: "Linear", slack: "Slack", json: "JSON" };
+
 const WEBHOOKS: Column<Webhook>[] = [
   {
     name: "Webhook",
     className: "max-w-0 w-full",
     cell: (row) => (
       <div className="grid min-w-0 gap-0.5 py-0.5">
-        <span className="truncate">{row.name} <span className="text-sm text-soft">{row.kind} becomes {row.target}</span></span>
+        <span className="truncate">{row.name} <span className="text-sm text-soft">{KINDS[row.kind]}: becomes {row.target}</span></span>
         <Id value={row.address} what={`the address of ${row.name}`} />
         {row.refused > 0 && <span className="complaint text-sm">{row.refused} refused since the server was started; the last one <Age at={row.refusedAt} ago />: {row.refusedReason}.</span>}
       </div>
@@ -86,9 +88,9 @@ function Deliveries({ names, search, set }: { names: string[]; search: WebhooksS
         </div>
       ),
     },
-    { name: "Made", className: "text-sm whitespace-nowrap", cell: (row) => <Made delivery={row} /> },
+    { name: "Made", className: "text-sm whitespace-nowrap max-sm:hidden", cell: (row) => <Made delivery={row} /> },
     { name: "When", className: "w-20 text-right text-sm text-soft whitespace-nowrap max-sm:hidden", cell: ({ receivedAt }) => <Age at={receivedAt} ago /> },
-    { name: "Actions", bare: true, className: "text-right whitespace-nowrap", cell: (row) => row.canRepeat && <Button small busy={redelivery.isPending && redelivery.variables === row.id} aria-label={`Redeliver: ${row.title}`} onClick={() => redelivery.mutate(row.id)}>Redeliver</Button> },
+    { name: "Actions", bare: true, className: "text-right whitespace-nowrap max-sm:hidden", cell: (row) => row.canRepeat && <Button small busy={redelivery.isPending && redelivery.variables === row.id} aria-label={`Redeliver: ${row.title}`} onClick={() => redelivery.mutate(row.id)}>Redeliver</Button> },
   ];
   return (
     <section aria-label="Deliveries" className="py-4">

@@ -37,8 +37,6 @@ from carrel.kernel.settings.server import (
     AuditSettings,
     AuthSettings,
     BudgetSettings,
-    BudgetsSettings,
-    DailyBudgetSettings,
     EventsSettings,
     GatewaySettings,
     LogSettings,
@@ -57,7 +55,7 @@ from carrel.kernel.settings.surfaces import (
     TelegramSettings,
     WebhookSettings,
 )
-from carrel.kernel.settings.types import Section
+from carrel.kernel.settings.types import CHOSEN_NAME, BudgetAction, BudgetPer, Section
 from carrel.kernel.settings.work import (
     AutoSettings,
     DeliverySettings,
@@ -72,9 +70,9 @@ from carrel.kernel.settings.work import (
 )
 
 __all__ = [
-    "A2aOptSettings", "A2aPushSettings", "A2aSettings", "A2aTasksSettings", "AgentDefaultsSettings",
-    "AgentHttpSettings", "AgentsSettings", "AuditSettings", "AuthSettings", "AutoSettings", "BudgetSettings",
-    "BudgetsSettings", "ChannelsSettings", "ClassifierSettings", "ContextSettings", "DailyBudgetSettings",
+    "CHOSEN_NAME", "A2aOptSettings", "A2aPushSettings", "A2aSettings", "A2aTasksSettings", "AgentDefaultsSettings",
+    "AgentHttpSettings", "AgentsSettings", "AuditSettings", "AuthSettings", "AutoSettings", "BudgetAction",
+    "BudgetPer", "BudgetSettings", "ChannelsSettings", "ClassifierSettings", "ContextSettings",
     "DeliverySettings", "DigestsSettings", "EventsSettings", "FollowupsSettings", "GatewaySettings", "HooksSettings",
     "IntakeSettings", "LogSettings", "McpServerSettings", "MemorySettings", "PriceSettings", "Recall",
     "ResponsesSettings", "RunsSettings", "SandboxDefaultsSettings", "SearchEndpointSettings", "SearchSettings",
@@ -94,7 +92,7 @@ class Settings(Section, frozen=True, kw_only=True):
     auth: AuthSettings = AuthSettings()
     gateway: dict[str, GatewaySettings] = field(default_factory=dict)
     prices: dict[str, PriceSettings] = field(default_factory=dict)
-    budgets: BudgetsSettings = BudgetsSettings()
+    budgets: dict[str, BudgetSettings] = field(default_factory=dict)
     delivery: DeliverySettings = DeliverySettings()
     sessions: SessionsSettings = SessionsSettings()
     runs: RunsSettings = RunsSettings()

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from carrel.kernel.access import DEFAULT_ACCOUNT_SLUG
-from carrel.kernel.settings.types import Count, Minutes, Section, WebAddress
+from carrel.kernel.settings.types import Concurrency, Count, Minutes, Section, WebAddress
 
 
 class ToolsSessionsSettings(Section, frozen=True, kw_only=True):
@@ -77,6 +77,8 @@ class SandboxDefaultsSettings(Section, frozen=True, kw_only=True):
 class AgentDefaultsSettings(Section, frozen=True, kw_only=True):
     """Defaults for every agent that does not override them."""
 
+    # How many runs of each agent may work at once, on all servers together; 0 limits nothing.
+    concurrency: Concurrency = 0
     subagents: SubagentDefaultsSettings = SubagentDefaultsSettings()
     sandbox: SandboxDefaultsSettings = SandboxDefaultsSettings()
 
@@ -97,8 +99,8 @@ class McpServerSettings(Section, frozen=True, kw_only=True):
     env: tuple[str, ...] = ()
     cwd: str = ""
     url: WebAddress = ""
-    # Headers, each with the environment variable that has its value, as `Authorization=GITHUB_AUTHORIZATION`.
-    headers: tuple[str, ...] = ()
+    # Headers, each with the environment variable that has its value: `Authorization = "GITHUB_AUTHORIZATION"`.
+    headers: dict[str, str] = field(default_factory=dict)
     # The slugs of the accounts whose agents may use it; `*` for all.
     accounts: tuple[str, ...] = (DEFAULT_ACCOUNT_SLUG,)
     # Its tools that are offered, by the names that it gives them; `deny` wins.

@@ -21,8 +21,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "runs receipt": ("carrel runs receipt last --step 1 --full",),
     "runs compare": ("carrel runs compare last run_01m7knxt1p",),
     "budgets set": (
-        "carrel budgets set agent main --tokens 200000",
-        "carrel budgets set task report --period total --cost 5",
+        "carrel budgets set main-daily agent:main --tokens 200000",
+        "carrel budgets set each-task task --per forever --usd 5",
     ),
     "artifacts get": ("carrel artifacts get run_01m7knxt1p2gzd8eh38rzwycx0.1 -o report.pdf",),
     "events": ("carrel events --name run,task --follow", "carrel events --after 120 --json"),

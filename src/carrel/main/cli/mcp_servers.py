@@ -38,9 +38,10 @@ def list_servers(args: Namespace, screen: Screen) -> int:
 
 
 def _row(name: str, server: "McpServerSettings") -> dict[str, Any]:
-    started = shlex.join((server.command, *server.args)) if server.command else server.url
-    variables = (*server.env, *server.headers)
-    return {"name": name, "starts": started, "accounts": ",".join(server.accounts), "variables": ",".join(variables)}
+    from carrel.connectors import address_of
+
+    accounts, variables = ",".join(server.accounts), ",".join((*server.env, *server.headers.values()))
+    return {"name": name, "starts": address_of(server), "accounts": accounts, "variables": variables}
 
 
 def add_server(args: Namespace, screen: Screen) -> int:
@@ -55,7 +56,7 @@ def add_server(args: Namespace, screen: Screen) -> int:
         "env": args.env,
         "cwd": args.cwd or "",
         "url": args.server_url or "",
-        "headers": args.header,
+        "headers": dict(map(_header, args.header)),
         "accounts": args.account,
         "allow": args.allow,
         "deny": args.deny,
@@ -69,6 +70,11 @@ def add_server(args: Namespace, screen: Screen) -> int:
     screen.note(f"To see what it offers: `carrel mcp servers test {args.name}`")
     screen.note(f"To let an agent use it: `carrel agents mcp AGENT {args.name}`")
     return Exit.OK
+
+
+def _header(words: str) -> tuple[str, str]:
+    header, _, variable = words.partition("=")
+    return header, variable
 
 
 def remove_server(args: Namespace, screen: Screen) -> int:
@@ -128,10 +134,10 @@ async def _tried(name: str, server: "McpServerSettings") -> tuple["ConnectorStat
     """Return how a server does, and its tools; it has ended by then."""
     import asyncio
 
-    from carrel.connectors import Connectors
+    from carrel.tools import connectors_of
 
     account = server.accounts[0]
-    connectors = Connectors({name: server})
+    connectors = connectors_of({name: server})
     async with asyncio.TaskGroup() as group:
         serving = group.create_task(connectors.serve())
         # It takes servers once it runs.

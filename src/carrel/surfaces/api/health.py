@@ -279,20 +279,15 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
         context_injection=await call.read(_injections),
         classifier=ClassifierBacklog(pending=waits.pending, oldest_pending_seconds=waits.oldest_seconds),
         followers=[FollowerState(name=name, behind=count) for name, count in sorted(behind.items())],
-        database=await _database(call.house) if _is_operator(call.access) else None,
-        duties=_duties(call.house) if _is_operator(call.access) else None,
+        database=await _database(call.house) if call.access.is_operator else None,
+        duties=_duties(call.house) if call.access.is_operator else None,
         storage_error=call.house.db.write_error if call.access.is_person else None,
     )
 
 
 def _mcp_servers(call: Call[None, NoQuery]) -> list[McpServerState]:
-    """The MCP servers of the caller's account; their errors are for people, as those of gateways are."""
-    states = map(server_state, call.house.connectors.states(call.access.account_slug))
-    return [one if call.access.is_person else structs.replace(one, last_error=None) for one in states]
-
-
-def _is_operator(access: Access) -> bool:
-    return access.kind == "owner" and access.account_slug == DEFAULT_ACCOUNT_SLUG
+    """The MCP servers of the caller's account."""
+    return [server_state(state, call.access) for state in call.house.connectors.states(call.access.account_slug)]
 
 
 async def _database(house: House) -> DatabaseState:

@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from carrel.connectors import ConnectorState, RemoteTool
-from carrel.kernel import PEOPLE, Access, Refusal, iso
-from carrel.surfaces.api.endpoint import Call, NoQuery, Out, Page, endpoint, page_of
+from carrel.connectors import ConnectorState
+from carrel.kernel import PEOPLE, Access, Code, Refusal, iso
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Out, Page, endpoint, one, page_of
 
 
 class McpServerState(Out, frozen=True, kw_only=True):
@@ -32,25 +32,46 @@ class McpTool(Out, frozen=True, kw_only=True):
 
 
 class McpServerShown(McpServerState, frozen=True, kw_only=True):
-    """A server with its tools, as far as they are known."""
+    """A server with its tools, as far as they are known.
+
+    Whoever runs Carrel also sees its command line or URL, and the accounts whose agents may use it.
+    """
 
     offered: list[McpTool]
+    address: str | None = None
+    accounts: tuple[str, ...] | None = None
 
 
 @endpoint("GET", "/api/mcp/servers", answers={200: page_of("servers", McpServerShown)}, who=PEOPLE)
 async def list_mcp_servers(call: Call[None, NoQuery]) -> Page[McpServerShown]:
     """List the MCP servers that agents of this account may use, with the tools that they offered last."""
-    connectors, account = call.house.connectors, call.access.account_slug
-    lists = {one.server: one.tools for one in connectors.last_tools(account, connectors.usable(account))}
-    return Page([
-        McpServerShown.of(server_state(state), offered=list(map(_tool, lists.get(state.name, ()))))
-        for state in connectors.states(account)
-    ])  # fmt: skip
+    return Page([_shown(call, state) for state in call.house.connectors.states(call.access.account_slug)])
 
 
-def server_state(state: ConnectorState) -> McpServerState:
-    """Return a server as responses show it."""
-    return McpServerState.of(state, since=iso(state.since) or "")
+@endpoint("POST", "/api/mcp/servers/{name}/test", answers={200: one("server", McpServerShown)}, who=OWNER)
+async def test_mcp_server(call: Call[None, NoQuery]) -> McpServerShown:
+    """Start a server if it does not run, list its tools anew, and say how it does."""
+    connectors, account, name = call.house.connectors, call.access.account_slug, call.path("name")
+    state = await connectors.check(account, name)
+    if state is None:
+        raise Refusal.of_name(None, "MCP server", name, connectors.usable(account), code=Code.NOT_FOUND)
+    return _shown(call, state)
+
+
+def _shown(call: Call[None, NoQuery], state: ConnectorState) -> McpServerShown:
+    lists = call.house.connectors.last_tools(call.access.account_slug, [state.name])
+    tools = [McpTool(name=tool.offered_as, effect=tool.effect, description=tool.description)
+             for one in lists for tool in one.tools]  # fmt: skip
+    address, accounts = (state.address, state.accounts) if call.access.is_operator else (None, None)
+    return McpServerShown.of(server_state(state, call.access), offered=tools, address=address, accounts=accounts)
+
+
+def server_state(state: ConnectorState, access: Access) -> McpServerState:
+    """Return a server as a caller is shown it; what it said at its end may be about other accounts."""
+    fault = state.last_error
+    if not access.is_operator and fault is not None:
+        fault = "It does not work; whoever runs Carrel can see why." if access.is_person else None
+    return McpServerState.of(state, since=iso(state.since) or "", last_error=fault)
 
 
 def check_servers(call: Call[object, NoQuery], access: Access, names: list[str]) -> None:
@@ -59,7 +80,3 @@ def check_servers(call: Call[object, NoQuery], access: Access, names: list[str])
     for name in names:
         if name not in usable:
             raise Refusal.of_name("mcp", "MCP server", name, usable)
-
-
-def _tool(tool: RemoteTool) -> McpTool:
-    return McpTool(name=tool.offered_as, effect=tool.effect, description=tool.description)

@@ -12,7 +12,7 @@ from carrel.delivery import Connection, Live
 from carrel.inbound import Webhooks
 from carrel.kernel import Access
 from carrel.kernel.settings import SettingRow, Settings
-from carrel.runs import Rules, Run, Watch, run_by_id
+from carrel.runs import Concurrency, Rules, Run, Watch, run_by_id
 from carrel.search import Search
 from carrel.storage import Database, Tx
 from carrel.tools import OpenChannelThread, ToolServices
@@ -92,6 +92,13 @@ class House(Struct, frozen=True, kw_only=True):
     ) -> Run:
         """Return the run once it has ended or is waiting, or as it is when the time is up or the server stops."""
         return await self.watch.until_settled(access, run_id, seconds_max, self.closing, look)
+
+    @property
+    def concurrency(self) -> Concurrency:
+        """How many runs may work at once with each gateway and for each agent."""
+        given = {name: connection.settings.concurrency for name, connection in self.connections.items()}
+        default = "default" if "default" in given else "builtin"
+        return Concurrency(gateways=given, default_gateway=default, per_agent=self.settings.agents.defaults.concurrency)
 
     @property
     def tool_services(self) -> ToolServices:

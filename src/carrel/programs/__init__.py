@@ -1,0 +1,12 @@
+"""Programs: the only room that starts those which the operator's settings name, and the only one that ends them.
+
+A program is started without a shell, in a process group of its own, and is passed the environment variables that the
+settings name. What it writes is read line by line within limits. It ends with this process, however that ends.
+"""
+
+from carrel.programs.flood import FloodGuard
+from carrel.programs.launch import Program, missing_variable, program_of
+from carrel.programs.model import ProgramFault
+from carrel.programs.process import RunningProgram, start_program
+
+__all__ = ["FloodGuard", "Program", "ProgramFault", "RunningProgram", "missing_variable", "program_of", "start_program"]
