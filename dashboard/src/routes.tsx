@@ -25,6 +25,7 @@ import { spacesSearch } from "./pages/spaces/address";
 import { taskSearch } from "./pages/task/address";
 import { tokensSearch } from "./pages/tokens/address";
 import { usageSearch } from "./pages/usage/address";
+import { webhooksSearch } from "./pages/webhooks/address";
 import { ErrorState } from "./ui/failure";
 import { NotFound } from "./ui/shell/missing";
 import { Shell } from "./ui/shell/shell";
@@ -50,6 +51,7 @@ const pages = [
   createRoute({ getParentRoute: at, path: "/health", validateSearch: healthSearch, component: lazyRouteComponent(code(() => import("./pages/health/health")), "HealthPage") }),
   createRoute({ getParentRoute: at, path: "/models", validateSearch: modelsSearch, component: lazyRouteComponent(code(() => import("./pages/models/models")), "Models") }),
   createRoute({ getParentRoute: at, path: "/schedules", validateSearch: schedulesSearch, component: lazyRouteComponent(code(() => import("./pages/schedules/schedules")), "Schedules") }),
+  createRoute({ getParentRoute: at, path: "/webhooks", validateSearch: webhooksSearch, component: lazyRouteComponent(code(() => import("./pages/webhooks/webhooks")), "Webhooks") }),
   createRoute({ getParentRoute: at, path: "/spaces", validateSearch: spacesSearch, component: lazyRouteComponent(code(() => import("./pages/spaces/spaces")), "Spaces") }),
   createRoute({ getParentRoute: at, path: "/tokens", validateSearch: tokensSearch, component: lazyRouteComponent(code(() => import("./pages/tokens/tokens")), "TokensPage") }),
   createRoute({ getParentRoute: at, path: "/settings", validateSearch: settingsSearch, component: lazyRouteComponent(code(() => import("./pages/settings/settings")), "Settings") }),
@@ -79,6 +81,7 @@ export const NAVIGATION = [
   { name: "Agents", to: "/agents", keys: "a", group: 3 },
   { name: "Models", to: "/models", keys: "l", group: 3 },
   { name: "Schedules", to: "/schedules", keys: "d", group: 3 },
+  { name: "Webhooks", to: "/webhooks", keys: "w", group: 3 },
   { name: "Spaces", to: "/spaces", keys: "p", group: 3 },
   { name: "Tokens", to: "/tokens", keys: "t", group: 3 },
   { name: "Usage", to: "/usage", keys: "u", group: 4 },

@@ -39,6 +39,7 @@ PLACES = {
     "agents": Place("/agents", "#main [data-row]"),
     "models": Place("/models", "#main [data-row]"),
     "schedules": Place("/schedules", "#main [data-row]"),
+    "webhooks": Place("/webhooks", "#main pre"),
     "spaces": Place("/spaces", "#main [role=switch]"),
     "tokens": Place("/tokens", "#main tbody tr"),
     "usage": Place("/usage", "#main table"),

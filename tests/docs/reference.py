@@ -22,6 +22,7 @@ def settings_page() -> str:
         *known_named("prices", "<model>").items(),
         *known_named("budgets", "<name>").items(),
         *known_named("mcp", "<name>").items(),
+        *known_named("webhooks", "<name>").items(),
     ]
     table = ["| name | default | accepts | meaning |", "| --- | --- | --- | --- |"]
     table += [setting_row(name, known) for name, known in sorted(rows)]

@@ -23,6 +23,8 @@ WEBHOOKS = {
     "slack": webhook(kind="slack", agent="main"),
     "alerts": webhook(title="{title}", text="{text}"),
     "lost": webhook(agent="nobody"),
+    "desk": webhook(session="agent:main:main"),
+    "attic": webhook(action="task", space="space-attic", assignee="main", status="in_progress"),
     "elsewhere": webhook(account="other"),
 }
 

@@ -6,6 +6,7 @@ import pytest
 from tests.harness.server import HttpServer
 from tests.inbound.posts import delivery, done, post
 from tests.inbound.senders import (
+    ALERT,
     COMMENT,
     ISSUE,
     LINEAR_COMMENT,
@@ -14,6 +15,7 @@ from tests.inbound.senders import (
     PULL_REQUEST,
     from_github,
     from_linear,
+    from_program,
     from_slack,
 )
 from tests.requirements.mark import requirement
@@ -65,7 +67,7 @@ async def test_a_task_that_was_archived_makes_room_for_a_new_one(hooked: HttpSer
     assert again["taskId"] == f"{first['taskId']}-2"
 
 
-@requirement("P.webhook.thread")
+@requirement("P.webhook.message", "P.webhook.thread")
 async def test_a_slack_thread_is_one_session_of_the_agent(hooked: HttpServer, owner: httpx.AsyncClient) -> None:
     first = await done(hooked, owner, "slack", from_slack(MENTION))
     inside = {**MENTION["event"], "ts": "1715600099.000100", "thread_ts": MENTION["event"]["ts"], "text": "And blue?"}
@@ -75,6 +77,28 @@ async def test_a_slack_thread_is_one_session_of_the_agent(hooked: HttpServer, ow
     assert first["sessionKey"] == second["sessionKey"] != third["sessionKey"]
     run = (await owner.get(f"/api/runs/{second['runId']}")).json()["run"]
     assert (run["agentId"], run["provenance"]["kind"], run["provenance"]["by"]) == ("main", "hook", "webhook:slack")
+
+
+@requirement("P.webhook.message")
+async def test_a_message_goes_to_the_session_that_the_settings_name(
+    hooked: HttpServer, owner: httpx.AsyncClient
+) -> None:
+    made = await done(hooked, owner, "desk", from_program(ALERT))
+    assert made["sessionKey"] == "agent:main:main"
+    run = (await owner.get(f"/api/runs/{made['runId']}")).json()["run"]
+    assert (run["sessionKey"], run["label"]) == ("agent:main:main", ALERT["title"])
+    assert run["message"]["text"].endswith("\n\n> 94% of /data")
+
+
+@requirement("P.webhook.task")
+async def test_a_task_begins_where_the_settings_say(hooked: HttpServer, owner: httpx.AsyncClient) -> None:
+    sent = await post(hooked, "attic", from_program(ALERT))
+    assert "space" in (await delivery(owner, sent["deliveryId"]))["reason"]
+    assert (await owner.post("/api/spaces", json={"name": "Attic"})).status_code == 201
+    await owner.post(f"/api/hooks/in/deliveries/{sent['deliveryId']}/redeliver")
+    made = await delivery(owner, sent["deliveryId"])
+    task = (await owner.get(f"/api/tasks/{made['taskId']}")).json()["task"]
+    assert (task["spaceId"], task["status"], len(task["assignedAgentIds"])) == ("space-attic", "in_progress", 1)
 
 
 @requirement("P.webhook.voice")

@@ -249,6 +249,8 @@ DOORS = (
     Door("agents", _plain("/api/agents")),
     Door("account", _plain("/api/account")),
     Door("budgets", _plain("/api/budgets"), concerns_owner=True, who=("owner",)),
+    Door("webhooks", _plain("/api/hooks/in"), concerns_owner=True, who=("owner",)),
+    Door("deliveries", _plain("/api/hooks/in/deliveries"), concerns_owner=True, who=("owner",)),
     Door("MCP servers", _plain("/api/mcp/servers")),
     Door("whoami", _plain("/api/auth/me")),
     Door("users", _plain("/api/users")),

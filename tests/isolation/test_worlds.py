@@ -21,6 +21,7 @@ NOT_READ = {
     "/v1/models": "names of agents", "/v1/models/{name}": "names of agents",
     "/api/accounts": "names of accounts", "/api/tokens": "owners only, names of tokens",
     "/api/commands": "of the server",
+    "/api/hooks/in/deliveries/{id}": "worlds name no webhooks",
     "/api/agents/{id}/prompt": "standing text of an agent",
     "/a2a/{agent}/extendedAgentCard": "a card", "/a2a/{agent}/tasks/{id}": "the same as GetTask",
     "/a2a/{agent}/tasks/{id}:subscribe": "the same task, as a stream",

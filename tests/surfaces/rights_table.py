@@ -215,9 +215,9 @@ ENDPOINTS: dict[str, Rights] = {
     "POST /api/hooks/claude": PEOPLE,
     "GET /api/hooks/in": OWNERS,
     "GET /api/hooks/in/deliveries": OWNERS,
-    "GET /api/hooks/in/deliveries/{id}": OWNERS,
-    "POST /api/hooks/in/deliveries/{id}/redeliver": OWNERS,
-    "POST /api/hooks/in/{name}/test": OWNERS,
+    "GET /api/hooks/in/deliveries/{id}": OWNERS_WITH_ONE,
+    "POST /api/hooks/in/deliveries/{id}/redeliver": OWNERS_WITH_ONE,
+    "POST /api/hooks/in/{name}/test": OWNERS_WITH_ONE,
 }
 
 # Over /agent and over MCP alike.
@@ -350,11 +350,13 @@ CHAT: dict[str, Rights] = {"WS /ws/chat": PEOPLE}
 CARD = ANYBODY | {"none": MAY}
 # The secret in the path decides, and no token.
 SECRET: Rights = dict.fromkeys(KINDS, HIDDEN)
+# The signature of the body decides, and no token.
+SIGNED: Rights = dict.fromkeys(KINDS, LOGIN)
 # The page is the same for everybody and holds nothing of an account.
 DASHBOARD = (
     "", "chat", "chat/{id:path}", "board", "sessions", "sessions/{id:path}", "runs", "runs/{id:path}", "memory",
     "isolation", "isolation/{id:path}", "search", "agents", "goals", "schedules", "spaces", "tokens", "models", "usage",
-    "settings", "health", "tasks/{id:path}",
+    "settings", "health", "webhooks", "tasks/{id:path}",
 )  # fmt: skip
 PAGES: dict[str, Rights] = {
     **{f"GET /{page}": OPEN for page in DASHBOARD},
@@ -367,4 +369,5 @@ PAGES: dict[str, Rights] = {
     "GET /.well-known/oauth-protected-resource/mcp": OPEN,
     "GET /agent": CALLERS_OF_TOOLS,
     "POST /channels/telegram/{secret}": SECRET,
+    "POST /api/hooks/in/{name}": SIGNED,
 }

@@ -54,6 +54,7 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "/api/hooks/agent": [{"agentId": "{agent}", "message": "hi"}],
     "/api/hooks/claude": [{"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "hi"}],
     "/api/hooks/wake": [{"agentId": "{agent}", "text": "hi"}],
+    "/api/hooks/in/{name}/test": [{}],
     "/api/runs": [{"agentId": "{agent}", "message": "hi"}, {"sessionKey": "{key}", "message": "hi"}],
     "/api/runs/{id}/answer": [{"text": "hi"}],
     "/api/runs/{id}/steer": [{"message": "hi"}],

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -9,8 +10,9 @@ import pytest
 from starlette.routing import Route, WebSocketRoute
 
 from carrel.goals import PlanChange, PlannedTask, approve_plan, change_plan
+from carrel.inbound import receive
 from carrel.kernel import SessionKey
-from carrel.kernel.settings import ClassifierSettings, HooksSettings, Settings
+from carrel.kernel.settings import ClassifierSettings, HooksSettings, Settings, WebhookSettings
 from carrel.modes import disable_plan_mode, enable_plan_mode, write_plan
 from carrel.records import Artifact, insert_artifact
 from carrel.runs import stop_lane
@@ -42,13 +44,21 @@ from tests.surfaces.rights_table import (
 from tests.surfaces.rights_world import DAILY, MAIN, VERDICTS, World, furnished
 
 pytestmark = pytest.mark.anyio
+WEBHOOK = "tickets"
 PLANNING = "agent:main:web:planned-conversation"
 
 
 @pytest.fixture
-async def world(sqlite_url: str) -> AsyncIterator[World]:
+async def world(sqlite_url: str, tmp_path: Path) -> AsyncIterator[World]:
     """The furnished server."""
-    settings = Settings(hooks=HooksSettings(enabled=True), classifier=ClassifierSettings(mode="rules"))
+    secret = tmp_path / "webhook.secret"
+    secret.touch(0o600)
+    secret.write_text("a-secret-of-the-webhook-0123456789")
+    settings = Settings(
+        hooks=HooksSettings(enabled=True),
+        webhooks={WEBHOOK: WebhookSettings(secret_file=str(secret), agent="nobody")},
+        classifier=ClassifierSettings(mode="rules"),
+    )
     async with open_http_server(sqlite_url, settings=settings) as server, furnished(server) as built:
         yield built
 
@@ -211,6 +221,21 @@ async def _an_artifact(world: World, _kind: str) -> Request:
 async def _an_entry(world: World, _kind: str) -> Request:
     made = await world.make("/api/log", "log", type="note", content=world.name(), taskId=world.task)
     return made["id"], {"summary": "short"}
+
+
+@request_of("GET /api/hooks/in/deliveries/{id}", "POST /api/hooks/in/deliveries/{id}/redeliver")
+async def _a_delivery(world: World, _kind: str) -> Request:
+    server, raw = world.server, f'{{"title": "{world.name()}"}}'.encode()
+    webhook = server.house.webhooks.named(WEBHOOK, "default")
+    assert webhook is not None
+    arrival = webhook.read({}, raw, {})
+    # Its agent does not exist, so it fails and can be carried out again.
+    return await server.db.write(lambda tx: receive(tx, webhook, arrival, raw, server.rules)), None
+
+
+@request_of("POST /api/hooks/in/{name}/test")
+async def _a_webhook(_world: World, _kind: str) -> Request:
+    return WEBHOOK, {}
 
 
 @request_of("POST /api/notes")

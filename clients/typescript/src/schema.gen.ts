@@ -557,6 +557,108 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/hooks/in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the webhooks of the settings that belong to this account, and how they fare. */
+        get: operations["list_webhooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hooks/in/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what was delivered to webhooks and what became of it, the newest first. */
+        get: operations["list_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hooks/in/deliveries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Return one delivery with its body, while that is kept. */
+        get: operations["get_delivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hooks/in/deliveries/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Carry out again what failed or was ignored, as the settings are now; what was done is not done twice. */
+        post: operations["redeliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hooks/in/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Receive what another program posts to a webhook of the settings, signed with its secret. */
+        post: operations["receive_delivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hooks/in/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Show what a webhook would make of a delivery, and do nothing. */
+        post: operations["try_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/hooks/wake": {
         parameters: {
             query?: never;
@@ -2893,6 +2995,56 @@ export interface components {
             accountId: string;
         };
         /**
+         * DeliveryDetail
+         * @description A delivery with its body, while that is kept.
+         */
+        DeliveryDetail: {
+            id: string;
+            webhook: string;
+            event: string;
+            author: string;
+            title: string;
+            /** @enum {unknown} */
+            outcome: "done" | "failed" | "ignored";
+            reason: string | null;
+            taskId: string | null;
+            runId: string | null;
+            sessionKey: string | null;
+            attempts: number;
+            receivedAt: string;
+            attemptedAt: string;
+            canRepeat: boolean;
+            payload: Record<string, never> | null;
+        };
+        /** DeliveryPage */
+        DeliveryPage: {
+            deliveries: components["schemas"]["DeliveryShape"][];
+            nextCursor: string | null;
+        };
+        /**
+         * DeliveryShape
+         * @description A delivery: what it was, what became of it, and why where that was nothing.
+         *
+         *         One that failed or was ignored can be carried out again while its body is kept.
+         */
+        DeliveryShape: {
+            id: string;
+            webhook: string;
+            event: string;
+            author: string;
+            title: string;
+            /** @enum {unknown} */
+            outcome: "done" | "failed" | "ignored";
+            reason: string | null;
+            taskId: string | null;
+            runId: string | null;
+            sessionKey: string | null;
+            attempts: number;
+            receivedAt: string;
+            attemptedAt: string;
+            canRepeat: boolean;
+        };
+        /**
          * Departed
          * @description Ids of what left the caller's view.
          */
@@ -3914,6 +4066,14 @@ export interface components {
         OneBudget: {
             budget: components["schemas"]["BudgetShape"];
         };
+        /** OneDelivery */
+        OneDelivery: {
+            delivery: components["schemas"]["DeliveryShape"];
+        };
+        /** OneDeliveryDetail */
+        OneDeliveryDetail: {
+            delivery: components["schemas"]["DeliveryDetail"];
+        };
         /** OneFile */
         OneFile: {
             attachment: components["schemas"]["FileShape"];
@@ -3925,6 +4085,10 @@ export interface components {
         /** OnePlan */
         OnePlan: {
             plan: components["schemas"]["PlanShape"];
+        };
+        /** OnePreview */
+        OnePreview: {
+            preview: components["schemas"]["Preview"];
         };
         /** OneRun */
         OneRun: {
@@ -4030,6 +4194,20 @@ export interface components {
         Posted: {
             message: components["schemas"]["ThreadMessage"];
             notified: components["schemas"]["Notified"][];
+        };
+        /**
+         * Preview
+         * @description What a webhook would make of a delivery; nothing was done. Without a `thread` it would stand alone.
+         */
+        Preview: {
+            event: string;
+            ignoredBecause: string | null;
+            /** @enum {unknown} */
+            action: "message" | "task";
+            target: string;
+            title: string;
+            text: string;
+            thread: string | null;
         };
         /**
          * PreviewedTool
@@ -4973,7 +5151,7 @@ export interface components {
             digestUpdatedAt: string | null;
             metadata: Record<string, never>;
             /** @enum {unknown} */
-            createdBy: "agent" | "classifier" | "import" | "user";
+            createdBy: "agent" | "classifier" | "import" | "user" | "webhook";
             createdAt: string;
             updatedAt: string;
             lastMessageAt: string | null;
@@ -5200,6 +5378,16 @@ export interface components {
             name?: string | null;
         };
         /**
+         * Trial
+         * @description An event and a body to try; what is left out is such as the program sends.
+         */
+        Trial: {
+            /** @default null */
+            event?: string | null;
+            /** @default null */
+            payload?: Record<string, never> | null;
+        };
+        /**
          * TurnBody
          * @description How many entries to begin with at most.
          */
@@ -5325,6 +5513,34 @@ export interface components {
             /** @default null */
             agentId?: string | null;
         };
+        /** WebhookPage */
+        WebhookPage: {
+            webhooks: components["schemas"]["WebhookShape"][];
+            nextCursor: string | null;
+        };
+        /**
+         * WebhookShape
+         * @description A webhook: where programs post to, what becomes of it, and how that went.
+         *
+         *         `refused` counts what was not signed with its secret since the server was started; nothing else is known of that.
+         */
+        WebhookShape: {
+            name: string;
+            /** @enum {unknown} */
+            kind: "github" | "json" | "linear" | "slack";
+            address: string;
+            /** @enum {unknown} */
+            action: "message" | "task";
+            target: string;
+            events: string[];
+            done: number;
+            ignored: number;
+            failed: number;
+            lastReceivedAt: string | null;
+            refused: number;
+            refusedReason: string | null;
+            refusedAt: string | null;
+        };
         /**
          * Why
          * @description Whether a run is moving, and if not, why.
@@ -5395,6 +5611,13 @@ export interface components {
             /** @enum {unknown} */
             mode: "agent" | "all" | "self" | "tree";
             hidden: boolean;
+        };
+        /**
+         * Accepted
+         * @description The delivery is kept under this id, which is the same for a delivery that is sent again.
+         */
+        "carrel.surfaces.webhooks.described.Accepted": {
+            deliveryId: string;
         };
     };
     responses: never;
@@ -6445,6 +6668,163 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClaudeAnswer"];
+                };
+            };
+        };
+    };
+    list_webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookPage"];
+                };
+            };
+        };
+    };
+    list_deliveries: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                webhook?: string;
+                outcome?: "done" | "failed" | "ignored";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryPage"];
+                };
+            };
+        };
+    };
+    get_delivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneDeliveryDetail"];
+                };
+            };
+        };
+    };
+    redeliver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneDelivery"];
+                };
+            };
+        };
+    };
+    receive_delivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description sha256= and the HMAC-SHA256 of the body in hex; GitHub, Linear and Slack have their own headers. */
+                "X-Carrel-Signature"?: string;
+                /** @description The program's own id of the delivery; without it, the same body is the same delivery. */
+                "X-Carrel-Delivery"?: string;
+                /** @description What has happened, in a word; the settings may name the events that are taken up. */
+                "X-Carrel-Event"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["carrel.surfaces.webhooks.described.Accepted"];
+                };
+            };
+        };
+    };
+    try_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Trial"];
+            };
+        };
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OnePreview"];
                 };
             };
         };

@@ -31,6 +31,7 @@ const AFFECTED: Record<string, (event: CarrelEvent) => QueryKey[]> = {
   user: () => [["users"], ["tokens"], ["people"]],
   token: () => [["tokens"]],
   budget: () => [["budgets"]],
+  webhook: () => [["webhooks"]],
   account: () => [["account"], ["agents"]],
   settings: () => [["settings"], ["health"], ["agents"]],
 };

@@ -56,16 +56,20 @@ def _as_task(
 ) -> str:  # fmt: skip
     """Make a task, or add to the one that earlier deliveries about the same thing have made; return its id."""
     actor = Actor(kind="system", id=webhook.actor_id, party_id="", name=f"webhook {webhook.name}")
-    new = _new_task(tx, access, webhook, rendered, message_text(webhook, arrival, rendered))
+
+    def make(task_id: str | None) -> str:
+        new = _new_task(tx, access, webhook, rendered.title, message_text(webhook, arrival, rendered))
+        return create_task(tx, access, structs.replace(new, id=task_id), rules, actor=actor).id
+
     if not rendered.thread:
-        return create_task(tx, access, new, rules, actor=actor).id
+        return make(None)
     # The id says of what the task is, so that nothing else has to remember it. What was archived begins anew.
     about = f"{webhook.name}-{text_hash(rendered.thread)[:16]}"
     for at in range(1, WEBHOOK_TASKS_OF_THREAD_MAX + 1):
         task_id = about if at == 1 else f"{about}-{at}"
         task = _present(tx, access, task_id)
         if task is None:
-            return create_task(tx, access, structs.replace(new, id=task_id), rules, actor=actor).id
+            return make(task_id)
         if task.status != "archived":
             post_report(tx, access, actor, task, report_text(webhook, arrival, rendered), rules)
             return task.id
@@ -80,11 +84,11 @@ def _present(tx: Tx, access: Access, task_id: str) -> Task | None:
         return None
 
 
-def _new_task(tx: Tx, access: Access, webhook: Webhook, rendered: Rendered, text: str) -> NewTask:
+def _new_task(tx: Tx, access: Access, webhook: Webhook, title: str, text: str) -> NewTask:
     settings, slugs = webhook.settings, tuple(filter(None, (webhook.settings.assignee,)))
     agents, users = Directory(tx, access).parties(slugs, f"webhooks.{webhook.name}.assignee")
     return NewTask(
-        title=rendered.title,
+        title=title,
         description=text,
         status=settings.status or None,
         blocked_reason="not given" if settings.status == "blocked" else None,

@@ -30,7 +30,7 @@ PRELOADS = "preloads.json"
 # Every path of the page, which itself reads the ids and keys in it.
 _PLACES = (
     "board", "sessions", "runs", "memory", "isolation", "search", "agents", "goals", "schedules", "spaces", "tokens",
-    "models", "usage", "settings", "health", "mcp",
+    "models", "usage", "settings", "health", "mcp", "webhooks",
 )  # fmt: skip
 _WITH_IDS = ("chat", "sessions", "runs", "isolation", "tasks")
 PAGE_PATHS = ("/", "/chat", *(f"/{place}" for place in _PLACES), *(f"/{place}/{{id:path}}" for place in _WITH_IDS))
