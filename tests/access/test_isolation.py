@@ -229,9 +229,9 @@ _FIRST = "(SELECT min(id) FROM {0}s WHERE account_id = :account)"
 LINKS = (
     "UPDATE entries SET classification_error = 'private', task_view = 'thread' WHERE account_id = :account",
     "UPDATE task_parties SET kind = 'agent' WHERE account_id = :account",
-    "UPDATE budgets SET scope = 'account', period = 'day' WHERE account_id = :account",
-    "UPDATE budget_periods SET scope = 'account', period = 'day', day = 0 WHERE account_id = :account",
-    "UPDATE runs SET budget = 'their budget' WHERE account_id = :account AND state = 'queued'",
+    "UPDATE budgets SET scope = 'account', per = 'day', action = 'wait' WHERE account_id = :account",
+    "UPDATE budget_periods SET since = 0 WHERE account_id = :account",
+    "UPDATE runs SET held_for = 'their budget' WHERE account_id = :account AND state = 'queued'",
     *(f"UPDATE tasks SET {it}_id = {_FIRST.format(it)} WHERE account_id = :account" for it in ("topic", "goal")),
 )
 

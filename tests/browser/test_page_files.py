@@ -1,11 +1,13 @@
 """The dashboard's files over HTTP: fresh, fingerprinted, under a strict policy. No browser needed."""
 
+import re
+
 import httpx
 import pytest
 from starlette.applications import Starlette
 
 from carrel.surfaces.dashboard import routes
-from carrel.surfaces.dashboard.pages import STATIC
+from carrel.surfaces.dashboard.pages import PAGE_PATHS, STATIC
 
 
 @pytest.fixture
@@ -45,6 +47,31 @@ async def test_a_file_whose_name_has_its_hash_is_kept_for_good(http: httpx.Async
         answer = await http.get(f"/static/{name}")
         assert answer.status_code == 200
         assert ("immutable" in answer.headers["cache-control"]) == name.startswith("assets/"), name
+
+
+@pytest.mark.anyio
+async def test_every_page_names_its_own_files_before_a_script_has_run(http: httpx.AsyncClient) -> None:
+    for path in PAGE_PATHS:
+        link = (await http.get(path.replace("{id:path}", "agent%3Amain%3Aweb%3Aa"))).headers["link"]
+        files = re.findall(r"</(static/assets/[^>]+\.js)>; rel=modulepreload; crossorigin", link)
+        assert files, path
+        assert len(files) == link.count("<")
+        assert [file for file in files if (await http.get(f"/{file}")).status_code != 200] == []
+    context = await http.get("/runs/run_1/context")
+    assert "assets/context-" in context.headers["link"]
+
+
+@pytest.mark.anyio
+async def test_a_file_is_compressed_for_those_who_take_that(http: httpx.AsyncClient) -> None:
+    plain = await http.get("/", headers={"Accept-Encoding": "br, gzip;q=0"})
+    assert "content-encoding" not in plain.headers
+    packed = await http.get("/", headers={"Accept-Encoding": "deflate, gzip;q=0.5"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.headers["vary"] == "Accept-Encoding"
+    assert packed.content == plain.content
+    assert packed.headers["etag"] != plain.headers["etag"]
+    again = await http.get("/", headers={"If-None-Match": packed.headers["etag"], "Accept-Encoding": "gzip"})
+    assert again.status_code == 304
 
 
 @pytest.mark.anyio

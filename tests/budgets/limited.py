@@ -4,8 +4,8 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from carrel.budgets import Amounts, BudgetName, BudgetRules, BudgetShape, allow_once, find_budget, set_budget
-from carrel.kernel.settings import RunsSettings, Settings
+from carrel.budgets import Amounts, Budget, BudgetRules, BudgetShape, allow_once, find_budget, parse_scope, set_budget
+from carrel.kernel.settings import BudgetAction, BudgetPer, RunsSettings, Settings
 from carrel.main.assembly import open_store
 from carrel.main.gateways import Gateways
 from carrel.storage import Tx
@@ -18,8 +18,7 @@ from tests.scripted_gateway import ScriptedGateway
 TOKENS_PER_STEP = 18
 AT_ONCE = 8
 DAY_SECONDS = 86_400
-AGENT = BudgetName("agent", "day", "main")
-ACCOUNT = BudgetName("account", "day", "")
+AGENT = "agent:main"
 
 
 class Limited(Server):
@@ -30,17 +29,22 @@ class Limited(Server):
         """What the settings say."""
         return BudgetRules(self.settings.budgets, self.settings.prices)
 
-    async def limit(self, name: BudgetName = AGENT, **amounts: Any) -> None:
+    async def limit(
+        self, scope: str = AGENT, *, name: str = "limit", per: BudgetPer = "day", action: BudgetAction = "wait",
+        **amounts: Any,
+    ) -> None:  # fmt: skip
         """Set a budget, as an owner does."""
-        await self.db.write(lambda tx: set_budget(tx, self.access, name, Amounts(**amounts)))
+        kind, subject = parse_scope(scope)
+        budget = Budget(name=name, scope=kind, subject=subject, amounts=Amounts(**amounts), per=per, action=action)
+        await self.db.write(lambda tx: set_budget(tx, self.access, budget))
 
-    async def allow(self, name: BudgetName = AGENT) -> None:
+    async def allow(self, name: str = "limit", subject: str | None = None) -> None:
         """Allow a budget once more."""
-        await self.db.write(lambda tx: allow_once(tx, self.access, name, self.budget_rules))
+        await self.db.write(lambda tx: allow_once(tx, self.access, name, self.budget_rules, subject))
 
-    async def budget(self, name: BudgetName = AGENT) -> BudgetShape:
+    async def budget(self, name: str = "limit", subject: str | None = None) -> BudgetShape:
         """Return a budget as it stands."""
-        return await self.read(lambda tx: find_budget(tx, self.access, name, self.budget_rules))
+        return await self.read(lambda tx: find_budget(tx, self.access, name, self.budget_rules, subject))
 
     async def spent(self) -> int:
         """Return how many tokens the account has used."""

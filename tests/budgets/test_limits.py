@@ -1,19 +1,20 @@
 """What a budget bounds: tokens, runs and money, under many runs at once, across restarts and days."""
 
+from datetime import datetime
+
 import pytest
 
-from carrel.budgets import BudgetName
-from carrel.kernel.settings import BudgetsSettings, DailyBudgetSettings, PriceSettings, RunsSettings, Settings
+from carrel.kernel.settings import BudgetPer, BudgetSettings, PriceSettings, RunsSettings, Settings
 from carrel.monitoring import explain
 from carrel.notifications import OWNERS, newest_notifications
-from tests.budgets.limited import ACCOUNT, AGENT, AT_ONCE, DAY_SECONDS, TOKENS_PER_STEP, Limited, limited_server
+from tests.budgets.limited import AT_ONCE, DAY_SECONDS, TOKENS_PER_STEP, Limited, limited_server
 from tests.harness.watched_database import WatchedDatabase
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, text
 
 pytestmark = pytest.mark.anyio
 MANY = 100
-WAITS = "state = 'queued' AND budget IS NOT NULL"
+WAITS = "state = 'queued' AND held_for IS NOT NULL"
 
 
 def echo(_request: Request) -> Answer:
@@ -62,7 +63,7 @@ async def test_of_a_hundred_runs_at_once_exactly_as_many_begin_as_a_budget_has(
 ) -> None:
     gateway.rule = echo
     async with limited_server(store_url, gateway) as server:
-        await server.limit(ACCOUNT, runs=7)
+        await server.limit("account", runs=7)
         await send_many(server)
         await server.until_at_rest()
         assert (len(gateway.requests), await server.count("state = 'completed'")) == (7, 7)
@@ -130,15 +131,13 @@ async def test_what_waits_for_a_budget_says_which_and_until_when(store_url: str,
         why = await server.read(lambda tx: explain(tx, server.access, held))
         (reason,) = why.reasons
         assert reason.code == "budget_used_up"
-        assert reason.text == (
-            "The budget of agent Main for today, 18 tokens, is used up; it begins anew at 00:00 UTC."
-        )
+        assert reason.text == ("Budget limit of agent Main, 18 tokens a day, is used up; it begins anew at 00:00 UTC.")
         assert "allow it once" in reason.actions
         assert held.last_fault is not None
         assert held.last_fault.told() == reason.text
         behind = await server.send("three")
         why = await server.read(lambda tx: explain(tx, server.access, behind))
-        assert "is waiting: The budget of agent Main for today" in why.reasons[0].text
+        assert "is waiting: Budget limit of agent Main" in why.reasons[0].text
 
 
 @requirement("P.budget.warning")
@@ -157,10 +156,10 @@ async def test_owners_are_told_once_when_a_budget_is_nearly_and_when_it_is_wholl
             await server.ask("go on")
         assert await told() == []
         await server.ask("go on")
-        warning = "budget: The budget of agent Main for today is used to 83%: 90 tokens of 108 tokens."
+        warning = "budget: Budget limit of agent Main is used to 83%: 90 tokens of 108 tokens a day."
         assert await told() == [warning]
         await server.ask("go on")
-        used_up = "budget: The budget of agent Main for today, 108 tokens, is used up; it begins anew at 00:00 UTC."
+        used_up = "budget: Budget limit of agent Main, 108 tokens a day, is used up; it begins anew at 00:00 UTC."
         assert await told() == [used_up, warning]
         await server.send("go on")
         await server.until_at_rest()
@@ -169,39 +168,77 @@ async def test_owners_are_told_once_when_a_budget_is_nearly_and_when_it_is_wholl
 
 @requirement("P.budget.scopes")
 @pytest.mark.parametrize(
-    "name",
+    ("scope", "per", "held_by", "free"),
     [
-        ACCOUNT,
-        AGENT,
-        BudgetName("task", "day", "report"),
-        BudgetName("task", "total", "report"),
-        BudgetName("session", "day", "agent:main:task:report"),
-        BudgetName("session", "total", "agent:main:task:report"),
+        ("account", "day", "limit:", 0),
+        ("agent:main", "month", "limit:main", 1),
+        ("agent", "day", "limit:main", 1),
+        ("task:report", "forever", "limit:report", 2),
+        ("task", "day", "limit:report", 2),
+        ("session:agent:main:task:report", "month", "limit:agent:main:task:report", 2),
+        ("session", "forever", "limit:agent:main:task:report", 2),
     ],
-    ids=lambda name: f"{name.scope}-{name.period}",
 )
 async def test_a_budget_limits_what_it_is_of_and_nothing_else(
-    store_url: str, gateway: ScriptedGateway, name: BudgetName
+    store_url: str, gateway: ScriptedGateway, scope: str, per: BudgetPer, held_by: str, free: int
 ) -> None:
     gateway.rule = echo
     async with limited_server(store_url, gateway) as server:
         await server.make_agent("other")
-        await server.limit(name, tokens=1)
+        await server.limit(scope, per=per, tokens=1)
         await server.ask("one", "task:report")
         waits = await server.send("two", "task:report")
         others = [await server.send("one", "task:minutes"), await server.send("one", agent="other")]
         await server.until_at_rest()
-        assert (await server.run(waits)).budget == name.text
-        free = {"account": 0, "agent": 1}.get(name.scope, 2)
+        assert (await server.run(waits)).held_for == held_by
         assert [(await server.run(other)).state for other in others].count("completed") == free
 
 
 @requirement("P.budget.scopes")
-async def test_a_whole_budget_lasts_longer_than_a_day(store_url: str, gateway: ScriptedGateway) -> None:
+async def test_a_budget_of_each_agent_counts_every_agent_by_itself_and_is_allowed_for_one(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
     gateway.rule = echo
     async with limited_server(store_url, gateway) as server:
-        name = BudgetName("task", "total", "report")
-        await server.limit(name, tokens=1)
+        await server.make_agent("other")
+        await server.limit("agent", runs=1)
+        await server.ask("one")
+        assert (await server.ask("one", agent="other")).state == "completed"
+        held = [await server.send("two"), await server.send("two", agent="other")]
+        await server.until_at_rest()
+        await server.allow(subject="other")
+        await server.until_at_rest()
+        assert [(await server.run(run)).state for run in held] == ["queued", "completed"]
+
+
+@requirement("P.budget.days")
+async def test_a_budget_of_a_month_begins_anew_on_the_first_and_says_so(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = echo
+    async with limited_server(store_url, gateway) as server:
+        await server.limit(per="month", tokens=1)
+        await server.ask("one")
+        waits = await server.send("two")
+        await server.until_at_rest()
+        renews_at = (await server.budget()).renews_at
+        assert renews_at is not None
+        assert renews_at[8:] == "01T00:00:00.000Z"
+        now = await server.read(lambda tx: tx.now)
+        seconds = (datetime.fromisoformat(renews_at).timestamp() * 1000 - now) / 1000
+        assert "begins anew on " in ((await server.run(waits)).error_message or "")
+        server.advance(seconds - 60)
+        await server.until_at_rest()
+        assert (await server.run(waits)).state == "queued"
+        server.advance(60)
+        assert (await server.settled(waits)).state == "completed"
+
+
+@requirement("P.budget.scopes")
+async def test_a_budget_that_is_forever_lasts_longer_than_a_day(store_url: str, gateway: ScriptedGateway) -> None:
+    gateway.rule = echo
+    async with limited_server(store_url, gateway) as server:
+        await server.limit("task:report", per="forever", tokens=1)
         await server.ask("one", "task:report")
         waits = await server.send("two", "task:report")
         for _ in range(2):
@@ -209,8 +246,27 @@ async def test_a_whole_budget_lasts_longer_than_a_day(store_url: str, gateway: S
             server.advance(DAY_SECONDS)
         await server.until_at_rest()
         held = await server.run(waits)
-        assert held.budget == name.text
+        assert held.held_for == "limit:report"
         assert "raises it, or allows it once more" in (held.error_message or "")
+
+
+@requirement("P.budget.warn")
+async def test_a_budget_that_only_warns_tells_owners_and_holds_nothing(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = echo
+    async with limited_server(store_url, gateway) as server:
+        await server.limit(name="early", action="warn", tokens=TOKENS_PER_STEP)
+        for _ in range(3):
+            assert (await server.ask("go on")).state == "completed"
+        told = await server.read(lambda tx: newest_notifications(tx, server.access, OWNERS, limit=10))
+        assert [one.body for one in told] == [
+            "Budget early of agent Main, 18 tokens a day, is used up; work goes on, because this budget only warns."
+        ]
+        await server.limit(tokens=1)
+        waits = await server.send("go on")
+        await server.until_at_rest()
+        assert (await server.run(waits)).held_for == "limit:main", "of several budgets the one that waits holds"
 
 
 @requirement("P.budget.cost")
@@ -223,9 +279,9 @@ async def test_a_budget_in_dollars_counts_what_tokens_cost_by_their_price(
         runs=RunsSettings(concurrency=AT_ONCE),
     )
     async with limited_server(store_url, gateway, priced) as server:
-        await server.limit(cost_usd=20)
+        await server.limit(usd=20)
         await server.ask("one")
-        assert (await server.budget()).spent.cost_usd == 18.0
+        assert (await server.budget()).spent.usd == 18.0
         await server.ask("two")
         await server.send("three")
         await server.until_at_rest()
@@ -235,13 +291,13 @@ async def test_a_budget_in_dollars_counts_what_tokens_cost_by_their_price(
 @requirement("P.budget.settings")
 async def test_an_owners_budget_replaces_that_of_the_settings(store_url: str, gateway: ScriptedGateway) -> None:
     gateway.rule = echo
-    by_settings = Settings(budgets=BudgetsSettings(agent=DailyBudgetSettings(runs_per_day=1)))
+    by_settings = Settings(budgets={"limit": BudgetSettings(scope="agent", runs=1)})
     async with limited_server(store_url, gateway, by_settings) as server:
         await server.ask("one")
         await server.send("two")
         await server.until_at_rest()
         assert await server.count(WAITS) == 1
-        assert (await server.budget()).source == "settings"
+        assert (await server.budget(subject="main")).source == "settings"
         await server.limit(runs=2)
         await server.until_at_rest()
         assert await server.count("state = 'completed'") == 2

@@ -144,6 +144,33 @@ async def test_a_plan_of_anothers_chat_is_not_told_and_its_receipts_are_for_who_
         assert (await server.read(lambda tx: receipt_of(tx, bob, bobs))).steps
 
 
+@requirement("A.depend", "I.chain.lane")
+async def test_a_plan_of_anothers_chat_is_not_told_by_way_of_another_agent(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    async with open_server(sqlite_url, gateways_to(gateway)) as server:
+        await server.make_agent("writer")
+        ann, bob = (structs.replace(server.access, kind="user", actor_id=name, name=name) for name in ("ann", "bob"))
+
+        def work(tx: Tx) -> Plan:
+            make_lane(tx, ann, CHAT)
+            plan = draft_plan(tx, ann, CHAT, title="Swordfish", goal=make_goal(tx, ann, CHAT, name="Swordfish"))
+            return set_plan(tx, ann, plan.id, tasks=TASKS[:1])
+
+        plan = await server.db.write(work)
+        gateway.rule = lambda _: text("Not yet.")
+        server.start()
+        await server.db.write(lambda tx: approve_plan(tx, ann, plan.id, server.rules))
+        (task,) = await server.read(lambda tx: tasks_planned(tx, server.access, plan_id=plan.id))
+        key = SessionKey.of("main", f"task:{task.id}")
+        await server.settled((await server.runs(key))[-1])
+        await server.db.write(lambda tx: post_message(tx, bob, task.id, "@writer how far?", server.rules))
+        heard = "SELECT 1 FROM runs WHERE account_id = :account AND key = :key AND actor_id = 'writer' AND state = :end"
+        await server.until(lambda tx: tx.one(heard, server.access, key=str(key), end="completed") is not None)
+    of_main = [request for request in gateway.requests if "(agent main)" in request.json["instructions"]]
+    assert ["Swordfish" in said(request) for request in of_main] == [True, False]
+
+
 @requirement("A.done", "S1.opt.run")
 async def test_an_agent_that_only_acknowledges_completes_nothing(sqlite_url: str, gateway: ScriptedGateway) -> None:
     async with open_server(sqlite_url, gateways_to(gateway)) as server:

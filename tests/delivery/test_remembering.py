@@ -8,6 +8,7 @@ import pytest
 from carrel.delivery import compare_receipts, reads_of_memory
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import MemorySettings, Settings
+from carrel.sessions import close_generation
 from tests.harness.server import Server, gateways_to, open_server
 from tests.memory.places import Notebook
 from tests.requirements.mark import requirement
@@ -158,6 +159,7 @@ async def test_what_a_person_states_is_kept_once_the_turn_is_over(server: Server
     said = "Remember that the safe opens with 4711. We decided to paint it green. There was an error."
     gateway.script(http_error(503), text("Noted."), text("4711."))
     first = await server.ask(said, "task:t1")
+    await server.db.write(lambda tx: close_generation(tx, server.access, SessionKey.of("main", "task:t1"), "reset"))
     await server.ask("how does the safe open, and is it green?", "task:t1")
     assert blocks(gateway)[:2] == [[], []]
     facts = ["- [session] the safe opens with 4711.", "- [session] We decided to paint it green."]
@@ -165,6 +167,18 @@ async def test_what_a_person_states_is_kept_once_the_turn_is_over(server: Server
     sql = "SELECT scope, source_run_id, source_entry_id, created_by FROM memories WHERE account_id = :account"
     rows = await server.read(lambda tx: tx.all(sql, server.access))
     assert rows == [("session:task:t1", first.id, first.message_id, "main")] * 2
+
+
+async def test_a_fact_is_told_once_what_it_was_kept_from_is_not_in_the_history_any_more(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    keeping = {"content": "Olga likes green", "type": "preference"}
+    gateway.script(calls(("memory_add", keeping)), text("Kept."), text("Green."), text("Green."))
+    await server.ask("Remember that Olga likes green.")
+    await server.ask("What does Olga like?")
+    await server.db.write(lambda tx: close_generation(tx, server.access, SessionKey.of("main", "main"), "reset"))
+    await server.ask("What does Olga like?")
+    assert blocks(gateway) == [[], [], [], ["Kept facts:", "- [session] Olga likes green."]]
 
 
 async def test_what_is_not_said_by_a_person_or_not_answered_keeps_nothing(

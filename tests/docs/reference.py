@@ -20,6 +20,7 @@ def settings_page() -> str:
         *known_names().items(),
         *known_named("gateway", "<name>").items(),
         *known_named("prices", "<model>").items(),
+        *known_named("budgets", "<name>").items(),
         *known_named("mcp", "<name>").items(),
     ]
     table = ["| name | default | accepts | meaning |", "| --- | --- | --- | --- |"]

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from tests.isolation.difference import Difference
 from tests.isolation.facts import Agent, Facts, Person
 from tests.isolation.life import live
 from tests.isolation.marks import Origin
@@ -15,6 +16,7 @@ from tests.isolation.model import (
     why_hidden_from_person,
     why_hidden_from_turn,
 )
+from tests.isolation.movement import judge_copies, judge_steering
 from tests.isolation.readers import DOORS, EVERYTHING, FENCE, Door, Question, ask, kind_of, look_around, nothing
 from tests.isolation.recorder import Look, Request
 from tests.isolation.steps import AGENTS
@@ -29,23 +31,6 @@ READING_TOOLS = (
 
 # What stands in the transcript of a chat, once its run has begun.
 SAID = ("message", "reply")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Something that was seen and may not be, or the other way round."""
-
-    seed: int
-    who: str
-    door: str
-    mark: str
-    origin: Origin
-    why: str
-    asked: str = ""
-
-    def __str__(self) -> str:
-        asked = f" [{self.asked}]" if self.asked else ""
-        return f"seed {self.seed} | {self.who} | {self.door} | {self.mark} {self.origin} | {self.why}{asked}"
 
 
 async def try_world(seed: int, url: str | None = None) -> tuple[list[Difference], World]:
@@ -64,8 +49,12 @@ async def differences(world: World) -> list[Difference]:
     found: dict[tuple[str, str, str], Difference] = {}
     hear(world)
     for side in world.sides:
+        note(found, judge_copies(world, side))
+        for steering in side.steerings:
+            note(found, judge_steering(world, side, steering))
         for request in world.model.requests:
-            if request.account == side.slug:
+            # A replay sends what its person may read, which is judged with the replay itself.
+            if request.account == side.slug and request.run_id not in side.replays:
                 note(found, judge_request(world, side, request))
         for look in world.model.looks:
             if look.request.account == side.slug:
@@ -155,8 +144,8 @@ def hear(world: World) -> None:
     """Learn what tools have read in which lanes; whether they might is judged for itself."""
     for side in world.sides:
         for request in world.model.requests:
-            if request.account == side.slug:
-                for mark in world.marks.found(results_in(request.body)):
+            if request.account == side.slug and request.run_id not in side.replays:
+                for mark in world.marks.found(results_in(request.body)) - side.copied_to(request.key):
                     side.facts.heard.setdefault(mark, set()).add(request.key)
 
 

@@ -73,5 +73,7 @@ class Facts:
     together: bool = False
     # The lanes in which tools have read something, by its mark.
     heard: dict[str, set[str]] = field(default_factory=dict)
+    # The lanes that forks and replays have copied something to, by its mark.
+    copies: dict[str, set[str]] = field(default_factory=dict)
     # Entries that were moved to a topic by hand, by their mark.
     moved: set[str] = field(default_factory=set)

@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 from tests.isolation.asgi import Socket
+from tests.isolation.copies import fork, replay
+from tests.isolation.steering import steer
 from tests.isolation.steps import (
     chat,
     chat_on_board,
@@ -44,11 +46,12 @@ STEPS: dict[Step, int] = {
     chat: 8, send_file: 2, write_to_main: 3, make_topic: 3, chat_on_board: 3, make_task: 6, write_in_thread: 4,
     send_file_to_thread: 2, work_on_task_elsewhere: 3, make_goal: 3, remember: 3, promote: 1, work_by_itself: 3,
     plan: 2, schedule: 2, log: 3, hook: 2, note: 4, program: 2, reset: 1, finish_task: 1, choose_recall: 1,
-    choose_recall_for_all: 1, move_entry: 1,
+    choose_recall_for_all: 1, move_entry: 1, fork: 3, replay: 3,
 }  # fmt: skip
 
 SAYING: dict[Step, int] = {
     chat: 4, write_to_main: 2, chat_on_board: 1, write_in_thread: 3, work_on_task_elsewhere: 2, work_by_itself: 1,
+    fork: 1, replay: 1,
 }  # fmt: skip
 
 
@@ -57,6 +60,7 @@ async def live(world: World) -> None:
 
     Then everything catches up, and more is said: now with sockets open, and with runs that look around themselves.
     """
+    world.model.steer = steer
     await take(world, STEPS, STEPS_TAKEN)
     await world.catch_up()
     await world.harvest()

@@ -26,8 +26,13 @@ def why_hidden_from_person(facts: Facts, person: Person, mark: str, origin: Orig
     """People share the board, the lanes of agents and of tasks; a chat is its person's; the owner sees everything."""
     if origin.account != facts.slug:
         return ANOTHER_ACCOUNT
-    # What somebody wrote is no secret to them, wherever it went.
+    # What somebody wrote is no secret to them, wherever it went, nor what they have copied.
     if person.is_owner or origin.by == person.name or _was_heard_by(facts, person, mark):
+        return None
+    if any(_lane(facts, key).person == person.name for key in _copied_to(facts, mark)):
+        return None
+    # Whoever has put a copy on the board has said it there.
+    if _is_copied_on_board(facts, mark, now=now):
         return None
     if not _covers(person.spaces, origin.space):
         return f"{HIDDEN_SPACE} {person.name}"
@@ -44,7 +49,9 @@ def why_hidden_from_turn(facts: Facts, turn: Turn, mark: str, origin: Origin, *,
         return ANOTHER_ACCOUNT
     if cause is not None and (why := why_hidden_from_person(facts, cause, mark, origin, now=now)) is not None:
         return f"{why}, and {cause.name} caused the run"
-    if _was_heard_here(facts, turn, mark):
+    if _was_heard_here(facts, turn, mark) or turn.lane in _copied_to(facts, mark):
+        return None
+    if _is_copied_on_board(facts, mark, now=now):
         return None
     if (why := _why_beyond_agent(facts, facts.agents[lane.agent], turn, origin)) is not None:
         return why
@@ -74,7 +81,8 @@ def why_hidden_from_agent(
     cause = turn.cause
     if cause is not None and (why := why_hidden_from_person(facts, cause, mark, origin, now=now)) is not None:
         return f"{why}, and {cause.name} caused the run"
-    if any(_may_look_up(facts, agent, turn, key, now=now) for key in facts.heard.get(mark, ())):
+    present = facts.heard.get(mark, set()) | _copied_to(facts, mark)
+    if any(_may_look_up(facts, agent, turn, key, now=now) for key in present):
         return None
     if (why := _why_beyond_agent(facts, agent, turn, origin)) is not None:
         return why
@@ -98,6 +106,26 @@ def why_hidden_from_client(facts: Facts, client: str, origin: Origin) -> str | N
     if any(_lane(facts, key).client == client for key in origin.lanes):
         return None
     return f"{client} did not open that lane"
+
+
+def why_closed_to_person(facts: Facts, person: Person, key: str) -> str | None:
+    """People enter the lanes of agents and tasks in their spaces, and their own chats; the owner enters every lane."""
+    root = _lane(facts, _root(facts, key))
+    if person.is_owner or root.person == person.name:
+        return None
+    if root.person is not None:
+        return f"it is the chat of {root.person}"
+    space = _space(facts, root)
+    return None if _covers(person.spaces, space) else f"{HIDDEN_SPACE} {person.name}"
+
+
+def why_not_steered(facts: Facts, person: Person, turn: Turn) -> str | None:
+    """Whoever speaks into a run sees all that it sees: it is their own, or they see everything."""
+    if (why := why_closed_to_person(facts, person, turn.lane)) is not None:
+        return why
+    if person.is_owner or turn.cause == person:
+        return None
+    return "somebody else caused the run, which may see more"
 
 
 def sees_lane(facts: Facts, agent: Agent, home: str, key: str) -> bool:
@@ -169,8 +197,9 @@ def _is_shared(facts: Facts, lane: Lane, *, now: bool) -> bool:
 def _may_look_up(facts: Facts, agent: Agent, turn: Turn, key: str, *, now: bool) -> bool:
     """Whether an agent may look up what a tool has read in a lane: one that it sees, or on the board in its spaces."""
     root = _root(facts, key)
-    space = facts.tasks.get(_lane(facts, root).task or "") or facts.topics.get(root.partition(":topic:")[2])
-    is_on_board = _is_shared(facts, _lane(facts, root), now=now) and _covers(agent.spaces, space)
+    is_on_board = _is_shared(facts, _lane(facts, root), now=now) and _covers(
+        agent.spaces, _space(facts, _lane(facts, root))
+    )
     return is_on_board or sees_lane(facts, agent, turn.lane, key)
 
 
@@ -187,6 +216,15 @@ def _was_heard_here(facts: Facts, turn: Turn, mark: str) -> bool:
     """Whether a tool has read it in this lane, or in one of the same task."""
     task, heard = _lane(facts, turn.lane).task, facts.heard.get(mark, ())
     return turn.lane in heard or (task is not None and task in [_lane(facts, key).task for key in heard])
+
+
+def _copied_to(facts: Facts, mark: str) -> set[str]:
+    return facts.copies.get(mark, set())
+
+
+def _is_copied_on_board(facts: Facts, mark: str, *, now: bool) -> bool:
+    """Whether somebody has put a chat with a copy of it on the board."""
+    return any(_is_shared(facts, _lane(facts, key), now=now) for key in _copied_to(facts, mark))
 
 
 def _lanes_of_goal(facts: Facts, origin: Origin) -> list[str]:
@@ -229,6 +267,10 @@ def _ancestors(facts: Facts, key: str) -> list[str]:
         found.append(parent)
         key = parent
     return found
+
+
+def _space(facts: Facts, lane: Lane) -> str | None:
+    return facts.tasks.get(lane.task or "") or facts.topics.get(lane.key.partition(":topic:")[2])
 
 
 def _lane(facts: Facts, key: str) -> Lane:

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from tests.isolation.world import Side
 
 CALLS_SHARE = 0.5
+STEERING_SHARE = 0.4
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,11 @@ class Request:
     run_id: str
     task_id: str | None
     body: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return json.dumps(self.body, ensure_ascii=False)
 
     @property
     def is_continued(self) -> bool:
@@ -40,6 +47,9 @@ class Look:
     answers: list[tuple["Door", "Question", str]]
 
 
+Steer = Callable[["Side", Request, random.Random], Awaitable[None]]
+
+
 class Recorder:
     """A gateway in this process. It never repeats what it was shown, so whatever turns up elsewhere came by itself."""
 
@@ -51,11 +61,15 @@ class Recorder:
         self.requests: list[Request] = []
         self.sides: dict[str, Side] = {}
         self._seed = seed
+        # The lane that is told what a run answers, if another lane wrote to it.
+        self._other_ends: dict[str, str | None] = {}
         # In which share of turns a tool is called.
         self.calls_share = CALLS_SHARE
         # In so many turns the run's own token is used to look around.
         self.looks_left = 0
         self.looks: list[Look] = []
+        # Says something into a run at work, in that share of the turns that have another step.
+        self.steer: Steer | None = None
 
     async def take(self, step: Step, on_text: OnText, on_send: OnSend | None = None) -> StepAnswer:
         """Keep a request and answer it."""
@@ -65,19 +79,31 @@ class Recorder:
         request = Request(account or "default", key, about.get("runId", ""), about.get("taskId"), body)
         self.requests.append(request)
         side = self.sides[request.account]
+        # The model may be asked before the person is told; the chat is then one that nobody has opened.
+        if ":web:" in key and key not in side.facts.lanes:
+            side.replays.add(request.run_id)
         side.meet(key, json.dumps(body["input"], ensure_ascii=False))
         if self.looks_left and step.run_token and not request.is_continued:
             self.looks_left -= 1
             self.looks.append(Look(request, await side.look_around(step.run_token, key)))
+        # In later steps the newest line may be one that joined the run.
+        self._other_ends.setdefault(request.run_id, side.other_end(key, newest_line(body["input"])))
         call = self._call(side, request)
         if call is not None:
+            if self.steer is not None and request.run_id not in side.replays:
+                await self._steer(self.steer, side, request)
             return _calling(*call, len(self.requests))
         about_task = request.task_id is not None and ":task:" not in key
         said = side.said_in(key, "reply about a task" if about_task else "reply")
-        if (told := side.other_end(key, newest_line(body["input"]))) is not None:
+        if (told := self._other_ends[request.run_id]) is not None:
             # Whoever wrote from another lane is told the answer there, whatever space this one is in.
             said = replace(said, also=told, space=None)
         return _saying(side.text(said), on_text)
+
+    async def _steer(self, steer: Steer, side: "Side", request: Request) -> None:
+        chance = random.Random(f"steering {self._seed} {request.account} {request.key} {len(self.requests)}")
+        if chance.random() < STEERING_SHARE:
+            await steer(side, request, chance)
 
     def _call(self, side: "Side", request: Request) -> tuple[str, dict[str, Any]] | None:
         """Some turns begin with the call of a tool. What a lane does depends on no other lane that runs beside it."""

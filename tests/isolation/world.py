@@ -35,7 +35,9 @@ from tests.isolation.marks import Marks, Origin
 from tests.isolation.recorder import Recorder
 
 if TYPE_CHECKING:
+    from tests.isolation.copies import Copy
     from tests.isolation.readers import Door, Question
+    from tests.isolation.steering import Steering
 
 SUBJECTS = ("paint the garden fence green", "repair the office printer today", "order oak shelves for the library")
 DEFAULT_SPACE = "space-default"
@@ -85,6 +87,11 @@ class Side:
         self.users: dict[str, str] = {}
         # What people were told in the course of the world: whom, at which door, and what.
         self.heard: list[tuple[Caller, str, str]] = []
+        # What people have copied to chats of their own, and what they have said into runs at work.
+        self.copies: list[Copy] = []
+        self.steerings: list[Steering] = []
+        # The ids of runs that replay others.
+        self.replays: set[str] = set()
         # Who caused a run, by its id.
         self.causes: dict[str, str] = {}
 
@@ -161,6 +168,10 @@ class Side:
         """Remember who caused a run."""
         self.ids["run"].append(run_id)
         self.causes[run_id] = who
+
+    def copied_to(self, key: str) -> set[str]:
+        """Return what was copied to a chat when it was made."""
+        return set[str]().union(*(copy.marks for copy in self.copies if copy.lane == key))
 
     def any(self, kind: str) -> str | None:
         """Return the id of something of that kind, if there is any."""
@@ -289,7 +300,10 @@ class World:
 
     async def _harvest_runs(self, side: Side) -> None:
         """Learn of runs that nobody was told of; whoever wrote what they answer caused them."""
-        for run in (await side.owner.get("/api/runs", {"limit": 200})).json()["runs"]:
+        # The oldest first: what a run has caused is caused by whoever caused it.
+        for run in (await side.owner.get("/api/runs", {"limit": 200})).json()["runs"][::-1]:
+            if run["parentRunId"] in side.causes:
+                side.causes.setdefault(run["id"], side.causes[run["parentRunId"]])
             if run["id"] not in side.ids["run"]:
                 side.ids["run"].append(run["id"])
                 actor = run["provenance"].get("actor", "")

@@ -22,13 +22,13 @@ BUDGETS = (
     Mutant(
         "runs that begin at once do not see each other",
         "budgets/model.py",
-        "(begins and runs > 1)",
-        "(begins and runs > 1.5)",
+        "runs > 1 if is_counted",
+        "runs > 1.5 if is_counted",
         _LIMITS,
     ),
     Mutant(
         "a run that waits for a budget uses up an attempt",
-        "runs/held_store.py",
+        "runs/store.py",
         "attempt = attempt - 1, ",
         "",
         _LIMITS,
@@ -36,15 +36,15 @@ BUDGETS = (
     Mutant(
         "what waits for a budget is not released when it is allowed",
         "budgets/administration.py",
-        "    release_held(tx, access, name.text)\n",
+        "    release_held(tx, access, held_text(name, of))\n",
         "",
         _LIMITS,
     ),
     Mutant(
         "the usage of yesterday counts today",
-        "budgets/standing.py",
-        "day=name.day(tx.now) or None",
-        "day=None",
+        "budgets/balances.py",
+        "since_day=since, ",
+        "",
         _LIMITS,
     ),
     Mutant(
@@ -52,6 +52,20 @@ BUDGETS = (
         "runs/outcomes.py",
         "outcome.held_until >= run.deadline_at",
         "False",
+        _LIMITS,
+    ),
+    Mutant(
+        "a budget that only warns holds",
+        "budgets/model.py",
+        'self.budget.action == "warn"',
+        "False",
+        _LIMITS,
+    ),
+    Mutant(
+        "a month lasts until the end of the day",
+        "budgets/model.py",
+        'self.per == "day":\n            return (now',
+        'self.per != "forever":\n            return (now',
         _LIMITS,
     ),
     Mutant(

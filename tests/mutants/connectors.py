@@ -77,8 +77,8 @@ CONNECTORS = (
     ),
     Mutant(
         "messages that nobody asked for have no end",
-        "connectors/flood.py",
-        "if self._unasked > MCP_UNASKED_MESSAGES_MAX:",
+        "programs/flood.py",
+        "if self._unasked > self._messages_max:",
         "if self._unasked < 0:",
         f"{_HOSTILE} -k floods",
     ),

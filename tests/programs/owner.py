@@ -5,15 +5,14 @@ import os
 import sys
 from pathlib import Path
 
-from carrel.programs import Command, running
+from carrel.programs import Program, start_program
 
 STUBBORN = str(Path(__file__).with_name("stubborn.py"))
 
 
 async def main() -> None:
-    command = Command(sys.executable, ("-S", STUBBORN, sys.argv[1]), os.environ)
-    async with running(command, line_bytes_max=1_000):
-        await asyncio.Event().wait()
+    program = await start_program(Program(sys.executable, ("-S", STUBBORN, sys.argv[1]), os.environ, None), 1_000)
+    await program.keep_errors()
 
 
 asyncio.run(main())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from carrel.programs import CannotStart, Command, Program, running
+from carrel.programs import Program, ProgramFault, RunningProgram, start_program
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -46,17 +46,27 @@ async def stubborn() -> AsyncIterator[Stubborn]:
         yield heard
 
 
-def command(*args: object) -> Command:
-    """A command that runs Python."""
-    return Command(sys.executable, ("-S", *map(str, args)), os.environ)
+@asynccontextmanager
+async def running(program: Program) -> AsyncIterator[RunningProgram]:
+    """A program that runs until the context is left."""
+    started = await start_program(program, 1_000)
+    try:
+        yield started
+    finally:
+        await started.end()
 
 
-async def said_at_its_end(program: Program) -> str:
+def python(*args: object) -> Program:
+    """A program that is Python."""
+    return Program(sys.executable, ("-S", *map(str, args)), os.environ, None)
+
+
+async def said_at_its_end(program: RunningProgram) -> str:
     """What is said of a program whose output has ended."""
     async with asyncio.timeout(_SECONDS_MAX), asyncio.TaskGroup() as group:
         group.create_task(program.keep_errors())
-        assert await program.stdout.read() == b""
-    return await program.how_it_ended()
+        assert await program.read_line() == b""
+    return str(await program.how_it_ended())
 
 
 @requirement("P.mcp.end")
@@ -73,10 +83,10 @@ async def test_programs_end_when_their_owner_is_killed_also_those_that_ignore_ev
 async def test_what_a_program_leaves_behind_ends_with_it() -> None:
     async with (
         stubborn() as heard,
-        running(command(HERE / "stubborn.py", heard.port, 3), line_bytes_max=1_000) as program,
+        running(python(HERE / "stubborn.py", heard.port, 3)) as program,
     ):
         assert await heard.says() == b"running\n"
-        program.stdin.write(b"end\n")
+        await program.write_line(b"end")
         said = await said_at_its_end(program)
         assert said == "The program ended with exit code 3. Its last words: I have had enough"
         assert await heard.says() == b""
@@ -85,32 +95,32 @@ async def test_what_a_program_leaves_behind_ends_with_it() -> None:
 @requirement("P.mcp.end")
 async def test_a_program_that_ignores_everything_has_ended_when_it_is_let_go() -> None:
     async with stubborn() as heard:
-        async with running(command(HERE / "stubborn.py", heard.port), line_bytes_max=1_000):
+        async with running(python(HERE / "stubborn.py", heard.port)):
             assert await heard.says() == b"running\n"
         assert await heard.says() == b""
 
 
 async def test_a_program_that_is_killed_ends_with_the_number_of_the_signal_as_shells_say_it() -> None:
-    killed = command("-c", "import os; os.kill(os.getpid(), 9)")
-    async with running(killed, line_bytes_max=1_000) as program:
+    killed = python("-c", "import os; os.kill(os.getpid(), 9)")
+    async with running(killed) as program:
         assert await said_at_its_end(program) == "The program ended with exit code 137."
 
 
 async def test_a_program_that_cannot_be_started_says_why(tmp_path: Path) -> None:
-    missing = Command(str(tmp_path / "missing"), (), os.environ)
-    with pytest.raises(CannotStart, match=r"/missing cannot be started: No such file or directory\."):
-        async with running(missing, line_bytes_max=1_000):
+    missing = Program(str(tmp_path / "missing"), (), os.environ, None)
+    with pytest.raises(ProgramFault, match=r"/missing cannot be started: No such file or directory\."):
+        async with running(missing):
             pass
-    nowhere = command("-c", "")._replace(cwd=str(tmp_path / "nowhere"))
-    with pytest.raises(CannotStart, match=r"cannot be started in .*/nowhere: No such file or directory\."):
-        async with running(nowhere, line_bytes_max=1_000):
+    nowhere = python("-c", "")._replace(cwd=str(tmp_path / "nowhere"))
+    with pytest.raises(ProgramFault, match=r"cannot be started in .*/nowhere: No such file or directory\."):
+        async with running(nowhere):
             pass
 
 
 async def test_a_program_gets_its_arguments_and_its_environment_and_nothing_else() -> None:
     shown = "import os, sys; print(sys.argv[1:], 'B' in os.environ, os.environ['A'], os.listdir('/dev/fd'))"
-    started = command("-c", shown, "a b", "$A", "*")._replace(env={"A": "1"})
-    async with running(started, line_bytes_max=1_000) as program:
-        line = (await program.stdout.readline()).decode()
+    started = python("-c", shown, "a b", "$A", "*")._replace(env={"A": "1"})
+    async with running(started) as program:
+        line = (await program.read_line()).decode()
     # The last one is the list's own.
     assert line == "['a b', '$A', '*'] False 1 ['0', '1', '2', '3']\n"

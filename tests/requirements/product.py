@@ -19,7 +19,7 @@ BUILT = {
     "P.fork.private": "A fork is private, holds only what its maker may read, and has none of the session's memory.",
     "P.replay": "A run of its own sends a stored step once more, to any model, and is compared like any other run.",
     "P.replay.effects": "No call of a replay is made, and nothing is added to the run or its session.",
-    "P.replay.rights": "Owners alone replay a run, and only to a connection to a model.",
+    "P.replay.rights": "People replay a run whose receipt they may read, and only to a connection to a model.",
     "P.account.keys": "The account leads every primary key and is part of every foreign key between account tables.",
     "P.account.wall": "No read or write on any surface crosses into another account.",
     "I.duplicate": "A duplicate answer holds no content the caller may not read.",
@@ -54,17 +54,24 @@ BUILT = {
     "attempts; the first success lets waiting runs go on.",
     "P.budget.bound": "A budget holds under 100 concurrent runs, also across a restart: it is overrun by no "
     "more than was in flight, and exactly as many runs begin as it has.",
-    "P.budget.days": "What waits for a budget of a day goes on by itself when the next day begins.",
+    "P.budget.days": "What waits for a budget of a day or a month goes on by itself when the next one begins.",
     "P.budget.step": "What runs use is counted with each step, and a budget that is used up stops a turn "
     "before its next one.",
     "P.budget.why": "What waits for a budget says which one, how much it is, and until when.",
     "P.budget.warning": "Owners are told once when 80 % of a budget are used, and once when it is used up.",
-    "P.budget.scopes": "Budgets are of an account, an agent, a task or a session, for a day or in all.",
+    "P.budget.scopes": "Budgets are of an account, an agent, a task or a session, or of each of them, for a day, "
+    "a month or forever.",
+    "P.budget.warn": "A budget that only warns tells owners, and holds nothing.",
     "P.budget.cost": "A budget in dollars counts what gateways report, and the price of the rest.",
-    "P.budget.settings": "Budgets of the settings hold where no owner has set another.",
+    "P.budget.settings": "Budgets of the settings hold where no owner has set another of that name.",
     "P.budget.wall": "A budget holds in its own account only.",
     "P.budget.deadline": "A run whose sender waits less long than a budget takes to begin anew fails with that reason.",
     "P.budget.cheap": "Without budgets, a turn asks for none and makes no statement more.",
+    "P.concurrency.bound": "No more runs of a gateway or an agent work at once than may, over all servers.",
+    "P.concurrency.fair": "Lanes that wait for a place take turns, the oldest first, and hold up nobody else.",
+    "P.concurrency.lost": "A worker that is lost gives its places back.",
+    "P.concurrency.lent": "A run that only waits for another one lends its place until that one has settled.",
+    "P.concurrency.why": "A run without a place says where it waits for one, and how many are in use.",
     "P.budget.rights": "Only owners see, set, remove and allow budgets.",
 }
 

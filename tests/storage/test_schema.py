@@ -16,7 +16,7 @@ from tests.storage.references import ONLY_NAMED
 pytestmark = pytest.mark.anyio
 
 # What belongs to no account: the accounts themselves, and the store's own two counters.
-OF_NO_ACCOUNT = {"accounts", "ticks", "schema_version"}
+OF_NO_ACCOUNT = {"accounts", "concurrency_locks", "ticks", "schema_version"}
 REFUSED = (apsw.ConstraintError, psycopg.errors.IntegrityError)
 
 POSTGRES_KEYS = """

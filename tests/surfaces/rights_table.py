@@ -53,7 +53,7 @@ ENDPOINTS: dict[str, Rights] = {
     "POST /api/models/connect": OPERATOR,
     "POST /api/runs/{id}/advance": PEOPLE_WITH_ONE,
     "POST /api/runs/{id}/steer": PEOPLE_WITH_ONE,
-    "POST /api/runs/{id}/replay": OWNERS_WITH_ONE,
+    "POST /api/runs/{id}/replay": PEOPLE_WITH_ONE,
     "POST /api/sessions/{key}/fork": PEOPLE_WITH_ONE,
     "GET /api/runs/{id}/artifacts": READERS_OF_ONE,
     "GET /api/artifacts/{id}/content": READERS_OF_ONE,
@@ -212,6 +212,11 @@ ENDPOINTS: dict[str, Rights] = {
     "POST /api/hooks/agent": PROGRAMS,
     "POST /api/hooks/wake": PROGRAMS,
     "POST /api/hooks/claude": PEOPLE,
+    "GET /api/hooks/in": OWNERS,
+    "GET /api/hooks/in/deliveries": OWNERS,
+    "GET /api/hooks/in/deliveries/{id}": OWNERS,
+    "POST /api/hooks/in/deliveries/{id}/redeliver": OWNERS,
+    "POST /api/hooks/in/{name}/test": OWNERS,
 }
 
 # Over /agent and over MCP alike.

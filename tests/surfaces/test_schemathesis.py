@@ -84,9 +84,7 @@ LISTED = (
     Listed(REFUSED, r"(POST|PATCH) /api/schedules.*", "invalid_params", "timezone", "unknown time zone"),
     Listed(REFUSED, r"(POST|PATCH) /api/schedules.*", "invalid_params", "cron", "the parts of a cron expression"),
     Listed(REFUSED, r"POST /api/schedules/{id}/run", "limit_reached", "maxExecutions", "it fired as often as it may"),
-    Listed(
-        REFUSED, r"(POST|DELETE) /api/budgets.*", "invalid_params", "subject|period|tokens", "depends on another field"
-    ),
+    Listed(REFUSED, r"POST /api/budgets.*", "invalid_params", "subject|tokens", "depends on another field"),
     Listed(REFUSED, r"POST /api/tokens", "invalid_params", "spaceIds", "only people and agents, and spaces that exist"),
     Listed(REFUSED, r"POST /api/tokens", "invalid_params", "expiresAt", "must be in the future"),
     Listed(REFUSED, r"POST /api/tokens", "invalid_params", r"(agentId|userId|agentIds.*)", "unknown agents and users"),

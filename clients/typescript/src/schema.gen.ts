@@ -255,9 +255,9 @@ export interface paths {
         /** List the budgets as they stand, the fullest first. */
         get: operations["list_budgets"];
         put?: never;
-        /** Set a budget, in the place of the one before; what waits for it looks again whether it may go on. */
+        /** Set a budget, in the place of the one of that name; what waits for it looks again whether it may go on. */
         post: operations["make_budget"];
-        /** Remove a budget; where the settings have one, that holds again. */
+        /** Remove a budget; where the settings have one of that name, that holds again. */
         delete: operations["delete_budget"];
         options?: never;
         head?: never;
@@ -551,6 +551,108 @@ export interface paths {
         put?: never;
         /** Record an event of Claude Code, as its hooks send it; a prompt is answered with the context of its session. */
         post: operations["hook_claude"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hooks/in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the webhooks of the settings that belong to this account, and how they fare. */
+        get: operations["list_webhooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hooks/in/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what was delivered to webhooks and what became of it, the newest first. */
+        get: operations["list_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hooks/in/deliveries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Return one delivery with its body, while that is kept. */
+        get: operations["get_delivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hooks/in/deliveries/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Carry out again what failed or was ignored, as the settings are now; what was done is not done twice. */
+        post: operations["redeliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hooks/in/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Receive what another program posts to a webhook of the settings, signed with its secret. */
+        post: operations["receive_delivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hooks/in/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Show what a webhook would make of a delivery, and do nothing. */
+        post: operations["try_webhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2331,6 +2433,15 @@ export interface components {
             updatedAt: string | null;
         };
         /**
+         * AllowBody
+         * @description Which budget to allow once more; one of each agent, task or session also for which of them.
+         */
+        AllowBody: {
+            name: string;
+            /** @default null */
+            subject?: string | null;
+        };
+        /**
          * AllowedSpaces
          * @description What is visible from a space, itself first.
          */
@@ -2344,7 +2455,7 @@ export interface components {
          */
         AmountsShape: {
             tokens: number | null;
-            costUsd: number | null;
+            usd: number | null;
             runs: number | null;
         };
         /**
@@ -2527,24 +2638,29 @@ export interface components {
         };
         /**
          * BudgetBody
-         * @description A budget: tokens (input and output), US dollars and runs, at least one of them.
+         * @description A budget: tokens (input and output), US dollars and runs, at least one of them, and what it is of.
+         *
+         *         `scope` is `account`; `agent`, `task` or `session` for each of them by itself; or one of them, as `agent:main`.
          */
         BudgetBody: {
-            /** @enum {unknown} */
-            scope: "account" | "agent" | "session" | "task";
+            name: string;
+            scope: string;
             /** @default null */
-            subject?: string | null;
+            tokens?: number | null;
+            /** @default null */
+            usd?: number | null;
+            /** @default null */
+            runs?: number | null;
             /**
              * @default day
              * @enum {unknown}
              */
-            period?: "day" | "total";
-            /** @default null */
-            tokens?: number | null;
-            /** @default null */
-            costUsd?: number | null;
-            /** @default null */
-            runs?: number | null;
+            per?: "day" | "forever" | "month";
+            /**
+             * @default wait
+             * @enum {unknown}
+             */
+            action?: "wait" | "warn";
         };
         /** BudgetPage */
         BudgetPage: {
@@ -2552,35 +2668,25 @@ export interface components {
             nextCursor: string | null;
         };
         /**
-         * BudgetQuery
-         * @description Which budget: of an agent, a task or a session, or of the account, which needs no subject.
-         */
-        BudgetQuery: {
-            /** @enum {unknown} */
-            scope: "account" | "agent" | "session" | "task";
-            /** @default null */
-            subject?: string | null;
-            /**
-             * @default day
-             * @enum {unknown}
-             */
-            period?: "day" | "total";
-        };
-        /**
          * BudgetShape
-         * @description A budget: what it is of, its amounts, how much is used, how often it was allowed once more.
+         * @description A budget as it stands: what it is of, its amounts, how much is used, how often it was allowed once more.
          *
-         *         `limits` are the amounts with what was allowed on top. `source` says whether the settings or an owner has set it.
-         *         `waiting` counts the sessions whose next run waits for it. `title` is how people know the subject.
+         *         `scope` is `account`, `agent`, `task` or `session`, or one of them as `agent:main`; `subject` is the one whose usage
+         *         this is, and null for the account, and for tasks and sessions of which none has used much yet. `limits` are the
+         *         amounts with what was allowed on top. `action` says whether work waits when it is used up, or people are only told.
+         *         `source` says whether the settings or an owner has set it. `waiting` counts the sessions whose next run waits for
+         *         it. `title` is how people know the subject.
          */
         BudgetShape: {
-            /** @enum {unknown} */
-            scope: "account" | "agent" | "session" | "task";
-            /** @enum {unknown} */
-            period: "day" | "total";
+            name: string;
+            scope: string;
             subject: string | null;
             title: string;
             amounts: components["schemas"]["AmountsShape"];
+            /** @enum {unknown} */
+            per: "day" | "forever" | "month";
+            /** @enum {unknown} */
+            action: "wait" | "warn";
             limits: components["schemas"]["AmountsShape"];
             spent: components["schemas"]["Spent"];
             share: number;
@@ -2885,6 +2991,56 @@ export interface components {
             channel: string;
             to: string | null;
             accountId: string;
+        };
+        /**
+         * DeliveryDetail
+         * @description A delivery with its body, while that is kept.
+         */
+        DeliveryDetail: {
+            id: string;
+            webhook: string;
+            event: string;
+            author: string;
+            title: string;
+            /** @enum {unknown} */
+            outcome: "done" | "failed" | "ignored";
+            reason: string | null;
+            taskId: string | null;
+            runId: string | null;
+            sessionKey: string | null;
+            attempts: number;
+            receivedAt: string;
+            attemptedAt: string;
+            canRepeat: boolean;
+            payload: Record<string, never> | null;
+        };
+        /** DeliveryPage */
+        DeliveryPage: {
+            deliveries: components["schemas"]["DeliveryShape"][];
+            nextCursor: string | null;
+        };
+        /**
+         * DeliveryShape
+         * @description A delivery: what it was, what became of it, and why where that was nothing.
+         *
+         *         One that failed or was ignored can be carried out again while its body is kept.
+         */
+        DeliveryShape: {
+            id: string;
+            webhook: string;
+            event: string;
+            author: string;
+            title: string;
+            /** @enum {unknown} */
+            outcome: "done" | "failed" | "ignored";
+            reason: string | null;
+            taskId: string | null;
+            runId: string | null;
+            sessionKey: string | null;
+            attempts: number;
+            receivedAt: string;
+            attemptedAt: string;
+            canRepeat: boolean;
         };
         /**
          * Departed
@@ -3497,6 +3653,7 @@ export interface components {
             actor: components["schemas"]["Actor"];
             rights: string[];
             spaceIds: string[];
+            seq: number;
         };
         /**
          * MemoryBody
@@ -3912,6 +4069,14 @@ export interface components {
         OneBudget: {
             budget: components["schemas"]["BudgetShape"];
         };
+        /** OneDelivery */
+        OneDelivery: {
+            delivery: components["schemas"]["DeliveryShape"];
+        };
+        /** OneDeliveryDetail */
+        OneDeliveryDetail: {
+            delivery: components["schemas"]["DeliveryDetail"];
+        };
         /** OneFile */
         OneFile: {
             attachment: components["schemas"]["FileShape"];
@@ -3927,6 +4092,10 @@ export interface components {
         /** OnePlan */
         OnePlan: {
             plan: components["schemas"]["PlanShape"];
+        };
+        /** OnePreview */
+        OnePreview: {
+            preview: components["schemas"]["Preview"];
         };
         /** OneRun */
         OneRun: {
@@ -4032,6 +4201,20 @@ export interface components {
         Posted: {
             message: components["schemas"]["ThreadMessage"];
             notified: components["schemas"]["Notified"][];
+        };
+        /**
+         * Preview
+         * @description What a webhook would make of a delivery; nothing was done. Without a `thread` it would stand alone.
+         */
+        Preview: {
+            event: string;
+            ignoredBecause: string | null;
+            /** @enum {unknown} */
+            action: "message" | "task";
+            target: string;
+            title: string;
+            text: string;
+            thread: string | null;
         };
         /**
          * PreviewedTool
@@ -4749,13 +4932,13 @@ export interface components {
         };
         /**
          * Spent
-         * @description What was used; the cost is that of the tokens whose price is known, `unpriced_tokens` are the others.
+         * @description What was used; the dollars are those of the tokens whose price is known, `unpriced_tokens` are the others.
          */
         Spent: {
             /** @default 0 */
             tokens?: number;
             /** @default 0 */
-            costUsd?: number;
+            usd?: number;
             /** @default 0 */
             runs?: number;
             /** @default 0 */
@@ -4975,7 +5158,7 @@ export interface components {
             digestUpdatedAt: string | null;
             metadata: Record<string, never>;
             /** @enum {unknown} */
-            createdBy: "agent" | "classifier" | "import" | "user";
+            createdBy: "agent" | "classifier" | "import" | "user" | "webhook";
             createdAt: string;
             updatedAt: string;
             lastMessageAt: string | null;
@@ -5202,6 +5385,16 @@ export interface components {
             name?: string | null;
         };
         /**
+         * Trial
+         * @description An event and a body to try; what is left out is such as the program sends.
+         */
+        Trial: {
+            /** @default null */
+            event?: string | null;
+            /** @default null */
+            payload?: Record<string, never> | null;
+        };
+        /**
          * TurnBody
          * @description How many entries to begin with at most.
          */
@@ -5327,6 +5520,34 @@ export interface components {
             /** @default null */
             agentId?: string | null;
         };
+        /** WebhookPage */
+        WebhookPage: {
+            webhooks: components["schemas"]["WebhookShape"][];
+            nextCursor: string | null;
+        };
+        /**
+         * WebhookShape
+         * @description A webhook: where programs post to, what becomes of it, and how that went.
+         *
+         *         `refused` counts what was not signed with its secret since the server was started; nothing else is known of that.
+         */
+        WebhookShape: {
+            name: string;
+            /** @enum {unknown} */
+            kind: "github" | "json" | "linear" | "slack";
+            address: string;
+            /** @enum {unknown} */
+            action: "message" | "task";
+            target: string;
+            events: string[];
+            done: number;
+            ignored: number;
+            failed: number;
+            lastReceivedAt: string | null;
+            refused: number;
+            refusedReason: string | null;
+            refusedAt: string | null;
+        };
         /**
          * Why
          * @description Whether a run is moving, and if not, why.
@@ -5397,6 +5618,13 @@ export interface components {
             /** @enum {unknown} */
             mode: "agent" | "all" | "self" | "tree";
             hidden: boolean;
+        };
+        /**
+         * Accepted
+         * @description The delivery is kept under this id, which is the same for a delivery that is sent again.
+         */
+        "carrel.surfaces.webhooks.described.Accepted": {
+            deliveryId: string;
         };
     };
     responses: never;
@@ -5914,9 +6142,7 @@ export interface operations {
     delete_budget: {
         parameters: {
             query: {
-                scope: "account" | "agent" | "session" | "task";
-                subject?: string;
-                period?: "day" | "total";
+                name: string;
             };
             header?: never;
             path?: never;
@@ -5942,7 +6168,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["BudgetQuery"];
+                "application/json": components["schemas"]["AllowBody"];
             };
         };
         responses: {
@@ -6449,6 +6675,163 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClaudeAnswer"];
+                };
+            };
+        };
+    };
+    list_webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookPage"];
+                };
+            };
+        };
+    };
+    list_deliveries: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                webhook?: string;
+                outcome?: "done" | "failed" | "ignored";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryPage"];
+                };
+            };
+        };
+    };
+    get_delivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneDeliveryDetail"];
+                };
+            };
+        };
+    };
+    redeliver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneDelivery"];
+                };
+            };
+        };
+    };
+    receive_delivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description sha256= and the HMAC-SHA256 of the body in hex; GitHub, Linear and Slack have their own headers. */
+                "X-Carrel-Signature"?: string;
+                /** @description The program's own id of the delivery; without it, the same body is the same delivery. */
+                "X-Carrel-Delivery"?: string;
+                /** @description What has happened, in a word; the settings may name the events that are taken up. */
+                "X-Carrel-Event"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["carrel.surfaces.webhooks.described.Accepted"];
+                };
+            };
+        };
+    };
+    try_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Trial"];
+            };
+        };
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OnePreview"];
                 };
             };
         };

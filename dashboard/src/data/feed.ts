@@ -8,7 +8,7 @@ import { api, server } from "./api";
 
 export type Connection = "connecting" | "live" | "reconnecting" | "offline";
 type Notice = { kind: "event"; event: CarrelEvent } | { kind: "reset"; seq: number };
-type Passed = Notice | { kind: "state"; state: Connection; seq: number | null } | { kind: "hello" };
+type Passed = Notice | { kind: "state"; state: Connection } | { kind: "hello" };
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
@@ -20,15 +20,20 @@ export class Feed {
   #state: Connection = "connecting";
   #stream: AbortController | null = null;
   #channel: BroadcastChannel | null = null;
-  #last: number | null = null;
+  #last: number;
   #attempts = 0;
   #retryTimer = 0;
   #offlineTimer = 0;
   #leads = false;
   #ending = new AbortController();
 
-  /** Follow the events of this person; tabs of another person in the same browser have a stream of their own. */
-  constructor(readonly who: string) {}
+  /**
+   * Follow the events of this person behind an event, `last`, which is older than whatever a page reads; tabs of another
+   * person in the same browser have a stream of their own.
+   */
+  constructor(readonly who: string, last: number) {
+    this.#last = last;
+  }
 
   get state(): Connection {
     return this.#state;
@@ -79,9 +84,8 @@ export class Feed {
 
   #heard(passed: Passed): void {
     if (passed.kind === "hello") {
-      if (this.#leads) this.#pass({ kind: "state", state: this.#state, seq: this.#last });
+      if (this.#leads) this.#pass({ kind: "state", state: this.#state });
     } else if (passed.kind === "state") {
-      this.#last ??= passed.seq;
       this.#setState(passed.state);
     } else this.#take(passed);
   }
@@ -95,7 +99,7 @@ export class Feed {
 
   async #follow(stream: AbortController): Promise<void> {
     try {
-      for await (const frame of openStream(server, { lastEventId: this.#last ?? undefined, signal: stream.signal })) {
+      for await (const frame of openStream(server, { lastEventId: this.#last, signal: stream.signal })) {
         if (stream !== this.#stream) return;
         this.#frame(frame);
       }
@@ -106,7 +110,7 @@ export class Feed {
   }
 
   #frame(frame: Frame): void {
-    if (frame.kind === "ready") this.#ready(frame.seq);
+    if (frame.kind === "ready") this.#ready();
     else this.#both(frame);
   }
 
@@ -116,17 +120,12 @@ export class Feed {
     this.#stream = null;
   }
 
-  #ready(seq: number): void {
-    const first = this.#last === null;
-    // With a cursor the stream replays what was missed, so only a stream without one starts at `seq`.
-    this.#last ??= seq;
+  #ready(): void {
     this.#attempts = 0;
     clearTimeout(this.#offlineTimer);
     this.#offlineTimer = 0;
     this.#setState("live");
-    this.#pass({ kind: "state", state: "live", seq: this.#last });
-    // What was read before the stream began may have changed in between.
-    if (first) this.#tell({ kind: "reset", seq });
+    this.#pass({ kind: "state", state: "live" });
   }
 
   #both(notice: Notice): void {
@@ -136,7 +135,7 @@ export class Feed {
 
   #take(notice: Notice): void {
     if (notice.kind === "event") {
-      if (this.#last !== null && notice.event.seq <= this.#last) return;
+      if (notice.event.seq <= this.#last) return;
       this.#last = notice.event.seq;
     } else this.#last = notice.seq;
     this.#tell(notice);
@@ -165,13 +164,13 @@ export class Feed {
   #lost(): void {
     if (this.#state !== "offline") this.#setState(navigator.onLine ? "reconnecting" : "offline");
     if (this.#offlineTimer === 0) this.#offlineTimer = window.setTimeout(() => this.#setState("offline"), OFFLINE_AFTER_MS);
-    this.#pass({ kind: "state", state: this.#state, seq: this.#last });
+    this.#pass({ kind: "state", state: this.#state });
   }
 
   #setState(state: Connection): void {
     if (state === this.#state) return;
     this.#state = state;
-    if (this.#leads) this.#pass({ kind: "state", state, seq: this.#last });
+    if (this.#leads) this.#pass({ kind: "state", state });
     for (const listener of this.#stateListeners) listener();
   }
 }
@@ -179,9 +178,9 @@ export class Feed {
 let current: Feed | null = null;
 
 /** Start the feed of a person, in place of that of the last one. */
-export function startFeed(who: string): Feed {
+export function startFeed(who: string, last: number): Feed {
   current?.stop();
-  current = new Feed(who);
+  current = new Feed(who, last);
   current.start();
   return current;
 }

@@ -73,7 +73,7 @@ export async function enter(): Promise<void> {
     return;
   }
   unfollow?.();
-  unfollow = follow(startFeed(`${me.account.id}.${me.actor.id}`), cache);
+  unfollow = follow(startFeed(`${me.account.id}.${me.actor.id}`, me.seq), cache);
   become({ stage: "in", me });
 }
 

@@ -73,16 +73,19 @@ export function instant(value: string | number | null | undefined): number | nul
   return Number.isNaN(milliseconds) ? null : milliseconds;
 }
 
-// A format that is made anew for every text takes longer than the rest of a row.
-const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+/** Return how to write times. The format is made with the first text: making one takes longer than the rest of many rows. */
+export function timeFormat(options: Intl.DateTimeFormatOptions): (at: number) => string {
+  let format: Intl.DateTimeFormat | undefined;
+  return (at) => (format ??= new Intl.DateTimeFormat(undefined, options)).format(at);
+}
+
 const COUNT = new Intl.NumberFormat("en");
 
 /** Return a time as people write it, to the second. */
-export const moment = (at: number): string => MOMENT.format(at);
+export const moment = timeFormat({ dateStyle: "medium", timeStyle: "medium" });
 
 /** Return a day without its year. */
-export const dayOf = (at: number): string => DAY.format(at);
+export const dayOf = timeFormat({ month: "short", day: "numeric" });
 
 /** Return which attempt of a run failed, why, and when the next one starts; empty when none did. */
 export function faultOf(run: Run | undefined): string {

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "react";
 import UPlot from "uplot";
-import { compact } from "../data/words";
+import { compact, timeFormat } from "../data/words";
 import "uplot/dist/uPlot.min.css";
 
 export type Line = { name: string; tone: "green" | "brass" | "red" | "ink-soft"; values: (number | null)[] };
@@ -25,9 +25,9 @@ const DAY = 86_400;
 // From one mark to the next, in seconds: whole minutes, hours or days.
 const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720].map((minutes) => minutes * MINUTE).concat([1, 2, 3, 5, 7, 14, 30].map((days) => days * DAY));
 const WHOLE_STEPS = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const CLOCK = timeFormat({ hour: "2-digit", minute: "2-digit" });
 // Days are counted in UTC, so that is how they are named.
-const DATE = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
+const DATE = timeFormat({ month: "short", day: "numeric", timeZone: "UTC" });
 
 export function Plot({ name, times, lines, unit = "", height = 120, bars = false }: Props) {
   const frame = useRef<HTMLDivElement>(null);
@@ -55,7 +55,7 @@ export function Plot({ name, times, lines, unit = "", height = 120, bars = false
         tzDate: bars ? (time) => UPlot.tzDate(new Date(time * 1000), "Etc/UTC") : undefined,
         scales: { x: { range: () => [first - half, last + half] }, y: { range: (_self, _least, most) => [0, most > 0 ? most * 1.05 : 1] } },
         axes: [
-          { ...axis, size: 30, space: 60, incrs: bars ? TIME_STEPS.filter((step) => step >= DAY) : TIME_STEPS, values: (_self, ticks) => ticks.map((tick) => (bars ? DATE : CLOCK).format(tick * 1000)) },
+          { ...axis, size: 30, space: 60, incrs: bars ? TIME_STEPS.filter((step) => step >= DAY) : TIME_STEPS, values: (_self, ticks) => ticks.map((tick) => (bars ? DATE : CLOCK)(tick * 1000)) },
           { ...axis, size: 56, space: 28, incrs: isWhole ? WHOLE_STEPS : undefined, values: (_self, ticks) => ticks.map((tick) => `${unit}${tick >= 1_000 ? compact(tick) : tick.toLocaleString("en")}`) },
         ],
       }, [times.map((time) => time / 1000), ...lines.map(({ values }) => (bars ? values.map((value) => value || null) : values))], place);

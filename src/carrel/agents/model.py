@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from carrel.kernel import SessionKey
-from carrel.kernel.limits import INSTRUCTIONS_EXTRA_CHARS_MAX, NAME_CHARS_MAX
+from carrel.kernel.limits import CONCURRENCY_MAX, INSTRUCTIONS_EXTRA_CHARS_MAX, NAME_CHARS_MAX
 from carrel.kernel.settings import Recall
 
 Thinking = Literal["off", "minimal", "low", "medium", "high"]
@@ -52,6 +52,8 @@ class Profile(Wire, frozen=True, kw_only=True):
     description: Annotated[str, Meta(max_length=2000)] = ""
     gateway: ShortText = ""
     model: ShortText = ""
+    # How many of its runs may work at once; None is what the settings say, 0 any number.
+    concurrency: Annotated[int, Meta(ge=0, le=CONCURRENCY_MAX)] | None = None
     thinking: Thinking | None = None
     behavior_flags: BehaviorFlags = BehaviorFlags()
     space_ids: tuple[str, ...] = ("*",)

@@ -6,7 +6,10 @@ from carrel.agents.model import Agent, Profile
 from carrel.kernel import Access
 from carrel.storage import FLAG, Row, Table, Tx, json_column
 
-_TABLE = Table("agents", Agent, without=("aliases",), codecs={"enabled": FLAG, "profile": json_column(Profile)})
+_TABLE = Table(
+    "agents", Agent, without=("aliases",), also=("gateway", "concurrency"),
+    codecs={"enabled": FLAG, "profile": json_column(Profile)},
+)  # fmt: skip
 # With all slugs that an agent has or had in the last column: none contains a space.
 _SLUGS = (
     "SELECT string_agg(s.slug, ' ' ORDER BY s.slug) FROM agent_slugs s "
@@ -49,13 +52,13 @@ def agent_by_slug(tx: Tx, access: Access, slug: str) -> Agent | None:
 
 def insert_agent(tx: Tx, access: Access, agent: Agent) -> None:
     """Write a new agent; no other may have its id as id or slug."""
-    tx.run(_TABLE.insert, access, **_TABLE.values(agent))
+    tx.run(_TABLE.insert, access, **_values(agent))
     keep_slug(tx, access, agent.slug, agent.id)
 
 
 def update_agent(tx: Tx, access: Access, agent: Agent) -> None:
     """Write an agent's changed fields; a former slug stays an alias."""
-    tx.run(_TABLE.update, access, **_TABLE.values(agent) | {"updated_at": tx.now})
+    tx.run(_TABLE.update, access, **_values(agent) | {"updated_at": tx.now})
     keep_slug(tx, access, agent.slug, agent.id)
 
 
@@ -73,3 +76,8 @@ def _agent(row: Row) -> Agent:
     """The agent of a row of `_SELECT`."""
     agent, slugs = _TABLE.row(row[:-1]), (row[-1] or "").split()
     return structs.replace(agent, aliases=tuple(slug for slug in slugs if slug != agent.slug))
+
+
+def _values(agent: Agent) -> dict[str, object]:
+    """The columns of an agent; what claims search for stands beside the profile."""
+    return _TABLE.values(agent) | {"gateway": agent.profile.gateway, "concurrency": agent.profile.concurrency}

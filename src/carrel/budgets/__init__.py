@@ -1,12 +1,12 @@
-"""Budgets: how much agents may use in a day or in all, and what happens when it is used up."""
+"""Budgets: how much agents may use in a day, a month or forever, and what happens when it is used up."""
 
 from carrel.budgets.administration import allow_once, every_budget, find_budget, remove_budget, set_budget
 from carrel.budgets.checks import UsedUp, check_budgets, hold, note_spending
-from carrel.budgets.model import Amounts, BudgetName, BudgetRules, BudgetShape, Period, Scope
+from carrel.budgets.model import Amounts, Budget, BudgetRules, BudgetShape, Scope, parse_scope
 from carrel.budgets.store import prune_periods
 
 __all__ = [
-    "Amounts", "BudgetName", "BudgetRules", "BudgetShape", "Period", "Scope", "UsedUp", "allow_once",
-    "check_budgets", "every_budget", "find_budget", "hold", "note_spending", "prune_periods", "remove_budget",
+    "Amounts", "Budget", "BudgetRules", "BudgetShape", "Scope", "UsedUp", "allow_once", "check_budgets",
+    "every_budget", "find_budget", "hold", "note_spending", "parse_scope", "prune_periods", "remove_budget",
     "set_budget",
 ]  # fmt: skip

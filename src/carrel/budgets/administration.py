@@ -1,11 +1,30 @@
 """What owners do with budgets: see how they stand, set, remove and allow them; what waits for one then looks again."""
 
 from carrel.agents import every_agent
+from carrel.budgets.balances import Periods, balance_of
 from carrel.budgets.checks import publish_budget
-from carrel.budgets.model import Amounts, AmountsShape, Budget, BudgetName, BudgetRules, BudgetShape
-from carrel.budgets.standing import amounts_of, standing
-from carrel.budgets.store import budgets_of, count_budgets, delete_budget, periods_of, renew_period, write_budget
-from carrel.budgets.wording import subject_of
+from carrel.budgets.model import (
+    Amounts,
+    AmountsShape,
+    Balance,
+    Budget,
+    BudgetPeriod,
+    BudgetRules,
+    BudgetShape,
+    held_text,
+)
+from carrel.budgets.notices import subject_of
+from carrel.budgets.store import (
+    allow_period,
+    budget_by_name,
+    count_budgets,
+    delete_budget,
+    every_owners_budget,
+    periods_of,
+    renew_periods,
+    subjects_told,
+    write_budget,
+)
 from carrel.kernel import Access, Code, Refusal, invalid, iso, not_found
 from carrel.kernel.limits import BUDGETS_MAX
 from carrel.monitoring import count_held
@@ -16,77 +35,111 @@ from carrel.storage import Tx
 def every_budget(tx: Tx, access: Access, rules: BudgetRules) -> list[BudgetShape]:
     """Return the budgets of the account as they stand, the fullest first.
 
-    They are those that owners have set, those that the settings give the account and each agent, and of tasks and
-    sessions those that people were told of.
+    One of each agent is there for every agent; one of each task or session for those that people were told of.
     """
-    known, periods = budgets_of(tx, access), periods_of(tx, access)
-    by_default = [BudgetName("account", "day", "")]
-    if rules.amounts("agent", "day").any:
-        by_default += [BudgetName("agent", "day", agent.id) for agent in every_agent(tx, access)]
-    names = [name for name in dict.fromkeys((*known, *by_default, *periods)) if amounts_of(name, known, rules).any]
-    held = count_held(tx, access)
-    budgets = [standing(tx, access, name, rules, known, periods) for name in names[:BUDGETS_MAX]]
-    budgets.sort(key=lambda budget: (-budget.share, budget.name))
-    return [_shape(tx, access, budget, held) for budget in budgets]
+    periods, held = periods_of(tx, access), count_held(tx, access)
+    rows: list[tuple[float, BudgetShape]] = []
+    for budget in rules.merged(every_owners_budget(tx, access)):
+        for subject in _subjects(tx, access, budget, periods):
+            balance = _balance(tx, access, budget, subject, rules, periods)
+            rows.append((balance.share, _shape(tx, access, balance, subject, held)))
+    return [shape for _, shape in sorted(rows, key=lambda row: -row[0])[:BUDGETS_MAX]]
 
 
-def find_budget(tx: Tx, access: Access, name: BudgetName, rules: BudgetRules) -> BudgetShape:
-    """Return one budget as it stands."""
-    known, periods = budgets_of(tx, access), periods_of(tx, access)
-    if not amounts_of(name, known, rules).any:
-        raise not_found("budget")
-    return _shape(tx, access, standing(tx, access, name, rules, known, periods), count_held(tx, access))
+def find_budget(tx: Tx, access: Access, name: str, rules: BudgetRules, subject: str | None = None) -> BudgetShape:
+    """Return one budget as it stands: that of its own subject, of the account, or of the one that is given."""
+    budget = _known(tx, access, name, rules)
+    of = budget.subject or ("" if budget.scope == "account" else subject)
+    balance = _balance(tx, access, budget, of, rules, periods_of(tx, access))
+    return _shape(tx, access, balance, of, count_held(tx, access))
 
 
-def set_budget(tx: Tx, access: Access, name: BudgetName, amounts: Amounts) -> None:
-    """Set a budget in the place of the one before."""
-    if not amounts.any:
-        raise invalid("tokens", "A budget limits tokens, costUsd or runs: give at least one of them.")
-    if name.period == "total" and name.scope in ("account", "agent"):
-        raise invalid("period", f"A budget of an {name.scope} is for a day: period must be day.")
-    if name not in budgets_of(tx, access) and count_budgets(tx, access) >= BUDGETS_MAX:
+def set_budget(tx: Tx, access: Access, budget: Budget) -> None:
+    """Set a budget, in the place of the one of that name before."""
+    if not budget.amounts.any:
+        raise invalid("tokens", "A budget limits tokens, usd or runs: give at least one of them.")
+    if budget_by_name(tx, access, budget.name) is None and count_budgets(tx, access) >= BUDGETS_MAX:
         raise Refusal(Code.CONFLICT, f"An account has at most {BUDGETS_MAX} budgets; remove one first.")
-    renew_period(tx, access, name)
-    write_budget(tx, access, name, amounts)
-    _changed(tx, access, name)
+    write_budget(tx, access, budget)
+    _renew(tx, access, budget)
 
 
-def remove_budget(tx: Tx, access: Access, name: BudgetName) -> None:
-    """Remove a budget that an owner has set; what the settings say holds again."""
-    if not delete_budget(tx, access, name):
+def remove_budget(tx: Tx, access: Access, name: str) -> None:
+    """Remove a budget that an owner has set; one of the settings with that name holds again."""
+    budget = budget_by_name(tx, access, name)
+    if budget is None or not delete_budget(tx, access, name):
         raise not_found("budget")
-    renew_period(tx, access, name)
-    _changed(tx, access, name)
+    _renew(tx, access, budget)
 
 
-def allow_once(tx: Tx, access: Access, name: BudgetName, rules: BudgetRules) -> None:
-    """Allow as much again as the budget is, until it begins anew."""
-    if not amounts_of(name, budgets_of(tx, access), rules).any:
+def allow_once(tx: Tx, access: Access, name: str, rules: BudgetRules, subject: str | None = None) -> BudgetShape:
+    """Allow as much again as the budget is, until it begins anew. One of each needs to know of which."""
+    budget = _known(tx, access, name, rules)
+    if budget.subject and subject not in (None, budget.subject):
+        raise invalid("subject", f"This budget is of {budget.scope_text}: leave subject out.")
+    if budget.scope != "account" and not budget.subject and subject is None:
+        raise invalid("subject", f"This budget is of each {budget.scope}: subject must name the {budget.scope}.")
+    of = budget.subject or subject or ""
+    allow_period(tx, access, BudgetPeriod(budget.name, of, budget.since(tx.now)))
+    release_held(tx, access, held_text(name, of))
+    publish_budget(tx, access, budget, of)
+    return find_budget(tx, access, name, rules, of)
+
+
+def _known(tx: Tx, access: Access, name: str, rules: BudgetRules) -> Budget:
+    owners = budget_by_name(tx, access, name)
+    known = rules.merged([] if owners is None else [owners])
+    found = next((budget for budget in known if budget.name == name), None)
+    if found is None:
         raise not_found("budget")
-    renew_period(tx, access, name, allow=True)
-    _changed(tx, access, name)
+    return found
 
 
-def _changed(tx: Tx, access: Access, name: BudgetName) -> None:
-    release_held(tx, access, name.text)
-    publish_budget(tx, access, name)
+def _renew(tx: Tx, access: Access, budget: Budget) -> None:
+    """Let a budget begin without what was allowed before, and everything that waits for it look again."""
+    renew_periods(tx, access, budget.name)
+    for subject in subjects_told(tx, access, budget.name):
+        release_held(tx, access, held_text(budget.name, subject))
+    publish_budget(tx, access, budget, budget.subject)
 
 
-def _shape(tx: Tx, access: Access, budget: Budget, held: dict[str, int]) -> BudgetShape:
-    name = budget.name
+def _subjects(tx: Tx, access: Access, budget: Budget, periods: Periods) -> list[str | None]:
+    """Return whose balances are shown; None stands for each of its kind."""
+    if budget.subject or budget.scope == "account":
+        return [budget.subject]
+    if budget.scope == "agent":
+        return [agent.id for agent in every_agent(tx, access)]
+    since = budget.since(tx.now)
+    return [period.subject for period in periods.values() if (period.name, period.since) == (budget.name, since)] or [
+        None
+    ]
+
+
+def _balance(
+    tx: Tx, access: Access, budget: Budget, subject: str | None, rules: BudgetRules, periods: Periods
+) -> Balance:  # fmt: skip
+    if subject is None:
+        return Balance(budget=budget, period=BudgetPeriod(budget.name, "", budget.since(tx.now)))
+    return balance_of(tx, access, budget, subject, rules, periods)
+
+
+def _shape(tx: Tx, access: Access, balance: Balance, subject: str | None, held: dict[str, int]) -> BudgetShape:
+    budget = balance.budget
     return BudgetShape.of(
         budget,
-        scope=name.scope,
-        period=name.period,
-        subject=name.subject or None,
-        title=subject_of(tx, access, name),
+        scope=budget.scope_text,
+        subject=subject or None,
+        title=subject_of(tx, access, budget, subject),
         amounts=_amounts_shape(budget.amounts),
-        limits=_amounts_shape(budget.limits),
-        share=round(budget.share, 4),
-        renews_at=iso(name.renews_at(tx.now)),
-        waiting=held.get(name.text, 0),
+        limits=_amounts_shape(balance.limits),
+        spent=balance.spent,
+        share=round(balance.share, 4),
+        state=balance.state,
+        allowed=balance.period.allowed,
+        renews_at=iso(budget.renews_at(tx.now)),
+        waiting=0 if subject is None else held.get(balance.text, 0),
     )
 
 
 def _amounts_shape(amounts: Amounts) -> AmountsShape:
-    return AmountsShape(tokens=amounts.tokens or None, cost_usd=amounts.cost_usd or None, runs=amounts.runs or None)
+    return AmountsShape(tokens=amounts.tokens or None, usd=amounts.usd or None, runs=amounts.runs or None)

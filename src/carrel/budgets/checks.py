@@ -1,9 +1,9 @@
 """Checking budgets: before a run goes on, and after a step was counted."""
 
-from carrel.budgets.model import WARNED_FROM, Budget, BudgetName, BudgetRules
-from carrel.budgets.standing import budgets_on
+from carrel.budgets.balances import balances_on
+from carrel.budgets.model import WARNED_FROM, Balance, Budget, BudgetRules
+from carrel.budgets.notices import title_of, used_up_text, warning_text
 from carrel.budgets.store import hold_period, mark_period
-from carrel.budgets.wording import title_of, used_up_text, warning_text
 from carrel.journal import About, append_event, json_text
 from carrel.kernel import Access
 from carrel.monitoring import notifies
@@ -21,59 +21,58 @@ class UsedUp(Exception):
 
 def check_budgets(tx: Tx, run: Claim, rules: BudgetRules, *, begins: bool) -> None:
     """Raise UsedUp if the run may not go on. `begins`: it was counted just now, in this transaction."""
-    budgets = budgets_on(tx, run, rules)
-    if begins and any(budget.amounts.runs for budget in budgets):
+    balances = balances_on(tx, run, rules)
+    if begins and any(balance.budget.amounts.runs for balance in balances):
         # Runs that begin at the same moment count each other, one after the other.
-        for budget in budgets:
-            hold_period(tx, run.access, budget.name)
-        budgets = budgets_on(tx, run, rules)
-    if any(budget.stops(begins=begins) for budget in budgets):
+        for balance in balances:
+            hold_period(tx, run.access, balance.period)
+        balances = balances_on(tx, run, rules)
+    if any(balance.stops(begins=begins) for balance in balances):
         raise UsedUp
-    for budget in budgets:
-        _notify(tx, run, budget)
+    for balance in balances:
+        _notify(tx, run, balance)
 
 
 def note_spending(tx: Tx, run: Claim, rules: BudgetRules) -> None:
     """Notify the owners of budgets that are nearly or wholly used up, once a step was counted."""
-    for budget in budgets_on(tx, run, rules):
-        _notify(tx, run, budget)
+    for balance in balances_on(tx, run, rules):
+        _notify(tx, run, balance)
 
 
 def hold(tx: Tx, run: Claim, rules: BudgetRules, *, begins: bool) -> Failed:
     """Return why and until when the run has to wait, in the transaction that lets it; at once if it was raised."""
-    for budget in budgets_on(tx, run, rules):
+    for balance in balances_on(tx, run, rules):
         # A run that would have begun is not counted now.
-        if budget.stops(begins=False) or (begins and budget.shares.get("runs", 0) >= 1):
-            hold_period(tx, run.access, budget.name)
-            _notify(tx, run, budget)
-            text = used_up_text(tx, run.access, budget)
-            return _held(budget.name.text, text, budget.name.look_at(tx.now))
+        if balance.stops(begins=begins, is_counted=False):
+            hold_period(tx, run.access, balance.period)
+            _notify(tx, run, balance)
+            return _held(balance.text, used_up_text(tx, run.access, balance), balance.budget.look_at(tx.now))
     return _held("", "The budget was raised.", tx.now)
 
 
 def _held(budget: str, text: str, until: int) -> Failed:
-    return Failed(code=_USED_UP, message=text, reason=_USED_UP, budget=budget, held_until=until)
+    return Failed(code=_USED_UP, message=text, reason=_USED_UP, held_for=budget, held_until=until)
 
 
-def _notify(tx: Tx, run: Claim, budget: Budget) -> None:
-    if budget.share >= 1 and budget.used_up_at is None:
-        _tell_owners(tx, run, budget, "used_up_at", used_up_text(tx, run.access, budget))
-    elif WARNED_FROM <= budget.share < 1 and budget.warned_at is None:
-        _tell_owners(tx, run, budget, "warned_at", warning_text(tx, run.access, budget))
+def _notify(tx: Tx, run: Claim, balance: Balance) -> None:
+    if balance.share >= 1 and balance.period.used_up_at is None:
+        _tell_owners(tx, run, balance, "used_up_at", used_up_text(tx, run.access, balance))
+    elif WARNED_FROM <= balance.share < 1 and balance.period.warned_at is None:
+        _tell_owners(tx, run, balance, "warned_at", warning_text(tx, run.access, balance))
 
 
-def _tell_owners(tx: Tx, run: Claim, budget: Budget, column: str, text: str) -> None:
-    if not mark_period(tx, run.access, budget.name, column):
+def _tell_owners(tx: Tx, run: Claim, balance: Balance, column: str, text: str) -> None:
+    if not mark_period(tx, run.access, balance.period, column):
         return
-    publish_budget(tx, run.access, budget.name)
+    publish_budget(tx, run.access, balance.budget, balance.period.subject)
     if notifies(tx, run.access, "budget"):
-        happened = "is used up" if column == "used_up_at" else f"is used to {budget.share:.0%}"
-        title = f"{title_of(tx, run.access, budget.name)} {happened}"
+        happened = "is used up" if column == "used_up_at" else f"is used to {balance.share:.0%}"
+        title = f"{title_of(tx, run.access, balance)} {happened}"
         notify(tx, run.access, [OWNERS], NewNotification(type="budget", title=title, body=text, run_id=run.id))
 
 
-def publish_budget(tx: Tx, access: Access, name: BudgetName) -> None:
+def publish_budget(tx: Tx, access: Access, budget: Budget, subject: str) -> None:
     """Tell the owners' pages that a budget stands differently."""
-    agent_id = name.subject if name.scope == "agent" else None
-    body = {"scope": name.scope, "period": name.period, "subject": name.subject or None}
+    agent_id = subject if subject and budget.scope == "agent" else None
+    body = {"name": budget.name, "scope": budget.scope_text, "subject": subject or None}
     append_event(tx, access, "budget.changed", About(agent_id=agent_id), json_text(body), recipient=OWNERS)

@@ -1,102 +1,125 @@
 """Budgets as values: what they are of, what they allow, and how much of it is used. Pure."""
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 from typing import Literal
 
 from msgspec import Struct
 
 from carrel.kernel import MS_PER_DAY, Shape
 from carrel.kernel.limits import BUDGET_LOOK_HOURS
-from carrel.kernel.settings import BudgetSettings, BudgetsSettings, DailyBudgetSettings, PriceSettings
+from carrel.kernel.settings import BudgetAction, BudgetPer, BudgetSettings, PriceSettings
 from carrel.usage import Tally, cost_of
 
 Scope = Literal["account", "agent", "task", "session"]
-Period = Literal["day", "total"]
+Source = Literal["settings", "owner"]
 State = Literal["within", "warned", "used_up"]
+# What budgets may limit a run, by scope; the account's own is the empty text.
+Subjects = Mapping[Scope, str]
 # From this share on people are warned.
 WARNED_FROM = 0.8
-# In this order the budgets of a run are checked, and locked.
-SCOPES: tuple[Scope, ...] = ("account", "agent", "task", "session")
 _MS_PER_HOUR = 3_600_000
-
-
-class BudgetName(Struct, frozen=True, order=True):
-    """What a budget is of, and for how long; the subject of the account's own is empty."""
-
-    scope: Scope
-    period: Period
-    subject: str
-
-    @property
-    def text(self) -> str:
-        """The name as runs that wait for the budget store it."""
-        return f"{self.scope}:{self.period}:{self.subject}"
-
-    def day(self, now: int) -> int:
-        """Return the day whose usage counts; 0 for the whole time."""
-        return now // MS_PER_DAY if self.period == "day" else 0
-
-    def renews_at(self, now: int) -> int | None:
-        """Return when it begins anew; None if it never does."""
-        return (now // MS_PER_DAY + 1) * MS_PER_DAY if self.period == "day" else None
-
-    def look_at(self, now: int) -> int:
-        """Return when what waits for it looks again, if nobody changes it before."""
-        return self.renews_at(now) or now + BUDGET_LOOK_HOURS * _MS_PER_HOUR
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Amounts(Struct, frozen=True, kw_only=True):
     """How much of each there is; 0 limits nothing."""
 
     tokens: int = 0
-    cost_usd: float = 0.0
+    usd: float = 0.0
     runs: int = 0
 
     @property
     def any(self) -> bool:
         """Whether anything is limited."""
-        return bool(self.tokens or self.cost_usd or self.runs)
+        return bool(self.tokens or self.usd or self.runs)
 
     def times(self, factor: int) -> "Amounts":
         """Return so many times as much."""
-        return Amounts(tokens=self.tokens * factor, cost_usd=self.cost_usd * factor, runs=self.runs * factor)
+        return Amounts(tokens=self.tokens * factor, usd=self.usd * factor, runs=self.runs * factor)
+
+
+class Budget(Struct, frozen=True, kw_only=True):
+    """A budget: how much its subject may use in a day, in a month or forever, and what happens when that is used up.
+
+    Without a subject it is of each agent, task or session by itself, or of the account.
+    """
+
+    name: str
+    scope: Scope
+    subject: str = ""
+    amounts: Amounts
+    per: BudgetPer = "day"
+    action: BudgetAction = "wait"
+    source: Source = "owner"
+
+    @property
+    def scope_text(self) -> str:
+        """The scope as the settings and the API write it: `task`, or `agent:main`."""
+        return f"{self.scope}:{self.subject}" if self.subject else self.scope
+
+    def limits_any(self, subjects: Subjects) -> bool:
+        """Return whether it limits one of these."""
+        return self.scope in subjects and self.subject in ("", subjects[self.scope])
+
+    def since(self, now: int) -> int:
+        """Return the first day whose usage counts, in days since 1970; 0 for all of them."""
+        today = now // MS_PER_DAY
+        if self.per == "month":
+            return date.fromordinal(today + _EPOCH).replace(day=1).toordinal() - _EPOCH
+        return today if self.per == "day" else 0
+
+    def renews_at(self, now: int) -> int | None:
+        """Return when it begins anew; None if it never does."""
+        if self.per == "forever":
+            return None
+        if self.per == "day":
+            return (now // MS_PER_DAY + 1) * MS_PER_DAY
+        first = date.fromordinal(self.since(now) + _EPOCH)
+        following = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
+        return (following.toordinal() - _EPOCH) * MS_PER_DAY
+
+    def look_at(self, now: int) -> int:
+        """Return when what waits for it looks again, if nobody changes it before."""
+        return self.renews_at(now) or now + BUDGET_LOOK_HOURS * _MS_PER_HOUR
 
 
 class Spent(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was used; the cost is that of the tokens whose price is known, `unpriced_tokens` are the others."""
+    """What was used; the dollars are those of the tokens whose price is known, `unpriced_tokens` are the others."""
 
     tokens: int = 0
-    cost_usd: float = 0.0
+    usd: float = 0.0
     runs: int = 0
     unpriced_tokens: int = 0
 
 
 class BudgetPeriod(Struct, frozen=True):
-    """What has become of a budget in a day, or in the whole time; its fields are columns of its table."""
+    """What has become of a budget of one subject since a day; its fields are columns of its table."""
 
-    scope: Scope
-    period: Period
+    name: str
     subject: str
+    since: int
     allowed: int = 0
     warned_at: int | None = None
     used_up_at: int | None = None
 
 
-class Budget(Struct, frozen=True, kw_only=True):
-    """A budget as it stands."""
+class Balance(Struct, frozen=True, kw_only=True):
+    """A budget as it stands for one subject, in the period that is now."""
 
-    name: BudgetName
-    amounts: Amounts
-    source: Literal["settings", "owner"]
+    budget: Budget
+    period: BudgetPeriod
     spent: Spent = Spent()
-    allowed: int = 0
-    warned_at: int | None = None
-    used_up_at: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The name as runs that wait for the budget store it."""
+        return held_text(self.budget.name, self.period.subject)
 
     @property
     def limits(self) -> Amounts:
         """What may be used, with what was allowed on top of it."""
-        return self.amounts.times(1 + self.allowed)
+        return self.budget.amounts.times(1 + self.period.allowed)
 
     @property
     def shares(self) -> dict[str, float]:
@@ -104,7 +127,7 @@ class Budget(Struct, frozen=True, kw_only=True):
         limits, spent = self.limits, self.spent
         pairs = {
             "tokens": (spent.tokens, limits.tokens),
-            "cost_usd": (spent.cost_usd, limits.cost_usd),
+            "usd": (spent.usd, limits.usd),
             "runs": (spent.runs, limits.runs),
         }
         return {measure: used / limit for measure, (used, limit) in pairs.items() if limit}
@@ -119,32 +142,35 @@ class Budget(Struct, frozen=True, kw_only=True):
         """How near its end it is."""
         return "used_up" if self.share >= 1 else "warned" if self.share >= WARNED_FROM else "within"
 
-    def stops(self, *, begins: bool) -> bool:
-        """Return whether a run may not go on; one that begins is counted already."""
+    def stops(self, *, begins: bool, is_counted: bool = True) -> bool:
+        """Return whether a run may not go on. One that begins is counted in what was spent, or is not."""
+        if self.budget.action == "warn":
+            return False
         shares = self.shares
         runs = shares.pop("runs", 0.0)
-        return max(shares.values(), default=0.0) >= 1 or (begins and runs > 1)
+        return max(shares.values(), default=0.0) >= 1 or (begins and (runs > 1 if is_counted else runs >= 1))
+
+
+def held_text(name: str, subject: str) -> str:
+    """Return what runs that wait for a budget store: its name, which has no colon, and its subject."""
+    return f"{name}:{subject}"
 
 
 class BudgetRules(Struct, frozen=True):
     """The settings that budgets depend on."""
 
-    budgets: BudgetsSettings = BudgetsSettings()
+    budgets: Mapping[str, BudgetSettings] = {}
     prices: Mapping[str, PriceSettings] = {}
 
     @property
     def any(self) -> bool:
-        """Whether the settings limit anything."""
-        return any(self.amounts(scope, period).any for scope in SCOPES for period in ("day", "total"))
+        """Whether the settings have budgets."""
+        return bool(self.budgets)
 
-    def amounts(self, scope: Scope, period: Period) -> Amounts:
-        """Return what the settings allow each of a kind."""
-        given: DailyBudgetSettings = getattr(self.budgets, scope)
-        if period == "day":
-            return Amounts(tokens=given.tokens_per_day, cost_usd=given.cost_usd_per_day, runs=given.runs_per_day)
-        if not isinstance(given, BudgetSettings):
-            return Amounts()
-        return Amounts(tokens=given.tokens, cost_usd=given.cost_usd, runs=given.runs)
+    def merged(self, owners: Iterable[Budget]) -> list[Budget]:
+        """Return the budgets in force, by name: those that owners have set, and those of the settings besides."""
+        given = {name: _of_settings(name, budget) for name, budget in self.budgets.items()}
+        return [budget for _, budget in sorted((given | {budget.name: budget for budget in owners}).items())]
 
     def spent(self, used: Iterable[tuple[str, Tally]]) -> Spent:
         """Return what the usage of several models makes together."""
@@ -154,38 +180,58 @@ class BudgetRules(Struct, frozen=True):
             unpriced = tally.unpriced_input + tally.unpriced_output if cost is None else 0
             spent = Spent(
                 tokens=spent.tokens + tally.input_tokens + tally.output_tokens,
-                cost_usd=spent.cost_usd + (tally.cost_usd if cost is None else cost),
+                usd=spent.usd + (tally.cost_usd if cost is None else cost),
                 runs=spent.runs + tally.runs,
                 unpriced_tokens=spent.unpriced_tokens + unpriced,
             )
         return spent
 
 
+def _of_settings(name: str, given: BudgetSettings) -> Budget:
+    scope, subject = parse_scope(given.scope)
+    amounts = Amounts(tokens=given.tokens, usd=given.usd, runs=given.runs)
+    return Budget(
+        name=name, scope=scope, subject=subject, amounts=amounts, per=given.per, action=given.action, source="settings"
+    )
+
+
+def parse_scope(text: str) -> tuple[Scope, str]:
+    """Split a scope, whose form was checked, into its kind and its subject, which may be empty."""
+    kind, _, subject = text.partition(":")
+    assert kind in ("account", "agent", "task", "session"), "the form of a scope is checked where it comes in"
+    return kind, subject
+
+
 class AmountsShape(Shape, frozen=True, kw_only=True):
     """How much of each there is; null limits nothing."""
 
     tokens: int | None
-    cost_usd: float | None
+    usd: float | None
     runs: int | None
 
 
 class BudgetShape(Shape, frozen=True, kw_only=True):
-    """A budget: what it is of, its amounts, how much is used, how often it was allowed once more.
+    """A budget as it stands: what it is of, its amounts, how much is used, how often it was allowed once more.
 
-    `limits` are the amounts with what was allowed on top. `source` says whether the settings or an owner has set it.
-    `waiting` counts the sessions whose next run waits for it. `title` is how people know the subject.
+    `scope` is `account`, `agent`, `task` or `session`, or one of them as `agent:main`; `subject` is the one whose usage
+    this is, and null for the account, and for tasks and sessions of which none has used much yet. `limits` are the
+    amounts with what was allowed on top. `action` says whether work waits when it is used up, or people are only told.
+    `source` says whether the settings or an owner has set it. `waiting` counts the sessions whose next run waits for
+    it. `title` is how people know the subject.
     """
 
-    scope: Scope
-    period: Period
+    name: str
+    scope: str
     subject: str | None
     title: str
     amounts: AmountsShape
+    per: BudgetPer
+    action: BudgetAction
     limits: AmountsShape
     spent: Spent
     share: float
     state: State
     allowed: int
-    source: Literal["settings", "owner"]
+    source: Source
     renews_at: str | None
     waiting: int

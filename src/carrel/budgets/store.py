@@ -1,53 +1,80 @@
-"""The SQL of budgets: what owners have set, and what has become of each in its day."""
+"""The SQL of budgets: what owners have set, and what has become of each in its period."""
+
+from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from carrel.budgets.model import SCOPES, Amounts, BudgetName, BudgetPeriod, Period, Scope
+from carrel.budgets.model import Amounts, Budget, BudgetPeriod, Scope, Subjects
 from carrel.kernel import MS_PER_DAY, Access
 from carrel.kernel.limits import PRUNE_ROWS_MAX, USAGE_DAYS_KEPT
+from carrel.kernel.settings import BudgetAction, BudgetPer
 from carrel.storage import Table, Tx
 
 
 class _Row(Struct, frozen=True):
     """A budget that an owner has set."""
 
+    name: str
     scope: Scope
-    period: Period
     subject: str
     tokens: int
-    cost_usd: float
+    usd: float
     runs: int
+    per: BudgetPer
+    action: BudgetAction
+
+    def value(self) -> Budget:
+        """Return it as a value."""
+        amounts = Amounts(tokens=self.tokens, usd=self.usd, runs=self.runs)
+        named = {"name": self.name, "scope": self.scope, "subject": self.subject}
+        return Budget(**named, amounts=amounts, per=self.per, action=self.action)  # type: ignore[arg-type]
 
 
-_BUDGETS = Table("budgets", _Row)
+_BUDGETS = Table("budgets", _Row, key=("account_id", "name"))
 _PERIODS = Table("budget_periods", BudgetPeriod)
-_NAMED = "account_id = :account AND scope = :scope AND period = :period AND subject = :subject"
-_OF_RUN = " OR ".join(f"(scope = '{scope}' AND subject = :of_{scope})" for scope in SCOPES)
-_DAY = "day IN (0, :day)"
-Subjects = dict[Scope, str]
+_CHANGED = ", ".join(f"{field} = :{field}" for field in _Row.__struct_fields__ if field != "name")
+_PERIOD = "account_id = :account AND since = :since AND name = :name AND subject = :subject"
+# The days in which periods that are now began: today, the first of the month, and that of budgets that are forever.
+_NOW = "since IN (:day, :month, 0)"
 
 
-def budgets_of(tx: Tx, access: Access, subjects: Subjects | None = None) -> dict[BudgetName, Amounts]:
-    """Return the budgets that owners have set: those of these subjects, or all."""
-    only = f" AND ({_OF_RUN})" if subjects else ""
-    sql = f"{_BUDGETS.select} WHERE account_id = :account{only} ORDER BY scope, period, subject"
-    rows = _BUDGETS.rows(tx.all(sql, access, **_given(subjects)))
-    return {
-        BudgetName(row.scope, row.period, row.subject): Amounts(tokens=row.tokens, cost_usd=row.cost_usd, runs=row.runs)
-        for row in rows
-    }
+def every_owners_budget(tx: Tx, access: Access) -> list[Budget]:
+    """Return the budgets that owners have set."""
+    sql = f"{_BUDGETS.select} WHERE account_id = :account ORDER BY name"
+    return [row.value() for row in _BUDGETS.rows(tx.all(sql, access))]
 
 
-def periods_of(tx: Tx, access: Access, subjects: Subjects | None = None) -> dict[BudgetName, BudgetPeriod]:
-    """Return what has become of budgets today and in all: of those of these subjects, or of all."""
-    only = f" AND ({_OF_RUN})" if subjects else ""
-    sql = f"{_PERIODS.select} WHERE account_id = :account AND {_DAY}{only}"
-    rows = _PERIODS.rows(tx.all(sql, access, day=tx.now // MS_PER_DAY, **_given(subjects)))
-    return {BudgetName(row.scope, row.period, row.subject): row for row in rows}
+def budgets_on(tx: Tx, access: Access, subjects: Subjects, names: Sequence[str]) -> list[Budget]:
+    """Return the budgets that owners have set for these subjects, and those with one of these names."""
+    kinds = [f"(scope = '{scope}' AND subject IN ('', :of_{scope}))" for scope in subjects]
+    named = {f"name_{at}": name for at, name in enumerate(names)}
+    kinds += [f"name IN ({', '.join(f':{each}' for each in named)})"] if named else []
+    sql = f"{_BUDGETS.select} WHERE account_id = :account AND ({' OR '.join(kinds)}) ORDER BY name"
+    given: dict[str, object] = {f"of_{scope}": subject for scope, subject in subjects.items()}
+    return [row.value() for row in _BUDGETS.rows(tx.all(sql, access, **given, **named))]
 
 
-def _given(subjects: Subjects | None) -> dict[str, object]:
-    return {f"of_{scope}": subjects.get(scope) for scope in SCOPES} if subjects else {}
+def budget_by_name(tx: Tx, access: Access, name: str) -> Budget | None:
+    """Return a budget that an owner has set."""
+    row = _BUDGETS.row(tx.one(f"{_BUDGETS.select} WHERE account_id = :account AND name = :name", access, name=name))
+    return None if row is None else row.value()
+
+
+def periods_of(
+    tx: Tx, access: Access, subjects: Sequence[str] | None = None
+) -> dict[tuple[str, str, int], BudgetPeriod]:  # fmt: skip
+    """Return what has become of budgets in the periods that are now: of these subjects, or of all."""
+    named = {f"of_{at}": subject for at, subject in enumerate(subjects or ())}
+    only = f" AND subject IN ({', '.join(f':{each}' for each in named)})" if named else ""
+    days = {"day": tx.now // MS_PER_DAY, "month": _month(tx.now)}
+    rows = _PERIODS.rows(
+        tx.all(f"{_PERIODS.select} WHERE account_id = :account AND {_NOW}{only}", access, **days, **named)
+    )
+    return {(row.name, row.subject, row.since): row for row in rows}
+
+
+def _month(now: int) -> int:
+    return Budget(name="", scope="account", amounts=Amounts(), per="month").since(now)
 
 
 def count_budgets(tx: Tx, access: Access) -> int:
@@ -56,57 +83,74 @@ def count_budgets(tx: Tx, access: Access) -> int:
     return int(row[0]) if row else 0
 
 
-def write_budget(tx: Tx, access: Access, name: BudgetName, amounts: Amounts) -> None:
-    """Set a budget, whether there was one or not."""
-    sql = (
-        "INSERT INTO budgets (account_id, scope, period, subject, tokens, cost_usd, runs) "
-        "VALUES (:account, :scope, :period, :subject, :tokens, :cost_usd, :runs) "
-        "ON CONFLICT (account_id, scope, period, subject) "
-        "DO UPDATE SET tokens = :tokens, cost_usd = :cost_usd, runs = :runs"
-    )
-    tx.run(sql, access, **structs.asdict(name), **structs.asdict(amounts))
+def write_budget(tx: Tx, access: Access, budget: Budget) -> None:
+    """Set a budget, whether there was one of that name or not."""
+    sql = f"{_BUDGETS.insert} ON CONFLICT (account_id, name) DO UPDATE SET {_CHANGED}"
+    values = structs.asdict(budget.amounts) | {field: getattr(budget, field) for field in _NOT_AMOUNTS}
+    tx.run(sql, access, **values)
 
 
-def delete_budget(tx: Tx, access: Access, name: BudgetName) -> bool:
+_NOT_AMOUNTS = ("name", "scope", "subject", "per", "action")
+
+
+def delete_budget(tx: Tx, access: Access, name: str) -> bool:
     """Delete a budget that an owner has set; False when there was none."""
-    return tx.run(f"DELETE FROM budgets WHERE {_NAMED}", access, **structs.asdict(name)) > 0
+    return tx.run("DELETE FROM budgets WHERE account_id = :account AND name = :name", access, name=name) > 0
 
 
-def hold_period(tx: Tx, access: Access, name: BudgetName) -> None:
-    """Lock what becomes of a budget in its day, so that those who count see each other."""
-    _put_period(tx, access, name, "allowed = budget_periods.allowed", allowed=0)
+def hold_period(tx: Tx, access: Access, period: BudgetPeriod) -> None:
+    """Lock what becomes of a budget in its period, so that those who count see each other."""
+    sql = f"{_INSERT} ON CONFLICT (account_id, since, name, subject) DO UPDATE SET allowed = budget_periods.allowed"
+    tx.run(sql, access, **_key(period), allowed=0)
 
 
-def renew_period(tx: Tx, access: Access, name: BudgetName, *, allow: bool = False) -> None:
-    """Let people be told of a budget again, and `allow` it once more; without, what was allowed before is void."""
-    allowed = "budget_periods.allowed + 1" if allow else "0"
-    _put_period(tx, access, name, f"allowed = {allowed}, warned_at = NULL, used_up_at = NULL", allowed=int(allow))
+def allow_period(tx: Tx, access: Access, period: BudgetPeriod) -> None:
+    """Allow a budget once more in its period; people are told of it again."""
+    sql = (
+        f"{_INSERT} ON CONFLICT (account_id, since, name, subject) "
+        "DO UPDATE SET allowed = budget_periods.allowed + 1, warned_at = NULL, used_up_at = NULL"
+    )
+    tx.run(sql, access, **_key(period), allowed=1)
 
 
-def _put_period(tx: Tx, access: Access, name: BudgetName, change: str, *, allowed: int) -> None:
-    sql = f"{_INSERT} ON CONFLICT (account_id, day, scope, period, subject) DO UPDATE SET {change}"
-    tx.run(sql, access, **structs.asdict(name), day=name.day(tx.now), allowed=allowed)
+def subjects_told(tx: Tx, access: Access, name: str) -> list[str]:
+    """Return what a budget was allowed once more for, or people were told of: whatever waits for it is among that."""
+    sql = "SELECT DISTINCT subject FROM budget_periods WHERE account_id = :account AND name = :name"
+    return [subject for (subject,) in tx.all(sql, access, name=name)]
+
+
+def renew_periods(tx: Tx, access: Access, name: str) -> None:
+    """Let people be told of a budget again; what was allowed before is void."""
+    sql = (
+        "UPDATE budget_periods SET allowed = 0, warned_at = NULL, used_up_at = NULL "
+        "WHERE account_id = :account AND name = :name"
+    )
+    tx.run(sql, access, name=name)
 
 
 _INSERT = (
-    "INSERT INTO budget_periods (account_id, scope, period, subject, day, allowed) "
-    "VALUES (:account, :scope, :period, :subject, :day, :allowed)"
+    "INSERT INTO budget_periods (account_id, name, subject, since, allowed) "
+    "VALUES (:account, :name, :subject, :since, :allowed)"
 )
 
 
-def mark_period(tx: Tx, access: Access, name: BudgetName, column: str) -> bool:
+def _key(period: BudgetPeriod) -> dict[str, object]:
+    return {"name": period.name, "subject": period.subject, "since": period.since}
+
+
+def mark_period(tx: Tx, access: Access, period: BudgetPeriod, column: str) -> bool:
     """Note that people were told of a budget; False if it was noted before."""
     assert column in ("warned_at", "used_up_at")
-    hold_period(tx, access, name)
-    sql = f"UPDATE budget_periods SET {column} = :now WHERE {_NAMED} AND day = :day AND {column} IS NULL"
-    return tx.run(sql, access, **structs.asdict(name), day=name.day(tx.now), now=tx.now) > 0
+    hold_period(tx, access, period)
+    sql = f"UPDATE budget_periods SET {column} = :now WHERE {_PERIOD} AND {column} IS NULL"
+    return tx.run(sql, access, **_key(period), now=tx.now) > 0
 
 
 def prune_periods(tx: Tx, access: Access) -> int:
-    """Delete a batch of days that are older than usage is kept; return how many rows."""
+    """Delete a batch of periods that began longer ago than usage is kept; return how many rows."""
     rows = (
-        "SELECT day, scope, period, subject FROM budget_periods "
-        "WHERE account_id = :account AND day > 0 AND day < :day LIMIT :limit"
+        "SELECT since, name, subject FROM budget_periods "
+        "WHERE account_id = :account AND since > 0 AND since < :day LIMIT :limit"
     )
-    sql = f"DELETE FROM budget_periods WHERE account_id = :account AND (day, scope, period, subject) IN ({rows})"
+    sql = f"DELETE FROM budget_periods WHERE account_id = :account AND (since, name, subject) IN ({rows})"
     return tx.run(sql, access, day=tx.now // MS_PER_DAY - USAGE_DAYS_KEPT, limit=PRUNE_ROWS_MAX)

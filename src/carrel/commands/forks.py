@@ -10,6 +10,7 @@ from msgspec import structs
 
 from carrel.agents import agent_by_id
 from carrel.chats import fresh_key
+from carrel.delivery import TOLD_DETAILS
 from carrel.journal import Entry, NewEntry, append_entry, entries_by_id, entries_of_session
 from carrel.kernel import Access, Code, NewAttachment, Refusal, SessionKey, not_found
 from carrel.kernel.limits import FORKED_ENTRIES_MAX, FORKED_FILE_BYTES_MAX
@@ -77,12 +78,14 @@ def _require_small(tx: Tx, access: Access, entries: list[Entry]) -> None:
 def _copy(
     entry: Entry, key: SessionKey, session_id: str, steps: dict[tuple[str | None, Any], int], new_id: str
 ) -> NewEntry:  # fmt: skip
-    details = {**(entry.details or {}), COPIED_FROM: entry.id}
+    # What its run was told of its task, of its plan and in files of the thread, is no part of what was said.
+    kept = {name: value for name, value in (entry.details or {}).items() if name not in TOLD_DETAILS}
+    details = kept | {COPIED_FROM: entry.id}
     if "step" in details:
         # A step is numbered within its run, and copies belong to no run.
         details["step"] = steps.setdefault((entry.run_id, details["step"]), len(steps) + 1)
-    kept = {name: getattr(entry, name) for name in _KEPT}
-    return NewEntry(id=new_id, key=str(key), session_id=session_id, details=details, **kept)
+    same = {name: getattr(entry, name) for name in _KEPT}
+    return NewEntry(id=new_id, key=str(key), session_id=session_id, details=details, **same)
 
 
 def _files_of(entry: Entry) -> tuple[str, ...]:

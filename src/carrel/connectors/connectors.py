@@ -6,10 +6,11 @@ from typing import Any
 
 from msgspec import structs
 
-from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ServerFault, ToolList
+from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ToolList
 from carrel.connectors.server import Server
 from carrel.kernel import Clock, SystemClock
 from carrel.kernel.settings import McpServerSettings
+from carrel.programs import ProgramFault
 
 _ALL = "*"
 
@@ -52,7 +53,7 @@ class Connectors:
     def _start(self, life: Coroutine[Any, Any, None]) -> None:
         if self._group is None:
             life.close()
-            raise ServerFault("Carrel is stopping.")
+            raise ProgramFault("Carrel is stopping.")
         self._group.create_task(life)
 
     @property

@@ -1,4 +1,4 @@
-"""A bound on what a server sends: one that floods us is cut off, so that it takes no time from others."""
+"""What a server sends, bounded: one that floods us is cut off."""
 
 import asyncio
 from types import TracebackType
@@ -7,39 +7,9 @@ from typing import Any, Self
 from mcp.client._transport import ReadStream
 from mcp.shared.message import SessionMessage
 
-from carrel.connectors.model import ServerFault
-from carrel.kernel import elapsed_seconds
-from carrel.kernel.limits import MCP_FLOOD_SECONDS, MCP_RECEIVED_BYTES_MAX, MCP_UNASKED_MESSAGES_MAX
+from carrel.programs import FloodGuard, ProgramFault
 
 CLOSED = "It closed the connection."
-
-
-class FloodGuard:
-    """Counts what a server sends within a few seconds; raises ServerFault when it is too much."""
-
-    def __init__(self) -> None:
-        self._since = elapsed_seconds()
-        self._bytes = 0
-        self._unasked = 0
-
-    def asked(self) -> None:
-        """Allow one more message: the answer to a request."""
-        self._unasked -= 1
-
-    def received(self, *, messages: int = 0, size: int = 0) -> None:
-        """Count messages and bytes."""
-        now = elapsed_seconds()
-        if now - self._since > MCP_FLOOD_SECONDS:
-            self._since, self._bytes, self._unasked = now, 0, min(0, self._unasked)
-        self._bytes += size
-        self._unasked += messages
-        if self._bytes > MCP_RECEIVED_BYTES_MAX:
-            raise ServerFault(f"It sent more than {MCP_RECEIVED_BYTES_MAX} bytes in {MCP_FLOOD_SECONDS} seconds.")
-        if self._unasked > MCP_UNASKED_MESSAGES_MAX:
-            raise ServerFault(
-                f"It sent more than {MCP_UNASKED_MESSAGES_MAX} messages that nobody had asked for in "
-                f"{MCP_FLOOD_SECONDS} seconds."
-            )
 
 
 class GuardedStream:
@@ -66,10 +36,10 @@ class GuardedStream:
     async def __anext__(self) -> SessionMessage | Exception:
         try:
             item = await self._inner.__anext__()
-            if isinstance(item, ServerFault):
+            if isinstance(item, ProgramFault):
                 raise item
             self._guard.received(messages=1)
-        except ServerFault as fault:
+        except ProgramFault as fault:
             self.fault = str(fault)
             self.ended.set()
             raise StopAsyncIteration from fault

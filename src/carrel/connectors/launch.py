@@ -6,18 +6,14 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from carrel.connectors.model import ServerFault
 from carrel.kernel.settings import McpServerSettings
-from carrel.programs import Command
-
-# What every program is passed: where it is, and who runs it. None of it is secret.
-_PASSED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
+from carrel.programs import Program, ProgramFault, missing_variable, program_of
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """A program to start or, without one, the headers of requests; and the secrets among both."""
+    """A program or, without one, the headers of requests; and the secrets among both."""
 
-    command: Command | None
+    program: Program | None
     headers: Mapping[str, str]
     secrets: tuple[str, ...]
 
@@ -28,15 +24,14 @@ def address_of(settings: McpServerSettings) -> str:
 
 
 def launch_of(name: str, settings: McpServerSettings, env: Mapping[str, str] = os.environ) -> Launch:
-    """Return how to reach a server; raise ServerFault, naming the setting, where a variable is missing."""
-    missing = [one for one in (*settings.env, *settings.headers.values()) if not env.get(one)]
+    """Return how to reach a server; raise ProgramFault, naming the setting, where a variable is missing."""
+    missing = missing_variable((*settings.env, *settings.headers.values()), env)
     if missing:
-        where = "env" if missing[0] in settings.env else "headers"
-        raise ServerFault(f"mcp.{name}.{where} names the environment variable {missing[0]}, which is not set.")
-    passed = {one: env[one] for one in settings.env}
+        where = "env" if missing in settings.env else "headers"
+        raise ProgramFault(f"mcp.{name}.{where} names the environment variable {missing}, which is not set.")
     headers = {header: env[variable] for header, variable in settings.headers.items()}
-    command = None
+    program = None
     if settings.command:
-        usual = {one: env[one] for one in _PASSED if one in env}
-        command = Command(settings.command, settings.args, usual | passed, settings.cwd or None)
-    return Launch(command=command, headers=headers, secrets=(*passed.values(), *headers.values()))
+        program = program_of(settings.command, settings.args, settings.env, env, settings.cwd or None)
+    secrets = (*(env[one] for one in settings.env), *headers.values())
+    return Launch(program=program, headers=headers, secrets=secrets)

@@ -46,10 +46,6 @@ class CallFailed(Exception):
         self.is_unknown = is_unknown
 
 
-class ServerFault(Exception):
-    """A server cannot be used; the message says why, for people and models."""
-
-
 class ConnectorState(Struct, frozen=True, kw_only=True):
     """A server as people see it; `idle` before anybody has wanted its tools.
 

@@ -9,7 +9,7 @@ from logging import INFO, WARNING, getLogger
 from typing import TYPE_CHECKING, Any
 
 from carrel.connectors.launch import address_of, launch_of
-from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ServerFault, ToolList
+from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ToolList
 from carrel.kernel import Clock, elapsed_seconds
 from carrel.kernel.limits import (
     MCP_CALLS_AT_ONCE_MAX,
@@ -20,6 +20,7 @@ from carrel.kernel.limits import (
     MCP_UNANSWERED_MAX,
 )
 from carrel.kernel.settings import McpServerSettings
+from carrel.programs import ProgramFault
 
 if TYPE_CHECKING:
     from carrel.connectors.session import Life, Session
@@ -82,7 +83,7 @@ class Server:
         if self.offered is None:
             try:
                 await self._ready()
-            except ServerFault:
+            except ProgramFault:
                 return None
         elif self._life is not None and self._life.is_stale:
             # At most for as long as a listing takes; what it offered before is offered where it does not answer.
@@ -111,7 +112,7 @@ class Server:
         starts, self._again_at = self._starts, 0.0
         try:
             running = await self._ready()
-        except ServerFault as fault:
+        except ProgramFault as fault:
             return str(fault)
         if self._starts == starts and running.life is not None:
             listed_at, seconds = self._listed_at, MCP_LIST_PAUSE_SECONDS + self.settings.start_seconds
@@ -133,7 +134,7 @@ class Server:
                 assert running.session is not None, "ready"
                 sent_to = running
                 result = await running.session.call(tool.name, arguments)
-        except ServerFault as fault:
+        except ProgramFault as fault:
             raise CallFailed(str(fault), is_unknown=False) from fault
         except TimeoutError as error:
             await self._note_unanswered()
@@ -173,13 +174,13 @@ class Server:
             await running.ended.wait()
 
     async def _ready(self) -> "_Run":
-        """Return the running server, started if need be; raise ServerFault if it cannot be used now."""
+        """Return the running server, started if need be; raise ProgramFault if it cannot be used now."""
         if self._life is not None and self._life.is_over:
             await self._life.ended.wait()
         if self._life is None:
             wait = self._again_at - elapsed_seconds()
             if wait > 0:
-                raise ServerFault(f"{self._fault} It is started again in {wait:.0f} seconds.")
+                raise ProgramFault(f"{self._fault} It is started again in {wait:.0f} seconds.")
             running = _Run()
             self._start(self._live(running))
             self._life = running
@@ -187,7 +188,7 @@ class Server:
         running = self._life
         await running.settled.wait()
         if running.session is None:
-            raise ServerFault(self._fault or _ENDED)
+            raise ProgramFault(self._fault or _ENDED)
         return running
 
     async def _live(self, running: "_Run") -> None:
@@ -205,7 +206,7 @@ class Server:
                 fault = await self._watch(running, session, life)
                 # Known at once, although the program may take a while to end.
                 self._ended(running, fault, lived=elapsed_seconds() - began)
-        except ServerFault as error:
+        except ProgramFault as error:
             fault = str(error)
         except TimeoutError:
             fault = f"It did not list its tools within {self.settings.start_seconds} seconds."

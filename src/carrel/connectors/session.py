@@ -27,15 +27,23 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from carrel import __version__
-from carrel.connectors.flood import FloodGuard, GuardedStream
+from carrel.connectors.flood import GuardedStream
 from carrel.connectors.launch import Launch
 from carrel.connectors.listing import Listed, read_tools
-from carrel.connectors.model import CallFailed, CallResult, ServerFault
+from carrel.connectors.model import CallFailed, CallResult
 from carrel.connectors.program import program_streams
 from carrel.connectors.results import read_result
 from carrel.kernel import clip, one_line, redact
-from carrel.kernel.limits import ERROR_CHARS_MAX, MCP_MESSAGE_BYTES_MAX, MCP_TOOL_PAGES_MAX
+from carrel.kernel.limits import (
+    ERROR_CHARS_MAX,
+    MCP_FLOOD_SECONDS,
+    MCP_MESSAGE_BYTES_MAX,
+    MCP_RECEIVED_BYTES_MAX,
+    MCP_TOOL_PAGES_MAX,
+    MCP_UNASKED_MESSAGES_MAX,
+)
 from carrel.kernel.settings import McpServerSettings
+from carrel.programs import FloodGuard, ProgramFault
 from carrel.wire import sdk_client
 
 # The SDK logs whatever a server sends that it does not understand.
@@ -90,7 +98,9 @@ class Life:
 
     def __init__(self) -> None:
         self.changed = asyncio.Event()
-        self.guard = FloodGuard()
+        self.guard = FloodGuard(
+            messages_max=MCP_UNASKED_MESSAGES_MAX, bytes_max=MCP_RECEIVED_BYTES_MAX, seconds=MCP_FLOOD_SECONDS
+        )
         self.stream: GuardedStream | None = None
 
     @property
@@ -114,7 +124,7 @@ class Life:
 async def open_session(
     name: str, settings: McpServerSettings, launch: Launch
 ) -> AsyncIterator[tuple[Session, Life]]:  # fmt: skip
-    """Connect to a server; raise ServerFault where that does not work within its time, or the connection breaks."""
+    """Connect to a server; raise ProgramFault where that does not work within its time, or the connection breaks."""
     life, bound = Life(), asyncio.timeout(settings.start_seconds)
     try:
         async with AsyncExitStack() as stack:
@@ -131,9 +141,9 @@ async def open_session(
         if not bound.expired():
             raise
         message = f"It did not get ready within {settings.start_seconds} seconds (mcp.{name}.start_seconds)."
-        raise ServerFault(message) from error
+        raise ProgramFault(message) from error
     except Exception as error:  # boundary: whatever a server does, it alone cannot be used
-        raise ServerFault(_why(error, life)) from error
+        raise ProgramFault(_why(error, life)) from error
 
 
 def _streams(
@@ -142,8 +152,8 @@ def _streams(
     @asynccontextmanager
     async def opened() -> AsyncIterator[TransportStreams]:
         async with AsyncExitStack() as stack:
-            if launch.command is not None:
-                streams = program_streams(launch.command, life.guard)
+            if launch.program is not None:
+                streams = program_streams(launch.program, life.guard)
             else:
                 http = await stack.enter_async_context(sdk_client(launch.headers, MCP_MESSAGE_BYTES_MAX))
                 streams = streamable_http_client(
@@ -160,7 +170,7 @@ def _why(error: BaseException, life: Life) -> str:
     """Return why a server cannot be used, in one line."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    if isinstance(error, ServerFault):
+    if isinstance(error, ProgramFault):
         return str(error)
     if isinstance(error, MCPError) and life.stream is not None and life.stream.ended.is_set():
         return life.stream.fault

@@ -25,13 +25,13 @@ from carrel.context.layers.semantic import FLOOR, Recalling, is_said_in, recalle
 from carrel.context.layers.timeline import timeline_lines
 from carrel.context.layers.working_set import Pressing, newest_lines, pressing_tasks, task_lines, topic_lines
 from carrel.context.model import SECTIONS, Context, Line, each_once
-from carrel.context.request import ContextRequest
+from carrel.context.request import ContextRequest, Heard
 from carrel.context.store import Said, Spoken
 from carrel.journal import Entry, unheard_messages
 from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds
 from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN, SMALL_BOARD_ROWS_MAX
 from carrel.kernel.settings import Recall, Settings
-from carrel.memory import recall
+from carrel.memory import Memory, as_said, recall
 from carrel.search import Search
 from carrel.storage import Database, Tx
 from carrel.visibility import LaneRecall, Recalls
@@ -194,11 +194,17 @@ def _said(
 
 
 def read_facts(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> list[Line]:
-    """Read what the session remembers for a question."""
+    """Read what the session remembers for a question, but for what was kept from messages that are shown anyway."""
     if request.reader is None:
         return []
     found = recall(tx, access, request.reader, request.question, items_max=settings.memory.recall_items_max)
+    found = [one for one in found if not _is_shown(one.memory, request.shown)]
     return fact_section(found, settings.memory.recall_chars_max)
+
+
+def _is_shown(memory: Memory, shown: Heard) -> bool:
+    """Return whether a fact was kept from words that are shown anyway."""
+    return as_said(memory.content) in as_said(shown.texts.get(memory.source_entry_id or "", ""))
 
 
 def about_board(request: ContextRequest, here: Here | None) -> bool:

@@ -1,6 +1,6 @@
 """What a context is asked for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Self
 
 from msgspec import Struct
@@ -19,6 +19,8 @@ class Heard(Struct, frozen=True, kw_only=True):
     ids: frozenset[str] = frozenset()
     # The lines of notifications that join several messages, as they are indented there.
     lines: frozenset[str] = frozenset()
+    # What was said, by the id of its entry.
+    texts: Mapping[str, str] = {}
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> Self:
@@ -28,6 +30,7 @@ class Heard(Struct, frozen=True, kw_only=True):
         return cls(
             ids=frozenset(name for entry in known for name in (entry.id, entry.message_id) if name is not None),
             lines=frozenset(line for text in told for line in text.splitlines() if line.startswith("  ")),
+            texts={entry.id: entry.content for entry in known if entry.role == "user"},
         )
 
     def has(self, message: Entry) -> bool:

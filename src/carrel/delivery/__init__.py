@@ -15,6 +15,7 @@ from carrel.delivery.context_store import (
 )
 from carrel.delivery.default_model import default_model
 from carrel.delivery.extraction import Extractions
+from carrel.delivery.heading import TOLD_DETAILS
 from carrel.delivery.live import Live, Spoken, Words
 from carrel.delivery.preview import PreviewKind, PromptPreview, preview_prompt
 from carrel.delivery.prompt import PROFILE_VERSION, standing_instructions
@@ -26,8 +27,8 @@ from carrel.delivery.step import LEFT_OUT_NOTE
 from carrel.delivery.turn import Turns
 
 __all__ = [
-    "BUILTIN", "LEFT_OUT_NOTE", "PROFILE_VERSION", "Comparison", "Connection", "Extractions", "InjectedContext",
-    "Injection", "Live", "MemoryRead", "PreviewKind", "PromptPreview", "Receipt", "Recollection",
+    "BUILTIN", "LEFT_OUT_NOTE", "PROFILE_VERSION", "TOLD_DETAILS", "Comparison", "Connection", "Extractions",
+    "InjectedContext", "Injection", "Live", "MemoryRead", "PreviewKind", "PromptPreview", "Receipt", "Recollection",
     "ShownContext", "Snapshot", "Spoken", "Turns", "Words", "as_shown", "compare_receipts", "contexts_of_runs",
     "default_model", "foreseen", "injections_of", "is_about_approval", "preview_prompt", "reads_of_memory",
     "receipt_of", "replay", "standing_instructions",

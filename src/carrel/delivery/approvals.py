@@ -6,6 +6,7 @@ model sees neither, only the result of the call.
 
 from carrel.agents import Agent
 from carrel.delivery.argument_list import list_arguments
+from carrel.gateway import ACT_KINDS
 from carrel.journal import Entry
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import NAME_CHARS_MAX, QUESTION_CHARS_MAX
@@ -18,8 +19,12 @@ APPROVAL = "approval"
 
 
 def must_be_asked(agent: Agent, call: Entry) -> bool:
-    """True for a tool that the agent may use only with approval, by whichever of its names it is called."""
-    return CATALOG.needs_approval((call.details or {})["name"], agent.profile.tools)
+    """True for a tool that the agent may use only with approval, by whichever of its names it is called.
+
+    What a coding agent calls is a question: it asks whether it may do something.
+    """
+    name = (call.details or {})["name"]
+    return name in ACT_KINDS or CATALOG.needs_approval(name, agent.profile.tools)
 
 
 def question_of(agent: Agent, catalog: Catalog, call: Entry) -> NeedsInput:

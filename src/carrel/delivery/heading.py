@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from carrel.delivery.files import file_names
-from carrel.delivery.senders import line_before
+from carrel.delivery.senders import SENDER, line_before
 from carrel.journal import Entry
 from carrel.kernel import clip, iso, limits, minute_of, one_line
 from carrel.runs import Run
@@ -80,6 +80,10 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
         """Return it as details of an entry."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         return found
+
+
+# The details of a message that are told its own run alone; who wrote it is told every run after it.
+TOLD_DETAILS = frozenset(Told.__struct_encode_fields__) - {SENDER}
 
 
 def tell(

@@ -126,7 +126,8 @@ def _readable_context(tx: Tx, access: Access, run: Run) -> ShownContext:
     told = (line.scope for line in context.lines if line.kind in ("topic", "task"))
     is_beyond = not (set(seen) <= set(access.space_ids) and all(access.covers([space]) for space in told))
     if is_private or ("*" not in access.space_ids and is_beyond):
-        raise Refusal(Code.FORBIDDEN, "This run was shown things that you may not see, so its receipt is not shown.")
+        message = "This run was shown things that you may not see, so you can neither read its receipt nor replay it."
+        raise Refusal(Code.FORBIDDEN, message)
     return shown_context(context)
 
 

@@ -11,12 +11,13 @@ from msgspec import structs
 from carrel.agents import agent_by_id
 from carrel.context import AROUND_CHARS, MEMORY, Context, ContextLimits, ContextRequest, Contexts, Heard
 from carrel.delivery.context import NO_CONTEXT
+from carrel.delivery.history import newest_within, remembered
 from carrel.delivery.snapshot import Snapshot, as_agent
 from carrel.goals import goal_of_task
 from carrel.journal import Entry, talk_around_run
 from carrel.kernel import Access, Refusal, SessionKey
-from carrel.kernel.limits import HISTORY_ROWS_MAX
-from carrel.kernel.settings import ContextSettings
+from carrel.kernel.limits import EARLIER_RESULTS_PART, HISTORY_ROWS_MAX
+from carrel.kernel.settings import ContextSettings, Settings
 from carrel.memory import Reader, has_memories
 from carrel.sessions import Lane, lane_of, open_session_of
 from carrel.storage import Database, Tx
@@ -40,7 +41,8 @@ class Recollection:
             return NO_CONTEXT
         try:
             question, reader = await self._db.read(lambda tx: (_asked(tx, snapshot), _reader(tx, snapshot)))
-            request = _request(self._settings, snapshot.run.session_key, question, snapshot.earlier)
+            settings = snapshot.caller.services.settings
+            request = _request(settings, snapshot.run.session_key, question, snapshot.earlier)
             request = structs.replace(
                 request,
                 reader=reader,
@@ -78,7 +80,7 @@ def foreseen(
     reader = context_reader(tx, access, key)
     if reader is not None and not has_memories(tx, access, reader.places()):
         reader = None
-    request = structs.replace(_request(settings, key, question, earlier), reader=reader)
+    request = structs.replace(_request(services.settings, key, question, earlier), reader=reader)
     if not access.is_person:
         return access, request
     looking = as_agent(access, agent, spaces=access.space_ids, behalf=access.speaks_for)
@@ -86,16 +88,23 @@ def foreseen(
     return _seen_from(looking, caller_at(tx, services, looking, agent, key, sandboxed=sandboxed)), request
 
 
-def _request(settings: ContextSettings, key: SessionKey, question: str, earlier: list[Entry]) -> ContextRequest:
-    """The context for a message to a session, of which those entries are in the request already."""
+def _request(settings: Settings, key: SessionKey, question: str, earlier: list[Entry]) -> ContextRequest:
+    """The context for a message to a session, whose newest entries are in the request already."""
+    delivery = settings.delivery
+    # So much is left for them whatever is said now; older ones may have to be recalled.
+    sure = newest_within(
+        remembered(earlier, with_calls=True),
+        delivery.history_chars_max - delivery.input_chars_max,
+        results_max=delivery.history_chars_max // EARLIER_RESULTS_PART,
+    )
     return ContextRequest(
         reference=str(key),
         key=key,
         question=question,
-        mode=settings.mode,
+        mode=settings.context.mode,
         form="run",
-        limits=ContextLimits(max_chars=settings.max_chars - AROUND_CHARS),
-        shown=Heard.of(earlier),
+        limits=ContextLimits(max_chars=settings.context.max_chars - AROUND_CHARS),
+        shown=Heard.of(sure),
     )
 
 

@@ -37,6 +37,8 @@ def sender_of(tx: Tx, run: Run, lane: Lane) -> str:
     source = run.source()
     if run.provenance_kind in _FROM_SESSIONS:
         return f"the session {source.source_session_key or 'of another agent'}"
+    if run.provenance_kind == "hook" and source.by:
+        return f"the webhook {source.by.partition(':')[2]}"
     if run.provenance_kind != "external_user":
         return _OTHERS.get(run.provenance_kind, "")
     if run.session_key.kind in PERSONAL_KINDS and run.actor_id == lane.made_by:

@@ -17,7 +17,7 @@ from carrel.delivery.plan_heading import plan_heading
 from carrel.delivery.senders import LINE, SENDER, line_before, noted, sender_of
 from carrel.delivery.store import StepRow, stored_step
 from carrel.delivery.thoughts import Thoughts, thoughts_of
-from carrel.delivery.transcript import message_entry, view_of_reply
+from carrel.delivery.transcript import message_entry, own_entries, view_of_reply
 from carrel.exchanges import briefing_of
 from carrel.gateway import Gateway, MissingGateway
 from carrel.journal import Entry, as_report, entries_of_run, session_has_entries, talk_around_run
@@ -29,7 +29,17 @@ from carrel.records import Attachment, AttachmentHead, attachment_heads, attachm
 from carrel.runs import Claim, ClaimLost, Run, extras_of, run_by_id
 from carrel.sessions import Lane, Session, lane_of, next_session, open_session_of, session_by_id
 from carrel.storage import LongTx, Tx
-from carrel.tools import CATALOG, Caller, Catalog, ToolServices, Toolset, caller_again, run_caller, toolset_for
+from carrel.tools import (
+    CATALOG,
+    CODING_CATALOG,
+    Caller,
+    Catalog,
+    ToolServices,
+    Toolset,
+    caller_again,
+    run_caller,
+    toolset_for,
+)
 from carrel.visibility import seen_tool_entries
 from carrel.work import task_briefing
 
@@ -86,6 +96,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     context: Context
     # What the model thought before its calls.
     thoughts: Thoughts
+    account_slug: str
     address: str
     # What the gateway knows of all this, where it keeps the history of sessions.
     at_gateway: GatewayHistory
@@ -172,6 +183,7 @@ def _read(
     caller = run_caller(tx, services, seen, agent, lane, run, session)
     extras = extras_of(tx, access, run.id) if run.extras else TurnExtras()
     connection = connection_of(connections, agent, extras.replays)
+    catalog = CODING_CATALOG if connection.settings.kind == "acp" else catalog
     toolset = toolset_for(catalog, caller, extras.function_names)
     earlier, unread = _earlier(tx, run, session, seen, connection)
     if unheard:
@@ -181,7 +193,7 @@ def _read(
         note = {} if told is not None else _note(tx, run, lane)
         own = [message_entry(run, session, told, note)]
     else:
-        own = entries_of_run(tx, access, run.id)
+        own = own_entries(tx, access, run.id)
         told, note = told_before(run, own), noted(run, own)
     attached = _attached(own)
     if attached and is_short:
@@ -211,6 +223,7 @@ def _read(
         note=note,
         context=_context(tx, run, extras.replays),
         thoughts=thoughts_of(tx, access, own, connection.gateway, connection.settings.kind),
+        account_slug=slug,
         address=address,
         at_gateway=_at_gateway(tx, access, connection, address, run.id, own, earlier),
     )
@@ -234,7 +247,7 @@ def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapsh
     holds from the next claim on. Plan mode may be entered or left during a turn, and with it the toolset.
     """
     access, connection, kind = run.access, before.connection, before.connection.settings.kind
-    own = entries_of_run(tx, access, run.id)
+    own = own_entries(tx, access, run.id)
     attached = _attached(own)
     if attached and is_short:
         return None
@@ -289,7 +302,7 @@ def _at_gateway(
     tx: Tx, access: Access, connection: Connection, address: str, run_id: str, own: list[Entry], earlier: list[Entry]
 ) -> GatewayHistory:
     kind = connection.settings.kind
-    if kind != "openclaw":
+    if kind not in ("openclaw", "acp"):
         return NOTHING_KNOWN
     return read_gateway_history(tx, access, run_id, own, earlier, kind, address)
 

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from carrel.access import mint_run_token
 from carrel.budgets import BudgetRules, check_budgets, note_spending
 from carrel.context import Context
+from carrel.delivery.acts import LOST, close_acts
 from carrel.delivery.approvals import APPROVAL, ASKS, decision_on, must_be_asked, question_of
 from carrel.delivery.call_arguments import forget_arguments, keep_arguments, kept_output
 from carrel.delivery.context_store import insert_context
@@ -20,7 +21,7 @@ from carrel.delivery.silence import NO_REPLY_NOTE, is_silent
 from carrel.delivery.snapshot import Snapshot
 from carrel.delivery.store import StepRow, answer_step, insert_step, step_of, update_step
 from carrel.delivery.transcript import call_key, joined_message, new_message, rounds_of, view_of_reply, write
-from carrel.gateway import Step, StepAnswer
+from carrel.gateway import ACT_KINDS, Step, StepAnswer
 from carrel.journal import Entry, append_entry, append_event, json_text
 from carrel.kernel import clip
 from carrel.kernel.limits import ERROR_CHARS_MAX, TOOL_CALLS_PER_ROUND_MAX
@@ -35,12 +36,22 @@ from carrel.runs import (
     about_run,
     bind_session,
     fence,
+    open_acts,
     replace_requested_end,
     take_up,
 )
 from carrel.sessions import close_generation, open_generation, open_session_of
 from carrel.storage import Tx
-from carrel.tools import Preparation, Result, call_tool, finish_waiting, lock_caller, names_in, refuse_call
+from carrel.tools import (
+    Preparation,
+    Result,
+    call_tool,
+    finish_waiting,
+    lock_caller,
+    names_in,
+    refuse_call,
+    workspace_of,
+)
 from carrel.usage import count_run, count_step
 from carrel.work import hear, is_reopened_since
 
@@ -93,6 +104,8 @@ def prepare(
     if snapshot.unheard:
         insert_context(tx, access, claim, request.context)
         _publish_context(tx, claim, request.context)
+    if snapshot.at_gateway.lost_at is not None:
+        close_acts(tx, snapshot, open_acts(snapshot.own), LOST)
     sent = _instructions(request)
     known = (snapshot.run.instructions_version, snapshot.run.instructions_sha256)
     if not snapshot.unheard and known != tuple(sent.values()):
@@ -109,13 +122,16 @@ def prepare(
         is_request=request.is_request,
         lost_at=snapshot.at_gateway.lost_at,
         callable_tools=_callable_tools(snapshot),
+        workspace=workspace_of(snapshot.caller.services.settings, access, agent),
+        remote_id=snapshot.at_gateway.remote_id,
+        account=snapshot.account_slug,
     )
     return Sent(step, n, snapshot, request, tx.now)
 
 
 def _callable_tools(snapshot: Snapshot) -> frozenset[str]:
-    """The names of all tools that the built-in agent may call; a model calls what it is shown."""
-    if snapshot.connection.settings.kind != "builtin" or snapshot.extras.replays is not None:
+    """The names of all tools that the built-in agent, or a coding agent, may call; a model calls what it is shown."""
+    if snapshot.connection.settings.kind not in ("builtin", "acp") or snapshot.extras.replays is not None:
         return frozenset()
     return names_in(snapshot.toolset)
 
@@ -262,7 +278,7 @@ def _write_calls(tx: Tx, snapshot: Snapshot, n: int, answer: StepAnswer, text: s
 
 def may_be_made(snapshot: Snapshot, call: Entry) -> bool:
     """True when a call needs no approval, or was approved."""
-    if not must_be_asked(snapshot.agent, call):
+    if not _is_question(snapshot, call):
         return True
     decision = decision_on(snapshot.own, call_key(call))
     return decision is not None and bool((decision.details or {})[APPROVAL])
@@ -283,9 +299,15 @@ def make_call(
     return result
 
 
+def _is_question(snapshot: Snapshot, call: Entry) -> bool:
+    """True when a person is asked first; not about what a coding agent may not do whatever a person says."""
+    name = (call.details or {})["name"]
+    return must_be_asked(snapshot.agent, call) and (name not in ACT_KINDS or name in names_in(snapshot.toolset))
+
+
 def _approved_call(tx: Tx, snapshot: Snapshot, call: Entry, arguments: str, prepared: Preparation | None) -> Result:
     name, key = (call.details or {})["name"], call_key(call)
-    if must_be_asked(snapshot.agent, call):
+    if _is_question(snapshot, call):
         decision = decision_on(snapshot.own, key)
         if decision is None:
             asked = question_of(snapshot.agent, snapshot.catalog, call)

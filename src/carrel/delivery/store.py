@@ -97,3 +97,10 @@ def lost_since(tx: Tx, access: Access, run_id: str, gateway: str, address: str) 
     sql = f"SELECT min(sent_at) FROM steps WHERE {_AT} AND body <> '' AND n > ({newest})"
     row = tx.one(sql, access, run_id=run_id, gateway=gateway, address=address)
     return row[0] if row else None
+
+
+def newest_body(tx: Tx, access: Access, run_id: str, gateway: str, address: str) -> str:
+    """Return what was sent there last by a run; empty if nothing was."""
+    sql = f"SELECT body FROM steps WHERE {_AT} AND body <> '' ORDER BY n DESC LIMIT 1"
+    row = tx.one(sql, access, run_id=run_id, gateway=gateway, address=address)
+    return row[0] if row else ""

@@ -8,7 +8,7 @@ from typing import Any
 from carrel.delivery.approvals import is_about_approval
 from carrel.delivery.heading import Told
 from carrel.delivery.senders import SENDER, sender_of
-from carrel.journal import Entry, NewEntry, TaskView, append_entry
+from carrel.journal import Entry, NewEntry, TaskView, append_entry, entries_of_run
 from carrel.kernel import Access, clip
 from carrel.kernel.limits import QUESTION_CHARS_MAX
 from carrel.runs import NeedsInput, Run, agent_entry, is_sender_call, run_entry
@@ -67,6 +67,14 @@ def write(
     """Write an entry of the run's agent."""
     more = {"session_id": session.id, "attachment_ids": files, "task_view": task_view}
     return append_entry(tx, access, agent_entry(run, role, content, details, **more))
+
+
+def own_entries(tx: Tx, access: Access, run_id: str) -> list[Entry]:
+    """Return what a run has heard, said and done in its session, in order.
+
+    What its tools have written elsewhere, such as activities of tasks, is none of it: their results tell of it.
+    """
+    return [entry for entry in entries_of_run(tx, access, run_id) if entry.session_id is not None]
 
 
 def view_of_reply(run: Run) -> TaskView | None:

@@ -14,6 +14,7 @@ from msgspec import structs
 
 from carrel.budgets import BudgetRules, UsedUp, hold
 from carrel.context import Context
+from carrel.delivery.acts import ActRecord
 from carrel.delivery.call_arguments import whole_arguments
 from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.live import Live, Spoken
@@ -38,7 +39,17 @@ from carrel.delivery.step import (
 )
 from carrel.delivery.transcript import given_reply, senders_turn
 from carrel.delivery.usage import spent_before, summed, with_usage
-from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, StepAnswer, Usage
+from carrel.gateway import (
+    PROMPT_TOO_LONG,
+    ActingGateway,
+    Gateway,
+    GatewayFault,
+    OnSend,
+    OnText,
+    Step,
+    StepAnswer,
+    Usage,
+)
 from carrel.journal import Entry, clean, quoted_lines_removed
 from carrel.kernel import MS_PER_SECOND, Refusal
 from carrel.records import wrote_from_outside
@@ -219,8 +230,9 @@ class Turns:
             nonlocal n
             n = await self._db.write(lambda tx: keep_sent(tx, claim, n, body))
 
+        record = ActRecord(self._db, claim, sent.snapshot, lambda: n)
         try:
-            answer = await gateway.take(sent.step, lambda text: self._say(claim, text), keep)
+            answer = await self._taken(gateway, sent.step, lambda text: self._say(claim, text), keep, record)
         except GatewayFault as fault:
             # The text of a step that fails is void.
             self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
@@ -246,6 +258,17 @@ class Turns:
             attempt.with_calls = structs.replace(heard, own=[*heard.own, *kept])
             self._live.end_step(claim.account_id, claim.id)
         return None if isinstance(kept, list) else kept, spent
+
+    async def _taken(
+        self, gateway: Gateway, step: Step, on_text: OnText, on_send: OnSend, record: ActRecord
+    ) -> StepAnswer:  # fmt: skip
+        """Take a step at a gateway, and keep what the agent behind it does."""
+        if not isinstance(gateway, ActingGateway):
+            return await gateway.take(step, on_text, on_send)
+        answer = await gateway.take(step, on_text, on_send, record.keep)
+        if not answer.calls:
+            await record.close()
+        return answer
 
     def _without_context(self, claim: Claim, sent: Sent, answer: StepAnswer) -> StepAnswer:
         """The answer without what it repeats of the context; those who hear it live get it anew."""

@@ -5,10 +5,26 @@ What a step means is the same for every kind; its dialect is known in this room 
 A gateway keeps no state and retries nothing: a step is answered, or it raises GatewayFault.
 """
 
+from carrel.gateway.acp.gateway import AcpGateway, Start
+from carrel.gateway.acp.names import ACT_KINDS, ActKind
+from carrel.gateway.acp.sent import remote_id_of
 from carrel.gateway.builtin.agent import BuiltinGateway
 from carrel.gateway.factory import open_gateway
 from carrel.gateway.keys import gateway_key
-from carrel.gateway.model import PROMPT_TOO_LONG, Call, Gateway, GatewayFault, OnSend, OnText, Step, StepAnswer, Usage
+from carrel.gateway.model import (
+    PROMPT_TOO_LONG,
+    Act,
+    ActingGateway,
+    Call,
+    Gateway,
+    GatewayFault,
+    OnAct,
+    OnSend,
+    OnText,
+    Step,
+    StepAnswer,
+    Usage,
+)
 from carrel.gateway.model_servers import MODEL_SERVERS, ModelServer, model_server
 from carrel.gateway.placeholder import MissingGateway, missing_gateway
 from carrel.gateway.probe import Probe, probe
@@ -17,8 +33,8 @@ from carrel.gateway.sent import comparable, read_sent
 from carrel.gateway.windows import model_window
 
 __all__ = [
-    "MODEL_KINDS", "MODEL_SERVERS", "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault",
-    "MissingGateway", "ModelServer", "OnSend", "OnText", "Probe", "Step", "StepAnswer", "Usage", "comparable",
-    "gateway_key", "missing_gateway", "model_server", "model_window", "open_gateway", "probe", "read_sent",
-    "repeated_request",
+    "ACT_KINDS", "MODEL_KINDS", "MODEL_SERVERS", "PROMPT_TOO_LONG", "AcpGateway", "Act", "ActKind", "ActingGateway",
+    "BuiltinGateway", "Call", "Gateway", "GatewayFault", "MissingGateway", "ModelServer", "OnAct", "OnSend", "OnText",
+    "Probe", "Start", "Step", "StepAnswer", "Usage", "comparable", "gateway_key", "missing_gateway", "model_server",
+    "model_window", "open_gateway", "probe", "read_sent", "remote_id_of", "repeated_request",
 ]  # fmt: skip

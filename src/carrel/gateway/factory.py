@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from carrel.gateway.a2a.gateway import A2aGateway
+from carrel.gateway.acp.gateway import AcpGateway, Start
 from carrel.gateway.anthropic.dialect import AnthropicDialect
 from carrel.gateway.builtin.agent import BuiltinGateway
 from carrel.gateway.chat.dialect import ChatDialect
@@ -28,11 +29,18 @@ _EXPECTED = {
 
 
 def open_gateway(
-    name: str, settings: GatewaySettings, wire: Wire, env: Mapping[str, str] = os.environ
+    name: str, settings: GatewaySettings, wire: Wire, env: Mapping[str, str] = os.environ, *,
+    start: Start | None = None,
 ) -> Gateway:  # fmt: skip
-    """Return the gateway that `settings` describe; raise ValueError, naming the setting, if they cannot work."""
+    """Return the gateway that `settings` describe; raise ValueError, naming the setting, if they cannot work.
+
+    `start` starts what lives longer than a step, as programs do; without it there are none.
+    """
     if settings.kind == "builtin":
         return BuiltinGateway(name)
+    if settings.kind == "acp":
+        assert start is not None, "whoever opens such a gateway keeps its programs"
+        return AcpGateway(name, settings, start, env)
     settings = structs.replace(settings, api_key=gateway_key(name, settings, env))
     _check(name, settings)
     if settings.kind == "a2a":

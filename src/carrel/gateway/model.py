@@ -1,12 +1,16 @@
 """The gateway protocol: a step, its answer, and its faults. No HTTP and no storage here."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from msgspec import Struct
 
+from carrel.workspaces import Workspace
+
 OnText = Callable[[str], None]
 OnSend = Callable[[bytes], Awaitable[None]]
+OnAct = Callable[["Act"], Awaitable[None]]
 Item = dict[str, Any]
 
 
@@ -18,7 +22,9 @@ class Step(Struct, frozen=True, kw_only=True):
     message of the run; messages of others may follow it. It `is_request` if a person or a program wrote it: what comes
     back from another agent is material and asks for nothing. `lost_at` is when the same was sent before, without an
     answer that we know; it may have been heard. `callable_tools` are names that may be called although the body does
-    not offer them: the built-in agent reads no schemas, so none need to be left out for it.
+    not offer them: the built-in agent reads no schemas, so none need to be left out for it; of a coding agent they are
+    what it may be allowed. Such an agent works in the `workspace`; `remote_id` is the session that it had here last,
+    and `account` the slug of the account.
     """
 
     body: bytes
@@ -30,6 +36,21 @@ class Step(Struct, frozen=True, kw_only=True):
     is_request: bool = False
     lost_at: int | None = None
     callable_tools: frozenset[str] = frozenset()
+    workspace: Workspace | None = None
+    remote_id: str = ""
+    account: str = ""
+
+
+class Act(Struct, frozen=True, kw_only=True):
+    """What an agent behind a gateway does by itself during a step: a call of a tool of its own.
+
+    `arguments` and `result` are JSON texts; the result is None until it is known.
+    """
+
+    call_id: str
+    name: str
+    arguments: str
+    result: str | None = None
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -112,6 +133,10 @@ async def keep_nothing(body: bytes) -> None:
     """Keep no record of what is sent."""
 
 
+async def show_nothing(act: Act) -> None:
+    """Keep no record of what an agent does."""
+
+
 class Gateway(Protocol):
     """A connection to a model, a remote agent, or the built-in agent.
 
@@ -144,3 +169,13 @@ class Gateway(Protocol):
     async def close(self) -> None:
         """Release what the gateway holds, by default nothing; the shared HTTP client stays open."""
         return
+
+
+class ActingGateway(Gateway, ABC):
+    """A connection to an agent that acts by itself, and says so while it works."""
+
+    @abstractmethod
+    async def take(
+        self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing, on_act: OnAct = show_nothing
+    ) -> StepAnswer:  # fmt: skip
+        """Take a step as every gateway does; `on_act` is awaited with each act as it begins, and with its result."""

@@ -61,15 +61,32 @@ class Prompt(Struct, frozen=True, kw_only=True):
         return {name: self.request[name] for name in names if self.request.get(name) is not None}
 
 
-def read_items(step: Step) -> tuple[Item, list[Item], int]:
+class Offered(Struct, frozen=True):
+    """A tool as far as its name; schemas, which are most of a request, are skipped."""
+
+    type: str = ""
+    name: str = ""
+
+
+class Outline(Struct, frozen=True):
+    """The fields of a request that need no model to be understood."""
+
+    input: Any = ""
+    tools: list[Offered] | None = None
+    tool_choice: Any = "auto"
+    metadata: Any = None
+
+
+_outline = msgspec.json.Decoder(Outline).decode
+
+
+def read_items(step: Step) -> tuple[Outline, list[Item], int]:
     """Return a step's request, the items of its input, and which of them is the newest message; -1 if none is.
 
     Raise ValueError if its body is not a request.
     """
-    request = msgspec.json.decode(step.body)
-    if not isinstance(request, dict):
-        raise ValueError("a request must be a JSON object")
-    given = request.get("input", "")
+    request = _outline(step.body)
+    given = request.input
     items = given if isinstance(given, list) else [{"role": USER, "content": given}]
     items = [item if isinstance(item, dict) else {} for item in items]
     newest = max((index for index, item in enumerate(items) if item.get("role") == USER), default=-1)

@@ -7,6 +7,8 @@ import msgspec
 from msgspec import structs
 
 from carrel.gateway.a2a.message import LEFT_OUT, read_sent_message
+from carrel.gateway.acp.sent import LEFT_OUT as NOT_FOR_CODING_AGENTS
+from carrel.gateway.acp.sent import read_prompt
 from carrel.gateway.answers import is_call, is_message
 from carrel.gateway.anthropic.sent import read_messages_request
 from carrel.gateway.chat.sent import read_chat_request
@@ -24,6 +26,8 @@ def read_sent(kind: str, body: str) -> SentStep:
     """Read the exact text that a gateway of this kind was sent; empty text if nothing was."""
     if kind == "a2a":
         return SentStep(input=read_sent_message(body), left_out=LEFT_OUT)
+    if kind == "acp":
+        return SentStep(input=read_prompt(body), left_out=NOT_FOR_CODING_AGENTS)
     if not body:
         return SentStep(input=[])
     request = json.loads(body)

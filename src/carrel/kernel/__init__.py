@@ -24,6 +24,7 @@ from carrel.kernel.ids import (
     new_secret,
     secret_digest,
     system_chance,
+    text_hash,
     uuid_for,
 )
 from carrel.kernel.keys import (
@@ -48,7 +49,9 @@ from carrel.kernel.messages import (
 from carrel.kernel.metrics import METRICS, Sample
 from carrel.kernel.own_traffic import OwnTraffic
 from carrel.kernel.secret_filter import REDACTED, redact
+from carrel.kernel.secret_source import secret_from
 from carrel.kernel.shapes import Shape
+from carrel.kernel.templates import Template, template_problem, text_at
 from carrel.kernel.text import TextBuffer, clip, one_line, plain_word
 from carrel.kernel.validation import decode_json, wrong_value
 
@@ -57,9 +60,10 @@ __all__ = [
     "INTERNAL_CHANNEL", "METRICS", "MS_PER_DAY", "MS_PER_MINUTE", "MS_PER_SECOND", "PEOPLE",
     "REDACTED", "SCOPE_END", "Access", "Chance", "Clock", "Code", "Envelope", "Grammar", "Ids", "Kind", "Message",
     "NewAttachment", "OwnTraffic", "Provenance", "Refusal", "Sample", "SessionKey", "Shape", "StoredStep",
-    "SystemClock", "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "decode_json",
-    "elapsed_seconds", "first_id", "invalid", "is_agent_id", "is_control_text", "is_conversation_key", "is_loopback",
+    "SystemClock", "Template", "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip",
+    "decode_json", "elapsed_seconds", "first_id", "invalid", "is_agent_id", "is_control_text", "is_conversation_key",
+    "is_loopback",
     "is_uuid_of", "iso", "key_text", "log_trouble", "minute_of", "new_secret", "not_found",
-    "one_line", "parse_iso", "plain_word", "redact", "secret_digest", "system_access", "system_chance", "uuid_for",
-    "wrong_value",
+    "one_line", "parse_iso", "plain_word", "redact", "secret_digest", "secret_from", "system_access", "system_chance",
+    "template_problem", "text_at", "text_hash", "uuid_for", "wrong_value",
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 """Ids, secrets and randomness. Clock and randomness are arguments, so that a test can replay them."""
 
+import os
 import random
 import secrets
 import threading
@@ -11,6 +12,7 @@ from carrel.kernel.clock import Clock
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _UUID_HEAD_BYTES = 10
+_FETCHED_BYTES = 1_024
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 
 
@@ -22,9 +24,26 @@ class Chance(Protocol):
     def getrandbits(self, k: int, /) -> int: ...
 
 
+class _SystemChance(random.SystemRandom):
+    """The operating system's randomness, fetched for many draws at once: other threads go first at each call of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._left = b""
+
+    def getrandbits(self, k: int, /) -> int:
+        size = (k + 7) // 8
+        with self._lock:
+            if len(self._left) < size:
+                self._left = os.urandom(max(size, _FETCHED_BYTES))
+            drawn, self._left = self._left[:size], self._left[size:]
+        return int.from_bytes(drawn) >> (size * 8 - k)
+
+
 def system_chance() -> Chance:
     """Return the operating system's source of randomness."""
-    return random.SystemRandom()
+    return _SystemChance()
 
 
 def new_secret() -> str:

@@ -43,7 +43,7 @@ class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
 
     def marked(self, speaker: str) -> str:
         """Return the word for who said something, marked where that is only reported."""
-        return f"{speaker} (reported)" if self.kind == "reported" else speaker
+        return f"{speaker} (reported)" if self.kind == "reported" or self.by is not UNSET else speaker
 
 
 class NewAttachment(Struct, frozen=True, kw_only=True):
@@ -96,6 +96,11 @@ class TurnExtras(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def function_names(self) -> frozenset[str]:
         """The names of the sender's functions."""
         return frozenset(function["name"] for function in self.functions)
+
+    @property
+    def gateway(self) -> str | None:
+        """The gateway that the turn goes to, where that is not its agent's."""
+        return None if self.replays is None else self.replays.gateway
 
 
 # In place of a run's id: whichever run is at work in the lane.

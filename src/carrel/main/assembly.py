@@ -16,6 +16,7 @@ from carrel import (
     budgets,
     exchanges,
     goals,
+    inbound,
     memory,
     modes,
     monitoring,
@@ -30,6 +31,7 @@ from carrel.connectors import Connectors
 from carrel.context import Contexts
 from carrel.delivery import Connection, Extractions, Live, Recollection, Turns, default_model
 from carrel.exchanges import Exchanges
+from carrel.inbound import Webhooks
 from carrel.journal import FollowerDuty
 from carrel.kernel import Chance, Clock, SystemClock
 from carrel.kernel.settings import Settings
@@ -55,6 +57,8 @@ from carrel.surfaces.responses import refusal_response as refuse_responses
 from carrel.surfaces.responses import routes as responses_routes
 from carrel.surfaces.telegram import Telegram, channel_threads
 from carrel.surfaces.telegram import routes as telegram_routes
+from carrel.surfaces.webhooks import describe as describe_webhooks
+from carrel.surfaces.webhooks import routes as webhook_routes
 from carrel.tools import Cleanup, connectors_of
 from carrel.wire import Wire
 
@@ -74,9 +78,16 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     search.observe_entries,
 )
 # What the pruner removes for rooms above it.
-PRUNED = (prune_posts, prune_uploads, board.prune_routes, usage.prune_usage, budgets.prune_periods)
+PRUNED = (
+    prune_posts,
+    prune_uploads,
+    board.prune_routes,
+    usage.prune_usage,
+    budgets.prune_periods,
+    inbound.prune_deliveries,
+)
 # What surfaces besides the API put into the OpenAPI document.
-DESCRIBED = (*describe_a2a(), *describe_responses(), *describe_tools())
+DESCRIBED = (*describe_a2a(), *describe_responses(), *describe_tools(), *describe_webhooks())
 
 Duty = Callable[[], Coroutine[Any, Any, None]]
 
@@ -112,7 +123,7 @@ class Assembly:
     def __init__(
         self, db: Database, wire: Wire, connections: Mapping[str, Connection], settings: Settings, *,
         worker: str, works: bool, draining: Callable[[], bool], configuration: Configuration,
-        connectors: Connectors | None = None, more_routes: Iterable[BaseRoute] = (),
+        connectors: Connectors | None = None, webhooks: Webhooks | None = None, more_routes: Iterable[BaseRoute] = (),
     ) -> None:  # fmt: skip
         self._embedder = embedder_for(settings.search, wire)
         finder = Search(db, self._embedder, settings.search)
@@ -125,6 +136,7 @@ class Assembly:
             live=Live(),
             contexts=Contexts(db, settings, finder),
             connectors=connectors or connectors_of(settings.mcp),
+            webhooks=webhooks or Webhooks(settings.webhooks),
             watch=Watch(db),
             version=__version__,
             connections=connections,
@@ -152,7 +164,7 @@ class Assembly:
             lambda: self.dispatcher.lend_slot(),
             Recollection(db, house.contexts, settings.context).gather,
         )
-        self.dispatcher = Dispatcher(db, self._turns.handle, settings, worker)
+        self.dispatcher = Dispatcher(db, self._turns.handle, settings, worker, lambda: house.concurrency)
         self.app = build_app(
             house,
             recorder=self._recorder,
@@ -179,6 +191,7 @@ class Assembly:
             *mcp_routes(house, self._mcp),
             *responses_routes(house, wrong),
             *telegram_routes(house, self._telegram.bot),
+            *webhook_routes(house, wrong),
         ]
 
     def duties(self) -> list[Duty]:

@@ -5,8 +5,9 @@ from logging import getLogger
 from pathlib import Path
 
 from carrel.connectors import Connectors
+from carrel.inbound import Webhooks
 from carrel.kernel import Code, Refusal
-from carrel.kernel.settings import GatewaySettings, McpServerSettings, Section, SettingRow
+from carrel.kernel.settings import GatewaySettings, McpServerSettings, Section, SettingRow, WebhookSettings
 from carrel.main.config_file import with_gateway
 from carrel.main.gateways import Gateways
 from carrel.main.replace_file import replace_file
@@ -15,7 +16,7 @@ from carrel.surfaces import Reloaded, WrongSettings
 
 _log = getLogger("carrel.main")
 # What is taken up by a reload. Everything else is read once, by the rooms that are given it.
-_LIVE = ("gateway.", "mcp.")
+_LIVE = ("gateway.", "mcp.", "webhooks.")
 # Where keys are kept that a person typed into the dashboard: files that only the server's user can read.
 _KEYS = "keys"
 
@@ -24,13 +25,14 @@ class LiveConfiguration:
     """The settings that are in force; `read` reads the file and the environment again."""
 
     def __init__(
-        self, loaded: Loaded, gateways: Gateways, connectors: Connectors, read: Callable[[], Loaded]
+        self, loaded: Loaded, gateways: Gateways, connectors: Connectors, webhooks: Webhooks, read: Callable[[], Loaded]
     ) -> None:  # fmt: skip
         self._rows: Sequence[SettingRow] = loaded.rows
         self._file = loaded.file
         self._keys = loaded.settings.storage.data_dir / _KEYS
         self._gateways = gateways
         self._connectors = connectors
+        self._webhooks = webhooks
         self._read = read
         # The settings may name secrets, which no row shows.
         self._in_force = loaded.settings
@@ -45,15 +47,17 @@ class LiveConfiguration:
         return str(self._file.path.expanduser().absolute())
 
     async def reload(self) -> Reloaded:
-        """Read the settings again and use the gateways and MCP servers that they name; raise WrongSettings if wrong."""
+        """Read the settings again; use the gateways, MCP servers and webhooks they name, or raise WrongSettings."""
         try:
             loaded = self._read()
+            webhooks = self._webhooks.opened(loaded.settings.webhooks)
             self._gateways.replace(loaded.settings.gateway)
         except SettingsFault as fault:
             raise WrongSettings(fault.problems) from fault
         except Refusal as refusal:
             raise WrongSettings([refusal.message]) from refusal
         self._connectors.replace(loaded.settings.mcp)
+        self._webhooks.use(webhooks)
         before = {row.name: row for row in self._rows}
         now = {row.name: row for row in loaded.rows}
         others = [
@@ -62,6 +66,7 @@ class LiveConfiguration:
         changed = [
             *_changed_names("gateway", self._in_force.gateway, loaded.settings.gateway, GatewaySettings()),
             *_changed_names("mcp", self._in_force.mcp, loaded.settings.mcp, McpServerSettings()),
+            *_changed_names("webhooks", self._in_force.webhooks, loaded.settings.webhooks, WebhookSettings()),
         ]
         # What is not taken up is still shown as it is in force.
         self._rows = [row if row.name.startswith(_LIVE) else before.get(row.name, row) for row in loaded.rows]

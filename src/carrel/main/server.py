@@ -22,6 +22,7 @@ import uvloop
 from msgspec import structs
 
 from carrel.board import settle_accounts
+from carrel.inbound import Webhooks
 from carrel.kernel import Code, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS, OBJECTS_BETWEEN_COLLECTIONS
 from carrel.kernel.settings import LogSettings
@@ -115,13 +116,13 @@ class _Server:
 
     async def _work(self, db: Database, gateways: Gateways, sock: socket.socket) -> None:
         works = self._role != "api"
-        connectors = connectors_of(self._settings.mcp)
-        configuration = LiveConfiguration(self._loaded, gateways, connectors, self._read)
+        connectors, webhooks = connectors_of(self._settings.mcp), Webhooks(self._settings.webhooks)
+        configuration = LiveConfiguration(self._loaded, gateways, connectors, webhooks, self._read)
         live = None if self._life is None else self._life(gateways)
         assembly = Assembly(
             db, gateways.wire, gateways.connections, self._settings,
             worker=f"{socket.gethostname()}:{os.getpid()}", works=works, draining=self._stopping.is_set,
-            configuration=configuration, connectors=connectors,
+            configuration=configuration, connectors=connectors, webhooks=webhooks,
         )  # fmt: skip
         house = assembly.house
         web = _Web(assembly.app, sock, lambda: self._ready(sock))

@@ -14,11 +14,24 @@ import msgspec
 from msgspec import NODEFAULT, Struct, structs
 from msgspec.inspect import FloatType, IntType, LiteralType, Metadata, type_info
 
-from carrel.kernel.settings import GatewaySettings, McpServerSettings, PriceSettings, Settings
+from carrel.kernel.settings import (
+    CHOSEN_NAME,
+    BudgetSettings,
+    GatewaySettings,
+    McpServerSettings,
+    PriceSettings,
+    Settings,
+    WebhookSettings,
+)
+from carrel.main.mcp_settings import server_name_problem
+from carrel.main.webhook_settings import webhook_name_problem
 
 Name = tuple[str, ...]
 
-GATEWAY_NAME = re.compile(r"^[a-z0-9][a-z0-9_-]{0,63}$")
+# Of gateways and budgets.
+_CHOSEN_NAME = re.compile(CHOSEN_NAME)
+# Names that must suit something else: a tool's name, an address.
+_NAME_PROBLEMS = {"mcp": server_name_problem, "webhooks": webhook_name_problem}
 _BOOLEANS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
 
 
@@ -37,17 +50,28 @@ def known_names() -> dict[Name, Known]:
     return dict(_leaves(Settings, ()))
 
 
-# The sections of which users choose the names: of gateways, of models that have a price, and of MCP servers.
+# The sections of which users choose the names: gateways, models that have a price, budgets, MCP servers, webhooks.
 NAMED_SECTIONS: dict[str, type[Struct]] = {
     "gateway": GatewaySettings,
     "prices": PriceSettings,
+    "budgets": BudgetSettings,
     "mcp": McpServerSettings,
+    "webhooks": WebhookSettings,
 }
 
 
 def known_named(section: str, chosen: str) -> dict[Name, Known]:
-    """Return the settings of one gateway, or the prices of one model, by name."""
+    """Return the settings of one gateway, budget or MCP server, or the prices of one model, by name."""
     return dict(_leaves(NAMED_SECTIONS[section], (section, chosen)))
+
+
+def name_problem(section: str, chosen: str) -> str | None:
+    """Return what is wrong with a name that users have chosen; None for a good one."""
+    if section in _NAME_PROBLEMS:
+        return _NAME_PROBLEMS[section](chosen)
+    if section not in ("gateway", "budgets") or _CHOSEN_NAME.match(chosen):
+        return None
+    return f"a {section.removesuffix('s')}'s name may have only lower-case letters, digits, - and _."
 
 
 def snake(word: str) -> str:

@@ -17,10 +17,10 @@ from msgspec import Struct
 from carrel.kernel import Grammar, is_loopback
 from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
+from carrel.main.acp_settings import acp_problems
 from carrel.main.foreign_settings import foreign_settings
-from carrel.main.mcp_settings import ambiguous_names, mcp_problems, server_name_problem
+from carrel.main.mcp_settings import ambiguous_names, mcp_problems
 from carrel.main.setting_names import (
-    GATEWAY_NAME,
     NAMED_SECTIONS,
     Known,
     Name,
@@ -28,12 +28,14 @@ from carrel.main.setting_names import (
     checked,
     known_named,
     known_names,
+    name_problem,
     nearest,
     read_text,
     shown,
     snake,
 )
 from carrel.main.settings_file import DATA_DIR_VARIABLE, FILE_NAME, SettingsFile, is_same, settings_file
+from carrel.main.webhook_settings import webhook_problems
 
 PREFIX = "CARREL_"
 # Variables with our prefix that belong to the command line or the test suite.
@@ -127,7 +129,7 @@ def _anchored(name: Name, value: object, folder: Path) -> object:
     """Return a value of a file in which relative paths begin at the file, wherever the server is started."""
     if not isinstance(value, str) or not value:
         return value
-    if name == ("storage", "data_dir") or name[-1] == "api_key_file":
+    if name == ("storage", "data_dir") or name[-1] in ("api_key_file", "secret_file"):
         return str(folder / Path(value).expanduser())
     start, is_sqlite, path = value.partition("sqlite:///")
     if name == ("storage", "url") and is_sqlite and path and not start:
@@ -178,9 +180,7 @@ def _unknown(name: Name, names: dict[Name, Known], spelling: str, *, in_environm
     candidates = names
     if name[0] in NAMED_SECTIONS:
         chosen = name[1] if len(name) == 3 else "default"
-        if name[0] == "gateway" and not GATEWAY_NAME.match(chosen):
-            return f"{spelling}: a gateway's name may have only lower-case letters, digits, - and _."
-        if name[0] == "mcp" and (wrong := server_name_problem(chosen)):
+        if wrong := name_problem(name[0], chosen):
             return f"{spelling}: {wrong}"
         candidates = known_named(name[0], chosen)
     if name in candidates:
@@ -252,6 +252,12 @@ def _check(
     for server in sorted(servers):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("mcp", server)}
         problems += mcp_problems(server, fields)
+    for budget in sorted({name[1] for name in values if name[0] == "budgets"}):
+        if not any(values.get(("budgets", budget, word)) for word in ("tokens", "usd", "runs")):
+            problems.append(f"budgets.{budget}: set budgets.{budget}.tokens, .usd or .runs.")
+    for webhook in sorted({name[1] for name in values if name[0] == "webhooks"}):
+        fields = {name[2]: value for name, value in values.items() if name[:2] == ("webhooks", webhook)}
+        problems += webhook_problems(webhook, fields)
     problems += _trust_problems(values)
     return values
 
@@ -267,13 +273,14 @@ def _rounds(value: object) -> int | None:
 def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
     """Yield what is inconsistent in the settings of one gateway."""
     kind = given.get("kind")
-    if kind not in (None, "builtin") and not given.get("base_url"):
+    if kind not in (None, "builtin", "acp") and not given.get("base_url"):
         yield f"gateway.{name}.base_url: is required when gateway.{name}.kind is {kind}."
     if given.get("run_tokens") and kind != "responses":
         yield f"gateway.{name}.run_tokens: only a gateway of kind responses can receive run tokens."
     if given.get("max_output_tokens") and kind not in ("chat", "anthropic"):
         yield f"gateway.{name}.max_output_tokens: only a gateway of kind chat or anthropic can be told of it."
     yield from _openclaw_problems(name, given)
+    yield from acp_problems(name, given)
     keys = [word for word in ("api_key", "api_key_env", "api_key_file") if given.get(word)]
     if len(keys) > 1:
         yield f"gateway.{name}.{keys[1]}: gateway.{name}.{keys[0]} is set as well; keep one of them."

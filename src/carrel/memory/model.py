@@ -165,8 +165,13 @@ def place_of(scope: Scope, agent_id: str) -> tuple[str, str]:
 
 
 def fingerprint(kind: str, content: str) -> str:
-    """Return what two memories that say the same have in common."""
-    return sha256(f"{kind}|{' '.join(content.lower().split())}".encode()).hexdigest()[:24]
+    """Return what two memories of a kind that say the same have in common."""
+    return sha256(f"{kind}|{as_said(content)}".encode()).hexdigest()[:24]
+
+
+def as_said(content: str) -> str:
+    """Return what a memory says: the same in capitals, over several lines, and with a full stop."""
+    return " ".join(content.lower().split()).rstrip(".!")
 
 
 def searched_text(memory: Memory) -> str:

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 from carrel.kernel import METRICS, MS_PER_DAY, Access, clip, one_line
 from carrel.kernel.limits import MEMORY_MATCHES_MAX, MEMORY_NEWEST_MAX, MEMORY_RESERVED_PER_SCOPE
 from carrel.memory import store
-from carrel.memory.model import Memory, MemoryShape, Reader, memory_shape, query_words, searched_text, words_of
+from carrel.memory.model import Memory, MemoryShape, Reader, as_said, memory_shape, query_words, searched_text, words_of
 from carrel.storage import Tx
 
 _RECENT_DAYS = 30
@@ -109,14 +109,17 @@ def _scored(memory: Memory, shared: list[str], asked: int, now: int) -> Recalled
 
 
 def _chosen(by_scope: list[list[Recalled]], items_max: int) -> list[Recalled]:
-    """The reserved share of every scope first, then the best of the rest; what is said twice is taken once."""
+    """The reserved share of every scope first, then the best of the rest; what is said twice is taken once.
+
+    Whoever kept it may have called it a fact the one time and a preference the other.
+    """
     chosen: dict[str, Recalled] = {}
     for ranked in by_scope:
-        fresh = [one for one in ranked if one.memory.fingerprint not in chosen]
-        chosen |= {one.memory.fingerprint: one for one in fresh[:MEMORY_RESERVED_PER_SCOPE]}
+        fresh = [one for one in ranked if as_said(one.memory.content) not in chosen]
+        chosen |= {as_said(one.memory.content): one for one in fresh[:MEMORY_RESERVED_PER_SCOPE]}
     rest = sorted((one for ranked in by_scope for one in ranked), key=lambda one: (-one.score, one.memory.id))
     for one in rest:
         if len(chosen) >= items_max:
             break
-        chosen.setdefault(one.memory.fingerprint, one)
+        chosen.setdefault(as_said(one.memory.content), one)
     return list(chosen.values())[:items_max]

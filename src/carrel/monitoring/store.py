@@ -108,10 +108,10 @@ def awaited_of_lanes(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, s
 
 
 def count_held(tx: Tx, access: Access) -> dict[str, int]:
-    """Return how many runs wait for each budget, without those behind them in their lanes."""
+    """Return how many runs are held for each budget or loop, without those behind them in their lanes."""
     sql = (
-        "SELECT budget, count(*) FROM runs WHERE account_id = :account AND budget IS NOT NULL AND state = 'queued' "
-        "GROUP BY budget"
+        "SELECT held_for, count(*) FROM runs WHERE account_id = :account AND held_for IS NOT NULL AND state = 'queued' "
+        "GROUP BY held_for"
     )
     return {row[0]: int(row[1]) for row in tx.all(sql, access)}
 

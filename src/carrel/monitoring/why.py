@@ -5,10 +5,11 @@ from msgspec import UNSET, Struct, UnsetType
 from carrel.agents import agent_by_id
 from carrel.kernel import Access, SessionKey, iso
 from carrel.monitoring.endings import ending_of, remedies_of
-from carrel.runs import Run, lane_head, queue_position
+from carrel.runs import UNLIMITED, Concurrency, Run, Shortage, lane_head, queue_position, shortage_of
 from carrel.storage import Tx
 
 _WORKER_GRACE_MS = 1_000
+_PLACE = "waiting_place"
 
 
 class Reason(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -32,8 +33,8 @@ class Why(Struct, frozen=True, kw_only=True, rename="camel"):
     reasons: list[Reason]
 
 
-def explain(tx: Tx, access: Access, run: Run) -> Why:
-    """Explain why a run is not moving."""
+def explain(tx: Tx, access: Access, run: Run, limits: Concurrency = UNLIMITED) -> Why:
+    """Explain why a run is not moving; `limits` are those of the server for how many may work at once."""
     reasons: list[Reason] = []
     agent = agent_by_id(tx, access, run.agent_id)
     if agent is not None and not agent.enabled and not run.ended:
@@ -42,7 +43,7 @@ def explain(tx: Tx, access: Access, run: Run) -> Why:
     if run.state == "waiting":
         reasons.append(_waiting(run))
     elif run.state == "queued":
-        reasons += _queued(tx, access, run)
+        reasons += _queued(tx, access, run, limits)
     elif run.state == "running" and (run.lease_until or 0) <= tx.now:
         text = "The worker of this run is gone; the run returns to its lane within seconds."
         reasons.append(_reason(run, "no_worker", text, run.lease_until, "wait", "cancel"))
@@ -60,27 +61,44 @@ def _waiting(run: Run) -> Reason:
     return _reason(run, code, f"{asks}: {run.question or 'no question was given'}", run.updated_at, "answer", "cancel")
 
 
-def _queued(tx: Tx, access: Access, run: Run) -> list[Reason]:
-    if run.due_at is not None and run.due_at > tx.now and run.budget is not None:
+def _queued(tx: Tx, access: Access, run: Run, limits: Concurrency) -> list[Reason]:
+    if run.due_at is not None and run.due_at > tx.now and run.held_for is not None:
         return [_held(run)]
     if run.due_at is not None and run.due_at > tx.now:
         return [_retrying(run, tx.now)]
     if run.due_at is not None:
+        if (shortage := shortage_of(tx, access, run, limits)) is not None:
+            return [_without_place(tx, access, run, shortage)]
         since = max(run.due_at, run.updated_at)
         if tx.now - since < _WORKER_GRACE_MS:
             return []
         text = "This run is next, but no worker has a free slot."
         return [_reason(run, "no_worker", text, since, "wait", "raise runs.concurrency")]
     head = lane_head(tx, access, run.key) or run
-    text = f"This run is number {queue_position(tx, run)} in the queue of {SessionKey.stored(run.key)}; {_busy(head)}."
+    position, busy = queue_position(tx, run), _busy(tx, access, head, limits)
+    text = f"This run is number {position} in the queue of {SessionKey.stored(run.key)}; {busy}."
     held_since = head.started_at if head.state == "running" else run.created_at
     return [_reason(head, "lane_busy", text, held_since, "wait", "cancel")]
 
 
-def _busy(head: Run) -> str:
+def _without_place(tx: Tx, access: Access, run: Run, shortage: Shortage) -> Reason:
+    setting = f"gateway.{shortage.gateway}.concurrency" if shortage.gateway else "the agent's concurrency"
+    text = f"This run waits for a place {_where(tx, access, run, shortage)}."
+    return _reason(run, _PLACE, text, run.due_at, "wait", f"raise {setting}", "cancel")
+
+
+def _where(tx: Tx, access: Access, run: Run, shortage: Shortage) -> str:
+    agent = agent_by_id(tx, access, run.agent_id)
+    of = f"at gateway {shortage.gateway}" if shortage.gateway else f"of agent {agent.name if agent else run.agent_id}"
+    return f"{of} ({shortage.limit} of {shortage.limit} in use)"
+
+
+def _busy(tx: Tx, access: Access, head: Run, limits: Concurrency) -> str:
     if head.state == "running":
         return f"run {head.id} is running"
-    if head.budget is not None:
+    if (head.due_at or 0) <= tx.now and (shortage := shortage_of(tx, access, head, limits)) is not None:
+        return f"run {head.id} waits for a place {_where(tx, access, head, shortage)}"
+    if head.held_for is not None:
         return f"run {head.id} is waiting: {head.error_message or 'a budget is used up.'}".rstrip(".")
     waits_for = "its next attempt" if head.unreachable_since is None else "its gateway, which does not answer"
     return f"run {head.id} is waiting for {waits_for}"

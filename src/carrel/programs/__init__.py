@@ -1,9 +1,12 @@
-"""Programs that this server runs: started without a shell, and ended with it, whatever becomes of either.
+"""Programs: the only room that starts those which the operator's settings name, and the only one that ends them.
 
-Each is started by a watcher, a small process of its own, which ends the program and everything that it has started when
-the connection to this process breaks. What a program says, and to whom, is not known here.
+A program is started without a shell, in a process group of its own, and is passed the environment variables that the
+settings name. What it writes is read line by line within limits. It ends with this process, however that ends.
 """
 
-from carrel.programs.program import CannotStart, Command, Program, running
+from carrel.programs.flood import FloodGuard
+from carrel.programs.launch import Program, missing_variable, program_of
+from carrel.programs.model import ProgramFault
+from carrel.programs.process import RunningProgram, start_program
 
-__all__ = ["CannotStart", "Command", "Program", "running"]
+__all__ = ["FloodGuard", "Program", "ProgramFault", "RunningProgram", "missing_variable", "program_of", "start_program"]

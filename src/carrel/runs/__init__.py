@@ -5,17 +5,21 @@ The queue, claims, leases, outcomes and retries. What happens in a turn is decid
 
 from carrel.runs.advances import advance
 from carrel.runs.answers import (
+    ACT,
     CallOutput,
     answer,
     continue_run,
     end_unanswered,
+    is_act,
     is_sender_call,
+    open_acts,
     open_calls,
     run_that_made,
 )
 from carrel.runs.cancellation import cancel, stop_lane
 from carrel.runs.changes import Delivering, LaneStopped, RunChanged, RunRetried, about_run, publish_change
 from carrel.runs.claims import fence
+from carrel.runs.concurrency import UNLIMITED, Concurrency, Shortage, shortage_of
 from carrel.runs.count_store import count_of_caller
 from carrel.runs.dispatcher import Dispatcher
 from carrel.runs.entries import agent_entry, run_entry
@@ -53,12 +57,13 @@ from carrel.runs.store import (
 from carrel.runs.watch import Watch
 
 __all__ = [
-    "RUN_TABLE", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed", "Delivering", "Dispatcher", "Failed",
-    "LaneStopped", "NeedsInput", "Outages", "Outcome", "OutsideCall", "Pruner", "RequestedEnd", "Rules", "Run",
-    "RunChanged", "RunRetried", "Watch", "about_run", "advance", "agent_entry", "answer", "bind_session", "cancel",
-    "continue_run", "count_change", "count_of_caller", "deliver", "end_unanswered", "extend_queued", "extras_of",
-    "fence", "hold_run", "is_sender_call", "lane_head", "live_runs_of_lane", "open_calls", "publish_change",
-    "queue_position", "release_held", "release_sender", "remove_lane", "remove_lane_when_stopped",
-    "replace_requested_end", "request_end", "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender",
-    "run_entry", "run_that_made", "stop_lane", "take_up",
+    "ACT", "RUN_TABLE", "UNLIMITED", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed", "Concurrency",
+    "Delivering", "Dispatcher", "Failed", "LaneStopped", "NeedsInput", "Outages", "Outcome", "OutsideCall",
+    "Pruner", "RequestedEnd", "Rules", "Run", "RunChanged", "RunRetried", "Shortage", "Watch", "about_run",
+    "advance", "agent_entry", "answer", "bind_session", "cancel", "continue_run", "count_change", "count_of_caller",
+    "deliver", "end_unanswered", "extend_queued", "extras_of", "fence", "hold_run", "is_act", "is_sender_call",
+    "lane_head", "live_runs_of_lane", "open_acts", "open_calls", "publish_change", "queue_position", "release_held",
+    "release_sender", "remove_lane", "remove_lane_when_stopped", "replace_requested_end", "request_end",
+    "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "run_entry", "run_that_made",
+    "shortage_of", "stop_lane", "take_up",
 ]  # fmt: skip

@@ -20,6 +20,9 @@ from carrel.runs.entries import run_entry
 from carrel.runs.model import CONTINUED, RUNS, Run, not_waiting
 from carrel.storage import Tx
 
+# How entries are marked of what the agent behind a gateway did by itself.
+ACT = "byAgent"
+
 
 class CallOutput(Struct, frozen=True, kw_only=True):
     """The output of a function that the sender executes; `parts` keeps the sender's form where it is more than text."""
@@ -101,9 +104,24 @@ def _output_entry(access: Access, run: Run, output: CallOutput) -> NewEntry:
 
 
 def open_calls(own: Sequence[Entry]) -> list[Entry]:
-    """Return the calls in a run's entries that have no result yet."""
+    """Return the calls in a run's entries that have no result yet, and are to be made."""
+    return [entry for entry in _without_result(own) if not is_act(entry)]
+
+
+def open_acts(own: Sequence[Entry]) -> list[Entry]:
+    """Return what the agent behind the gateway began by itself and has no result yet."""
+    return [entry for entry in _without_result(own) if is_act(entry)]
+
+
+def _without_result(own: Sequence[Entry]) -> list[Entry]:
+    """Return the calls in a run's entries that have no result."""
     answered = {_call_id(entry) for entry in own if entry.role == "toolResult"}
     return [entry for entry in own if entry.role == "toolCall" and _call_id(entry) not in answered]
+
+
+def is_act(entry: Entry) -> bool:
+    """True for what the agent behind the gateway does by itself: nobody here makes that call."""
+    return bool((entry.details or {}).get(ACT))
 
 
 def is_sender_call(call: Entry) -> bool:

@@ -1,15 +1,37 @@
 """Claims: a worker takes the due head of a lane, and every write of its turn is fenced by that claim."""
 
 from carrel.kernel import METRICS
+from carrel.kernel.limits import PLACE_LOOK_MS
 from carrel.runs import queue_store, store
 from carrel.runs.changes import publish_change
+from carrel.runs.concurrency import UNLIMITED, Concurrency, Heads
 from carrel.runs.model import Claim, ClaimLost, RequestedEnd, read_requested_end
 from carrel.storage import Tx
 
 
-def claim(tx: Tx, worker: str, lease_ms: int, limit: int) -> list[Claim]:
+def claim(tx: Tx, worker: str, lease_ms: int, limit: int, limits: Concurrency = UNLIMITED) -> list[Claim]:
     """Claim up to `limit` of the oldest due heads of lanes for a worker."""
-    return publish_started(tx, queue_store.claim_due(tx, worker, tx.now + lease_ms, limit))
+    return start(tx, Heads(tx, limit, limits).runs, worker, lease_ms)
+
+
+def claim_or_wait(
+    tx: Tx, worker: str, lease_ms: int, limit: int, limits: Concurrency
+) -> tuple[list[Claim], int | None]:  # fmt: skip
+    """Claim runs; without any, also return when to look again, None for whenever something becomes due."""
+    heads = Heads(tx, limit, limits)
+    if heads.runs:
+        return start(tx, heads.runs, worker, lease_ms), None
+    due_at = queue_store.next_due(tx)
+    if not heads.is_limited or due_at is None or due_at > tx.now:
+        return [], due_at
+    # What is due waits for places, and is woken when one is free; for one that frees elsewhere we look.
+    look_at = tx.now + PLACE_LOOK_MS
+    return [], min(look_at, queue_store.next_due(tx, after=tx.now) or look_at)
+
+
+def start(tx: Tx, heads: list[Claim], worker: str, lease_ms: int) -> list[Claim]:
+    """Start heads of lanes that may start, and publish it."""
+    return publish_started(tx, queue_store.start(tx, heads, worker, tx.now + lease_ms))
 
 
 def publish_started(tx: Tx, claimed: list[Claim]) -> list[Claim]:

@@ -14,7 +14,8 @@ from carrel.kernel import MS_PER_SECOND, Code, Refusal, elapsed_seconds, log_tro
 from carrel.kernel.limits import DEADLINE_SECONDS, LIFELINE_SECONDS, SAFETY_POLL_SECONDS
 from carrel.kernel.settings import Settings
 from carrel.runs import held_store, queue_store, store
-from carrel.runs.claims import claim
+from carrel.runs.claims import claim, claim_or_wait
+from carrel.runs.concurrency import UNLIMITED, Limits
 from carrel.runs.leases import rescue_lost
 from carrel.runs.model import RUNS, STOPS, Cancelled, Claim, ClaimLost, Failed, Outcome
 from carrel.runs.outcome_writer import OutcomeWriter
@@ -32,14 +33,17 @@ _TIMED_OUT = Failed(code="timeout", message="The run took longer than its limit.
 class Dispatcher:
     """Runs the turns of one process."""
 
-    def __init__(self, db: Database, handler: Handler, settings: Settings, worker: str) -> None:
+    def __init__(
+        self, db: Database, handler: Handler, settings: Settings, worker: str, limits: Limits = lambda: UNLIMITED
+    ) -> None:  # fmt: skip
         self._db = db
         self._handler = handler
         self._settings = settings
         self._worker = worker
         self._lease_ms = settings.runs.lease_seconds * MS_PER_SECOND
         self._turns: dict[str, _Turn] = {}
-        self._outcomes = OutcomeWriter(db, worker, self._lease_ms, lambda: self.draining)
+        self._limits = limits
+        self._outcomes = OutcomeWriter(db, worker, self._lease_ms, lambda: self.draining, limits)
         self._slots = Slots(settings.runs.concurrency)
         self._freed = asyncio.Event()
         self._draining = asyncio.Event()
@@ -77,7 +81,7 @@ class Dispatcher:
     async def work_off(self) -> int:
         """Take the turns that are due now, one after the other, without serving; return how many."""
         count = 0
-        while claimed := await self._db.write(lambda tx: claim(tx, self._worker, self._lease_ms, 1)):
+        while claimed := await self._db.write(lambda tx: claim(tx, self._worker, self._lease_ms, 1, self._limits())):
             (run,) = claimed
             outcome = await self._run_turn(run)
             if outcome is not None:
@@ -122,7 +126,7 @@ class Dispatcher:
         """Claim runs for free slots, which stay reserved for them; also return how many slots were free."""
         slots = 0 if self.draining or self._group is None else self._slots.reserve(limit)
         try:
-            claimed = claim(tx, self._worker, self._lease_ms, slots) if slots else []
+            claimed = claim(tx, self._worker, self._lease_ms, slots, self._limits()) if slots else []
         except BaseException:
             self._slots.release(slots)
             raise
@@ -167,8 +171,9 @@ class Dispatcher:
 
     def _claim_or_wait(self, tx: Tx, slots: int) -> tuple[list[Claim], float]:
         """Claim runs, or tell how many seconds to wait for the next one to become due."""
-        claimed = [] if self.draining else claim(tx, self._worker, self._lease_ms, slots)
-        due_at = None if claimed else queue_store.next_due(tx)
+        if self.draining:
+            return [], SAFETY_POLL_SECONDS
+        claimed, due_at = claim_or_wait(tx, self._worker, self._lease_ms, slots, self._limits())
         wait_seconds = SAFETY_POLL_SECONDS if due_at is None else (due_at - tx.now) / MS_PER_SECOND
         return claimed, max(0.001, min(wait_seconds, SAFETY_POLL_SECONDS))
 

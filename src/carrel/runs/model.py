@@ -33,7 +33,6 @@ STOPS = "stops"
 SETTLED = "runs_settled"
 # Ended, or waiting for an answer: the states that callers wait for.
 SETTLED_STATES = ("completed", "failed", "cancelled", "waiting")
-
 # The reason of a run whose sender took the conversation on without giving it the outputs of its functions.
 CONTINUED = "continued"
 # The reason of a message that joined a run at work, which answers it.
@@ -127,8 +126,6 @@ class Run(Claim, frozen=True):
     attachment_ids: str = "[]"
     # The user or program that has caused it, whose chats it may see, and nobody else's.
     behalf: str | None = None
-    # The budget that it waits for, while it does.
-    budget: str | None = None
     changes: int = 1
     due_at: int | None = None
     ended_at: int | None = None
@@ -137,6 +134,8 @@ class Run(Claim, frozen=True):
     extras: int = 0
     # When its newest failed attempt ended.
     failed_at: int | None = None
+    gateway: str | None = None  # that it goes to, where that is not its agent's
+    held_for: str | None = None  # what has to be allowed or to begin anew before it goes on: a budget, or a loop
     instructions_sha256: str | None = None
     instructions_version: str | None = None
     label: str | None = None
@@ -202,15 +201,15 @@ class Run(Claim, frozen=True):
     def last_fault(self) -> "Fault | None":
         """Why its newest attempt failed, while it waits for the next one or makes it."""
         failed = self.attempt if self.state == "queued" else self.attempt - 1
-        # An attempt that found nobody, or no budget, is not counted: the next one has the same number.
-        failed += self.unreachable_since is not None or self.budget is not None
+        # An attempt that found nobody, or was held, is not counted: the next one has the same number.
+        failed += self.unreachable_since is not None or self.held_for is not None
         if self.state not in ("queued", "running") or failed < 1 or self.error_code is None or self.failed_at is None:
             return None
         due_at = self.due_at if self.state == "queued" else None
         return Fault(
             attempt=failed,
             unreachable_since=self.unreachable_since,
-            is_held=self.budget is not None,
+            is_held=self.held_for is not None,
             attempts_max=self.attempts_max,
             code=self.error_code,
             message=self.error_message or self.error_code,
@@ -309,7 +308,7 @@ class Fault(Struct, frozen=True, kw_only=True):
     next_attempt_at: int | None
     # Set if nobody was there to take the step; then the attempt is not counted.
     unreachable_since: int | None = None
-    # Whether a budget was used up; then it is not counted either.
+    # Whether it was held; then it is not counted either.
     is_held: bool = False
 
     def told(self, now: int | None = None) -> str:
@@ -357,8 +356,8 @@ class Failed(Struct, frozen=True, kw_only=True, tag=True):
     retry_after_seconds: float | None = None
     # The gateway at which nobody was there to take the step, so that this attempt does not count.
     unreachable_gateway: str | None = None
-    # The budget that is used up, and until when the run waits for it; then this attempt does not count either.
-    budget: str | None = None
+    # What the run is held for, and until when; then this attempt does not count either.
+    held_for: str | None = None
     held_until: int = 0
     usage: dict[str, Any] | None = None
 

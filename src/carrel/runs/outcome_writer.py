@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from carrel.kernel import Refusal
 from carrel.kernel.limits import STORE_AWAY_SECONDS
+from carrel.runs.concurrency import Limits
 from carrel.runs.model import RUNS, Claim, ClaimLost, Failed
 from carrel.runs.outcomes import Ending, settle, settle_and_claim
 from carrel.storage import Database, Tx
@@ -29,11 +30,14 @@ class _Pending(NamedTuple):
 class OutcomeWriter:
     """Writes the outcomes of turns and claims the next run for each slot they free."""
 
-    def __init__(self, db: Database, worker: str, lease_ms: int, draining: Callable[[], bool]) -> None:
+    def __init__(
+        self, db: Database, worker: str, lease_ms: int, draining: Callable[[], bool], limits: Limits
+    ) -> None:  # fmt: skip
         self._db = db
         self._draining = draining
         self._worker = worker
         self._lease_ms = lease_ms
+        self._limits = limits
         self._waiting: list[_Pending] = []
         self._any = asyncio.Event()
         self._writing = False
@@ -98,7 +102,7 @@ class OutcomeWriter:
         # In the order of lanes, so that transactions that lock several lanes cannot deadlock.
         ends = [pending[:2] for pending in sorted(batch, key=lambda one: (one.run.account_id, one.run.key))]
         if not self._draining():
-            return settle_and_claim(tx, ends, self._worker, self._lease_ms)
+            return settle_and_claim(tx, ends, self._worker, self._lease_ms, self._limits())
         for run, outcome in ends:
             # A lost claim writes nothing; the other outcomes stand.
             with suppress(ClaimLost):

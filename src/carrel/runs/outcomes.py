@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 from carrel.journal import json_text
 from carrel.kernel import iso
-from carrel.runs import held_store, queue_store, store, unreachable_store
+from carrel.runs import queue_store, store, unreachable_store
 from carrel.runs.changes import count_end, publish_change
-from carrel.runs.claims import publish_started
+from carrel.runs.claims import start
+from carrel.runs.concurrency import UNLIMITED, Concurrency, Heads
+from carrel.runs.concurrency_store import next_head
 from carrel.runs.model import (
     RUNS,
     Cancelled,
@@ -41,22 +43,21 @@ def settle(tx: Tx, run: Claim, outcome: Ending) -> None:
         promote(tx, run)
 
 
-def settle_and_claim(tx: Tx, ended: list[tuple[Claim, Ending]], worker: str, lease_ms: int) -> list[Claim]:
+def settle_and_claim(
+    tx: Tx, ended: list[tuple[Claim, Ending]], worker: str, lease_ms: int, limits: Concurrency = UNLIMITED
+) -> list[Claim]:  # fmt: skip
     """Write the outcomes of several turns and claim up to as many runs; a lost claim writes nothing.
 
     Runs that were due before come first. Then the next run of each freed lane starts directly: making it due only to
     claim it would update it twice.
     """
     freed = [run for run, outcome in ended if _write(tx, run, outcome)]
-    lease_until = tx.now + lease_ms
-    claimed = queue_store.claim_due(tx, worker, lease_until, len(ended))
-    following: list[Claim] = []
+    heads = Heads(tx, len(ended), limits)
     for run in freed:
-        if len(claimed) + len(following) == len(ended):
+        head = None if heads.is_full else next_head(tx, run.access, run.key)
+        if heads.is_full or (head is not None and not heads.add(head)):
             promote(tx, run)
-        elif (head := queue_store.next_in_lane(tx, run.access, run.key)) is not None:
-            following.append(head)
-    return publish_started(tx, claimed + queue_store.start(tx, following, worker, lease_until))
+    return start(tx, heads.runs, worker, lease_ms)
 
 
 def free_lane(tx: Tx, run: Claim) -> None:
@@ -170,29 +171,33 @@ def _wait_for_gateway(tx: Tx, run: Claim, outcome: Failed) -> bool:
     give_up_at = run.deadline_at if run.patience_ms == 0 else run.patience_ms and since + run.patience_ms
     if give_up_at is not None and due_at >= give_up_at:
         return False
-    unreachable_store.wait_for_gateway(
-        tx, run, gateway=outcome.unreachable_gateway, due_at=due_at, error_code=outcome.code,
-        error_message=outcome.shown(), usage=json_text(outcome.usage) if outcome.usage else None,
-    )  # fmt: skip
+    _wait(tx, run, outcome, due_at, gateway=outcome.unreachable_gateway, since=since)
     _publish_retry(tx, run, outcome, due_at, since)
     return True
 
 
 def _hold(tx: Tx, run: Claim, outcome: Failed) -> bool:
-    """Let a run wait for a budget that is used up; False when its sender does not wait that long."""
-    if outcome.budget is None:
+    """Hold a run for a budget or a loop; False when its sender does not wait that long."""
+    if outcome.held_for is None:
         return False
     if run.patience_ms == 0 and run.deadline_at is not None and outcome.held_until >= run.deadline_at:
         return False
-    held_store.hold_claimed(
-        tx, run, budget=outcome.budget, due_at=outcome.held_until, error_code=outcome.code,
-        error_message=outcome.shown(), usage=json_text(outcome.usage) if outcome.usage else None,
-    )  # fmt: skip
+    _wait(tx, run, outcome, outcome.held_until, held_for=outcome.held_for)
     publish_change(
         tx, run, "run.held", state="queued", attemptsMax=run.attempts_max, nextAttemptAt=iso(outcome.held_until),
         error={"code": outcome.code, "message": outcome.shown()}, note=outcome.shown(),
     )  # fmt: skip
     return True
+
+
+def _wait(
+    tx: Tx, run: Claim, outcome: Failed, due_at: int, *, held_for: str | None = None, gateway: str | None = None,
+    since: int | None = None,
+) -> None:  # fmt: skip
+    store.wait_uncounted(
+        tx, run, due_at=due_at, error_code=outcome.code, error_message=outcome.shown(),
+        usage=json_text(outcome.usage) if outcome.usage else None, held_for=held_for, gateway=gateway, since=since,
+    )  # fmt: skip
 
 
 def _counts(outcome: Failed) -> bool:

@@ -158,6 +158,7 @@ def _new_run(tx: Tx, access: Access, envelope: Envelope, rules: Rules, *, head: 
         parent_run_id=envelope.parent_run_id,
         retried_from=envelope.retried_from,
         label=envelope.label,
+        gateway=envelope.extras.gateway if envelope.extras is not None else None,
         created_at=tx.now,
         updated_at=tx.now,
         attempt=0,

@@ -9,10 +9,7 @@ from carrel.storage import Row, Table, Tx
 
 _CLAIMS = Table("runs", Claim)
 _LANE = "account_id = :account AND key = :key"
-# Executed for every run, so their text is built once.
-_SELECT_DUE = (
-    f"SELECT {_CLAIMS.columns} FROM runs WHERE due_at <= :now ORDER BY due_at, seq LIMIT :limit FOR UPDATE SKIP LOCKED"
-)
+# Executed for every run, so its text is built once.
 _SELECT_NEXT = f"SELECT {_CLAIMS.columns} FROM runs WHERE {_LANE} AND state = 'queued' ORDER BY seq LIMIT 1"
 
 
@@ -61,13 +58,8 @@ def extend_queued(tx: Tx, access: Access, run: Run, text: str) -> bool:
     return tx.run(sql, access, text=text, now=tx.now, **of_run) > 0
 
 
-def claim_due(tx: Tx, worker: str, lease_until: int, limit: int) -> list[Claim]:
-    """Claim the oldest due heads of lanes, across all accounts, for one worker."""
-    return start(tx, _CLAIMS.rows(tx.all(_SELECT_DUE, now=tx.now, limit=limit)), worker, lease_until)
-
-
 _START = (
-    "UPDATE runs SET state = 'running', due_at = NULL, budget = NULL, attempt = :attempt, claim_no = :claim_no, "
+    "UPDATE runs SET state = 'running', due_at = NULL, held_for = NULL, attempt = :attempt, claim_no = :claim_no, "
     "worker = :worker, lease_until = :lease_until, started_at = :started_at, updated_at = :updated_at, "
     "changes = changes + 1, "
     f"deadline_at = :deadline_at WHERE account_id = :account_id AND id = :id AND {may_move('queued', to='running')}"
@@ -97,9 +89,9 @@ def start(tx: Tx, heads: list[Claim], worker: str, lease_until: int) -> list[Cla
     return claimed
 
 
-def next_due(tx: Tx) -> int | None:
-    """Return when the next head of a lane may be claimed, across all accounts."""
-    row = tx.one("SELECT due_at FROM runs WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1")
+def next_due(tx: Tx, after: int = -1) -> int | None:
+    """Return when the next head of a lane may be claimed, across all accounts: the first moment after another one."""
+    row = tx.one("SELECT due_at FROM runs WHERE due_at > :after ORDER BY due_at LIMIT 1", after=after)
     return row[0] if row else None
 
 

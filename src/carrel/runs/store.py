@@ -17,7 +17,7 @@ RUN_TABLE = Table(
         "account_id", "id", "key", "agent_id", "seq", "state", "attempts_max", "timeout_ms", "provenance",
         "provenance_kind", "created_at", "updated_at", "task_id", "auto_run_id", "patience_ms", "actor_id",
         "message_id", "text", "channel", "attachment_ids", "due_at", "label", "parent_run_id", "retried_from",
-        "sender_id", "original", "space_ids", "behalf",
+        "sender_id", "original", "space_ids", "behalf", "gateway",
     ),
 )  # fmt: skip
 _ONE = "account_id = :account AND id = :id"
@@ -166,6 +166,29 @@ def back_to_head(
     failed_at = None if error_code is None else tx.now
     error = {"error_code": error_code, "error_message": error_message, "failed_at": failed_at}
     _require(tx.run(_BACK_TO_HEAD, run, id=run.id, now=tx.now, due_at=due_at, usage=usage, **error))
+
+
+_WAIT = (
+    "UPDATE runs SET state = 'queued', due_at = :due_at, worker = NULL, lease_until = NULL, attempt = attempt - 1, "
+    "held_for = :held_for, unreachable_gateway = :gateway, unreachable_since = :since, failed_at = :now, "
+    "error_code = :error_code, error_message = :error_message, usage = COALESCE(:usage, usage), "
+    "deadline_at = CASE WHEN patience_ms = 0 THEN deadline_at END, updated_at = :now, changes = changes + 1 "
+    f"WHERE {_ONE} AND {may_move('running', to='queued')}"
+)
+
+
+def wait_uncounted(
+    tx: Tx, run: Claim, *, due_at: int, error_code: str, error_message: str, usage: str | None,
+    held_for: str | None = None, gateway: str | None = None, since: int | None = None,
+) -> None:  # fmt: skip
+    """Return a running run to the head of its lane without counting this attempt; the transaction must have locked it.
+
+    It is held for something, or waits for a gateway `since` a moment. Its time limit starts anew when it goes on,
+    unless its sender has set it.
+    """
+    waits: dict[str, object] = {"held_for": held_for, "gateway": gateway, "since": since}
+    error = {"error_code": error_code, "error_message": error_message}
+    _require(tx.run(_WAIT, run, id=run.id, now=tx.now, due_at=due_at, usage=usage, **waits, **error))
 
 
 _REQUEUE = (

@@ -5,28 +5,7 @@ A gateway belongs to the server, so what waits for it is released in all account
 
 from carrel.kernel.limits import UNREACHABLE_RELEASED_MAX
 from carrel.runs.model import RUNS, Claim
-from carrel.runs.store import may_move
 from carrel.storage import Tx
-
-_WAIT = (
-    "UPDATE runs SET state = 'queued', due_at = :due_at, worker = NULL, lease_until = NULL, attempt = attempt - 1, "
-    "unreachable_gateway = :gateway, unreachable_since = COALESCE(unreachable_since, :now), failed_at = :now, "
-    "error_code = :error_code, error_message = :error_message, usage = COALESCE(:usage, usage), "
-    "deadline_at = CASE WHEN patience_ms = 0 THEN deadline_at END, updated_at = :now, changes = changes + 1 "
-    f"WHERE account_id = :account AND id = :id AND {may_move('running', to='queued')}"
-)
-
-
-def wait_for_gateway(
-    tx: Tx, run: Claim, *, gateway: str, due_at: int, error_code: str, error_message: str, usage: str | None
-) -> None:
-    """Return a running run to the head of its lane without counting this attempt; the transaction must have locked it.
-
-    Its time limit starts anew when it goes on, unless its sender has set it.
-    """
-    error = {"error_code": error_code, "error_message": error_message}
-    moved = tx.run(_WAIT, run, id=run.id, now=tx.now, gateway=gateway, due_at=due_at, usage=usage, **error)
-    assert moved, "a locked run is only moved from a state that has this move"
 
 
 def unreachable_since(tx: Tx, run: Claim) -> int | None:

@@ -3,6 +3,7 @@
 from carrel.tools.caller import caller_again, caller_at, run_caller
 from carrel.tools.catalog import CATALOG
 from carrel.tools.cleanup import Cleanup
+from carrel.tools.coding import CODING_CATALOG
 from carrel.tools.invocation import call_tool, finish_waiting, lock_caller, prepare_call, refuse_call
 from carrel.tools.memory.readers import (
     context_reader,
@@ -52,10 +53,11 @@ from carrel.tools.toolset import Catalog, Permitted, Toolset, names_in, toolset_
 from carrel.tools.transcript import message_shape
 
 __all__ = [
-    "CATALOG", "Begun", "Caller", "Catalog", "Cleanup", "NewCall", "NoChannelThread", "OpenChannelThread",
-    "OutsideCaller", "OutsideCalls", "Params", "Permitted", "PlanMode", "Preparation", "Result", "SessionAccess",
-    "SessionHistory", "SessionRow", "Tool", "ToolServices", "Toolset", "Wait", "access_by_session_key", "account_wide",
-    "begin_remote", "call_tool", "caller_again", "caller_at", "catalog_for", "connected_tool", "connectors_of",
+    "CATALOG", "CODING_CATALOG", "Begun", "Caller", "Catalog", "Cleanup", "NewCall", "NoChannelThread",
+    "OpenChannelThread", "OutsideCaller", "OutsideCalls", "Params", "Permitted", "PlanMode", "Preparation",
+    "Result", "SessionAccess", "SessionHistory", "SessionRow", "Tool", "ToolServices", "Toolset", "Wait",
+    "access_by_session_key", "account_wide", "begin_remote", "call_tool", "caller_again", "caller_at",
+    "catalog_for", "connected_tool", "connectors_of",
     "context_reader", "end_remote", "finish_waiting", "is_exchange_step", "known_catalog", "lock_caller",
     "memory_reader", "message_shape", "names_in", "note_refused_read", "outside_caller", "plan_worked_on",
     "prepare_call", "reader_named", "reader_of", "reader_within", "refuse_call", "require_part", "run_caller",

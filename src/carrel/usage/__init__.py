@@ -1,6 +1,6 @@
 """What runs cost: tokens, time and money per day, by agent, model, task and session."""
 
-from carrel.usage.counting import count_run, count_step
+from carrel.usage.counter import count_run, count_step
 from carrel.usage.model import GROUPS, By, Tally, cost_of
 from carrel.usage.report import UsageReport, report_usage
 from carrel.usage.store import UsageFilter, prune_usage, usage_of

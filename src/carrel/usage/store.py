@@ -12,6 +12,15 @@ from carrel.visibility import seen_runs
 _SUMS = Tally.__struct_fields__
 _COLUMNS: dict[str, str] = {"day": "day", "agent": "agent_id", "model": "model", "task": "task_id", "session": "key"}
 
+_ADDED = ("day", "key", "task_id", "model", "agent_id", *_SUMS)
+_ADD = (
+    f"INSERT INTO usage_days (account_id, {', '.join(_ADDED)}) VALUES "
+    f"(:account, {', '.join(f':{name}' for name in _ADDED)}) "
+    "ON CONFLICT (account_id, day, key, task_id, model) DO UPDATE SET "
+    f"{', '.join(f'{name} = usage_days.{name} + excluded.{name}' for name in _SUMS)} "
+    "RETURNING (SELECT 1 FROM budgets WHERE account_id = :account LIMIT 1)"
+)
+
 
 class UsageFilter(Struct, frozen=True, kw_only=True):
     """Which usage to sum up: the days from one moment up to another, and of what; None matches everything."""
@@ -28,27 +37,21 @@ def add_usage(
     tx: Tx, access: Access, *, key: str, agent_id: str, task_id: str | None, model: str, added: Tally
 ) -> bool:  # fmt: skip
     """Add to the usage of a day; return whether the account has budgets, which saves a statement to whoever asks."""
-    columns = ("day", "key", "task_id", "model", "agent_id", *_SUMS)
-    sums = ", ".join(f"{name} = usage_days.{name} + excluded.{name}" for name in _SUMS)
-    sql = (
-        f"INSERT INTO usage_days (account_id, {', '.join(columns)}) VALUES "
-        f"(:account, {', '.join(f':{name}' for name in columns)}) "
-        f"ON CONFLICT (account_id, day, key, task_id, model) DO UPDATE SET {sums} "
-        "RETURNING (SELECT 1 FROM budgets WHERE account_id = :account LIMIT 1)"
-    )
     named = {"day": tx.now // MS_PER_DAY, "key": key, "task_id": task_id or "", "model": model, "agent_id": agent_id}
-    row = tx.one(sql, access, **named, **structs.asdict(added))
+    row = tx.one(_ADD, access, **named, **structs.asdict(added))
     return row is not None and row[0] is not None
 
 
 def usage_of(
     tx: Tx, access: Access, *, agent_id: str | None = None, task_id: str | None = None, key: str | None = None,
-    day: int | None = None,
+    since_day: int = 0,
 ) -> list[tuple[str, Tally]]:  # fmt: skip
-    """Return (model, sums) of a day, or of as long as usage is kept: of an agent, a task, a session or the account."""
-    wanted = {"agent_id": agent_id, "task_id": task_id, "key": key, "day": day}
-    given = {column: value for column, value in wanted.items() if value is not None}
+    """Return (model, sums) since a day, 0 for all that is kept: of an agent, a task, a session or the account."""
+    wanted = {"agent_id": agent_id, "task_id": task_id, "key": key}
+    given: dict[str, object] = {column: value for column, value in wanted.items() if value is not None}
     where = "".join(f" AND {column} = :{column}" for column in given)
+    if since_day:
+        where, given = f"{where} AND day >= :since_day", given | {"since_day": since_day}
     sums = ", ".join(f"sum({name})" for name in _SUMS)
     sql = f"SELECT model, {sums} FROM usage_days WHERE account_id = :account{where} GROUP BY model"
     return [(row[0], _tally(row[1:])) for row in tx.all(sql, access, **given)]

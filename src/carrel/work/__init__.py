@@ -32,7 +32,16 @@ from carrel.work.requests import ResponseRequests, request_responses
 from carrel.work.search import FoundTask, search_tasks
 from carrel.work.shapes import TaskShape, ThreadMessage, task_shape, task_shapes
 from carrel.work.tasks import change_task, create_task, list_tasks, reorder_tasks
-from carrel.work.thread import Posted, TaskHistory, Thread, mark_read, post_message, read_history, read_thread
+from carrel.work.thread import (
+    Posted,
+    TaskHistory,
+    Thread,
+    mark_read,
+    post_message,
+    post_report,
+    read_history,
+    read_thread,
+)
 from carrel.work.why import explain_task
 
 __all__ = [
@@ -40,8 +49,9 @@ __all__ = [
     "TaskBriefing", "TaskChange", "TaskChanged", "TaskFilter", "TaskHistory", "TaskShape", "Thread", "ThreadMessage",
     "Words", "actor_of", "assign_task", "change_task", "create_task", "duties", "explain_task", "hear", "hold_planned",
     "is_reopened_since", "list_tasks", "mark_read", "move_planned", "move_task", "needed_tasks", "notices_of",
-    "observe_runs", "open_chat", "plan_tasks", "post_message", "progress_of", "read_file", "read_history",
-    "read_thread", "readable_task", "release_planned", "reopen_task", "reorder_tasks", "request_responses",
+    "observe_runs", "open_chat", "plan_tasks", "post_message", "post_report", "progress_of", "read_file",
+    "read_history", "read_thread", "readable_task", "release_planned", "reopen_task", "reorder_tasks",
+    "request_responses",
     "search_tasks", "start_planned", "stop_task", "task_briefing", "task_shape", "task_shapes", "tasks_planned",
     "team_of", "visible_changes",
 ]  # fmt: skip

@@ -16,7 +16,7 @@ Status = Literal["inbox", "assigned", "in_progress", "review", "done", "blocked"
 BoardStatus = Literal["todo", "doing", "blocked", "done", "archived"]
 PartyKind = Literal["user", "agent"]
 NoticeType = Literal["mention", "assignment", "thread_update", "status_change", "response_request", "stalled"]
-CreatedBy = Literal["user", "agent", "classifier", "import"]
+CreatedBy = Literal["user", "agent", "classifier", "import", "webhook"]
 
 # The state machine. A status without onward moves is an end; only reopening leads from `done` back to `review`.
 MOVES: dict[str, tuple[Status, ...]] = {

@@ -116,10 +116,10 @@ def _move_of(tx: Tx, run: Run, task: Task) -> Entry | None:
 
 
 def _reply(tx: Tx, run: Run) -> Entry | None:
-    """The reply that a run has left in the thread; a question to a person is not one."""
+    """The reply that a run has left in the thread; neither a question to a person nor what a tool has posted is one."""
     if run.state != "completed":
         return None
-    said = [one for one in entries_of_run(tx, run.access, run.id) if one.role == "assistant"]
+    said = [one for one in entries_of_run(tx, run.access, run.id) if one.role == "assistant" and one.session_id]
     newest = said[-1] if said else None
     if newest is None or newest.task_view != "thread" or (newest.details or {}).get("question"):
         return None

@@ -44,9 +44,9 @@ _ID = re.compile(Grammar.CLIENT_ID)
 _PLAIN = ("title", "description", "tags", "due_date", "snoozed_until", "pinned", "color", "sort_index", "metadata")
 
 
-def create_task(tx: Tx, access: Access, new: NewTask, rules: Rules) -> Task:
-    """Create a task, assign it where that is asked for, and notify the assignees."""
-    actor = actor_of(tx, access)
+def create_task(tx: Tx, access: Access, new: NewTask, rules: Rules, *, actor: Actor | None = None) -> Task:
+    """Create a task, assign it where that is asked for, and notify the assignees; `actor` is who does it, if known."""
+    actor = actor or actor_of(tx, access)
     actor.require("create")
     check_texts(new.title, new.description, new.blocked_reason, new.tags)
     _check_metadata(new.metadata)

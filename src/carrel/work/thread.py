@@ -88,6 +88,13 @@ def post_message(
     return Posted(message=thread_messages(tx, access, [entry], directory)[0], notified=notified)
 
 
+def post_report(tx: Tx, access: Access, actor: Actor, task: Task, content: str, rules: Rules) -> None:
+    """Write into the thread of a locked task what a program reports, and notify everyone whom it concerns."""
+    reported = Provenance(kind="reported", actor=actor.id, by=actor.id)
+    new = structs.replace(_entry(actor, task, content, [], ()), provenance=reported)
+    spread(tx, access, actor, task, append_entry(tx, access, new), Directory(tx, access), rules)
+
+
 def _entry(
     actor: Actor, task: Task, content: str, mentions: list[Mention], attachment_ids: tuple[str, ...]
 ) -> NewEntry:  # fmt: skip
@@ -121,9 +128,11 @@ def spread(
 
     The agents `besides` hear of it otherwise.
     """
-    for party in (actor.party, *((each.kind, each.id) for each in mentions or [])):
+    own = () if actor.kind == "system" else (actor.party,)
+    for party in (*own, *((each.kind, each.id) for each in mentions or [])):
         store.subscribe(tx, access, task.id, *party)
-    store.mark_seen(tx, access, task.id, *actor.party, entry.seq)
+    for party in own:
+        store.mark_seen(tx, access, task.id, *party, entry.seq)
     if actor.kind == "agent":
         notice_store.answer_request(tx, access, task.id, actor.id)
     changed = store.save_task(tx, access, structs.replace(task, last_message_at=entry.created_at))

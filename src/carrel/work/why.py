@@ -3,6 +3,7 @@
 from carrel.kernel import Access, iso
 from carrel.kernel.limits import STALL_PAUSES_MINUTES
 from carrel.monitoring import Reason, Why, explain
+from carrel.runs import UNLIMITED, Concurrency
 from carrel.storage import Tx
 from carrel.work import notice_store, stall_store, store
 from carrel.work.directory import Directory
@@ -12,7 +13,7 @@ from carrel.work.permissions import readable_task
 _ORDINALS = ("first", "second", "third", "fourth")
 
 
-def explain_task(tx: Tx, access: Access, task_id: str) -> Why:
+def explain_task(tx: Tx, access: Access, task_id: str, limits: Concurrency = UNLIMITED) -> Why:
     """Explain why a task is not moving."""
     task, _ = readable_task(tx, access, task_id)
     live = notice_store.live_runs_of_task(tx, access, task.id)
@@ -20,7 +21,7 @@ def explain_task(tx: Tx, access: Access, task_id: str) -> Why:
     if not reasons:
         reasons = _dependencies(tx, access, task)
         for run in live:
-            reasons += explain(tx, access, run).reasons
+            reasons += explain(tx, access, run, limits).reasons
         if not live:
             reasons += _nobody_works(tx, access, task)
     moving = any(run.state == "running" for run in live) or not reasons

@@ -29,7 +29,6 @@ def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -
     try:
         receipt = receipt_of(workspace, folder, files)
         manifest = NewFile(MANIFEST, msgspec.json.format(msgspec.json.encode(receipt), indent=2))
-        workspace.base.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         with _attachments(workspace, make=True) as parent:
             os.mkdir(folder, _FOLDER_MODE, dir_fd=parent)
             try:
@@ -86,12 +85,19 @@ def held_folders(workspace: Workspace) -> list[tuple[str, int]]:
         return []
 
 
+def _attachments(workspace: Workspace, *, make: bool) -> contextlib.AbstractContextManager[int]:
+    """Open the parent folder of all attachments."""
+    return opened_folder(workspace, workspace.path_parts, make=make)
+
+
 @contextlib.contextmanager
-def _attachments(workspace: Workspace, *, make: bool) -> Iterator[int]:
-    """Open the parent folder of all attachments, making sure that no folder on the path is a link."""
+def opened_folder(workspace: Workspace, parts: tuple[str, ...], *, make: bool) -> Iterator[int]:
+    """Open the folder that so many names below the base lead to, making sure that none on the path is a link."""
     with contextlib.ExitStack() as opened:
+        if make:
+            workspace.base.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         at = opened.enter_context(_opened(str(workspace.base.resolve()), None))
-        for name in workspace.path_parts:
+        for name in parts:
             if make:
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(name, _FOLDER_MODE, dir_fd=at)

@@ -66,7 +66,12 @@ class Workspace(Struct, frozen=True, kw_only=True):
     @property
     def path_parts(self) -> tuple[str, ...]:
         """The folder names from the base to the attachments; raises ValueError if they lead out of the workspace."""
-        return (*_inside(self.root.relative_to(self.base)), *self._attachment_parts)
+        return (*self.root_parts, *self._attachment_parts)
+
+    @property
+    def root_parts(self) -> tuple[str, ...]:
+        """The folder names from the base to the workspace; raises ValueError if they lead out of the base."""
+        return _inside(self.root.relative_to(self.base))
 
     @property
     def _attachment_parts(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from carrel.surfaces.http.identity import COOKIE
 from tests.harness.engine import FakeClock
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
+from tests.surfaces.api.stream_client import follow
 
 pytestmark = pytest.mark.anyio
 
@@ -28,6 +29,7 @@ async def test_me_tells_the_account_the_actor_and_the_rights(client: httpx.Async
     assert "agentId" not in me["actor"]
     assert me["rights"] == ["read", "write", "administer"]
     assert me["spaceIds"] == ["*"]
+    assert me["seq"] >= 0
 
 
 @pytest.mark.parametrize(
@@ -64,6 +66,15 @@ async def test_a_wrong_token_is_refused(server: HttpServer) -> None:
     async with server.client("crl_owner_x_wrong") as stranger:
         assert (await stranger.get("/api/auth/me")).status_code == 401
         assert (await stranger.get("/healthz")).status_code == 200
+
+
+async def test_a_stream_behind_what_the_caller_was_told_first_misses_nothing(client: httpx.AsyncClient) -> None:
+    before = (await client.get("/api/auth/me")).json()["seq"]
+    task = (await client.post("/api/tasks", json={"title": "Between the two"})).json()["task"]["id"]
+    async with follow(client, before) as follower:
+        told = await follower.until("task.created")
+    assert told[-1].body["taskId"] == task
+    assert [frame.id for frame in told if frame.id is not None and frame.id <= before] == []
 
 
 async def test_guessing_from_afar_is_held_back_and_loopback_is_not(server: HttpServer) -> None:

@@ -131,3 +131,21 @@ async def test_the_memory_of_the_session_stays_with_it(server: HttpServer, clien
     assert "marigold" not in json.dumps(server.agent.bodies[-1])
     await send_and_wait(client, "What is the password of the shed?", sessionKey=KEY)
     assert "marigold" in json.dumps(server.agent.bodies[-1])
+
+
+@requirement("P.fork.private")
+async def test_what_a_run_was_told_of_its_task_is_not_copied(server: HttpServer, client: httpx.AsyncClient) -> None:
+    sent = await client.post("/api/attachments", files={"file": ("roof.txt", b"tiles", "text/plain")})
+    task = {"id": "task-roof", "title": "Mend the roof", "assignedAgentIds": ["main"]}
+    (await client.post("/api/tasks", json=task)).raise_for_status()
+    said = {"content": "@main A drawing.", "attachmentIds": [sent.json()["attachment"]["id"]]}
+    told = (await client.post("/api/tasks/task-roof/messages", json=said)).json()
+    (run_id,) = [one["runId"] for one in told["notified"] if one["runId"]]
+    await client.get(f"/api/runs/{run_id}/wait", params={"timeoutSeconds": 15})
+    assert "roof.txt" in json.dumps(server.agent.bodies[-1])
+    lane = "agent:main:task:task-roof"
+    key = await forked(client, lane, (await history(client, lane))["messages"][-1]["id"])
+    await send_and_wait(client, "And now?", sessionKey=key)
+    earlier = [item for item in server.agent.talk() if "And now?" not in json.dumps(item)]
+    assert "A drawing." in json.dumps(earlier)
+    assert "roof.txt" not in json.dumps(earlier)

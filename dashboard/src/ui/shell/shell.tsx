@@ -13,8 +13,9 @@ import { useShortcuts } from "../keys";
 import { Toasts } from "../toast";
 import { GatewayBanner } from "./banner";
 import { Bell } from "./bell";
-import { Palette } from "./palette";
-import { ShortcutsDialog } from "./shortcuts";
+
+// No page is drawn by what opens over it, so the pages do not wait for that. It is there before the server may be away.
+const SOON_MS = 1_000;
 
 // Other kinds of tokens have no mailbox.
 const PEOPLE = ["owner", "user"];
@@ -25,6 +26,7 @@ export function Shell({ me }: { me: Me }) {
   const [menu, setMenu] = useState(false);
   const main = useRef<HTMLElement>(null);
   const navigate = useNavigate();
+  const over = useOver(palette !== null || listing);
   const path = useRouterState({ select: (state) => state.location.pathname });
   useEffect(() => setMenu(false), [path]);
   useShortcuts([
@@ -78,10 +80,21 @@ export function Shell({ me }: { me: Me }) {
         <main ref={main} id="main" tabIndex={-1} className="mx-auto flex w-full max-w-[84rem] min-w-0 flex-1 flex-col px-4 lg:px-10"><Outlet /></main>
       </div>
       <Toasts />
-      <Palette mode={palette} onClose={() => setPalette(null)} />
-      <ShortcutsDialog open={listing} onClose={() => setListing(false)} />
+      {over && <over.Palette mode={palette} onClose={() => setPalette(null)} />}
+      {over && <over.ShortcutsDialog open={listing} onClose={() => setListing(false)} />}
     </div>
   );
+}
+
+/** The palette and the list of keys: loaded soon, or as soon as one of them is wanted. */
+function useOver(wanted: boolean) {
+  const [over, setOver] = useState<typeof import("./over") | null>(null);
+  useEffect(() => {
+    if (over !== null) return;
+    const timer = setTimeout(() => void import("./over").then(setOver, () => {}), wanted ? 0 : SOON_MS);
+    return () => clearTimeout(timer);
+  }, [over, wanted]);
+  return over;
 }
 
 function groups() {

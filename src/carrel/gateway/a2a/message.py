@@ -60,8 +60,7 @@ def read_step(step: Step) -> OutgoingMessage:
     request, items, newest = read_items(step)
     calls = {str(item["call_id"]): (index, item) for index, item in enumerate(items) if _is_ours(item)}
     last_id, (last, _) = next(reversed(calls.items()), ("", (-1, {})))
-    found = request.get("metadata")
-    metadata = found if isinstance(found, dict) else {}
+    metadata = request.metadata if isinstance(request.metadata, dict) else {}
     # An answer continues the task that asked; otherwise the run has no open task at the remote.
     is_open = last > newest or kind_of_call(last_id) == QUESTION
     return OutgoingMessage(

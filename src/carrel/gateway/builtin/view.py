@@ -6,13 +6,12 @@ known place count.
 
 import json
 import re
-from typing import Any
 
 from msgspec import Struct
 
 from carrel.gateway.builtin.phrases import is_own
 from carrel.gateway.model import Item, Step
-from carrel.gateway.prompt import read_items
+from carrel.gateway.prompt import Outline, read_items
 
 LINES_MAX = 5_000
 ASSIGNED = "assigned you"
@@ -163,12 +162,10 @@ def _texts(item: Item) -> list[str]:
     return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)] or [""]
 
 
-def _tools(request: Item, callable_tools: frozenset[str]) -> frozenset[str]:
-    offered: Any = request.get("tools")
-    if not isinstance(offered, list) or request.get("tool_choice") == "none":
+def _tools(request: Outline, callable_tools: frozenset[str]) -> frozenset[str]:
+    if request.tools is None or request.tool_choice == "none":
         return frozenset()
-    functions = [tool for tool in offered if isinstance(tool, dict) and tool.get("type") == "function"]
-    return callable_tools.union([name for tool in functions if isinstance(name := tool.get("name"), str)])
+    return callable_tools.union([tool.name for tool in request.tools if tool.type == "function"])
 
 
 def _results(items: list[Item], newest: int) -> tuple[Result, ...]:

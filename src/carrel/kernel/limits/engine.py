@@ -163,6 +163,11 @@ UNREACHABLE_RELEASED_MAX = 500
 BUDGETS_MAX = 1_000
 BUDGET_LOOK_HOURS = 24
 
+# How long a head that waits for a place is left alone when nobody rings, because a place became free on another server
+PLACE_LOOK_MS = 500
+# Runs of one gateway or agent that the settings or its owner let work at once
+CONCURRENCY_MAX = 10_000
+
 # Background duties
 SAFETY_POLL_SECONDS = 5
 LIFELINE_SECONDS = 5
@@ -193,10 +198,35 @@ POST_LEASE_SECONDS = 60
 EXCHANGE_BROKEN_SECONDS = 60
 ANNOUNCED_PART_CHARS_MAX = 3_500
 
-# Programs: the end of what one writes to stderr, which is shown when it dies; and how long one may take to end after
-# its input was closed, and again after it was told to end.
+# Programs that the settings name.
+# The end of what a program writes to stderr, which is shown when it dies.
 PROGRAM_ERROR_OUTPUT_BYTES_MAX = 4_096
+# How long a program may take to end after its input was closed, and again after it was told to end.
 PROGRAM_END_SECONDS = 2
+
+# Coding agents: what one may send, and how much of it is kept.
+ACP_MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+# What one may send in so many seconds: messages, which is how text is streamed, and bytes of any kind.
+ACP_MESSAGES_MAX = 20_000
+ACP_RECEIVED_BYTES_MAX = 128 * 1024 * 1024
+ACP_FLOOD_SECONDS = 10
+# How much may have been received and not be dealt with, where no message counts less than the smallest; then it waits.
+ACP_WAITING_BYTES_MAX = 8 * 1024 * 1024
+ACP_WAITING_BYTES_MIN = 1_024
+# How many of its questions may be open.
+ACP_REQUESTS_AT_ONCE_MAX = 16
+ACP_ANSWER_CHARS_MAX = 1_000_000
+# What is kept of what it does in a step: how many calls and plans, and how much of each.
+ACP_ACTS_PER_STEP_MAX = 500
+ACP_ACT_CHARS_MAX = 8_000
+ACP_NAME_CHARS_MAX = 200
+# A text file that it reads or writes through us.
+ACP_FILE_BYTES_MAX = 10 * 1024 * 1024
+# How many programs of one gateway run, each with one session, and how long one is kept that has nothing to do.
+ACP_PROGRAMS_MAX = 16
+ACP_IDLE_SECONDS = 1_800
+# How long one may take to stop after it was told that its turn is cancelled.
+ACP_CANCEL_SECONDS = 3
 
 # MCP servers: how many an agent may use, and what one may offer and send.
 MCP_SERVERS_PER_AGENT_MAX = 16

@@ -37,8 +37,6 @@ from carrel.kernel.settings.server import (
     AuditSettings,
     AuthSettings,
     BudgetSettings,
-    BudgetsSettings,
-    DailyBudgetSettings,
     EventsSettings,
     GatewaySettings,
     LogSettings,
@@ -55,8 +53,9 @@ from carrel.kernel.settings.surfaces import (
     ChannelsSettings,
     HooksSettings,
     TelegramSettings,
+    WebhookSettings,
 )
-from carrel.kernel.settings.types import Section
+from carrel.kernel.settings.types import CHOSEN_NAME, BudgetAction, BudgetPer, Section
 from carrel.kernel.settings.work import (
     AutoSettings,
     DeliverySettings,
@@ -71,9 +70,9 @@ from carrel.kernel.settings.work import (
 )
 
 __all__ = [
-    "A2aOptSettings", "A2aPushSettings", "A2aSettings", "A2aTasksSettings", "AgentDefaultsSettings",
-    "AgentHttpSettings", "AgentsSettings", "AuditSettings", "AuthSettings", "AutoSettings", "BudgetSettings",
-    "BudgetsSettings", "ChannelsSettings", "ClassifierSettings", "ContextSettings", "DailyBudgetSettings",
+    "CHOSEN_NAME", "A2aOptSettings", "A2aPushSettings", "A2aSettings", "A2aTasksSettings", "AgentDefaultsSettings",
+    "AgentHttpSettings", "AgentsSettings", "AuditSettings", "AuthSettings", "AutoSettings", "BudgetAction",
+    "BudgetPer", "BudgetSettings", "ChannelsSettings", "ClassifierSettings", "ContextSettings",
     "DeliverySettings", "DigestsSettings", "EventsSettings", "FollowupsSettings", "GatewaySettings", "HooksSettings",
     "IntakeSettings", "LogSettings", "McpServerSettings", "MemorySettings", "PriceSettings", "Recall",
     "ResponsesSettings", "RunsSettings", "SandboxDefaultsSettings", "SearchEndpointSettings", "SearchSettings",
@@ -81,7 +80,7 @@ __all__ = [
     "SessionsSettings", "SettingRow", "Settings", "SpawnAttachmentsSettings", "StorageSettings",
     "SubagentDefaultsSettings", "TelegramSettings", "ThreadBindingsSettings", "ToolNamesSettings",
     "ToolsAgentToAgentSettings", "ToolsSessionsSettings", "ToolsSettings", "ToolsSpawnSettings",
-    "ToolsSubagentsSettings",
+    "ToolsSubagentsSettings", "WebhookSettings",
 ]  # fmt: skip
 
 
@@ -93,7 +92,7 @@ class Settings(Section, frozen=True, kw_only=True):
     auth: AuthSettings = AuthSettings()
     gateway: dict[str, GatewaySettings] = field(default_factory=dict)
     prices: dict[str, PriceSettings] = field(default_factory=dict)
-    budgets: BudgetsSettings = BudgetsSettings()
+    budgets: dict[str, BudgetSettings] = field(default_factory=dict)
     delivery: DeliverySettings = DeliverySettings()
     sessions: SessionsSettings = SessionsSettings()
     runs: RunsSettings = RunsSettings()
@@ -111,6 +110,7 @@ class Settings(Section, frozen=True, kw_only=True):
     intake: IntakeSettings = IntakeSettings()
     followups: FollowupsSettings = FollowupsSettings()
     hooks: HooksSettings = HooksSettings()
+    webhooks: dict[str, WebhookSettings] = field(default_factory=dict)
     agent_http: AgentHttpSettings = AgentHttpSettings()
     channels: ChannelsSettings = ChannelsSettings()
     events: EventsSettings = EventsSettings()

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from carrel.kernel.access import DEFAULT_ACCOUNT_SLUG
-from carrel.kernel.settings.types import Count, Minutes, Section, WebAddress
+from carrel.kernel.settings.types import Concurrency, Count, Minutes, Section, WebAddress
 
 
 class ToolsSessionsSettings(Section, frozen=True, kw_only=True):
@@ -77,6 +77,8 @@ class SandboxDefaultsSettings(Section, frozen=True, kw_only=True):
 class AgentDefaultsSettings(Section, frozen=True, kw_only=True):
     """Defaults for every agent that does not override them."""
 
+    # How many runs of each agent may work at once, on all servers together; 0 limits nothing.
+    concurrency: Concurrency = 0
     subagents: SubagentDefaultsSettings = SubagentDefaultsSettings()
     sandbox: SandboxDefaultsSettings = SandboxDefaultsSettings()
 

@@ -5,10 +5,15 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, structs
 
+from carrel.kernel.access import DEFAULT_ACCOUNT_SLUG
 from carrel.kernel.settings.types import (
+    BudgetAction,
     BudgetCost,
+    BudgetPer,
     BudgetRuns,
+    BudgetScope,
     BudgetTokens,
+    Concurrency,
     Count,
     DatabaseAddress,
     Days,
@@ -51,9 +56,12 @@ class AuthSettings(Section, frozen=True, kw_only=True):
 
 
 class GatewaySettings(Section, frozen=True, kw_only=True):
-    """One connection to a model; `builtin` needs no model. `agents` and `session_tools` are for `openclaw` only."""
+    """One connection to a model or an agent; `builtin` needs none.
 
-    kind: Literal["builtin", "responses", "chat", "anthropic", "openclaw", "a2a"] = "builtin"
+    `agents` and `session_tools` are for `openclaw` only; `command` and what follows it for `acp`.
+    """
+
+    kind: Literal["builtin", "responses", "chat", "anthropic", "openclaw", "a2a", "acp"] = "builtin"
     base_url: WebAddress = ""
     api_key: Secret = ""
     api_key_env: str = ""
@@ -67,10 +75,20 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
     # How many tokens its model takes; 0 is what the server says of it.
     context_tokens: Tokens = 0
     timeout_seconds: Seconds = 300
+    # How many runs may work with it at once, on all servers together; 0 limits nothing.
+    concurrency: Concurrency = 0
     # Its agent for ours, as `ours=its`; any other is answered by the one with the same id, else by its default agent.
     agents: tuple[str, ...] = ()
     # Whether agents use our tools for sessions, or OpenClaw's own of the same names.
     session_tools: Literal["carrel", "openclaw"] = "carrel"
+    # A coding agent that is started as a program. Only the settings name it: that is to run commands on this machine.
+    command: str = ""
+    args: tuple[str, ...] = ()
+    # Names of the environment variables that the program is passed besides HOME, PATH and the like.
+    env: tuple[str, ...] = ()
+    # The slugs of the accounts whose agents may use it; `*` for all.
+    accounts: tuple[str, ...] = (DEFAULT_ACCOUNT_SLUG,)
+    start_seconds: Annotated[int, Meta(ge=1, le=600)] = 60
 
 
 class PriceSettings(Section, frozen=True, kw_only=True):
@@ -82,29 +100,15 @@ class PriceSettings(Section, frozen=True, kw_only=True):
     output: Price = 0
 
 
-class DailyBudgetSettings(Section, frozen=True, kw_only=True):
-    """What the account, or each agent, may use in a day (UTC); 0 limits nothing."""
+class BudgetSettings(Section, frozen=True, kw_only=True):
+    """What an agent, a task, a session or the account may use, and what happens then; 0 limits nothing."""
 
-    tokens_per_day: BudgetTokens = 0
-    cost_usd_per_day: BudgetCost = 0
-    runs_per_day: BudgetRuns = 0
-
-
-class BudgetSettings(DailyBudgetSettings, frozen=True, kw_only=True):
-    """What each task, or each session, may use in a day (UTC) and in all; 0 limits nothing."""
-
+    scope: BudgetScope = "account"
     tokens: BudgetTokens = 0
-    cost_usd: BudgetCost = 0
+    usd: BudgetCost = 0
     runs: BudgetRuns = 0
-
-
-class BudgetsSettings(Section, frozen=True, kw_only=True):
-    """What agents may use where no owner has set another budget, and when people are asked whether a loop may go on."""
-
-    account: DailyBudgetSettings = DailyBudgetSettings()
-    agent: DailyBudgetSettings = DailyBudgetSettings()
-    task: BudgetSettings = BudgetSettings()
-    session: BudgetSettings = BudgetSettings()
+    per: BudgetPer = "day"
+    action: BudgetAction = "wait"
 
 
 class EventsSettings(Section, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from carrel.kernel.access import DEFAULT_ACCOUNT_SLUG
 from carrel.kernel.settings.types import Count, Days, Minutes, Port, Seconds, Secret, Section, WebAddress
 
 
@@ -88,3 +89,37 @@ class HooksSettings(Section, frozen=True, kw_only=True):
     enabled: bool = False
     allow_request_session_key: bool = False
     allowed_session_key_prefixes: tuple[str, ...] = ("hook:",)
+
+
+class WebhookSettings(Section, frozen=True, kw_only=True):
+    """What another program posts to us: how it signs, which of it is taken up, and what becomes of that."""
+
+    kind: Literal["github", "linear", "slack", "json"] = "json"
+    # The environment variable, or the file, that has the secret with which the program signs.
+    secret_env: str = ""
+    secret_file: str = ""
+    # The slug of the account that it belongs to.
+    account: str = DEFAULT_ACCOUNT_SLUG
+    # The events that are taken up; without any, the usual ones of its kind.
+    events: tuple[str, ...] = ()
+    # Whether what bots did is taken up too. An agent that answers there would otherwise hear itself.
+    bots: bool = False
+    action: Literal["message", "task"] = "message"
+    # Whom a message is for: an agent, or a session of one.
+    agent: str = ""
+    session: str = ""
+    # Where a task is put, and who it is assigned to.
+    space: str = ""
+    topic: str = ""
+    assignee: str = ""
+    status: str = ""
+    # What the agent is told to do with it, in the owner's own words.
+    instructions: str = ""
+    # Texts with {paths} into what was posted; without any, the usual ones of its kind.
+    title: str = ""
+    text: str = ""
+    thread: str = ""
+    # Of kind json: the headers in which the program sends its signature, its id of the delivery, and the event.
+    signature_header: str = ""
+    delivery_header: str = ""
+    event_header: str = ""

@@ -1,8 +1,14 @@
 """The types of settings: their limits, and how errors describe them."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+
+from carrel.kernel.keys import AGENT_ID
+from carrel.kernel.limits import CONCURRENCY_MAX
+
+# The names that users choose for gateways and budgets.
+CHOSEN_NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 # The upper limits keep a typo (or TOML's `inf`) from overflowing a date or a 32-bit column.
@@ -14,12 +20,25 @@ Tokens = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Minutes = Annotated[float, Meta(ge=0, le=525_600)]
 Hours = Annotated[float, Meta(ge=0, le=8_760)]
 Days = Annotated[float, Meta(ge=0, le=36_500)]
+# How many runs may work at once; 0 limits nothing.
+Concurrency = Annotated[int, Meta(ge=0, le=CONCURRENCY_MAX)]
 # In US dollars per million tokens.
 Price = Annotated[float, Meta(ge=0, le=1_000_000)]
 # What may be used, where 0 limits nothing: tokens, US dollars and runs.
 BudgetTokens = Annotated[int, Meta(ge=0, le=1_000_000_000_000_000)]
 BudgetCost = Annotated[float, Meta(ge=0, le=1_000_000_000)]
 BudgetRuns = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+# What it is of: the account, one agent, or each agent, task or session by itself.
+BudgetScope = Annotated[
+    str,
+    Meta(
+        pattern=rf"^(?:account|task|session|agent(?::{AGENT_ID})?)$",
+        extra={"form": "account, agent:<id>, agent, task or session"},
+    ),
+]
+# For how long it is, and whether work waits when it is used up, or people are only told.
+BudgetPer = Literal["day", "month", "forever"]
+BudgetAction = Literal["wait", "warn"]
 Secret = Annotated[str, Meta(extra={"secret": True})]
 WebAddress = Annotated[
     str,

@@ -5,17 +5,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from carrel.bridge import Client
-from carrel.main.cli.command import Option, option
+from carrel.main.cli.command import option
 from carrel.main.cli.output import Screen
 from carrel.main.cli.request import Item, Request, Table
 from carrel.main.cli.wording import distance
 
-_OF: tuple[Option, ...] = (
-    option("scope", choices=("account", "agent", "task", "session"), help="what the budget is of"),
-    option("subject", "SUBJECT", "which agent, task or session; nothing for the account", nargs="?"),
-    option("--period", choices=("day", "total"), help="for a day or in all, of tasks and sessions (default: day)"),
-)
-_MEASURES = (("tokens", "{:,} tokens"), ("costUsd", "${:,.2f}"), ("runs", "{:,} runs"))
+_NAME = option("name", help="the budget")
+_MEASURES = (("tokens", "{:,} tokens"), ("usd", "${:,.2f}"), ("runs", "{:,} runs"))
 
 
 def _amounts(amounts: Item) -> str:
@@ -26,46 +22,51 @@ def _used(budget: Item) -> str:
     return _amounts({name: budget["spent"][name] if budget["limits"][name] else None for name, _ in _MEASURES})
 
 
+_PER = {"day": "a day", "month": "a month", "forever": "in all"}
+
 _BUDGETS = Table(
     "budgets",
     {
+        "NAME": "name",
         "OF": "title",
-        "PERIOD": "period",
-        "LIMIT": lambda budget: _amounts(budget["limits"]),
+        "LIMIT": lambda budget: f"{_amounts(budget['limits'])} {_PER[budget['per']]}",
         "USED": _used,
         "SHARE": lambda budget: f"{budget['share']:.0%}",
+        "THEN": "action",
         "WAITING": "waiting",
         "RENEWS": lambda budget: distance(budget["renewsAt"]) if budget["renewsAt"] else "never",
         "SET BY": "source",
     },
-    "No budgets yet. To set one: `carrel budgets set agent main --tokens 200000`",
+    "No budgets yet. To set one: `carrel budgets set main-daily agent:main --tokens 200000`",
 )
 
 
 def _show(answer: Item, _: Namespace, screen: Screen) -> None:
     budget = answer["budget"]
     screen.line(
-        f"The budget of {budget['title']}{' for a day' if budget['period'] == 'day' else ' in all'}: "
-        f"{_amounts(budget['limits'])}; used: {_used(budget)} ({budget['share']:.0%})."
+        f"Budget {budget['name']} of {budget['title']}: {_amounts(budget['limits'])} {_PER[budget['per']]}; "
+        f"used: {_used(budget)} ({budget['share']:.0%})."
     )
 
 
 def _remove(client: Client, args: Namespace) -> Any:
-    named = {"scope": args.scope, "subject": args.subject, "period": args.period}
-    client.delete("/api/budgets?" + urlencode({name: value for name, value in named.items() if value is not None}))
-    return {"removed": args.scope if args.subject is None else args.subject}
+    client.delete("/api/budgets?" + urlencode({"name": args.name}))
+    return {"removed": args.name}
 
 
 COMMANDS = (
     Request("budgets list", "show how budgets stand, the fullest first", "GET /api/budgets", _BUDGETS),
-    Request("budgets set", "set a budget, in the place of the one before", "POST /api/budgets", _show).takes(
-        *_OF,
+    Request("budgets set", "set a budget, in the place of the one of that name", "POST /api/budgets", _show).takes(
+        option("name", help="what it is called, in lower-case letters, digits, - and _"),
+        option("scope", help="account, agent:ID, task:ID, session:KEY; or each agent, task or session"),
         option("--tokens", "N", "tokens, of input and output", type=int),
-        option("--cost", "DOLLARS", "US dollars", type=float, field="costUsd"),
+        option("--usd", "DOLLARS", "US dollars", type=float),
         option("--runs", "N", "runs", type=int),
+        option("--per", choices=("day", "month", "forever"), help="for how long, in UTC (default: day)"),
+        option("--action", choices=("wait", "warn"), help="work waits when it is used up, or goes on (default: wait)"),
     ),
     Request(
         "budgets allow", "allow as much again, until the budget begins anew", "POST /api/budgets/allow", _show
-    ).takes(*_OF),
-    Request("budgets remove", "remove a budget", _remove, "Removed.").takes(*_OF),
+    ).takes(_NAME, option("subject", "SUBJECT", "which agent, task or session, for a budget of each", nargs="?")),
+    Request("budgets remove", "remove a budget", _remove, "Removed.").takes(_NAME),
 )

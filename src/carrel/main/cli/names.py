@@ -63,6 +63,7 @@ TASKS = Listing("tasks", "task_", "/api/tasks", "tasks", {"limit": 500, "include
 TOPICS = Listing("topics", "topic_", "/api/topics", "topics", {"limit": 500})
 TOKENS = Listing("tokens", "tok_", "/api/tokens", "tokens", {"limit": 200})
 NOTIFICATIONS = Listing("notifications", "ntf_", "/api/notifications", "notifications", {"limit": 200})
+WEBHOOK_DELIVERIES = Listing("deliveries", "whd_", "/api/hooks/in/deliveries", "deliveries", {"limit": 200})
 NOTES = Listing("notes", "ent_", "/api/notes", "logs", {"limit": 200})
 # These are listed for each session; a cut id means one of the main session.
 SCHEDULES = Listing("schedules", "sch_", "/api/schedules", "schedules", {"sessionId": MAIN, "limit": 200})

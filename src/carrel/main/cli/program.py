@@ -37,6 +37,7 @@ from carrel.main.cli import (
     sessions,
     tasks,
     usage,
+    webhooks,
 )
 from carrel.main.cli.command import Command, Exit, Failure
 from carrel.main.cli.discovery import SERVER_OPTIONS, complete_session, uses_owner_token
@@ -50,7 +51,7 @@ from carrel.main.login_page import RENEW
 # In the order of the help.
 _MODULES = (
     serve, demo, connect, doctor, chat, tasks, search, sessions, runs, receipts, usage, budgets, events, board, goals,
-    memory, modes, notifications, accounts, a2a, mcp, mcp_servers, openclaw, imports, maintenance,
+    memory, modes, notifications, accounts, a2a, mcp, mcp_servers, webhooks, openclaw, imports, maintenance,
 )  # fmt: skip
 COMMANDS: tuple[Command | Request, ...] = tuple(command for module in _MODULES for command in module.COMMANDS)
 GROUPS = {
@@ -72,6 +73,7 @@ GROUPS = {
     "token": "create, list and revoke tokens",
     "a2a": "talk to any A2A agent",
     "mcp servers": "name MCP servers in the settings, whose tools agents may use",
+    "webhooks": "see what other programs post to this server, and carry it out again",
     "openclaw": "connect an OpenClaw with this server, and check the pair",
     "import": "import what was said in other programs",
 }

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from carrel.access import owner_of_default
 from carrel.connectors import Connectors
 from carrel.delivery import BUILTIN, Connection
+from carrel.inbound import Webhooks
 from carrel.kernel import MS_PER_DAY
 from carrel.kernel.settings import GatewaySettings
 from carrel.main.assembly import Assembly, open_store
@@ -41,7 +42,7 @@ async def build_demo(
             assembly = Assembly(
                 db, gateways.wire, connections, loaded.settings,
                 worker="demo", works=True, draining=lambda: False,
-                configuration=LiveConfiguration(loaded, gateways, Connectors({}), read),
+                configuration=LiveConfiguration(loaded, gateways, Connectors({}), Webhooks({}), read),
             )  # fmt: skip
             owner = await db.read(owner_of_default)
             await _act(Stage(db, assembly, clock, gateway, chance, owner, size), first_day, days, now_ms)

@@ -6,6 +6,7 @@ from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
 from carrel.access import access_by_login, account_of, sign_in, sign_out
+from carrel.journal import feed_start
 from carrel.kernel import Access, Code, Kind, Refusal
 from carrel.kernel.limits import LOGIN_DAYS
 from carrel.surfaces.api.endpoint import EVERYONE, OPEN, Call, In, NoQuery, Out, Reply, endpoint, one
@@ -44,6 +45,8 @@ class Me(Out, frozen=True, kw_only=True):
     actor: Actor
     rights: list[str]
     space_ids: list[str]
+    # The newest stored event: a stream that begins behind it misses nothing of what is read after this answer.
+    seq: int
 
 
 @endpoint("POST", "/api/auth/session", answers={200: one("actor", Actor)}, who=OPEN, body=SignIn)
@@ -73,12 +76,13 @@ async def end_session(call: Call[None, NoQuery]) -> Reply:
 @endpoint("GET", "/api/auth/me", answers={200: Me}, who=EVERYONE)
 async def show_me(call: Call[None, NoQuery]) -> Me:
     """Get the caller that the token or cookie identifies."""
-    account = await call.read(account_of)
+    account, start = await call.read(lambda tx, access: (account_of(tx, access), feed_start(tx, access, None)))
     return Me(
         account=OwnAccount(id=account.id, name=account.name, slug=account.slug),
         actor=actor_of(call.access),
         rights=list(_RIGHTS.get(call.access.kind, ("read",) if call.access.agent_id else ())),
         space_ids=list(call.access.space_ids),
+        seq=start.newest,
     )
 
 

@@ -7,18 +7,19 @@ from msgspec import Meta
 from carrel.agents import require_agent
 from carrel.budgets import (
     Amounts,
-    BudgetName,
+    Budget,
     BudgetRules,
     BudgetShape,
-    Period,
     Scope,
     allow_once,
     every_budget,
     find_budget,
+    parse_scope,
     remove_budget,
     set_budget,
 )
-from carrel.kernel import Access, Refusal, invalid
+from carrel.kernel import Access
+from carrel.kernel.settings import CHOSEN_NAME, BudgetAction, BudgetPer
 from carrel.sessions import find_session
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Page, endpoint, one, page_of
@@ -29,22 +30,34 @@ from carrel.work import readable_task
 Tokens = Annotated[int, Meta(ge=1, le=1_000_000_000_000_000)]
 Dollars = Annotated[float, Meta(gt=0, le=1_000_000_000)]
 Runs = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+Name = Annotated[str, Meta(pattern=CHOSEN_NAME)]
+ScopeText = Annotated[str, Meta(pattern=r"^(?:account|(?:agent|task|session)(?::[^\x00-\x1f]{1,240})?)$")]
 
 
 class BudgetQuery(In, frozen=True, kw_only=True):
-    """Which budget: of an agent, a task or a session, or of the account, which needs no subject."""
+    """Which budget."""
 
-    scope: Scope
+    name: Name
+
+
+class AllowBody(BudgetQuery, frozen=True, kw_only=True):
+    """Which budget to allow once more; one of each agent, task or session also for which of them."""
+
     subject: Reference | None = None
-    period: Period = "day"
 
 
 class BudgetBody(BudgetQuery, frozen=True, kw_only=True):
-    """A budget: tokens (input and output), US dollars and runs, at least one of them."""
+    """A budget: tokens (input and output), US dollars and runs, at least one of them, and what it is of.
 
+    `scope` is `account`; `agent`, `task` or `session` for each of them by itself; or one of them, as `agent:main`.
+    """
+
+    scope: ScopeText
     tokens: Tokens | None = None
-    cost_usd: Dollars | None = None
+    usd: Dollars | None = None
     runs: Runs | None = None
+    per: BudgetPer = "day"
+    action: BudgetAction = "wait"
 
 
 @endpoint("GET", "/api/budgets", answers={200: page_of("budgets", BudgetShape)}, who=OWNER)
@@ -55,48 +68,39 @@ def list_budgets(call: Call[None, NoQuery], tx: Tx, access: Access) -> Page[Budg
 
 @endpoint("POST", "/api/budgets", answers={200: one("budget", BudgetShape)}, who=OWNER, body=BudgetBody)
 def make_budget(call: Call[BudgetBody, NoQuery], tx: Tx, access: Access) -> BudgetShape:
-    """Set a budget, in the place of the one before; what waits for it looks again whether it may go on."""
-    name, body = _named(tx, access, call.body), call.body
-    amounts = Amounts(tokens=body.tokens or 0, cost_usd=body.cost_usd or 0.0, runs=body.runs or 0)
-    set_budget(tx, access, name, amounts)
-    return find_budget(tx, access, name, _rules(call.house))
+    """Set a budget, in the place of the one of that name; what waits for it looks again whether it may go on."""
+    body = call.body
+    scope, subject = parse_scope(body.scope)
+    budget = Budget(
+        name=body.name,
+        scope=scope,
+        subject=_found(tx, access, scope, subject) if subject else "",
+        amounts=Amounts(tokens=body.tokens or 0, usd=body.usd or 0.0, runs=body.runs or 0),
+        per=body.per,
+        action=body.action,
+    )
+    set_budget(tx, access, budget)
+    return find_budget(tx, access, budget.name, _rules(call.house))
 
 
 @endpoint("DELETE", "/api/budgets", answers={204: None}, who=OWNER, query=BudgetQuery)
 def delete_budget(call: Call[None, BudgetQuery], tx: Tx, access: Access) -> None:
-    """Remove a budget; where the settings have one, that holds again."""
-    remove_budget(tx, access, _named(tx, access, call.query, gone=True))
+    """Remove a budget; where the settings have one of that name, that holds again."""
+    remove_budget(tx, access, call.query.name)
 
 
-@endpoint("POST", "/api/budgets/allow", answers={200: one("budget", BudgetShape)}, who=OWNER, body=BudgetQuery)
-def allow_budget(call: Call[BudgetQuery, NoQuery], tx: Tx, access: Access) -> BudgetShape:
+@endpoint("POST", "/api/budgets/allow", answers={200: one("budget", BudgetShape)}, who=OWNER, body=AllowBody)
+def allow_budget(call: Call[AllowBody, NoQuery], tx: Tx, access: Access) -> BudgetShape:
     """Allow as much again as a budget is, until it begins anew; what waits for it goes on."""
-    name = _named(tx, access, call.body)
-    allow_once(tx, access, name, _rules(call.house))
-    return find_budget(tx, access, name, _rules(call.house))
+    return allow_once(tx, access, call.body.name, _rules(call.house), call.body.subject)
 
 
 def _rules(house: House) -> BudgetRules:
     return BudgetRules(house.settings.budgets, house.settings.prices)
 
 
-def _named(tx: Tx, access: Access, wanted: BudgetQuery, *, gone: bool = False) -> BudgetName:
-    """The budget that is meant; one that is to go may be of something that is gone."""
-    if wanted.scope == "account":
-        if wanted.subject is not None:
-            raise invalid("subject", "The account's own budget has no subject: leave it out.")
-        return BudgetName("account", wanted.period, "")
-    if wanted.subject is None:
-        raise invalid("subject", f"subject must name the {wanted.scope} that the budget is of.")
-    try:
-        return BudgetName(wanted.scope, wanted.period, _subject(tx, access, wanted.scope, wanted.subject))
-    except Refusal:
-        if not gone:
-            raise
-        return BudgetName(wanted.scope, wanted.period, wanted.subject)
-
-
-def _subject(tx: Tx, access: Access, scope: Scope, subject: str) -> str:
+def _found(tx: Tx, access: Access, scope: Scope, subject: str) -> str:
+    """The id of what a budget is of, which must exist."""
     if scope == "agent":
         return require_agent(tx, access, subject).id
     if scope == "task":

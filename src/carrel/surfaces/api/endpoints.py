@@ -33,6 +33,7 @@ from carrel.surfaces.api import (  # noqa: F401
     stream,
     topics,
     usage,
+    webhooks,
     websocket,
 )
 from carrel.surfaces.api.endpoint import ENDPOINTS, Endpoint

@@ -14,7 +14,7 @@ from carrel.runs import Run, advance, answer, cancel, deliver, retry
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, Page, endpoint, one, page_of
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Page, endpoint, one, page_of
 from carrel.surfaces.api.fields import Cursor, Name, Reference, ShortText, Text
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
 from carrel.work import tasks_planned
@@ -224,7 +224,7 @@ def answer_run(call: Call[Answered, NoQuery], tx: Tx, access: Access) -> RunShap
 @endpoint("GET", "/api/runs/{id}/why", answers={200: Why})
 def why_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> Why:
     """Explain why a run is in its state, and what can be done about it."""
-    return explain(tx, access, visible_run(tx, access, call.path("id")))
+    return explain(tx, access, visible_run(tx, access, call.path("id")), call.house.concurrency)
 
 
 @endpoint("POST", "/api/runs/{id}/retry", answers={202: Retried}, who=PEOPLE, creates=True)
@@ -251,7 +251,7 @@ def read_receipt(call: Call[None, ReceiptQuery], tx: LongTx, access: Access) -> 
     return receipt_of(tx, access, visible_run(tx, access, call.path("id")), with_body=call.query.body)
 
 
-@endpoint("POST", "/api/runs/{id}/replay", answers={202: Replayed}, who=OWNER, body=NewReplay, creates=True)
+@endpoint("POST", "/api/runs/{id}/replay", answers={202: Replayed}, who=PEOPLE, body=NewReplay, creates=True)
 def replay_run(call: Call[NewReplay, NoQuery], tx: Tx, access: Access) -> Replayed:
     """Send a step of a run once more, to another model if wanted, by a run of its own; no tool takes effect."""
     call.house.refuse_when_draining()

@@ -155,7 +155,7 @@ def _run_shape(
     key = run.session_key
     channel, rest = key.identity
     attributes = RunAttributes(channel=channel, conversation=rest) if auto is None else auto.attributes(run.task_id)
-    retrying = run.state == "queued" and (run.attempt > 0 or run.budget is not None)
+    retrying = run.state == "queued" and (run.attempt > 0 or run.held_for is not None)
     return RunShape.of(
         run,
         title="",

@@ -4,10 +4,13 @@ There are no templates and no values of an account here: every client gets the s
 folder dashboard/ of the repository.
 """
 
+import gzip
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,6 +23,9 @@ PAGE = "index.html"
 
 # The files in it have a hash of their content in their names.
 HASHED = "assets/"
+
+# Which files the page at an address needs besides those that the page names; written by the build.
+PRELOADS = "preloads.json"
 
 # Every path of the page, which itself reads the ids and keys in it.
 _PLACES = (
@@ -77,19 +83,46 @@ def read_files(folder: Path = STATIC) -> dict[str, StaticFile]:
         media_type = MEDIA_TYPES.get(path.suffix)
         if path.is_file() and media_type is not None:
             content = path.read_bytes()
-            etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
             name = path.relative_to(folder).as_posix()
-            immutable = name.startswith(HASHED)
-            files[name] = StaticFile(content=content, media_type=media_type, etag=etag, immutable=immutable)
+            files[name] = StaticFile(
+                content=content,
+                media_type=media_type,
+                etag=f'"{hashlib.sha256(content).hexdigest()[:32]}"',
+                immutable=name.startswith(HASHED),
+            )
     return files
+
+
+class Preloads:
+    """The Link header of every page, so that a browser asks for the page's files before it has run a script."""
+
+    def __init__(self, needed: dict[str, list[str]]) -> None:
+        self._links = [(_address(path), ", ".join(map(_link, files))) for path, files in needed.items()]
+
+    def of(self, path: str) -> dict[str, str]:
+        """Return the header for the page at a path; none where nothing more is needed, or no page is."""
+        link = next((link for address, link in self._links if address.fullmatch(path)), "")
+        return {"Link": link} if link else {}
+
+
+def _address(path: str) -> re.Pattern[str]:
+    # The router's `$id` is one part of a path, its `$` is the rest.
+    parts = (".+" if part == "$" else "[^/]+" if part.startswith("$") else re.escape(part) for part in path.split("/"))
+    return re.compile("/".join(parts))
+
+
+def _link(file: str) -> str:
+    # As the page's own scripts: the browser does not use what was preloaded in another mode.
+    return f"</static/{file}>; rel=modulepreload; crossorigin"
 
 
 def routes() -> list[BaseRoute]:
     """Return the routes of the page and its files, which are read once and not per request."""
     files = _files()
+    preloads = Preloads(msgspec.json.decode((STATIC / PRELOADS).read_bytes(), type=dict[str, list[str]]))
 
     async def page(request: Request) -> Response:
-        return respond(request, files[PAGE])
+        return respond(request, files[PAGE], preloads.of(request.url.path))
 
     async def static_file(request: Request) -> Response:
         found = files.get(request.path_params["path"])
@@ -126,13 +159,29 @@ def _files() -> dict[str, StaticFile]:
     return read_files()
 
 
-def respond(request: Request, file: StaticFile) -> Response:
-    """Return the file, or 304 when the client already has it."""
+def respond(request: Request, file: StaticFile, more: dict[str, str] | None = None) -> Response:
+    """Return the file, compressed where the client takes that, or 304 when the client already has it."""
     caching = "public, max-age=31536000, immutable" if file.immutable else "no-cache"
-    headers = {**HEADERS, "Cache-Control": caching, "ETag": file.etag}
-    if has_current(request.headers.get("if-none-match", ""), file.etag):
+    headers = {**HEADERS, **(more or {}), "Cache-Control": caching, "ETag": file.etag, "Vary": "Accept-Encoding"}
+    compress = takes_gzip(request.headers.get("accept-encoding", ""))
+    if compress:
+        # The same content in another coding: a strong tag names one of them.
+        headers["ETag"] = f'{file.etag[:-1]}-gzip"'
+    if has_current(request.headers.get("if-none-match", ""), headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    return Response(file.content, media_type=file.media_type, headers=headers)
+    if compress:
+        headers["Content-Encoding"] = "gzip"
+    return Response(_compressed(file) if compress else file.content, media_type=file.media_type, headers=headers)
+
+
+@cache
+def _compressed(file: StaticFile) -> bytes:
+    return gzip.compress(file.content, mtime=0)
+
+
+def takes_gzip(accept_encoding: str) -> bool:
+    """Return whether Accept-Encoding names gzip without refusing it."""
+    return re.search(r"(^|,)\s*gzip\s*(,|$|;\s*q=(1|0\.0*[1-9]))", accept_encoding, re.IGNORECASE) is not None
 
 
 def has_current(if_none_match: str, etag: str) -> bool:

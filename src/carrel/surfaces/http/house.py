@@ -9,9 +9,10 @@ from msgspec import Struct, structs
 from carrel.connectors import Connectors
 from carrel.context import Contexts
 from carrel.delivery import Connection, Live
+from carrel.inbound import Webhooks
 from carrel.kernel import Access
 from carrel.kernel.settings import SettingRow, Settings
-from carrel.runs import Rules, Run, Watch, run_by_id
+from carrel.runs import Concurrency, Rules, Run, Watch, run_by_id
 from carrel.search import Search
 from carrel.storage import Database, Tx
 from carrel.tools import OpenChannelThread, ToolServices
@@ -65,6 +66,7 @@ class House(Struct, frozen=True, kw_only=True):
     live: Live
     contexts: Contexts
     connectors: Connectors
+    webhooks: Webhooks
     watch: Watch
     version: str
     # By the name of the gateway; changed when the settings are reloaded.
@@ -90,6 +92,13 @@ class House(Struct, frozen=True, kw_only=True):
     ) -> Run:
         """Return the run once it has ended or is waiting, or as it is when the time is up or the server stops."""
         return await self.watch.until_settled(access, run_id, seconds_max, self.closing, look)
+
+    @property
+    def concurrency(self) -> Concurrency:
+        """How many runs may work at once with each gateway and for each agent."""
+        given = {name: connection.settings.concurrency for name, connection in self.connections.items()}
+        default = "default" if "default" in given else "builtin"
+        return Concurrency(gateways=given, default_gateway=default, per_agent=self.settings.agents.defaults.concurrency)
 
     @property
     def tool_services(self) -> ToolServices:

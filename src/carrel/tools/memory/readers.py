@@ -41,7 +41,12 @@ def _may_read_session(tx: Tx, access: Access, goal: Goal | Plan, run: Run | None
     if run is None:
         return may_see(tx, access, goal.session_key, goal.made_by)
     owner = private_to(tx, access, str(goal.session_key)) if lane_of(tx, access, goal.session_key) else goal.made_by
-    if owner in (None, run.actor_id) or run.provenance_kind not in _BY_PERSONS:
+    if owner in (None, run.actor_id, run.behalf):
+        return True
+    if run.behalf is not None:
+        # Somebody else has caused it, however many agents have passed it on.
+        return False
+    if run.provenance_kind not in _BY_PERSONS:
         return True
     # Carrel itself and agents act for the session in which they were told to.
     return run.actor_id in ("", "system") or agent_by_id(tx, access, run.actor_id) is not None

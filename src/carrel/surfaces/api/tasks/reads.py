@@ -137,4 +137,4 @@ def list_task_sessions(call: Call[None, NoQuery], tx: Tx, access: Access) -> lis
 @endpoint("GET", "/api/tasks/{id}/why", answers={200: Why})
 def why_task(call: Call[None, NoQuery], tx: Tx, access: Access) -> Why:
     """Explain why a task is not moving, and what can be done about it."""
-    return explain_task(tx, access, call.path("id"))
+    return explain_task(tx, access, call.path("id"), call.house.concurrency)

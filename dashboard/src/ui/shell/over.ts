@@ -1,0 +1,4 @@
+// What opens over every page.
+
+export { Palette } from "./palette";
+export { ShortcutsDialog } from "./shortcuts";

@@ -1,0 +1,175 @@
+"""What a coding agent says that it does, as acts: its tool calls and its plan, within limits. Pure.
+
+A call that only waits, for example for permission, is no act yet.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from carrel.gateway.acp.names import PLAN, name_of
+from carrel.gateway.model import Act
+from carrel.kernel import clip, one_line, redact
+from carrel.kernel.limits import ACP_ACT_CHARS_MAX, ACP_ACTS_PER_STEP_MAX, ACP_NAME_CHARS_MAX
+
+if TYPE_CHECKING:
+    from acp.schema import AgentPlanUpdate, ToolCallProgress, ToolCallStart, ToolCallUpdate
+
+CALL, PERMISSION = "acp_t", "acp_p"
+NO_RESULT = "The agent did not say what became of it."
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]")
+_ID_CHARS_MAX = 40
+_ENDED = ("completed", "failed")
+
+
+class _Seen:
+    """One of its tool calls as far as it was said."""
+
+    def __init__(self, call_id: str) -> None:
+        self.call_id = call_id
+        self.said: dict[str, Any] = {}
+        self.act: Act | None = None
+        self.is_over = False
+
+    def hear(self, update: "ToolCallStart | ToolCallProgress | ToolCallUpdate") -> None:
+        """Take what an update says; what it leaves out stays as it was."""
+        given = update.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"field_meta"})
+        self.said |= given
+
+    def as_act(self) -> Act:
+        """Return it as an act that has begun."""
+        return Act(call_id=self.call_id, name=name_of(self.said.get("kind")), arguments=described(self.said))
+
+
+class Acts:
+    """The acts of one turn of an agent."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, _Seen] = {}
+        self._count = 0
+        self._plan = ""
+
+    def hear(self, update: "ToolCallStart | ToolCallProgress") -> Iterator[Act]:
+        """Yield what follows from an update of a tool call: that it has begun, and its result."""
+        seen = self._seen.get(update.tool_call_id)
+        if seen is None or (seen.is_over and update.session_update == "tool_call"):
+            if not self._may_begin():
+                return
+            seen = self._seen[update.tool_call_id] = _Seen(_call_id(CALL, self._count, update.tool_call_id))
+        if seen.is_over:
+            return
+        seen.hear(update)
+        status = seen.said.get("status", "in_progress")
+        if seen.act is None and status != "pending":
+            seen.act = seen.as_act()
+            yield seen.act
+        if status in _ENDED and seen.act is not None:
+            seen.is_over = True
+            yield _with_result(seen.act, _result(seen.said, is_done=status == "completed"))
+
+    def plan(self, update: "AgentPlanUpdate") -> Iterator[Act]:
+        """Yield a plan that differs from the one before."""
+        entries = [{"content": one.content, "status": one.status} for one in update.entries]
+        arguments = _bounded({"entries": entries}, "entries")
+        if arguments == self._plan or not self._may_begin():
+            return
+        self._plan = arguments
+        done = sum(one["status"] == "completed" for one in entries)
+        begun = Act(call_id=_call_id(CALL, self._count, "plan"), name=PLAN, arguments=arguments)
+        yield begun
+        yield _with_result(begun, {"ok": True, "steps": len(entries), "done": done})
+
+    def known(self, update: "ToolCallUpdate") -> dict[str, Any]:
+        """Return what was said of a tool call, here and before."""
+        before = self._seen.get(update.tool_call_id)
+        said = _Seen("")
+        said.said = dict(before.said) if before is not None else {}
+        said.hear(update)
+        return said.said
+
+    def unfinished(self, why: str = NO_RESULT) -> Iterator[Act]:
+        """Yield the acts whose result is not known, and never will be, with that as their result."""
+        for seen in self._seen.values():
+            if seen.act is not None and not seen.is_over:
+                seen.is_over = True
+                yield _with_result(seen.act, {"ok": False, "error": {"code": "fate_unknown", "message": why}})
+
+    def _may_begin(self) -> bool:
+        self._count += 1
+        return self._count <= ACP_ACTS_PER_STEP_MAX
+
+
+def permission_id(count: int, tool_call_id: str) -> str:
+    """Return the id of the call that asks whether an act may be done; `count` numbers those of a run."""
+    return _call_id(PERMISSION, count, tool_call_id)
+
+
+def described(said: dict[str, Any]) -> str:
+    """Return as JSON text what a tool call is about: its title, its files and its input."""
+    told: dict[str, Any] = {"title": clip(one_line(str(said.get("title") or "untitled")), ACP_NAME_CHARS_MAX)}
+    paths = [str(one.get("path")) for one in said.get("locations") or ()]
+    paths += [str(one.get("path")) for one in said.get("content") or () if one.get("type") == "diff"]
+    if paths:
+        told["files"] = list(dict.fromkeys(paths))[:20]
+    if said.get("rawInput") not in (None, {}, ""):
+        told["input"] = said["rawInput"]
+    return _bounded(told, "input")
+
+
+def _result(said: dict[str, Any], *, is_done: bool) -> dict[str, Any]:
+    texts = [one.get("content", {}).get("text") for one in said.get("content") or () if one.get("type") == "content"]
+    text = "\n".join(text for text in texts if isinstance(text, str))
+    result: dict[str, Any] = {"ok": is_done}
+    if text:
+        result["text"] = text
+    elif said.get("rawOutput") not in (None, {}, ""):
+        result["output"] = said["rawOutput"]
+    return result
+
+
+def _with_result(act: Act, result: dict[str, Any]) -> Act:
+    large = "text" if "text" in result else "output"
+    return Act(call_id=act.call_id, name=act.name, arguments=act.arguments, result=_bounded(result, large))
+
+
+def _bounded(value: dict[str, Any], large: str) -> str:
+    """Return a value as JSON text without secrets; what is `large` in it is cut where the whole would be too long."""
+    text = _json(value)
+    if len(text) > ACP_ACT_CHARS_MAX and large in value:
+        whole = value[large] if isinstance(value[large], str) else _json(value[large])
+        # Escaping may double its length.
+        text = _json(value | {large: clip(whole, ACP_ACT_CHARS_MAX // 2)})
+    if len(text) > ACP_ACT_CHARS_MAX * 2:
+        text = _json({"title": clip(str(value.get("title", "")), ACP_NAME_CHARS_MAX), "cut": True})
+    return text
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(_clean(value)).decode()
+
+
+def _clean(value: Any) -> Any:
+    """Return a value without secrets, and without characters that cannot be stored."""
+    if isinstance(value, str):
+        return redact(value.replace("\x00", "").encode("utf-8", "replace").decode())
+    if isinstance(value, list):
+        return [_clean(one) for one in value]
+    if isinstance(value, dict):
+        return {_clean(str(name)): _clean(one) for name, one in value.items()}
+    return value
+
+
+def _call_id(kind: str, count: int, given: str) -> str:
+    return f"{kind}{count}_{_NOT_IN_IDS.sub('_', given)[:_ID_CHARS_MAX]}"
+
+
+def title_of(arguments: str) -> str:
+    """Return the title in the arguments of an act."""
+    try:
+        said = json.loads(arguments)
+    except ValueError:
+        return ""
+    return str(said.get("title", "")) if isinstance(said, dict) else ""

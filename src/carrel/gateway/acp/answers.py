@@ -1,0 +1,70 @@
+"""From what a coding agent says to the answer of a step: its reply, or the question whether it may do something."""
+
+from carrel.gateway.acp.acts import described, permission_id
+from carrel.gateway.acp.events import Asked
+from carrel.gateway.acp.faults import AcpFaults
+from carrel.gateway.acp.names import name_of
+from carrel.gateway.answers import BETWEEN_MESSAGES, build_answer, whole_characters
+from carrel.gateway.model import Item, OnText, StepAnswer
+from carrel.kernel.limits import ACP_ANSWER_CHARS_MAX
+
+_NOTHING_SAID = "[The coding agent ended its turn without a message.]"
+_CUT_SHORT = {"max_tokens": "max_output_tokens", "max_turn_requests": "max_turn_requests"}
+
+
+class Reply:
+    """The reply of an agent as it arrives. What it says after an act is another paragraph."""
+
+    def __init__(self, on_text: OnText, name: str, faults: AcpFaults) -> None:
+        self._on_text = on_text
+        self._name = name
+        self._faults = faults
+        self._pieces: list[str] = []
+        self._chars = 0
+        self._is_paused = False
+        self._items: list[Item] = []
+
+    def say(self, text: str) -> None:
+        """Add a piece; raise GatewayFault where it is too much."""
+        text = whole_characters(text)
+        if self._is_paused and self._pieces and text:
+            text = BETWEEN_MESSAGES + text.lstrip("\n")
+        self._is_paused = self._is_paused and not text
+        self._chars += len(text)
+        if self._chars > ACP_ANSWER_CHARS_MAX:
+            raise self._faults.of_length(ACP_ANSWER_CHARS_MAX)
+        if text:
+            self._pieces.append(text)
+            self._on_text(text)
+
+    def pause(self) -> None:
+        """It has done something meanwhile."""
+        self._is_paused = True
+
+    def ask(self, asked: Asked, count: int) -> str:
+        """End with a question instead; return the id of the call that it is."""
+        call_id = permission_id(count, asked.tool_call_id)
+        name, arguments = name_of(asked.said.get("kind")), described(asked.said)
+        self._items = [{"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}]
+        return call_id
+
+    def end(self, reason: str) -> StepAnswer:
+        """Return the answer to a turn that ended for a reason; raise GatewayFault where that is none."""
+        if reason == "refusal":
+            raise self._faults.of_refusal("".join(self._pieces))
+        if reason == "cancelled":
+            raise self._faults.of_cancelled()
+        if not "".join(self._pieces).strip():
+            self._pieces = [_NOTHING_SAID] if self._is_paused else []
+        return self.answer(_CUT_SHORT.get(reason))
+
+    def answer(self, cut_short: str | None = None) -> StepAnswer:
+        """Return what was said and asked so far."""
+        text = "".join(self._pieces)
+        message: Item = {"type": "message", "role": "assistant", "status": "completed"}
+        message["content"] = [{"type": "output_text", "text": text, "annotations": []}]
+        output = [*([message] if text else []), *self._items]
+        response: Item = {"model": self._name}
+        if cut_short is not None:
+            response |= {"status": "incomplete", "incomplete_details": {"reason": cut_short}}
+        return build_answer(output, response, seed="", faults=self._faults)

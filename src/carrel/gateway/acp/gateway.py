@@ -1,0 +1,268 @@
+"""The gateway to a coding agent that is started as a program: a step is a turn of it, or goes on with one.
+
+A session of ours has a program of its own, so that what happens to one is nothing to the others. What is kept here may
+be lost at any time: whatever the next step needs is read from it, and from the session that the agent keeps.
+"""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from carrel.gateway.acp.answers import Reply
+from carrel.gateway.acp.events import Asked, Did, Ended, Event, Failed, Over, Said
+from carrel.gateway.acp.faults import AcpFaults
+from carrel.gateway.acp.message import AcpMessage, message_blocks, prompt_of, read_step
+from carrel.gateway.model import (
+    ActingGateway,
+    GatewayFault,
+    Item,
+    OnAct,
+    OnSend,
+    OnText,
+    Step,
+    StepAnswer,
+    keep_nothing,
+    show_nothing,
+)
+from carrel.kernel import elapsed_seconds
+from carrel.kernel.limits import ACP_PROGRAMS_MAX
+from carrel.kernel.settings import GatewaySettings
+from carrel.programs import Program, missing_variable, program_of
+from carrel.workspaces import make_workspace
+
+if TYPE_CHECKING:
+    from carrel.gateway.acp.session import AgentSession
+
+_ALL = "*"
+# Starts a task that lives as long as the server process.
+Start = Callable[[Coroutine[Any, Any, None]], None]
+
+
+class AcpGateway(ActingGateway):
+    """Takes steps at coding agents that the command of the settings starts."""
+
+    translates = True
+    takes_context = False
+
+    def __init__(self, name: str, settings: GatewaySettings, start: Start, env: Mapping[str, str] = os.environ) -> None:
+        self.name = name
+        self._settings = settings
+        self._start = start
+        self._env = env
+        self._faults = AcpFaults(name)
+        self._sessions: dict[str, AgentSession] = {}
+        self._is_closed = False
+        # Why none could be started; None since one was.
+        self._last_fault: GatewayFault | None = None
+
+    async def take(
+        self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing, on_act: OnAct = show_nothing
+    ) -> StepAnswer:  # fmt: skip
+        """Return the agent's answer to the step; cancelling also cancels its turn."""
+        message = read_step(step)
+        if not {_ALL, step.account} & set(self._settings.accounts):
+            raise self._faults.of_account()
+        session = await self._session(step, message)
+        session.is_taken = True
+        try:
+            return await self._bounded(_Turn(session, message, self._faults, on_text, on_send, on_act))
+        finally:
+            session.is_taken, session.used_at = False, elapsed_seconds()
+            if self._is_closed:
+                session.stop("The settings of its gateway were changed.")
+
+    async def check(self) -> None:
+        """Raise GatewayFault unless the command is there, and could be used when it was started last."""
+        self._program(None)
+        if self._last_fault is not None:
+            raise self._last_fault
+
+    async def close(self) -> None:
+        """End all programs and wait until they have ended."""
+        self.retire()
+        for session in self._sessions.values():
+            session.stop("Carrel was stopped.")
+        for session in list(self._sessions.values()):
+            await session.gone.wait()
+
+    def retire(self) -> None:
+        """End the programs that are not at work, and the others after their turn: other settings are in force."""
+        self._is_closed = True
+        for session in self._sessions.values():
+            if not session.is_taken:
+                session.stop("The settings of its gateway were changed.")
+
+    async def _session(self, step: Step, message: AcpMessage) -> "AgentSession":
+        """Return the running session of a step, started if need be; raise GatewayFault where that does not work."""
+        known = self._sessions.get(message.key)
+        if known is not None and not known.over.is_set():
+            known.allow(step.callable_tools)
+            return known
+        if known is not None:
+            # Never two programs in one session.
+            await known.gone.wait()
+        program = self._program(await self._workspace(step))
+        code = await asyncio.to_thread(_load)
+        self._make_room()
+        session: AgentSession = code.AgentSession(
+            program, step.workspace, remote_id=step.remote_id, start_seconds=self._settings.start_seconds,
+            start=self._start,
+        )  # fmt: skip
+        self._sessions[message.key] = session
+        self._start(session.live())
+        await session.settled.wait()
+        if session.over.is_set():
+            self._last_fault = self._faults.of_start(session.why_over, needs_login=session.needs_login)
+            raise self._last_fault
+        self._last_fault = None
+        session.allow(step.callable_tools)
+        return session
+
+    async def _workspace(self, step: Step) -> str:
+        assert step.workspace is not None, "a run has a workspace"
+        try:
+            return await asyncio.to_thread(make_workspace, step.workspace)
+        except (OSError, ValueError) as error:
+            raise self._faults.of_settings(f"The workspace of the agent cannot be made: {error}.") from error
+
+    def _make_room(self) -> None:
+        """End the program that has been idle for longest where there are too many; one with an open question last."""
+        for key in [key for key, one in self._sessions.items() if one.gone.is_set()]:
+            del self._sessions[key]
+        alive = [one for one in self._sessions.values() if not one.over.is_set()]
+        if len(alive) < ACP_PROGRAMS_MAX:
+            return
+        idle = [one for one in alive if not one.is_taken]
+        if not idle:
+            raise self._faults.of_full(ACP_PROGRAMS_MAX)
+        min(idle, key=lambda one: (one.pending is not None, one.used_at)).stop("Others needed its place.")
+
+    def _program(self, cwd: str | None) -> Program:
+        settings = self._settings
+        missing = missing_variable(settings.env, self._env)
+        if missing:
+            setting = f"gateway.{self.name}.env"
+            raise self._faults.of_settings(f"{setting} names the environment variable {missing}, which is not set.")
+        program = program_of(settings.command, settings.args, settings.env, self._env, cwd)
+        if shutil.which(settings.command, path=program.env.get("PATH")) is None:
+            raise self._faults.of_command(settings.command)
+        return program
+
+    async def _bounded(self, turn: "_Turn") -> StepAnswer:
+        seconds = self._settings.timeout_seconds
+        bound = asyncio.timeout(seconds)
+        try:
+            async with bound:
+                return await turn.take()
+        except TimeoutError:
+            await turn.give_up()
+            if not bound.expired():
+                raise
+            await turn.tell_unfinished("Its turn was ended: it took too long.")
+            raise self._faults.of_timeout(seconds) from None
+        except BaseException:
+            await turn.give_up()
+            raise
+
+
+class _Turn:
+    """One step at an agent."""
+
+    def __init__(
+        self, session: "AgentSession", message: AcpMessage, faults: AcpFaults, on_text: OnText, on_send: OnSend,
+        on_act: OnAct,
+    ) -> None:  # fmt: skip
+        self._session = session
+        self._message = message
+        self._faults = faults
+        self._on_send = on_send
+        self._on_act = on_act
+        self._reply = Reply(on_text, session.name, faults)
+        self._has_acted = False
+
+    async def take(self) -> StepAnswer:
+        """Tell the agent what is new, and follow its turn to the end, or to a question."""
+        later = await self._begin()
+        while True:
+            event = await self._session.next_event()
+            answer = await self._follow(event)
+            if answer is not None and later:
+                # What was said while the question was open.
+                await self._prompt(later)
+                later = []
+            elif answer is not None:
+                return answer
+
+    async def _begin(self) -> list[Item]:
+        """Go on with the turn whose question was answered, or begin one; return what is to be said after it."""
+        session, message = self._session, self._message
+        decision, pending = message.decision, session.pending
+        if decision is not None and pending is not None and pending.call_id == decision.call_id:
+            await self._on_send(_body(session.remote_id, decision=decision.is_allowed))
+            session.decide(is_allowed=decision.is_allowed)
+            return message_blocks(message, session.takes) if message.is_later else []
+        # A turn that waits for an answer ends when something else is said.
+        await session.cancel()
+        await self._prompt(prompt_of(message, session.takes, is_new=session.is_new))
+        return []
+
+    async def _prompt(self, blocks: list[Item]) -> None:
+        session = self._session
+        await self._on_send(_body(session.remote_id, prompt=blocks))
+        session.is_new = False
+        session.prompt(blocks)
+
+    async def _follow(self, event: Event) -> StepAnswer | None:
+        match event:
+            case Said(text=text):
+                self._has_acted = True
+                self._reply.say(text)
+            case Did(acts=acts):
+                self._has_acted = True
+                self._reply.pause()
+                for act in acts:
+                    await self._on_act(act)
+            case Asked():
+                event.call_id = self._reply.ask(event, self._message.asked)
+                self._session.pending = event
+                return self._reply.answer()
+            case Ended(reason=reason):
+                await self.tell_unfinished()
+                return self._reply.end(reason)
+            case Failed(why=why, is_login=is_login):
+                await self.tell_unfinished(why)
+                raise self._faults.of_login(why) if is_login else self._failure(why)
+            case Over():
+                await self.tell_unfinished("The program ended.")
+                raise self._faults.of_death(self._session.why_over, retryable=not self._session.is_bad)
+        return None
+
+    def _failure(self, why: str) -> GatewayFault:
+        return self._faults.of_failure(why, retryable=not self._has_acted)
+
+    async def tell_unfinished(self, why: str | None = None) -> None:
+        """Say of the acts that have begun that nobody will know what became of them."""
+        for act in self._session.acts.unfinished() if why is None else self._session.acts.unfinished(why):
+            await self._on_act(act)
+
+    async def give_up(self) -> None:
+        """Cancel the turn: nobody waits for it any more."""
+        with suppress(GatewayFault):
+            await self._session.cancel()
+
+
+def _body(remote_id: str, **said: Any) -> bytes:
+    return msgspec.json.encode({"sessionId": remote_id, **said})
+
+
+@cache
+def _load() -> Any:
+    """Import the SDK, which takes its time, where somebody needs it."""
+    return import_module("carrel.gateway.acp.session")

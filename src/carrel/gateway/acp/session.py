@@ -1,0 +1,335 @@
+"""One life of a coding agent: its program, its session, and the turn that it takes.
+
+Importing this module imports the SDK, which takes its time; only an agent that is started does so.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+from acp import PROTOCOL_VERSION
+from acp.connection import Connection
+from acp.exceptions import RequestError
+from acp.schema import (
+    AgentMessageChunk,
+    AgentPlanUpdate,
+    InitializeResponse,
+    NewSessionResponse,
+    PermissionOption,
+    PromptResponse,
+    ReadTextFileRequest,
+    RequestPermissionRequest,
+    SessionNotification,
+    TextContentBlock,
+    ToolCallProgress,
+    ToolCallStart,
+    WriteTextFileRequest,
+)
+from pydantic import ValidationError
+
+from carrel import __version__
+from carrel.gateway.acp.acts import Acts
+from carrel.gateway.acp.events import Asked, Did, Ended, Event, Failed, Over, Said
+from carrel.gateway.acp.files import Files
+from carrel.gateway.acp.lines import Lines
+from carrel.gateway.acp.message import Capabilities
+from carrel.gateway.model import Act, Item
+from carrel.kernel import elapsed_seconds
+from carrel.kernel.limits import (
+    ACP_CANCEL_SECONDS,
+    ACP_IDLE_SECONDS,
+    ACP_MESSAGE_BYTES_MAX,
+    ACP_REQUESTS_AT_ONCE_MAX,
+)
+from carrel.programs import Program, ProgramFault, start_program
+from carrel.workspaces import Workspace
+
+_NEEDS_LOGIN = -32000
+_CLIENT = {
+    "protocolVersion": PROTOCOL_VERSION,
+    "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False},
+    "clientInfo": {"name": "carrel", "title": "Carrel", "version": __version__},
+}
+Start = Callable[[Coroutine[Any, Any, None]], None]
+
+
+class AgentSession:
+    """A program with one session. `settled` is set once it is ready or has failed, `over` with its end.
+
+    `remote_id` is the session at the agent, which `is_new` unless it was loaded. `fault` says why it ended.
+    """
+
+    def __init__(
+        self, program: Program, workspace: Workspace, *, remote_id: str, start_seconds: int, start: Start
+    ) -> None:  # fmt: skip
+        self._program = program
+        self._files = Files(workspace)
+        self._start_seconds = start_seconds
+        self._start = start
+        self.remote_id = remote_id
+        self.is_new = True
+        self.name = ""
+        self.takes = Capabilities()
+        self.fault = ""
+        self.needs_login = False
+        self.settled = asyncio.Event()
+        self.over = asyncio.Event()
+        # The program has ended, and so has all that it started.
+        self.gone = asyncio.Event()
+        self.is_taken = False
+        self.used_at = elapsed_seconds()
+        self.acts = Acts()
+        # A question that was passed on and is not answered.
+        self.pending: Asked | None = None
+        self.is_prompting = False
+        self._asked: list[Asked] = []
+        self._events: deque[Event] = deque()
+        self._news = asyncio.Event()
+        self._lines: Lines | None = None
+        self._connection: Connection | None = None
+        self._requests = 0
+
+    async def live(self) -> None:
+        """Live from start to end. Nothing that the agent does gets out of here."""
+        try:
+            program = await start_program(self._program, ACP_MESSAGE_BYTES_MAX)
+        except ProgramFault as fault:
+            self._end(str(fault))
+            self.gone.set()
+            return
+        try:
+            async with asyncio.TaskGroup() as group:
+                errors = group.create_task(program.keep_errors())
+                self._lines = Lines(program, self._hear, self.over)
+                self._connection = Connection(self._answer, self._lines)
+                opening = group.create_task(self._get_ready(self._connection))
+                try:
+                    await self._until_idle()
+                finally:
+                    self._end("It was ended.")
+                    opening.cancel()
+                    errors.cancel()
+                    await self._connection.close()
+        finally:
+            await program.end()
+            self.gone.set()
+
+    async def _get_ready(self, connection: Connection) -> None:
+        try:
+            async with asyncio.timeout(self._start_seconds):
+                await self._open(connection)
+            self.settled.set()
+        except TimeoutError:
+            self._end(f"It did not get ready within {self._start_seconds} seconds.")
+        except RequestError as error:
+            self.needs_login = error.code == _NEEDS_LOGIN
+            self._end(f"It refused to start a session: {_said(error)}")
+        except ValidationError:
+            self._end("It does not speak the Agent Client Protocol.")
+        except ConnectionError:
+            # Why is known to whoever read its output to the end.
+            self._end("It closed the connection.")
+        except ProgramFault as fault:
+            self._end(str(fault))
+
+    async def _open(self, connection: Connection) -> None:
+        """Say hello, and load the session that there was, where the agent can and still has it; else begin another."""
+        hello = InitializeResponse.model_validate(await connection.send_request("initialize", _CLIENT))
+        if hello.protocol_version != PROTOCOL_VERSION:
+            raise ProgramFault(f"It speaks version {hello.protocol_version} of the protocol, not {PROTOCOL_VERSION}.")
+        able = hello.agent_capabilities
+        prompt = able.prompt_capabilities if able is not None else None
+        if prompt is not None:
+            self.takes = Capabilities(images=bool(prompt.image), resources=bool(prompt.embedded_context))
+        self.name = hello.agent_info.name if hello.agent_info is not None else ""
+        where = {"cwd": self._program.cwd, "mcpServers": []}
+        if self.remote_id and able is not None and able.load_session:
+            with suppress(RequestError):
+                await connection.send_request("session/load", {"sessionId": self.remote_id, **where})
+                self.is_new = False
+                return
+        begun = NewSessionResponse.model_validate(await connection.send_request("session/new", where))
+        self.remote_id = begun.session_id
+
+    async def _until_idle(self) -> None:
+        """Wait for its end, or until nobody has used it for a while."""
+        while not self.over.is_set():
+            left = ACP_IDLE_SECONDS - (elapsed_seconds() - self.used_at)
+            if left <= 0 and not self.is_taken:
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(left, 1)):
+                    await self.over.wait()
+
+    def stop(self, why: str) -> None:
+        """End it."""
+        self._end(why)
+
+    def _end(self, why: str) -> None:
+        self.fault = self.fault or why
+        self.is_prompting = False
+        self.over.set()
+        self.settled.set()
+        self._news.set()
+
+    @property
+    def why_over(self) -> str:
+        """Why it has ended."""
+        return str(self._lines.fault) if self._lines is not None and self._lines.fault else self.fault
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it was ended for what it sent, which it would send again."""
+        return self._lines is not None and self._lines.is_bad
+
+    def allow(self, names: frozenset[str]) -> None:
+        """Let it do these kinds of acts from now on, as far as we are asked."""
+        self._files.allowed = names
+
+    # What it is told
+
+    def prompt(self, blocks: list[Item]) -> None:
+        """Begin a turn; what comes of it are events."""
+        self.acts, self.pending, self.is_prompting = Acts(), None, True
+        self._events.clear()
+        self._start(self._prompt(blocks))
+
+    async def _prompt(self, blocks: list[Item]) -> None:
+        assert self._connection is not None, "a turn begins in a session"
+        try:
+            said = {"sessionId": self.remote_id, "prompt": blocks}
+            response = PromptResponse.model_validate(await self._connection.send_request("session/prompt", said))
+            self._put(Ended(response.stop_reason))
+        except RequestError as error:
+            self._put(Failed(_said(error), is_login=error.code == _NEEDS_LOGIN))
+        except ValidationError:
+            self._put(Failed("it ended its turn without a reason that the protocol knows"))
+        except ConnectionError:
+            self._news.set()
+        finally:
+            self.is_prompting = False
+
+    def decide(self, *, is_allowed: bool) -> None:
+        """Answer the question that is open."""
+        assert self.pending is not None, "there is a question"
+        pending, self.pending = self.pending, None
+        pending.decide(is_allowed=is_allowed)
+
+    async def cancel(self) -> None:
+        """Cancel the turn that it takes; end it if it does not stop."""
+        self.pending = None
+        if not self.is_prompting or self._connection is None:
+            return
+        for asked in self._asked:
+            asked.withdraw()
+        try:
+            async with asyncio.timeout(ACP_CANCEL_SECONDS):
+                await self._connection.send_notification("session/cancel", {"sessionId": self.remote_id})
+                while self.is_prompting and not self.over.is_set():
+                    event = await self.next_event()
+                    if isinstance(event, Asked):
+                        event.withdraw()
+        except (TimeoutError, ConnectionError):
+            self.stop("It did not stop when its turn was cancelled.")
+        except asyncio.CancelledError:
+            self.stop("It was ended with its turn.")
+            raise
+
+    # What it says
+
+    async def next_event(self) -> Event:
+        """Return what happens next in its turn."""
+        while not self._events:
+            if self.over.is_set():
+                return Over()
+            if self._lines is not None:
+                self._lines.dealt_with()
+            self._news.clear()
+            await self._news.wait()
+        return self._events.popleft()
+
+    def _put(self, event: Event) -> None:
+        self._events.append(event)
+        self._news.set()
+
+    def _hear(self, params: Any) -> bool:
+        """Take an update; what comes outside of a turn, as when a session is loaded, is nobody's business."""
+        if not self.is_prompting:
+            return False
+        try:
+            update = SessionNotification.model_validate(params).update
+        except ValidationError:
+            return False
+        match update:
+            case AgentMessageChunk(content=TextContentBlock(text=text)):
+                self._put(Said(text))
+            case ToolCallStart() | ToolCallProgress():
+                return self._did(*self.acts.hear(update))
+            case AgentPlanUpdate():
+                return self._did(*self.acts.plan(update))
+            case _:
+                return False
+        return True
+
+    def _did(self, *acts: Act) -> bool:
+        if acts:
+            self._put(Did(acts))
+        return bool(acts)
+
+    async def _answer(self, method: str, params: Any, is_notification: bool) -> Item | None:
+        """Answer a request of the agent; the SDK sends what is returned or raised."""
+        if is_notification:
+            return None
+        if self._requests >= ACP_REQUESTS_AT_ONCE_MAX:
+            raise RequestError.internal_error({"details": "Too many requests at once."})
+        self._requests += 1
+        try:
+            return await self._answer_one(method, params)
+        finally:
+            self._requests -= 1
+
+    async def _answer_one(self, method: str, params: Any) -> Item | None:
+        match method:
+            case "session/request_permission":
+                return await self._ask(RequestPermissionRequest.model_validate(params))
+            case "fs/read_text_file":
+                reading = ReadTextFileRequest.model_validate(params)
+                self._require_turn(reading.session_id)
+                return {"content": await self._files.read(reading.path, reading.line, reading.limit)}
+            case "fs/write_text_file":
+                writing = WriteTextFileRequest.model_validate(params)
+                self._require_turn(writing.session_id)
+                await self._files.write(writing.path, writing.content)
+                return {}
+        raise RequestError.method_not_found(method)
+
+    def _require_turn(self, remote_id: str) -> None:
+        if remote_id != self.remote_id or not self.is_prompting:
+            raise RequestError.invalid_request({"details": "There is no turn in this session."})
+
+    async def _ask(self, request: RequestPermissionRequest) -> Item:
+        self._require_turn(request.session_id)
+        asked = Asked(request.tool_call.tool_call_id, self.acts.known(request.tool_call))
+        self._asked.append(asked)
+        self._put(asked)
+        try:
+            is_allowed = await asked.decision
+        finally:
+            self._asked.remove(asked)
+        option = None if is_allowed is None else _option(request.options, is_allowed=is_allowed)
+        outcome = {"outcome": "cancelled"} if option is None else {"outcome": "selected", "optionId": option}
+        return {"outcome": outcome}
+
+
+def _option(options: list[PermissionOption], *, is_allowed: bool) -> str | None:
+    """Return the option that means the decision, for this time rather than for ever."""
+    kinds = ("allow_once", "allow_always") if is_allowed else ("reject_once", "reject_always")
+    return next((one.option_id for kind in kinds for one in options if one.kind == kind), None)
+
+
+def _said(error: RequestError) -> str:
+    """Return what an agent says of its error."""
+    details = error.data.get("details") if isinstance(error.data, dict) else error.data
+    return f"{error}: {details}" if isinstance(details, str) and details else str(error)

@@ -1,0 +1,29 @@
+"""What is started: a command of the settings, with the values of the variables that they name."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+# What every program is passed: where it is, and who runs it. None of it is secret.
+_PASSED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
+
+
+class Program(NamedTuple):
+    """What to start."""
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str | None
+
+
+def missing_variable(names: Iterable[str], env: Mapping[str, str]) -> str | None:
+    """Return the first of the named variables that is not set, if any."""
+    return next((name for name in names if not env.get(name)), None)
+
+
+def program_of(
+    command: str, args: tuple[str, ...], names: Iterable[str], env: Mapping[str, str], cwd: str | None
+) -> Program:  # fmt: skip
+    """Return a command with the variables that every program is passed, and those that are named."""
+    usual = {name: env[name] for name in _PASSED if name in env}
+    return Program(command, args, usual | {name: env[name] for name in names}, cwd)

@@ -1,0 +1,81 @@
+"""Webhooks of other programs as their owner sees them: their addresses, what was delivered, what became of it."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from carrel.inbound import (
+    PATH,
+    DeliveryDetail,
+    DeliveryFilter,
+    DeliveryShape,
+    Outcome,
+    Preview,
+    WebhookShape,
+    deliveries_seen,
+    every_webhook,
+    find_delivery,
+    preview,
+    repeat,
+)
+from carrel.kernel import Access, not_found
+from carrel.kernel.limits import WEBHOOK_EVENT_CHARS_MAX
+from carrel.storage import LongTx, Tx
+from carrel.surfaces.api.cursors import clamp, cut, read_cursor
+from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Page, endpoint, one, page_of
+from carrel.surfaces.api.fields import Name, PageQuery
+
+
+class DeliveryQuery(PageQuery, frozen=True, kw_only=True):
+    """Which deliveries: of a webhook, and with an outcome."""
+
+    webhook: Name | None = None
+    outcome: Outcome | None = None
+
+
+class Trial(In, frozen=True, kw_only=True):
+    """An event and a body to try; what is left out is such as the program sends."""
+
+    event: Annotated[str, Meta(min_length=1, max_length=WEBHOOK_EVENT_CHARS_MAX)] | None = None
+    payload: dict[str, Any] | None = None
+
+
+@endpoint("GET", PATH, answers={200: page_of("webhooks", WebhookShape)}, who=OWNER)
+def list_webhooks(call: Call[None, NoQuery], tx: LongTx, access: Access) -> Page[WebhookShape]:
+    """List the webhooks of the settings that belong to this account, and how they fare."""
+    return Page(every_webhook(tx, access, call.house.webhooks, call.house.base_url(call.request.base_url)))
+
+
+@endpoint(
+    "GET", f"{PATH}/deliveries", answers={200: page_of("deliveries", DeliveryShape)}, who=OWNER, query=DeliveryQuery
+)
+def list_deliveries(call: Call[None, DeliveryQuery], tx: LongTx, access: Access) -> Page[DeliveryShape]:
+    """List what was delivered to webhooks and what became of it, the newest first."""
+    limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
+    wanted = DeliveryFilter(webhook=call.query.webhook, outcome=call.query.outcome)
+    before = position[0] if position else None
+    found = deliveries_seen(tx, access, wanted, before=before, limit=limit + 1)
+    return Page(*cut(found, limit, lambda delivery: (delivery.id,)))
+
+
+@endpoint("GET", f"{PATH}/deliveries/{{id}}", answers={200: one("delivery", DeliveryDetail)}, who=OWNER)
+def get_delivery(call: Call[None, NoQuery], tx: LongTx, access: Access) -> DeliveryDetail:
+    """Return one delivery with its body, while that is kept."""
+    return find_delivery(tx, access, call.path("id"))
+
+
+@endpoint("POST", f"{PATH}/deliveries/{{id}}/redeliver", answers={200: one("delivery", DeliveryShape)}, who=OWNER)
+def redeliver(call: Call[None, NoQuery], tx: Tx, access: Access) -> DeliveryShape:
+    """Carry out again what failed or was ignored, as the settings are now; what was done is not done twice."""
+    call.house.refuse_when_draining()
+    house = call.house
+    return DeliveryShape.of_delivery(repeat(tx, access, house.webhooks, call.path("id"), house.rules))
+
+
+@endpoint("POST", f"{PATH}/{{name}}/test", answers={200: one("preview", Preview)}, who=OWNER, body=Trial)
+async def try_webhook(call: Call[Trial, NoQuery]) -> Preview:
+    """Show what a webhook would make of a delivery, and do nothing."""
+    webhook = call.house.webhooks.named(call.path("name"), call.access.account_slug)
+    if webhook is None:
+        raise not_found("webhook")
+    return preview(webhook, call.body.event, call.body.payload)

@@ -1,1 +1,0 @@
-var e=(e,t)=>e[t]===void 0||e[t]===``?void 0:String(e[t]);function t(e,t,n){return n.find(n=>n===e[t])}export{e as n,t};

@@ -1,1 +1,0 @@
-import{U as e,wt as t}from"./failure-B1uZkk6T.js";import{a as n,x as r}from"./words-CEUaVwA0.js";var i=t(),a=28;function o(){let t=e(r()).data?.agents;return e=>n(t?.find(t=>t.id===e)?.name||e,a)}function s({id:e,className:t}){let n=o();return(0,i.jsx)(`span`,{className:t,children:n(e)})}export{o as n,s as t};

@@ -1,1 +1,0 @@
-import{wt as e}from"./failure-B1uZkk6T.js";var t=e();function n({title:e,children:n}){return(0,t.jsxs)(`div`,{className:`max-w-[44rem] py-8`,children:[(0,t.jsx)(`p`,{className:`font-serif text-[1.35rem] leading-snug`,children:e}),n&&(0,t.jsx)(`div`,{className:`mt-2 grid justify-items-start gap-3 text-soft`,children:n})]})}export{n as t};

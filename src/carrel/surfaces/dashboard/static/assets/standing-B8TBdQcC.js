@@ -1,1 +1,0 @@
-import{H as e,a as t,l as n}from"./failure-B1uZkk6T.js";var r=e({queryKey:[`spaces`],queryFn:({signal:e})=>n(t.GET(`/api/spaces`,{signal:e}))}),i=e({queryKey:[`settings`],queryFn:({signal:e})=>n(t.GET(`/api/settings`,{signal:e}))}),a=e({queryKey:[`account`],queryFn:({signal:e})=>n(t.GET(`/api/account`,{signal:e}))});export{i as n,r,a as t};

@@ -1,0 +1,45 @@
+"""What coding agents ask permission for, as tools: so the rules of an agent and plan mode hold for it too.
+
+Such a tool is offered to no model. Its call is the agent's question, which a person answers; the agent does the rest.
+"""
+
+from typing import Any
+
+import msgspec
+
+from carrel.gateway import ACT_KINDS, ActKind
+from carrel.kernel import Code, Refusal
+from carrel.storage import Tx
+from carrel.tools.model import Caller, Params, Result, Tool
+from carrel.tools.toolset import Catalog
+
+
+class Described(Params, frozen=True, kw_only=True):
+    """What the agent wants to do, in its own words."""
+
+    said: dict[str, Any]
+
+
+class CodingAct(Tool, frozen=True, kw_only=True):
+    """A kind of act."""
+
+    def read_params(self, arguments: str, called: str = "") -> Described:
+        try:
+            return Described(said=msgspec.json.decode(arguments or "{}", type=dict[str, Any]))
+        except msgspec.MsgspecError as error:
+            message = f"{called or self.name}: the arguments must be a JSON object."
+            raise Refusal(Code.INVALID_PARAMS, message) from error
+
+
+def _allow(_tx: Tx, _caller: Caller, _params: Described) -> Result:
+    return Result(value={"ok": True, "allowed": True})
+
+
+def _tool(name: str, kind: ActKind) -> Tool:
+    return CodingAct(
+        name=name, does=kind.does, description=f"A coding agent wants to {kind.does}.", effect=kind.effect,
+        params=Described, act=_allow, only_in_run=True,
+    )  # fmt: skip
+
+
+CODING_CATALOG = Catalog(tuple(_tool(name, kind) for name, kind in ACT_KINDS.items()))
