@@ -14,6 +14,7 @@ import { goalsSearch } from "./pages/goals/address";
 import { healthSearch } from "./pages/health/address";
 import { homeSearch } from "./pages/home/address";
 import { isolationSearch } from "./pages/isolation/address";
+import { mcpSearch } from "./pages/mcp/address";
 import { memorySearch } from "./pages/memory/address";
 import { modelsSearch } from "./pages/models/address";
 import { runSearch, runsSearch } from "./pages/runs/address";
@@ -50,6 +51,7 @@ const pages = [
   createRoute({ getParentRoute: at, path: "/usage", validateSearch: usageSearch, component: lazyRouteComponent(code(() => import("./pages/usage/usage")), "Usage") }),
   createRoute({ getParentRoute: at, path: "/health", validateSearch: healthSearch, component: lazyRouteComponent(code(() => import("./pages/health/health")), "HealthPage") }),
   createRoute({ getParentRoute: at, path: "/models", validateSearch: modelsSearch, component: lazyRouteComponent(code(() => import("./pages/models/models")), "Models") }),
+  createRoute({ getParentRoute: at, path: "/mcp", validateSearch: mcpSearch, component: lazyRouteComponent(code(() => import("./pages/mcp/servers")), "McpServers") }),
   createRoute({ getParentRoute: at, path: "/schedules", validateSearch: schedulesSearch, component: lazyRouteComponent(code(() => import("./pages/schedules/schedules")), "Schedules") }),
   createRoute({ getParentRoute: at, path: "/webhooks", validateSearch: webhooksSearch, component: lazyRouteComponent(code(() => import("./pages/webhooks/webhooks")), "Webhooks") }),
   createRoute({ getParentRoute: at, path: "/spaces", validateSearch: spacesSearch, component: lazyRouteComponent(code(() => import("./pages/spaces/spaces")), "Spaces") }),
@@ -80,6 +82,7 @@ export const NAVIGATION = [
   { name: "Search", to: "/search", keys: "f", group: 2 },
   { name: "Agents", to: "/agents", keys: "a", group: 3 },
   { name: "Models", to: "/models", keys: "l", group: 3 },
+  { name: "MCP servers", to: "/mcp", keys: "e", group: 3 },
   { name: "Schedules", to: "/schedules", keys: "d", group: 3 },
   { name: "Webhooks", to: "/webhooks", keys: "w", group: 3 },
   { name: "Spaces", to: "/spaces", keys: "p", group: 3 },

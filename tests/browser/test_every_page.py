@@ -48,7 +48,8 @@ def server(gateway: ScriptedGateway, tmp_path_factory: pytest.TempPathFactory) -
     folder = tmp_path_factory.mktemp("carrel")
     build_world(folder)
     with servers_in(folder) as start:
-        yield start(**reaching(gateway), CARREL_SERVER__DRAIN_SECONDS="1")
+        files = {"CARREL_MCP__FILES__COMMAND": "files-server", "CARREL_MCP__FILES__ARGS": '["/srv/reports"]'}
+        yield start(**reaching(gateway), **files, CARREL_SERVER__DRAIN_SECONDS="1")
 
 
 @dataclass

@@ -21,6 +21,7 @@ BUILT = {
     "P.mcp.flood": "A server that floods us, or works us hard, is cut off; others do not notice.",
     "P.mcp.results": "Results are bounded; files are artifacts of the run, and images are shown to the model.",
     "P.mcp.secrets": "A program gets only the variables that are named, and results do not show their values.",
+    "P.mcp.page": "A page shows the servers of an account, tests them, and an agent's form chooses among them.",
     "P.mcp.cli": "carrel mcp servers lists, adds, tests and removes servers of the settings file.",
 }
 DEFERRED: dict[str, dict[str, str]] = {}

@@ -747,6 +747,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/mcp/servers/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a server if it does not run, list its tools anew, and say how it does. */
+        post: operations["test_mcp_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/memory": {
         parameters: {
             query?: never;
@@ -3589,6 +3606,8 @@ export interface components {
         /**
          * McpServerShown
          * @description A server with its tools, as far as they are known.
+         *
+         *         Whoever runs Carrel also sees its command line or URL, and the accounts whose agents may use it.
          */
         McpServerShown: {
             name: string;
@@ -3604,6 +3623,10 @@ export interface components {
             /** @default null */
             lastError?: string | null;
             offered: components["schemas"]["McpTool"][];
+            /** @default null */
+            address?: string | null;
+            /** @default null */
+            accounts?: string[] | null;
         };
         /** McpServerShownPage */
         McpServerShownPage: {
@@ -4077,6 +4100,10 @@ export interface components {
         /** OneFile */
         OneFile: {
             attachment: components["schemas"]["FileShape"];
+        };
+        /** OneMcpServerShown */
+        OneMcpServerShown: {
+            server: components["schemas"]["McpServerShown"];
         };
         /** OneNotification */
         OneNotification: {
@@ -7035,6 +7062,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["McpServerShownPage"];
+                };
+            };
+        };
+    };
+    test_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneMcpServerShown"];
                 };
             };
         };

@@ -68,6 +68,11 @@ export const agentsQuery = () => queryOptions({
   queryFn: ({ signal }) => ask(api.GET("/api/agents", { signal })),
 });
 
+export const mcpServersQuery = () => queryOptions({
+  queryKey: ["mcp"],
+  queryFn: ({ signal }) => ask(api.GET("/api/mcp/servers", { signal })),
+});
+
 export const healthQuery = () => queryOptions({
   queryKey: ["health"],
   queryFn: ({ signal }) => ask(api.GET("/api/health", { signal })),

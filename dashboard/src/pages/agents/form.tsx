@@ -8,6 +8,7 @@ import { Dialog } from "../../ui/dialog";
 import { Choose, TextArea, TextField } from "../../ui/form";
 import { toast } from "../../ui/toast";
 import { LimitFields, limitsBody, limitsOf, wrongLimits } from "./limits";
+import { ServerChoice } from "./servers";
 
 type Draft = {
   id: string; name: string; description: string; gateway: string; model: string; thinking: string; recall: string;
@@ -58,7 +59,8 @@ type Props = { agent?: Agent; agents: Agent[]; gateways: Shapes["GatewayState"][
 export function AgentForm({ agent, agents, gateways, onClose, onDone }: Props) {
   const [draft, setDraft] = useState(() => draftOf(agent));
   const [limits, setLimits] = useState(() => limitsOf(agent));
-  const body = () => ({ ...bodyOf(draft), ...limitsBody(limits) });
+  const [servers, setServers] = useState(() => [...(agent?.mcp ?? [])]);
+  const body = () => ({ ...bodyOf(draft), ...limitsBody(limits), mcp: servers });
   const save = useAction({
     act: () => agent === undefined
       ? ask(api.POST("/api/agents", { body: { id: draft.id, ...body() } }))
@@ -75,7 +77,7 @@ export function AgentForm({ agent, agents, gateways, onClose, onDone }: Props) {
   // The server names the field it refuses, which for an object has a path.
   const refused = save.error instanceof Refusal ? save.error : null;
   const field = refused?.field?.split(".").pop();
-  const placed = field !== undefined && field in draft;
+  const placed = field !== undefined && (field in draft || field === "mcp");
   const about = (name: keyof Draft) => complaints[name] ?? (field === name ? refused?.message : undefined);
   const bind = (name: keyof Draft) => ({ value: draft[name], complaint: about(name), onChange: (event: { target: { value: string } }) => setDraft({ ...draft, [name]: event.target.value }) });
   const wrong = wrongLimits(limits, agents);
@@ -96,6 +98,7 @@ export function AgentForm({ agent, agents, gateways, onClose, onDone }: Props) {
         <TextField label="Tools it may use" mono {...bind("allow")} hint="With commas between; * is all." />
         <TextField label="Tools it may not use" mono {...bind("deny")} />
         <TextField label="Tools a person must approve" mono {...bind("ask")} />
+        <ServerChoice chosen={servers} complaint={field === "mcp" ? refused?.message : undefined} onChange={setServers} />
         <TextField label="Heartbeat, in minutes" inputMode="decimal" {...bind("heartbeatMinutes")} hint="How often it looks for work by itself." />
         <TextArea label="Own instructions" className="sm:col-span-2" rows={5} {...bind("instructionsExtra")} hint="Added to what every agent is told. See the whole under Prompt." />
         <h3 className="border-b border-rule pt-2 pb-1 text-base sm:col-span-2">What it may see and do</h3>

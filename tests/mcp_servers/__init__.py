@@ -1,0 +1,1 @@
+"""MCP servers of others, as people install them: one from npm and one from PyPI."""
