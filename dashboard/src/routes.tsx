@@ -1,9 +1,9 @@
 // Every page: its address, what its address may say, and where it stands in the navigation. A new page is a line in `pages`,
 // and one in NAVIGATION if it has a link of its own. Pages are loaded when they are opened.
 
-import { createRootRoute, createRoute, createRouter, type ErrorComponentProps, lazyRouteComponent } from "@tanstack/react-router";
-import { useEffect, useRef, useSyncExternalStore } from "react";
-import { isReachable, Refusal } from "./data/api";
+import { createRootRoute, createRoute, createRouter, type ErrorComponentProps, lazyRouteComponent, useRouterState } from "@tanstack/react-router";
+import { useSyncExternalStore } from "react";
+import { isReachable, untilReachable } from "./data/api";
 import { useConnection } from "./data/feed";
 import { currentIdentity, listenIdentity } from "./data/identity";
 import { agentsSearch } from "./pages/agents/address";
@@ -25,19 +25,31 @@ import { spacesSearch } from "./pages/spaces/address";
 import { taskSearch } from "./pages/task/address";
 import { tokensSearch } from "./pages/tokens/address";
 import { usageSearch } from "./pages/usage/address";
-import { ErrorState } from "./ui/failure";
+import { Away, ErrorState } from "./ui/failure";
 import { NotFound } from "./ui/shell/missing";
 import { Shell } from "./ui/shell/shell";
 import { SignIn, Unreachable } from "./ui/shell/signin";
+import { SkeletonRows } from "./ui/skeleton";
+import { Title } from "./ui/title";
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
 const at = () => root;
 const nothing = () => ({});
 
-/** Load a page's code. The router answers missing code by loading the whole app anew; without a server that would lose it. */
-const code = <Module,>(load: () => Promise<Module>) => () => load().catch(async (error: unknown) => {
-  throw (await isReachable()) ? error : new Refusal(0, "unreachable", "The server cannot be reached. The page opens when it is back.");
-});
+// A file that is asked for while the server comes back may still be refused, so one refusal by a server that answers is none.
+const REFUSALS_MAX = 2;
+
+/** Load a page's code, as soon as there is a server. The router answers missing code by loading the whole app anew. */
+const code = <Module,>(load: () => Promise<Module>) => async (): Promise<Module> => {
+  for (let refusals = 0; ;) {
+    try {
+      return await load();
+    } catch (error) {
+      if (!(await isReachable())) await untilReachable();
+      else if (++refusals === REFUSALS_MAX) throw error;
+    }
+  }
+};
 
 const pages = [
   createRoute({ getParentRoute: at, path: "/", validateSearch: homeSearch, component: lazyRouteComponent(code(() => import("./pages/home/home")), "Home") }),
@@ -101,6 +113,7 @@ export const CREATE = [
 export const router = createRouter({
   routeTree: root.addChildren(pages),
   defaultErrorComponent: Broken,
+  defaultPendingComponent: Pending,
   defaultPreload: "intent",
   scrollRestoration: true,
   // Every value of an address is text, as a person would write it.
@@ -127,13 +140,18 @@ function Root() {
 }
 
 function Broken({ error, reset }: ErrorComponentProps) {
-  const isAway = error instanceof Refusal && error.status === 0;
+  return <ErrorState title="This page failed" error={error} retry={reset} />;
+}
+
+/** A page whose code is on its way. */
+function Pending() {
   const connection = useConnection();
-  const before = useRef(connection);
-  useEffect(() => {
-    if (isAway && connection === "live" && before.current !== "live") location.reload();
-    before.current = connection;
-  }, [isAway, connection]);
-  const again = async () => { if (await isReachable()) location.reload(); };
-  return <ErrorState title={isAway ? "This page could not be loaded" : "This page failed"} error={error} retry={isAway ? () => void again() : reset} />;
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const name = NAVIGATION.find(({ to }) => to !== "/" && path.startsWith(to))?.name ?? "Home";
+  return (
+    <>
+      <Title name={name} />
+      {connection === "live" || connection === "connecting" ? <div className="pt-4"><SkeletonRows /></div> : <Away />}
+    </>
+  );
 }

@@ -5,6 +5,7 @@ import { useRef } from "react";
 import type { Shapes } from "../../data/api";
 import { capital, nameOfKey, plural } from "../../data/words";
 import { Age } from "../../ui/age";
+import { useAgentName } from "../../ui/agent";
 import { Empty } from "../../ui/empty";
 import { Options } from "../../ui/form";
 import { Highlight } from "../../ui/highlight";
@@ -12,6 +13,7 @@ import { Ident } from "../../ui/ident";
 import { useRowKeys } from "../../ui/keys";
 import { Markdown } from "../../ui/markdown";
 import { Meter } from "../../ui/meter";
+import { useOpened } from "../../ui/opened";
 import { Peek } from "../../ui/peek";
 import { KINDS, type Kind, type SearchSearch } from "./address";
 
@@ -25,10 +27,10 @@ const SNIPPET_CHARS = 220;
 const TITLE_CHARS = 110;
 const NAMES: Record<Kind, string> = { topics: "Topics", tasks: "Tasks", notes: "Notes", logs: "Said" };
 
-function hitsOf(found: Found): Record<Kind, Hit[]> {
+function hitsOf(found: Found, nameOf: (id: string | null) => string): Record<Kind, Hit[]> {
   const log = (kind: Kind) => (each: Shapes["LogHit"]): Hit => ({
     ...each, kind, title: each.summary || each.content, text: each.summary ? each.content : "", at: each.createdAt,
-    facts: [each.role === "user" ? "A person" : (each.agentLabel ?? each.agentId), each.sessionKey && nameOfKey(each.sessionKey)],
+    facts: [each.role === "user" ? "A person" : (each.agentLabel ?? nameOf(each.agentId)), each.sessionKey && nameOfKey(each.sessionKey)],
   });
   return {
     topics: found.topics.map((each) => ({ ...each, kind: "topics", title: each.name, text: each.digest || each.description, facts: [capital(each.status)], at: each.updatedAt })),
@@ -38,14 +40,14 @@ function hitsOf(found: Found): Record<Kind, Hit[]> {
   };
 }
 
-type Props = { found: Found; search: SearchSearch; set: (change: SearchSearch) => void; stale: boolean };
+type Props = { found: Found; search: SearchSearch; set: (change: SearchSearch, replace?: boolean) => void; stale: boolean };
 
 export function Hits({ found, search, set, stale }: Props) {
   const list = useRef<HTMLDivElement>(null);
   useRowKeys(list);
-  const hits = hitsOf(found);
+  const hits = hitsOf(found, useAgentName());
   const all = KINDS.flatMap((kind) => hits[kind]);
-  const open = all.find(({ id }) => id === search.peek);
+  const open = useOpened(all, ({ id }, wanted) => id === wanted, { wanted: search.peek, queryKey: ["search"], gone: "What was open is not among these hits any more.", forget: () => set({ peek: undefined }, true) });
   const shown = KINDS.filter((kind) => hits[kind].length > 0 && (search.kind === undefined || search.kind === kind));
   const chips = [{ value: "", label: `All ${all.length}` }, ...KINDS.map((kind) => ({ value: kind, label: `${NAMES[kind]} ${hits[kind].length}` }))];
   return (
