@@ -3,7 +3,7 @@
 
 import { createRootRoute, createRoute, createRouter, type ErrorComponentProps, lazyRouteComponent, useRouterState } from "@tanstack/react-router";
 import { useSyncExternalStore } from "react";
-import { isReachable, untilReachable } from "./data/api";
+import { untilReachable } from "./data/api";
 import { useConnection } from "./data/feed";
 import { currentIdentity, listenIdentity } from "./data/identity";
 import { agentsSearch } from "./pages/agents/address";
@@ -36,20 +36,11 @@ const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
 const at = () => root;
 const nothing = () => ({});
 
-// A file that is asked for while the server comes back may still be refused, so one refusal by a server that answers is none.
-const REFUSALS_MAX = 2;
-
-/** Load a page's code, as soon as there is a server. The router answers missing code by loading the whole app anew. */
-const code = <Module,>(load: () => Promise<Module>) => async (): Promise<Module> => {
-  for (let refusals = 0; ;) {
-    try {
-      return await load();
-    } catch (error) {
-      if (!(await isReachable())) await untilReachable();
-      else if (++refusals === REFUSALS_MAX) throw error;
-    }
-  }
-};
+/** Load a page's code, or wait for a server that is away. The router answers missing code by loading the whole app anew. */
+const code = <Module,>(load: () => Promise<Module>) => () => load().catch(async (error: unknown) => {
+  await untilReachable();
+  throw error;
+});
 
 const pages = [
   createRoute({ getParentRoute: at, path: "/", validateSearch: homeSearch, component: lazyRouteComponent(code(() => import("./pages/home/home")), "Home") }),
@@ -124,6 +115,11 @@ export const router = createRouter({
     return text === "" ? "" : `?${text}`;
   },
 });
+
+/** Load the code of every page, so that each opens at once, and also while the server is away. */
+export function loadPages(): void {
+  for (const { options } of pages) void options.component?.preload?.();
+}
 
 declare module "@tanstack/react-router" {
   interface Register {

@@ -37,8 +37,7 @@ api.use({
 /** Tell whether a request failed only because the server did not answer. */
 export const isAway = (error: unknown): boolean => error instanceof Refusal && error.status === 0;
 
-/** Tell whether the server answers at all. */
-export const isReachable = (): Promise<boolean> => fetch("/healthz").then(({ ok }) => ok, () => false);
+const isReachable = (): Promise<boolean> => fetch("/healthz").then(({ ok }) => ok, () => false);
 
 const ASK_EVERY_MS = 1_000;
 let coming: Promise<void> | null = null;

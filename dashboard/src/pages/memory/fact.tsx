@@ -10,6 +10,7 @@ import { splitKey } from "../../data/words";
 import { Age } from "../../ui/age";
 import { AgentName } from "../../ui/agent";
 import { Button } from "../../ui/button";
+import { Confirm } from "../../ui/confirm";
 import { Dialog } from "../../ui/dialog";
 import { Loaded } from "../../ui/failure";
 import { TextArea } from "../../ui/form";
@@ -63,12 +64,9 @@ export function Fact({ item, nameOf, onClose }: Props) {
       </div>
       {asking === "edit" && <EditMemory item={item} onClose={() => setAsking(null)} />}
       {asking === "promote" && <Promote item={item} onClose={() => setAsking(null)} />}
-      <Dialog open={asking === "forget"} title="Forget this memory?" about="It is removed for good. Runs that were shown it keep it in their receipts." onClose={() => setAsking(null)}>
-        <div className="flex justify-end gap-2">
-          <Button onClick={() => setAsking(null)}>Keep it</Button>
-          <Button weight="danger" onClick={() => { setAsking(null); onClose(); forget.mutate(); }}>Forget it</Button>
-        </div>
-      </Dialog>
+      {asking === "forget" && (
+        <Confirm title="Forget this memory?" about="It is removed for good. Runs that were shown it keep it in their receipts." does="Forget it" onDo={() => { onClose(); forget.mutate(); }} onClose={() => setAsking(null)} />
+      )}
     </Peek>
   );
 }
