@@ -11,8 +11,8 @@ const server = process.env.CARREL_URL ?? "http://127.0.0.1:8787";
 // these groups the bundler makes a file of everything that two pages share, and a cold load takes thirty requests. A group
 // takes along what its files import, unless an earlier one has it.
 const GROUPS = [
-  { name: "app", test: /src\/(main|routes|data\/|ui\/(?!(dialog|menu|receipt|budgets|markdown|answers?|plot|shell\/(over|palette|shortcuts))\.)|pages\/[^/]+\/address|pages\/(runs|sessions)\/(data|why)\.)|node_modules\/(react|react-dom|@tanstack)\// },
-  { name: "overlay", test: /src\/ui\/(dialog|menu|receipt|budgets)\.|node_modules\/(cmdk|@?radix-ui)\// },
+  { name: "app", test: /src\/(main|routes|data\/|ui\/(?!(dialog|menu|confirm|receipt|budgets|markdown|answers?|plot|shell\/(over|palette|shortcuts))\.)|pages\/[^/]+\/address|pages\/(runs|sessions)\/(data|why)\.)|node_modules\/(react|react-dom|@tanstack)\// },
+  { name: "overlay", test: /src\/ui\/(dialog|menu|confirm|receipt|budgets)\.|node_modules\/(cmdk|@?radix-ui)\// },
   { name: "markdown", test: /src\/ui\/(markdown|answers?)\./ },
   { name: "task", test: /src\/pages\/task\// },
 ].map((group, i, all) => ({ ...group, priority: all.length - i }));

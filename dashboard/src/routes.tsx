@@ -1,9 +1,9 @@
 // Every page: its address, what its address may say, and where it stands in the navigation. A new page is a line in `pages`,
 // and one in NAVIGATION if it has a link of its own. Pages are loaded when they are opened.
 
-import { createRootRoute, createRoute, createRouter, type ErrorComponentProps, lazyRouteComponent } from "@tanstack/react-router";
-import { useEffect, useRef, useSyncExternalStore } from "react";
-import { isReachable, Refusal } from "./data/api";
+import { createRootRoute, createRoute, createRouter, type ErrorComponentProps, lazyRouteComponent, useRouterState } from "@tanstack/react-router";
+import { useSyncExternalStore } from "react";
+import { untilReachable } from "./data/api";
 import { useConnection } from "./data/feed";
 import { currentIdentity, listenIdentity } from "./data/identity";
 import { agentsSearch } from "./pages/agents/address";
@@ -27,18 +27,21 @@ import { taskSearch } from "./pages/task/address";
 import { tokensSearch } from "./pages/tokens/address";
 import { usageSearch } from "./pages/usage/address";
 import { webhooksSearch } from "./pages/webhooks/address";
-import { ErrorState } from "./ui/failure";
+import { Away, ErrorState } from "./ui/failure";
 import { NotFound } from "./ui/shell/missing";
 import { Shell } from "./ui/shell/shell";
 import { SignIn, Unreachable } from "./ui/shell/signin";
+import { SkeletonRows } from "./ui/skeleton";
+import { Title } from "./ui/title";
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
 const at = () => root;
 const nothing = () => ({});
 
-/** Load a page's code. The router answers missing code by loading the whole app anew; without a server that would lose it. */
+/** Load a page's code, or wait for a server that is away. The router answers missing code by loading the whole app anew. */
 const code = <Module,>(load: () => Promise<Module>) => () => load().catch(async (error: unknown) => {
-  throw (await isReachable()) ? error : new Refusal(0, "unreachable", "The server cannot be reached. The page opens when it is back.");
+  await untilReachable();
+  throw error;
 });
 
 const pages = [
@@ -107,6 +110,7 @@ export const CREATE = [
 export const router = createRouter({
   routeTree: root.addChildren(pages),
   defaultErrorComponent: Broken,
+  defaultPendingComponent: Pending,
   defaultPreload: "intent",
   scrollRestoration: true,
   // Every value of an address is text, as a person would write it.
@@ -117,6 +121,11 @@ export const router = createRouter({
     return text === "" ? "" : `?${text}`;
   },
 });
+
+/** Load the code of every page, so that each opens at once, and also while the server is away. */
+export function loadPages(): void {
+  for (const { options } of pages) void options.component?.preload?.();
+}
 
 declare module "@tanstack/react-router" {
   interface Register {
@@ -133,13 +142,18 @@ function Root() {
 }
 
 function Broken({ error, reset }: ErrorComponentProps) {
-  const isAway = error instanceof Refusal && error.status === 0;
+  return <ErrorState title="This page failed" error={error} retry={reset} />;
+}
+
+/** A page whose code is on its way. */
+function Pending() {
   const connection = useConnection();
-  const before = useRef(connection);
-  useEffect(() => {
-    if (isAway && connection === "live" && before.current !== "live") location.reload();
-    before.current = connection;
-  }, [isAway, connection]);
-  const again = async () => { if (await isReachable()) location.reload(); };
-  return <ErrorState title={isAway ? "This page could not be loaded" : "This page failed"} error={error} retry={isAway ? () => void again() : reset} />;
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const name = NAVIGATION.find(({ to }) => to !== "/" && path.startsWith(to))?.name ?? "Home";
+  return (
+    <>
+      <Title name={name} />
+      {connection === "live" || connection === "connecting" ? <div className="pt-4"><SkeletonRows /></div> : <Away />}
+    </>
+  );
 }

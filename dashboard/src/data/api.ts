@@ -1,6 +1,6 @@
 // Calls of our own server, by the cookie of this browser.
 
-import { createCarrel, type Shapes } from "carrel-client";
+import { createCarrel, Refusal, type Shapes } from "carrel-client";
 
 export { ask, readAll, Refusal, type Shapes } from "carrel-client";
 
@@ -35,5 +35,19 @@ api.use({
   },
 });
 
-/** Tell whether the server answers at all. */
-export const isReachable = (): Promise<boolean> => fetch("/healthz").then(({ ok }) => ok, () => false);
+/** Tell whether a request failed only because the server did not answer. */
+export const isAway = (error: unknown): boolean => error instanceof Refusal && error.status === 0;
+
+const isReachable = (): Promise<boolean> => fetch("/healthz").then(({ ok }) => ok, () => false);
+
+const ASK_EVERY_MS = 1_000;
+let coming: Promise<void> | null = null;
+
+/** Wait until the server answers. However many wait, it is asked once a second. */
+export function untilReachable(): Promise<void> {
+  coming ??= (async () => {
+    while (!(await isReachable())) await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
+    coming = null;
+  })();
+  return coming;
+}

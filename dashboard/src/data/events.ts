@@ -77,9 +77,14 @@ export function follow(feed: Feed, cache: QueryClient): () => void {
     for (const key of affectedBy(notice.event)) waiting.set(JSON.stringify(key), key);
     if (timer === 0) flush();
   });
+  // What could not be read while the server was away is read when it is back; nobody has to ask for it.
+  const unlistenState = feed.listenState(() => {
+    if (feed.state === "live") void cache.invalidateQueries({ predicate: ({ state }) => state.error !== null });
+  });
   return () => {
     clearTimeout(timer);
     unlisten();
+    unlistenState();
   };
 }
 

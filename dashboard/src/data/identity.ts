@@ -17,6 +17,9 @@ const listeners = new Set<() => void>();
 
 export const currentIdentity = (): Identity => identity;
 
+/** Tell whether an owner of the account is signed in. */
+export const isOwner = (): boolean => identity.stage === "in" && identity.me.actor.kind === "owner";
+
 export function listenIdentity(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -3,7 +3,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { type Agent, api, ask, readAll, type Shapes } from "./api";
-import { currentIdentity } from "./identity";
+import { isOwner } from "./identity";
 import { agentsQuery } from "./queries";
 
 export type Person = Shapes["UserShape"];
@@ -28,11 +28,7 @@ export const spacesQuery = () => queryOptions({
 /** The people of the account; empty for everybody but its owner, who alone may list them. */
 export const usersQuery = () => queryOptions({
   queryKey: ["users"],
-  queryFn: async ({ signal }): Promise<Person[]> => {
-    const identity = currentIdentity();
-    const isOwner = identity.stage === "in" && identity.me.actor.kind === "owner";
-    return isOwner ? (await ask(api.GET("/api/users", { signal }))).users : [];
-  },
+  queryFn: async ({ signal }): Promise<Person[]> => (isOwner() ? (await ask(api.GET("/api/users", { signal }))).users : []),
 });
 
 export type Directory = {

@@ -9,7 +9,7 @@ const LONGEST = 28;
 /** Return what people call an agent, shortened; its id until the names are read, or when it has none. */
 export function useAgentName(): (id: string | null | undefined) => string {
   const agents = useQuery(agentsQuery()).data?.agents;
-  return (id) => firstLine(agents?.find((each) => each.id === id)?.name || id, LONGEST);
+  return (id) => firstLine(agents?.find((each) => each.id === id || each.slug === id)?.name || id, LONGEST);
 }
 
 export function AgentName({ id, className }: { id: string | null | undefined; className?: string }) {

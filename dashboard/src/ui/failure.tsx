@@ -2,11 +2,12 @@
 
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { Refusal } from "../data/api";
+import { isAway, Refusal } from "../data/api";
 import { Button } from "./button";
 import { Title } from "./title";
 
 export function ErrorState({ error, retry, title = "This could not be read" }: { error: unknown; retry?: () => void; title?: string }) {
+  if (isAway(error)) return <Away />;
   const request = error instanceof Refusal ? error.requestId : null;
   return (
     <div role="alert" className="my-6 grid max-w-[44rem] justify-items-start gap-2 rounded-r-lg border-l-[3px] border-red-edge bg-red-wash px-4 py-3">
@@ -15,6 +16,15 @@ export function ErrorState({ error, retry, title = "This could not be read" }: {
       {request && <p className="note font-mono">Request {request}</p>}
       {retry && <Button onClick={retry}>Try again</Button>}
     </div>
+  );
+}
+
+/** Nothing is wrong with the page, and nothing has to be done: it is there when the server is. */
+export function Away() {
+  return (
+    <p role="status" aria-label="Waiting for the server" className="flex items-center gap-2.5 py-8 text-soft">
+      <span aria-hidden="true" className="size-2 animate-breathe rounded-full bg-brass-edge" />Reconnecting. This page opens by itself when the server is back.
+    </p>
   );
 }
 
@@ -31,7 +41,7 @@ export function Loaded<Data>({ query, waiting, heading, children }: Props<Data>)
   if (query.data !== undefined) {
     return (
       <>
-        {query.isError && <p role="alert" className="complaint py-1">This may be out of date: {query.error.message}</p>}
+        {query.isError && !isAway(query.error) && <p role="alert" className="complaint py-1">This may be out of date: {query.error.message}</p>}
         {children(query.data)}
       </>
     );

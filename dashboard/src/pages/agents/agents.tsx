@@ -14,6 +14,7 @@ import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
 import { Icon } from "../../ui/icon";
 import { useShortcuts } from "../../ui/keys";
+import { useOpened } from "../../ui/opened";
 import { SkeletonRows } from "../../ui/skeleton";
 import { StateBadge } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
@@ -27,7 +28,7 @@ export type Load = { running: Run[]; queued: number };
 export function Agents() {
   const search = useSearch({ from: "/agents" });
   const navigate = useNavigate({ from: "/agents" });
-  const set = (change: AgentsSearch) => void navigate({ search: (before) => ({ ...before, ...change }) });
+  const set = (change: AgentsSearch, replace = false) => void navigate({ search: (before) => ({ ...before, ...change }), replace });
   const agents = useQuery(agentsQuery());
   useShortcuts([
     { keys: "n", does: "New agent", run: () => set({ new: "1" }) },
@@ -72,10 +73,10 @@ export function useEnabling() {
   });
 }
 
-function List({ agents, search, set }: { agents: Agent[]; search: AgentsSearch; set: (change: AgentsSearch) => void }) {
+function List({ agents, search, set }: { agents: Agent[]; search: AgentsSearch; set: (change: AgentsSearch, replace?: boolean) => void }) {
   const gateways = useQuery(healthQuery()).data?.gateways ?? [];
   const loadOf = useLoads();
-  const open = agents.find(({ id, slug }) => search.peek === id || search.peek === slug);
+  const open = useOpened(agents, ({ id, slug }, wanted) => wanted === id || wanted === slug, { wanted: search.peek, queryKey: ["agents"], gone: "There is no such agent any more.", forget: () => set({ peek: undefined, tab: undefined, profile: undefined }, true) });
   const edited = agents.find(({ id }) => id === search.edit);
   const columns: Column<Agent>[] = [
     {

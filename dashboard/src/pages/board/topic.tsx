@@ -5,17 +5,20 @@ import { type FormEvent, useState } from "react";
 import { useAction } from "../../data/action";
 import { api, ask, type Topic } from "../../data/api";
 import { Button } from "../../ui/button";
+import { Confirm } from "../../ui/confirm";
 import { Dialog } from "../../ui/dialog";
 import { Choose, TextField } from "../../ui/form";
 import { Icon } from "../../ui/icon";
 import { Menu } from "../../ui/menu";
 import { toast } from "../../ui/toast";
 
+// The last merges are those that one takes back.
+const UNMERGED_MOST = 5;
 const stale = () => [["topics"], ["tasks"]];
 
 /** What can be done with a topic. */
 export function TopicMenu({ topic, others }: { topic: Topic; others: Topic[] }) {
-  const [open, setOpen] = useState<"rename" | "merge" | null>(null);
+  const [open, setOpen] = useState<"rename" | "merge" | "remove" | null>(null);
   const change = useAction({
     act: (status: "archived" | "active") => ask(api.PATCH("/api/topics/{id}", { params: { path: { id: topic.id } }, body: { status } })),
     failed: "The topic was not put away",
@@ -24,6 +27,18 @@ export function TopicMenu({ topic, others }: { topic: Topic; others: Topic[] }) 
       if (status === "archived") toast({ text: `Archived: ${topic.name}`, action: { label: "Undo", run: () => change.mutate("active") } });
     },
   });
+  const unmerge = useAction({
+    act: ({ name, entryIds }: Topic["mergedFrom"][number]) => ask(api.POST("/api/topics/{id}/split", { params: { path: { id: topic.id } }, body: { name, entryIds } })),
+    failed: "The merge was not taken back",
+    stale,
+    done: ({ topic: { name } }) => void toast({ text: `${name} is a topic of its own again.` }),
+  });
+  const remove = useAction({
+    act: () => ask(api.DELETE("/api/topics/{id}", { params: { path: { id: topic.id } } })),
+    failed: "The topic was not removed",
+    stale,
+    done: () => void toast({ text: `Removed: ${topic.name}` }),
+  });
   return (
     <>
       <Menu
@@ -31,10 +46,13 @@ export function TopicMenu({ topic, others }: { topic: Topic; others: Topic[] }) 
         choices={[
           { label: "Rename", run: () => setOpen("rename") },
           { label: "Merge into another", run: () => setOpen("merge"), disabled: others.length === 0 },
+          ...topic.mergedFrom.slice(-UNMERGED_MOST).map((merged) => ({ label: `Take ${merged.name} out again`, run: () => unmerge.mutate(merged) })),
           { label: "Archive", run: () => change.mutate("archived") },
+          { label: "Remove", danger: true, run: () => setOpen("remove") },
         ]}
       />
       {open === "rename" && <TopicForm topic={topic} onClose={() => setOpen(null)} />}
+      {open === "remove" && <Confirm title={`Remove ${topic.name}?`} about="Its tasks and what was said about it stay, without a topic." does="Remove" onDo={() => remove.mutate()} onClose={() => setOpen(null)} />}
       {open === "merge" && <Merge topic={topic} others={others} onClose={() => setOpen(null)} />}
     </>
   );

@@ -87,6 +87,7 @@ function useConversation(key: string): Conversation {
 /** The open session: header, transcript and message field. It receives frames of its own session only. */
 function Pane({ sessionKey: key }: { sessionKey: string }) {
   const chat = useConversation(key);
+  const agentName = useAgentName();
   const navigate = useNavigate();
   const { receipt, panel } = useSearch({ from: "/chat/$" });
   const composer = useRef<ComposerHandle>(null);
@@ -156,7 +157,7 @@ function Pane({ sessionKey: key }: { sessionKey: string }) {
         </header>
         {read.isError && (chat.isRead ? <p role="alert" className="complaint">This chat may be out of date: {read.error.message}</p> : <ErrorState error={read.error} retry={() => void read.refetch()} />)}
         {chat.isRead && chat.items.length === 0 && <p className="py-8 font-serif text-lg text-soft italic">No messages yet.</p>}
-        <Transcript sessionKey={key} items={chat.items} agent={splitKey(key).agent || "Agent"} acts={acts} sent={sent} older={<Older chat={chat} />} />
+        <Transcript sessionKey={key} items={chat.items} agent={agentName(splitKey(key).agent) || "Agent"} acts={acts} sent={sent} older={<Older chat={chat} />} />
         {!live && <p role="status" className="note">Live text is not available right now; replies appear when they are complete.</p>}
         <Composer
           ref={composer} sessionKey={key} asking={chat.asking} occupied={chat.occupied} working={chat.working}

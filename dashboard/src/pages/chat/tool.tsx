@@ -6,6 +6,7 @@ import type { Message } from "../../data/api";
 import { sessionQuery } from "../../data/queries";
 import { firstLine, stateOfSession, titleOfSession } from "../../data/words";
 import { Age } from "../../ui/age";
+import { AgentName } from "../../ui/agent";
 import { StateBadge } from "../../ui/state";
 
 const OUTCOMES: Record<string, string> = { done: "text-soft", refused: "font-semibold text-brass", failed: "font-semibold text-red", "no result yet": "text-soft" };
@@ -42,7 +43,7 @@ function ChildCard({ sessionKey }: { sessionKey: string }) {
       className="mb-2 grid max-w-[46rem] gap-0.5 rounded-r-lg border border-l-[3px] border-rule border-l-green bg-leaf px-4 py-2.5 no-underline shadow-leaf hover:border-edge sm:ml-[6.6rem]"
     >
       <span className="flex items-baseline justify-between gap-3">
-        <span className="agent">Sub-agent{session && ` · ${session.agentSlug}`}</span>
+        <span className="agent">Sub-agent{session && <> · <AgentName id={session.agentSlug} /></>}</span>
         {session && <StateBadge state={stateOfSession(session)} />}
       </span>
       <span className="font-serif text-[1.0625rem]">{session ? titleOfSession(session) : "Sub-agent"}</span>

@@ -1,15 +1,18 @@
 // What differs from the step before, or from any other run.
 
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useMemo, useState } from "react";
 import type { Run } from "../../data/api";
+import { isOwner } from "../../data/identity";
 import { receiptQuery, runQuery, runsQuery } from "../../data/queries";
 import { firstLine, titleOfRun } from "../../data/words";
 import { Answers } from "../../ui/answers";
 import { Button } from "../../ui/button";
 import { Select } from "../../ui/choices";
 import { Loaded } from "../../ui/failure";
+import { isLive } from "../runs/data";
+import { ReplayForm } from "../runs/replay";
 import { compareSteps } from "./diff";
 import { Differences } from "./difference";
 import { linesOf, type Step } from "./model";
@@ -21,9 +24,16 @@ type Props = { run: Run; steps: Step[]; at: number; other: string | undefined; o
 
 export function Compared({ run, steps, at, other, onChange }: Props) {
   const before = steps[at - 1];
+  const navigate = useNavigate();
   return (
     <Fold title="Difference" note={other ? "from another run" : before ? "from the step before" : "choose a run"} open={other !== undefined}>
       <Chooser run={run} other={other} hasBefore={before !== undefined} onChange={onChange} />
+      {isOwner() && !isLive(run) && (
+        <details className="py-2">
+          <summary className="cursor-pointer text-sm text-soft hover:text-ink">Send it again and compare</summary>
+          <div className="pt-2"><ReplayForm run={run} onBegun={(id) => void navigate({ to: "/runs/$id/context", params: { id }, search: { with: run.id } })} /></div>
+        </details>
+      )}
       {other !== undefined && <WithRun run={run.id} step={steps[at]!} other={other} />}
       {other === undefined && before && <FromStep before={before} after={steps[at]!} />}
       {other === undefined && !before && <p className="note py-2">This is the first step. Choose another run to compare with.</p>}

@@ -6,6 +6,7 @@ import { api, ask } from "../../data/api";
 import { taskQuery } from "../../data/queries";
 import { nameOfKey } from "../../data/words";
 import { Age } from "../../ui/age";
+import { AgentName } from "../../ui/agent";
 import { Id } from "../../ui/copy";
 import { Loaded } from "../../ui/failure";
 import { Markdown } from "../../ui/markdown";
@@ -37,7 +38,7 @@ function EntrySource({ id }: { id: string }) {
     <Loaded query={entry}>
       {({ log }) => (
         <>
-          <p className="flex flex-wrap gap-x-3"><span className="agent">{log.agentLabel || log.agentId || log.role}</span><Age at={log.createdAt} ago className="note" /></p>
+          <p className="flex flex-wrap gap-x-3">{log.agentLabel || !log.agentId ? <span className="agent">{log.agentLabel || log.role}</span> : <AgentName id={log.agentId} className="agent" />}<Age at={log.createdAt} ago className="note" /></p>
           <Markdown text={log.content} />
           {log.sessionKey && <p>Said in <Link to="/sessions/$key" params={{ key: log.sessionKey }} className="underline">{nameOfKey(log.sessionKey)}</Link></p>}
           {log.runId && <p><Link to="/runs/$id" params={{ id: log.runId }} className="underline">The run it belongs to</Link></p>}

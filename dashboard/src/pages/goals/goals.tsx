@@ -9,6 +9,7 @@ import { useLiveBoard } from "../../data/tasks";
 import { plural, titleOfSession } from "../../data/words";
 import { useAgentName } from "../../ui/agent";
 import { Button } from "../../ui/button";
+import { Confirm } from "../../ui/confirm";
 import { Dialog } from "../../ui/dialog";
 import { Empty } from "../../ui/empty";
 import { ErrorState, Loaded } from "../../ui/failure";
@@ -18,6 +19,7 @@ import { Icon } from "../../ui/icon";
 import { SkeletonRows } from "../../ui/skeleton";
 import { StateBadge } from "../../ui/state";
 import { Title } from "../../ui/title";
+import { toast } from "../../ui/toast";
 import { TaskPeek } from "../task/peek";
 import { type Choice, type Goal, goalsQuery, plansQuery, useSessions, weight } from "./data";
 import { TaskGraph } from "./graph";
@@ -40,7 +42,7 @@ export function Goals() {
         {choices.length > 0 && <Sessions choices={choices} chosen={session} all={search.all} />}
         {session ? <OfSession key={session} session={session} onOpen={open} /> : ready && <Empty title="No sessions yet.">Goals belong to a session: begin a chat, and set one there or here.</Empty>}
       </div>
-      {writing && session && <NewGoal session={session} onClose={() => setWriting(false)} />}
+      {writing && session && <GoalForm session={session} onClose={() => setWriting(false)} />}
       {search.peek && (
         <TaskPeek key={search.peek} id={search.peek} tab={search.tab} onTab={(tab) => void navigate({ search: { ...search, tab }, replace: true })} onClose={() => open(undefined)} onOpen={open} />
       )}
@@ -116,6 +118,13 @@ function GoalCard({ goal, onOpen }: { goal: Goal; onOpen: (id: string) => void }
     failed: "The goal was not changed",
     stale: () => [["goals"], ["plans"]],
   });
+  const remove = useAction({
+    act: () => ask(api.DELETE("/api/goals/{id}", { params: { path: { id: goal.id }, query: {} } })),
+    failed: "The goal was not deleted",
+    stale: () => [["goals"], ["plans"]],
+    done: () => void toast({ text: `Deleted: ${goal.name}` }),
+  });
+  const [open, setOpen] = useState<"edit" | "delete" | null>(null);
   // Tasks that lead to the goal without a plan.
   const loose = goal.tasks.filter(({ planId }) => planId === null);
   const all = [...goal.plans.flatMap((plan) => plan.tasks), ...loose];
@@ -126,12 +135,16 @@ function GoalCard({ goal, onOpen }: { goal: Goal; onOpen: (id: string) => void }
           <h2 className="flex flex-wrap items-baseline gap-x-3 text-xl">{goal.name}<StateBadge state={goal.status} className="font-sans" /></h2>
           <Progress tasks={all} />
         </div>
-        {!OVER.includes(goal.status) && (
-          <Menu
-            trigger={<Button weight="bare" aria-label={`Change ${goal.name}`}><Icon name="more" /></Button>}
-            choices={[{ label: "Complete", run: () => change.mutate("complete") }, { label: "Cancel, with its plans", danger: true, run: () => change.mutate("cancel") }]}
-          />
-        )}
+        <Menu
+          trigger={<Button weight="bare" aria-label={`Change ${goal.name}`}><Icon name="more" /></Button>}
+          choices={[
+            { label: "Edit", run: () => setOpen("edit") },
+            ...(OVER.includes(goal.status) ? [] : [{ label: "Complete", run: () => change.mutate("complete") }, { label: "Cancel, with its plans", danger: true, run: () => change.mutate("cancel") }]),
+            { label: "Delete", danger: true, run: () => setOpen("delete") },
+          ]}
+        />
+        {open === "edit" && <GoalForm session={goal.sessionId} goal={goal} onClose={() => setOpen(null)} />}
+        {open === "delete" && <Confirm title={`Delete ${goal.name}?`} about="Its plans and its memory go with it; its tasks stay." does="Delete" onDo={() => remove.mutate()} onClose={() => setOpen(null)} />}
       </div>
       {goal.description && <Markdown text={goal.description} className="py-2" />}
       {goal.plans.map((plan) => <PlanCard key={plan.id} plan={plan} onOpen={onOpen} />)}
@@ -141,12 +154,15 @@ function GoalCard({ goal, onOpen }: { goal: Goal; onOpen: (id: string) => void }
   );
 }
 
-function NewGoal({ session, onClose }: { session: string; onClose: () => void }) {
-  const [name, setName] = useState("");
-  const [description, setDescription] = useState("");
+/** A new goal, or other words for one. */
+function GoalForm({ session, goal, onClose }: { session: string; goal?: Goal; onClose: () => void }) {
+  const [name, setName] = useState(goal?.name ?? "");
+  const [description, setDescription] = useState(goal?.description ?? "");
   const make = useAction({
-    act: (body: { name: string; description: string }) => ask(api.POST("/api/goals", { body: { sessionId: session, ...body } })),
-    failed: "The goal was not created",
+    act: (body: { name: string; description: string }): Promise<unknown> => goal
+      ? ask(api.PATCH("/api/goals/{id}", { params: { path: { id: goal.id } }, body }))
+      : ask(api.POST("/api/goals", { body: { sessionId: session, ...body } })),
+    failed: "The goal was not saved",
     stale: () => [["goals"]],
     done: onClose,
   });
@@ -155,11 +171,11 @@ function NewGoal({ session, onClose }: { session: string; onClose: () => void })
     if (name.trim() !== "") make.mutate({ name: name.trim(), description });
   };
   return (
-    <Dialog title="New goal" open onClose={onClose}>
+    <Dialog title={goal ? "Edit goal" : "New goal"} open onClose={onClose}>
       <form onSubmit={submit} className="grid gap-3">
         <label className="grid gap-1 text-[0.8125rem] text-soft">What is to be achieved<input className="field text-ink" autoFocus required autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} /></label>
         <label className="grid gap-1 text-[0.8125rem] text-soft">Description (Markdown)<textarea className="field min-h-24 text-ink" rows={4} value={description} onChange={(event) => setDescription(event.target.value)} /></label>
-        <div className="flex justify-end gap-2"><Button onClick={onClose}>Cancel</Button><Button type="submit" weight="main" busy={make.isPending}>Create goal</Button></div>
+        <div className="flex justify-end gap-2"><Button onClick={onClose}>Cancel</Button><Button type="submit" weight="main" busy={make.isPending}>{goal ? "Save" : "Create goal"}</Button></div>
       </form>
     </Dialog>
   );

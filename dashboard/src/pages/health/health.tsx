@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Shapes } from "../../data/api";
+import { isOwner } from "../../data/identity";
 import { agentsQuery, healthQuery } from "../../data/queries";
 import { capital, plural } from "../../data/words";
 import { Age } from "../../ui/age";
@@ -17,6 +18,7 @@ import { Title } from "../../ui/title";
 import { Duties } from "./duties";
 import { Followers } from "./followers";
 import { Lately } from "./lately";
+import { Upkeep } from "./upkeep";
 
 type Health = Shapes["Health"];
 const MEGABYTE = 1_000_000;
@@ -48,7 +50,7 @@ export function HealthPage() {
           </div>
           <Lately minutes={search.minutes ?? "1440"} onChange={(minutes) => void navigate({ search: { minutes } })} />
           <div className="grid gap-x-10 lg:grid-cols-2">
-            <Part name="Search and filing"><Followers health={health} /></Part>
+            <Part name="Search and filing"><Followers health={health} />{isOwner() && <Upkeep />}</Part>
             <Part name="Context reaches agents"><Injections rows={health.contextInjection} /></Part>
           </div>
           {health.duties && <Part name="Duties"><Duties duties={health.duties} /></Part>}

@@ -2,6 +2,7 @@
 
 import { Link } from "@tanstack/react-router";
 import { Age } from "../../ui/age";
+import { AgentName } from "../../ui/agent";
 import { AnswerForm, Question } from "../../ui/answer";
 import { Button } from "../../ui/button";
 import { Markdown } from "../../ui/markdown";
@@ -21,7 +22,7 @@ export function NeedPeek({ need, acts, onClose, onReceipt }: Props) {
     <Peek title={KIND_NAMES[need.kind][0]} onClose={onClose}>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
         <p className="note">
-          {need.agent && <span className="agent mr-2">{need.agent}</span>}
+          {need.agent && <AgentName id={need.agent} className="agent mr-2" />}
           {need.sessionKey !== null && <Link to="/chat/$" params={{ _splat: need.sessionKey }} className="text-ink underline">{need.where}</Link>}
           {task && <Link to="/tasks/$id" params={{ id: task.id }} className="text-ink underline">{task.title}</Link>}
           <Age at={need.at} ago prefix=" · " />

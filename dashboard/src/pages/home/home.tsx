@@ -9,6 +9,7 @@ import { Button } from "../../ui/button";
 import { Empty } from "../../ui/empty";
 import { ErrorState } from "../../ui/failure";
 import { useRowKeys, useShortcuts } from "../../ui/keys";
+import { useOpened } from "../../ui/opened";
 import { ReceiptDialog } from "../../ui/receipt";
 import { SkeletonRows } from "../../ui/skeleton";
 import { Title } from "../../ui/title";
@@ -28,11 +29,11 @@ export function Home() {
   const { peek, receipt, kind } = useSearch({ from: "/" });
   const navigate = useNavigate();
   const dismissed = useDismissed();
-  const setSearch = (change: HomeSearch) => void navigate({ to: "/", search: (now) => ({ ...now, ...change }) });
+  const setSearch = (change: HomeSearch, replace = false) => void navigate({ to: "/", search: (now) => ({ ...now, ...change }), replace });
   const acts = useActs(() => setSearch({ peek: undefined }));
   const held = useHeld();
   const needs = home.needs.filter((need) => !dismissed.has(need.id) && !held.has(need.run?.id ?? ""));
-  const open = needs.find((need) => need.id === peek);
+  const open = useOpened(needs, ({ id }, wanted) => id === wanted, { wanted: home.isReady ? peek : undefined, queryKey: [], gone: "What was open needs nobody any more.", forget: () => setSearch({ peek: undefined }, true) });
   const isNew = home.isReady && !home.hasSessions && needs.length === 0;
   return (
     <div className="pb-16">

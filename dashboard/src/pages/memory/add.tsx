@@ -6,6 +6,7 @@ import { useAction } from "../../data/action";
 import { api, ask } from "../../data/api";
 import { sessionsQuery, tasksQuery } from "../../data/queries";
 import { splitKey, titleOfSession } from "../../data/words";
+import { useAgentName } from "../../ui/agent";
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
 import { Choose, TextArea, TextField } from "../../ui/form";
@@ -16,6 +17,7 @@ import { typeName } from "./memory";
 export function AddMemory({ search, onClose }: { search: MemorySearch; onClose: () => void }) {
   const sessions = useQuery(sessionsQuery({}, 1));
   const tasks = useQuery(tasksQuery({}, 1));
+  const agentName = useAgentName();
   const [place, setPlace] = useState(search.session ?? (search.scope === GLOBAL ? "" : (search.scope ?? "")));
   const [type, setType] = useState<MemoryType>("fact");
   const [title, setTitle] = useState("");
@@ -36,7 +38,7 @@ export function AddMemory({ search, onClose }: { search: MemorySearch; onClose: 
   });
   const places = [
     { value: "", label: "Choose a session or task" },
-    ...(sessions.data?.rows ?? []).map((row) => ({ value: row.key, label: `${titleOfSession(row)} · ${row.agentSlug}` })),
+    ...(sessions.data?.rows ?? []).map((row) => ({ value: row.key, label: `${titleOfSession(row)} · ${agentName(row.agentSlug)}` })),
     ...(tasks.data?.rows ?? []).map((row) => ({ value: `task:${row.id}`, label: `Task: ${row.title}` })),
   ];
   const ready = place !== "" && content.trim() !== "";

@@ -8,7 +8,9 @@ import { api, ask } from "../../data/api";
 import { cache } from "../../data/cache";
 import { splitKey } from "../../data/words";
 import { Age } from "../../ui/age";
+import { AgentName } from "../../ui/agent";
 import { Button } from "../../ui/button";
+import { Confirm } from "../../ui/confirm";
 import { Dialog } from "../../ui/dialog";
 import { Loaded } from "../../ui/failure";
 import { TextArea } from "../../ui/form";
@@ -50,7 +52,7 @@ export function Fact({ item, nameOf, onClose }: Props) {
         <dl className="grid grid-cols-[7rem_minmax(0,1fr)] gap-x-4 gap-y-1 text-sm [&_dt]:text-soft">
           <dt>Type</dt><dd>{typeName(item.type)}</dd>
           <dt>Kept for</dt><dd>{nameOf(item.scope)}</dd>
-          <dt>Kept</dt><dd><Age at={item.createdAt} ago /> by {item.createdBy}</dd>
+          <dt>Kept</dt><dd><Age at={item.createdAt} ago /> by <AgentName id={item.createdBy} /></dd>
           {item.tags.length > 0 && <><dt>Tags</dt><dd>{item.tags.join(", ")}</dd></>}
           <dt>Confidence</dt><dd>{item.confidence.toFixed(2)}</dd>
           {item.expiresAt && <><dt>Until</dt><dd>{new Date(item.expiresAt).toLocaleString()}</dd></>}
@@ -62,12 +64,9 @@ export function Fact({ item, nameOf, onClose }: Props) {
       </div>
       {asking === "edit" && <EditMemory item={item} onClose={() => setAsking(null)} />}
       {asking === "promote" && <Promote item={item} onClose={() => setAsking(null)} />}
-      <Dialog open={asking === "forget"} title="Forget this memory?" about="It is removed for good. Runs that were shown it keep it in their receipts." onClose={() => setAsking(null)}>
-        <div className="flex justify-end gap-2">
-          <Button onClick={() => setAsking(null)}>Keep it</Button>
-          <Button weight="danger" onClick={() => { setAsking(null); onClose(); forget.mutate(); }}>Forget it</Button>
-        </div>
-      </Dialog>
+      {asking === "forget" && (
+        <Confirm title="Forget this memory?" about="It is removed for good. Runs that were shown it keep it in their receipts." does="Forget it" onDo={() => { onClose(); forget.mutate(); }} onClose={() => setAsking(null)} />
+      )}
     </Peek>
   );
 }
@@ -82,7 +81,7 @@ function Reads({ id, nameOf }: { id: string; nameOf: Props["nameOf"] }) {
             {reads.map((read) => (
               <li key={read.runId} className="flex items-baseline justify-between gap-3 border-b border-rule py-1.5 text-sm">
                 <Link to="/chat/$" params={{ _splat: read.sessionKey }} search={{ receipt: read.runId }} className="min-w-0 truncate underline">{nameOf(read.sessionKey)}</Link>
-                <span className="note shrink-0">{splitKey(read.sessionKey).agent} · <Age at={read.at} ago /></span>
+                <span className="note shrink-0"><AgentName id={splitKey(read.sessionKey).agent} /> · <Age at={read.at} ago /></span>
               </li>
             ))}
           </ul>

@@ -13,6 +13,7 @@ import { Choose } from "../../ui/form";
 import { Highlight } from "../../ui/highlight";
 import { Icon } from "../../ui/icon";
 import { useShortcuts } from "../../ui/keys";
+import { useOpened } from "../../ui/opened";
 import { Seek } from "../../ui/seek";
 import { SkeletonRows } from "../../ui/skeleton";
 import { type Column, Table } from "../../ui/table";
@@ -29,7 +30,7 @@ export function Memory() {
   const search = useSearch({ from: "/memory" });
   const navigate = useNavigate({ from: "/memory" });
   const set = useCallback(
-    (change: MemorySearch) => void navigate({ search: (before) => ({ ...before, peek: undefined, ...change }), replace: "q" in change }),
+    (change: MemorySearch, replace = "q" in change) => void navigate({ search: (before) => ({ ...before, peek: undefined, ...change }), replace }),
     [navigate],
   );
   const seek = useCallback((q: string) => set({ q: q.trim() === "" ? undefined : q }), [set]);
@@ -70,12 +71,12 @@ export const isTitled = ({ title, content }: Item): boolean => title !== "" && !
 
 export const typeName = (type: string): string => capital(type.replaceAll("_", " "));
 
-type Shown = { read: Read; search: MemorySearch; set: (change: MemorySearch) => void; nameOf: (scope: string) => string; stale: boolean };
+type Shown = { read: Read; search: MemorySearch; set: (change: MemorySearch, replace?: boolean) => void; nameOf: (scope: string) => string; stale: boolean };
 
 function Facts({ read, search, set, nameOf, stale }: Shown) {
   const { items } = read;
   const q = search.q ?? "";
-  const open = items.find(({ id }) => id === search.peek);
+  const open = useOpened(items, ({ id }, wanted) => id === wanted, { wanted: search.peek, queryKey: ["memory"], gone: "That memory is not kept here any more.", forget: () => set({ peek: undefined }, true) });
   const columns: Column<Item>[] = [
     {
       name: "Memory",

@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { sessionsQuery, tasksQuery } from "../../data/queries";
 import { nameOfKey, titleOfSession } from "../../data/words";
+import { useAgentName } from "../../ui/agent";
 import { Choose } from "../../ui/form";
 import { GLOBAL, type MemorySearch } from "./address";
 
@@ -16,8 +17,9 @@ type Place = { key: string; name: string; note: string; search: MemorySearch };
 function usePlaces(): { sessions: Place[]; tasks: Place[] } {
   const sessions = useQuery(sessionsQuery({}, 1));
   const tasks = useQuery(tasksQuery({}, 1));
+  const agentName = useAgentName();
   return {
-    sessions: (sessions.data?.rows ?? []).map((row) => ({ key: row.key, name: titleOfSession(row), note: row.agentSlug, search: { session: row.key } })),
+    sessions: (sessions.data?.rows ?? []).map((row) => ({ key: row.key, name: titleOfSession(row), note: agentName(row.agentSlug), search: { session: row.key } })),
     tasks: (tasks.data?.rows ?? []).map((row) => ({ key: `task:${row.id}`, name: row.title, note: row.status.replaceAll("_", " "), search: { scope: `task:${row.id}` } })),
   };
 }

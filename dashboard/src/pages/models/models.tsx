@@ -10,6 +10,7 @@ import { Button } from "../../ui/button";
 import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
 import { Icon } from "../../ui/icon";
+import { useOpened } from "../../ui/opened";
 import { SkeletonRows } from "../../ui/skeleton";
 import { StateBadge } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
@@ -28,7 +29,7 @@ export function Models() {
   const health = useQuery(healthQuery());
   // Only who may read the settings may change them.
   const settings = useQuery(settingsQuery);
-  const set = (change: ModelsSearch) => void navigate({ search: (before) => ({ ...before, ...change }) });
+  const set = (change: ModelsSearch, replace = false) => void navigate({ search: (before) => ({ ...before, ...change }), replace });
   return (
     <>
       <Title name="Models" actions={settings.isSuccess && <Button weight="main" onClick={() => set({ new: "1" })}><Icon name="plus" />Connect a model</Button>}>
@@ -47,7 +48,7 @@ export function Models() {
   );
 }
 
-function List({ states, search, set }: { states: Shapes["GatewayState"][]; search: ModelsSearch; set: (change: ModelsSearch) => void }) {
+function List({ states, search, set }: { states: Shapes["GatewayState"][]; search: ModelsSearch; set: (change: ModelsSearch, replace?: boolean) => void }) {
   const settings = useQuery(settingsQuery).data?.settings ?? [];
   const agents = useQuery(agentsQuery()).data?.agents ?? [];
   const hasDefault = states.some(({ name }) => name === "default");
@@ -56,7 +57,7 @@ function List({ states, search, set }: { states: Shapes["GatewayState"][]; searc
     settings: Object.fromEntries(settings.filter(({ name }) => name.startsWith(`gateway.${state.name}.`)).map(({ name, value }) => [name.slice(`gateway.${state.name}.`.length), value])),
     agents: agents.filter(({ gateway }) => (gateway || (hasDefault ? "default" : "builtin")) === state.name),
   }));
-  const open = rows.find(({ name }) => name === search.peek);
+  const open = useOpened(rows, ({ name }, wanted) => name === wanted, { wanted: search.peek, queryKey: ["health"], gone: "There is no such gateway any more.", forget: () => set({ peek: undefined, run: undefined }, true) });
   const columns: Column<Gateway>[] = [
     {
       name: "Gateway",

@@ -15,6 +15,17 @@ import { isLive } from "./data";
 export function Replay({ run }: { run: Run }) {
   const { replay: shown } = useSearch({ from: "/runs/$id" });
   const navigate = useNavigate({ from: "/runs/$id" });
+  const show = (replay: string) => void navigate({ search: (before) => ({ ...before, replay }), replace: true, resetScroll: false });
+  return (
+    <div className="grid gap-3">
+      <ReplayForm run={run} onBegun={show} />
+      {shown !== undefined && <Replayed run={run} id={shown} />}
+    </div>
+  );
+}
+
+/** `onBegun` is told the run that sends the step again. */
+export function ReplayForm({ run, onBegun }: { run: Run; onBegun: (runId: string) => void }) {
   const steps = useQuery(receiptQuery(run.id)).data?.steps.length ?? 0;
   const [gateway, setGateway] = useState("");
   const [model, setModel] = useState("");
@@ -22,10 +33,10 @@ export function Replay({ run }: { run: Run }) {
   const replay = useAction({
     act: () => ask(api.POST("/api/runs/{id}/replay", { params: { path: { id: run.id } }, body: { gateway: gateway.trim() || null, model: model.trim() || null, step: step === "" ? null : Number(step) } })),
     failed: "Nothing was replayed",
-    done: ({ runId }) => void navigate({ search: (before) => ({ ...before, replay: runId }), replace: true, resetScroll: false }),
+    done: ({ runId }) => onBegun(runId),
   });
   return (
-    <div className="grid gap-3">
+    <div className="grid gap-2">
       <form aria-label="Replay" className="flex flex-wrap items-end gap-2" onSubmit={(event) => { event.preventDefault(); replay.mutate(); }}>
         <TextField label="Gateway" placeholder="the agent's" value={gateway} onChange={(event) => setGateway(event.target.value)} />
         <TextField label="Model" placeholder="the same" value={model} onChange={(event) => setModel(event.target.value)} />
@@ -33,7 +44,6 @@ export function Replay({ run }: { run: Run }) {
         <Button type="submit" busy={replay.isPending}>Replay</Button>
       </form>
       <p className="note">Sends the stored request once more and shows both answers. Tool calls are shown, not made.</p>
-      {shown !== undefined && <Replayed run={run} id={shown} />}
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Run } from "../../data/api";
-import { currentIdentity } from "../../data/identity";
+import { isOwner } from "../../data/identity";
 import { receiptQuery, runQuery } from "../../data/queries";
 import { compact, isNoReply, sessionOfRun, sourceOf, titleOfRun } from "../../data/words";
 import { AgentName } from "../../ui/agent";
@@ -75,8 +75,6 @@ function Overview({ run }: { run: Run }) {
   const talk = useQuery(talkQuery(run));
   const artifacts = useQuery(artifactsQuery(run.id));
   const uses = toolsIn(talk.data ?? []);
-  const identity = currentIdentity();
-  const isOwner = identity.stage === "in" && identity.me.actor.kind === "owner";
   const hide = (on: boolean) => void navigate({ search: (before) => ({ ...before, queue: on ? "hidden" : undefined }), replace: true, resetScroll: false });
   return (
     <>
@@ -93,7 +91,7 @@ function Overview({ run }: { run: Run }) {
             <Loaded query={receipt}>{({ steps }) => <Waterfall run={run} steps={steps} messages={talk.data ?? []} hidesQueue={queue === "hidden"} />}</Loaded>
           </Section>
           <Section name="Tools"><Loaded query={talk}>{() => <Tools uses={uses} />}</Loaded></Section>
-          {isOwner && !isLive(run) && <Section name="Replay"><Replay run={run} /></Section>}
+          {isOwner() && !isLive(run) && <Section name="Replay"><Replay run={run} /></Section>}
         </div>
       </div>
     </>

@@ -3,6 +3,7 @@
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { Age } from "../../ui/age";
+import { AgentName } from "../../ui/agent";
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
 import { Ident } from "../../ui/ident";
@@ -32,7 +33,7 @@ export function SchedulePeek({ schedule, sessionName, onEdit, onClose }: Props) 
         <dl className="grid grid-cols-[8rem_minmax(0,1fr)] gap-x-4 gap-y-1.5 text-sm [&_dt]:text-soft">
           <dt>State</dt><dd>{stateOf(schedule)}</dd>
           <dt>When</dt><dd>{wordsOf(schedule.cron)} <code className="text-xs text-soft">{schedule.cron}</code><span className="note block">{schedule.timezone}</span></dd>
-          <dt>Agent</dt><dd><Link to="/agents" search={{ peek: schedule.agentId }} className="underline">{schedule.agentId}</Link></dd>
+          <dt>Agent</dt><dd><Link to="/agents" search={{ peek: schedule.agentId }} className="underline"><AgentName id={schedule.agentId} /></Link></dd>
           <dt>Session</dt><dd><Link to="/chat/$" params={{ _splat: schedule.sessionKey }} className="underline">{sessionName}</Link>{schedule.isolated && <span className="note block">Each time in a fresh session of its own</span>}</dd>
           {schedule.type === "task" && schedule.targetId && <><dt>Task</dt><dd><Link to="/tasks/$id" params={{ id: schedule.targetId }} className="underline">Open the task</Link></dd></>}
           <dt>Times</dt><dd>{schedule.executionCount}{maxExecutions >= 0 && ` of ${maxExecutions}`}</dd>

@@ -14,6 +14,7 @@ import { Loaded } from "../../ui/failure";
 import { Options } from "../../ui/form";
 import { Icon } from "../../ui/icon";
 import { useShortcuts } from "../../ui/keys";
+import { useOpened } from "../../ui/opened";
 import { SkeletonRows } from "../../ui/skeleton";
 import { StateBadge } from "../../ui/state";
 import { type Column, Table } from "../../ui/table";
@@ -72,7 +73,7 @@ export function useScheduling() {
 export function Schedules() {
   const search = useSearch({ from: "/schedules" });
   const navigate = useNavigate({ from: "/schedules" });
-  const set = (change: SchedulesSearch) => void navigate({ search: (before) => ({ ...before, ...change }) });
+  const set = (change: SchedulesSearch, replace = false) => void navigate({ search: (before) => ({ ...before, ...change }), replace });
   useShortcuts([
     { keys: "n", does: "New schedule", run: () => set({ new: "1" }) },
     { keys: "e", does: "Edit the open schedule", run: () => search.peek && set({ edit: search.peek }) },
@@ -93,12 +94,12 @@ export function Schedules() {
 
 export const stateOf = (schedule: Schedule): string => (schedule.enabled ? "On" : schedule.disabledReason && schedule.disabledReason !== "requested" ? `Stopped: ${schedule.disabledReason.replaceAll("_", " ")}` : "Paused");
 
-function List({ rows, search, set }: { rows: Schedule[]; search: SchedulesSearch; set: (change: SchedulesSearch) => void }) {
+function List({ rows, search, set }: { rows: Schedule[]; search: SchedulesSearch; set: (change: SchedulesSearch, replace?: boolean) => void }) {
   const { enable, run } = useScheduling();
   const sessionName = useSessionName();
   const agents = useQuery(agentsQuery()).data?.agents ?? [];
   const shown = rows.filter(({ enabled }) => search.state === undefined || enabled === (search.state === "on"));
-  const open = rows.find(({ id }) => id === search.peek);
+  const open = useOpened(rows, ({ id }, wanted) => id === wanted, { wanted: search.peek, queryKey: ["schedules"], gone: "There is no such schedule any more.", forget: () => set({ peek: undefined }, true) });
   const edited = rows.find(({ id }) => id === search.edit);
   const columns: Column<Schedule>[] = [
     {

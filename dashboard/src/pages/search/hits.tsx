@@ -1,10 +1,14 @@
 // What a search found, by kind, with what each hit owes to its words and to its meaning.
 
 import { Link } from "@tanstack/react-router";
-import { useRef } from "react";
-import type { Shapes } from "../../data/api";
+import { useRef, useState } from "react";
+import { useAction } from "../../data/action";
+import { api, ask, type Shapes } from "../../data/api";
 import { capital, nameOfKey, plural } from "../../data/words";
 import { Age } from "../../ui/age";
+import { useAgentName } from "../../ui/agent";
+import { Button } from "../../ui/button";
+import { Confirm } from "../../ui/confirm";
 import { Empty } from "../../ui/empty";
 import { Options } from "../../ui/form";
 import { Highlight } from "../../ui/highlight";
@@ -12,7 +16,9 @@ import { Ident } from "../../ui/ident";
 import { useRowKeys } from "../../ui/keys";
 import { Markdown } from "../../ui/markdown";
 import { Meter } from "../../ui/meter";
+import { useOpened } from "../../ui/opened";
 import { Peek } from "../../ui/peek";
+import { toast } from "../../ui/toast";
 import { KINDS, type Kind, type SearchSearch } from "./address";
 
 type Found = Shapes["SearchShape"];
@@ -25,10 +31,10 @@ const SNIPPET_CHARS = 220;
 const TITLE_CHARS = 110;
 const NAMES: Record<Kind, string> = { topics: "Topics", tasks: "Tasks", notes: "Notes", logs: "Said" };
 
-function hitsOf(found: Found): Record<Kind, Hit[]> {
+function hitsOf(found: Found, nameOf: (id: string | null) => string): Record<Kind, Hit[]> {
   const log = (kind: Kind) => (each: Shapes["LogHit"]): Hit => ({
     ...each, kind, title: each.summary || each.content, text: each.summary ? each.content : "", at: each.createdAt,
-    facts: [each.role === "user" ? "A person" : (each.agentLabel ?? each.agentId), each.sessionKey && nameOfKey(each.sessionKey)],
+    facts: [each.role === "user" ? "A person" : (each.agentLabel ?? nameOf(each.agentId)), each.sessionKey && nameOfKey(each.sessionKey)],
   });
   return {
     topics: found.topics.map((each) => ({ ...each, kind: "topics", title: each.name, text: each.digest || each.description, facts: [capital(each.status)], at: each.updatedAt })),
@@ -38,14 +44,14 @@ function hitsOf(found: Found): Record<Kind, Hit[]> {
   };
 }
 
-type Props = { found: Found; search: SearchSearch; set: (change: SearchSearch) => void; stale: boolean };
+type Props = { found: Found; search: SearchSearch; set: (change: SearchSearch, replace?: boolean) => void; stale: boolean };
 
 export function Hits({ found, search, set, stale }: Props) {
   const list = useRef<HTMLDivElement>(null);
   useRowKeys(list);
-  const hits = hitsOf(found);
+  const hits = hitsOf(found, useAgentName());
   const all = KINDS.flatMap((kind) => hits[kind]);
-  const open = all.find(({ id }) => id === search.peek);
+  const open = useOpened(all, ({ id }, wanted) => id === wanted, { wanted: search.peek, queryKey: ["search"], gone: "What was open is not among these hits any more.", forget: () => set({ peek: undefined }, true) });
   const shown = KINDS.filter((kind) => hits[kind].length > 0 && (search.kind === undefined || search.kind === kind));
   const chips = [{ value: "", label: `All ${all.length}` }, ...KINDS.map((kind) => ({ value: kind, label: `${NAMES[kind]} ${hits[kind].length}` }))];
   return (
@@ -65,7 +71,7 @@ export function Hits({ found, search, set, stale }: Props) {
           </section>
         ))}
       </div>
-      {open && <Peek title={cutTitle(open.title)} onClose={() => set({ peek: undefined })}><About hit={open} q={found.query} /></Peek>}
+      {open && <Peek title={cutTitle(open.title)} onClose={() => set({ peek: undefined })}><About hit={open} q={found.query} onClose={() => set({ peek: undefined })} /></Peek>}
     </div>
   );
 }
@@ -96,14 +102,23 @@ function Facts({ hit }: { hit: Hit }) {
 
 const BARS = { words: "Words", meaning: "Meaning", label: "Name", note: "Note", session: "Nearby" } as const;
 
-function About({ hit, q }: { hit: Hit; q: string }) {
+function About({ hit, q, onClose }: { hit: Hit; q: string; onClose: () => void }) {
+  const [asking, setAsking] = useState(false);
+  const remove = useAction({
+    act: () => ask(api.DELETE("/api/log/{id}", { params: { path: { id: hit.id } } })),
+    failed: "The entry was not deleted",
+    stale: () => [["search"]],
+    done: () => void toast({ text: "Deleted. Nobody finds it any more." }),
+  });
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
       <p className="note"><Facts hit={hit} /></p>
       <div className="flex flex-wrap gap-2">
         {hit.taskId && <Link className="button quiet" to="/tasks/$id" params={{ id: hit.taskId }}>Open the task</Link>}
         {hit.sessionKey && <Link className="button quiet" to="/chat/$" params={{ _splat: hit.sessionKey }}>Open the chat</Link>}
+        {(hit.kind === "logs" || hit.kind === "notes") && <Button weight="danger" className="ml-auto" onClick={() => setAsking(true)}>Delete</Button>}
       </div>
+      {asking && <Confirm title="Delete this entry?" about="It is found and shown to agents no more. Runs that were shown it keep it in their receipts." does="Delete" onDo={() => { onClose(); remove.mutate(); }} onClose={() => setAsking(false)} />}
       <section aria-label="Why it was found" className="grid gap-1.5">
         <h3 className="text-base">Why “{q}” found it</h3>
         {(Object.keys(BARS) as (keyof typeof BARS)[]).map((name) => <Meter key={name} name={BARS[name]} value={hit.reason[name]} tone={name === "meaning" ? "brass" : "green"} />)}

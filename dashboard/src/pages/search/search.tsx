@@ -7,6 +7,7 @@ import { api, ask } from "../../data/api";
 import { sessionsQuery } from "../../data/queries";
 import { spacesQuery } from "../../data/standing";
 import { nameOfKey, titleOfSession } from "../../data/words";
+import { useAgentName } from "../../ui/agent";
 import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
 import { Choose, Options } from "../../ui/form";
@@ -32,15 +33,16 @@ export function Search() {
   const navigate = useNavigate({ from: "/search" });
   const box = useRef<HTMLInputElement>(null);
   const set = useCallback(
-    (change: SearchSearch) => void navigate({ search: (before) => ({ ...before, peek: undefined, ...change }), replace: !("view" in change || "peek" in change) }),
+    (change: SearchSearch, replace = !("view" in change || "peek" in change)) => void navigate({ search: (before) => ({ ...before, peek: undefined, ...change }), replace }),
     [navigate],
   );
   const seek = useCallback((q: string) => set({ q: q.trim() === "" ? undefined : q }), [set]);
   const spaces = useQuery(spacesQuery);
   const sessions = useQuery(sessionsQuery({ limit: PLACES_MOST }, 1));
   const found = useQuery(foundQuery(search));
+  const agentName = useAgentName();
   useShortcuts([{ keys: "/", does: "Write a question", run: () => box.current?.focus() }]);
-  const places = (sessions.data?.rows ?? []).map((row) => ({ value: row.key, label: `Seen from ${titleOfSession(row)} · ${row.agentSlug}` }));
+  const places = (sessions.data?.rows ?? []).map((row) => ({ value: row.key, label: `Seen from ${titleOfSession(row)} · ${agentName(row.agentSlug)}` }));
   if (search.session && !places.some(({ value }) => value === search.session)) places.push({ value: search.session, label: `Seen from ${nameOfKey(search.session)}` });
   return (
     <>

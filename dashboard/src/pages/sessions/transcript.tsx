@@ -4,8 +4,9 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { Link } from "@tanstack/react-router";
 import { memo, useEffect, useLayoutEffect, useMemo, useRef } from "react";
 import type { Message, Session } from "../../data/api";
-import { firstLine, isNoReply, sourceOf } from "../../data/words";
+import { capital, firstLine, isNoReply, sourceOf } from "../../data/words";
 import { Age } from "../../ui/age";
+import { useAgentName } from "../../ui/agent";
 import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
 import { Markdown } from "../../ui/markdown";
@@ -41,11 +42,12 @@ export function linesOf(messages: Message[], hidesTools: boolean): Line[] {
 export function Transcript({ session, reference, hidesTools }: { session: Session; reference: string; hidesTools: boolean }) {
   const { newest, messages, hasOlder, isReading, older } = useTranscript(session.key, reference);
   const lines = useMemo(() => linesOf(messages, hidesTools), [messages, hidesTools]);
+  const nameOf = useAgentName();
   return (
     <Loaded query={newest} waiting={<SkeletonRows label="Loading the transcript" />}>
       {(page) => page.messages.length === 0
         ? <Empty title="Nothing was said here yet." />
-        : <Lines key={reference} lines={lines} agent={session.agentSlug} hasOlder={hasOlder} isReading={isReading} older={older} />}
+        : <Lines key={reference} lines={lines} agent={nameOf(session.agentSlug)} hasOlder={hasOlder} isReading={isReading} older={older} />}
     </Loaded>
   );
 }
@@ -106,7 +108,7 @@ const LineView = memo(function LineView({ line, agent }: { line: Line; agent: st
   return (
     <article className={`border-b border-rule px-1 py-2.5 ${message.role === "user" ? "bg-leaf/70" : ""}`}>
       <p className="flex flex-wrap items-baseline gap-x-3">
-        <span className={isAgent ? "agent" : "agent text-soft!"}>{isAgent ? agent : message.role === "user" ? "user" : message.role}</span>
+        <span className={isAgent ? "agent" : "agent text-soft!"}>{isAgent ? agent : capital(message.role)}</span>
         {message.role === "user" && <span className="note">{sourceOf(message.provenance)}</span>}
         <span className="ml-auto flex items-baseline gap-3">
           {message.runId && <Link to="/runs/$id" params={{ id: message.runId }} className="note underline">Run</Link>}

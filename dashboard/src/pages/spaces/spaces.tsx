@@ -10,6 +10,7 @@ import { Button } from "../../ui/button";
 import { Loaded } from "../../ui/failure";
 import { Icon } from "../../ui/icon";
 import { useShortcuts } from "../../ui/keys";
+import { useOpened } from "../../ui/opened";
 import { SkeletonRows } from "../../ui/skeleton";
 import { Title } from "../../ui/title";
 import type { SpacesSearch } from "./address";
@@ -18,7 +19,7 @@ import { NewSpace, SpacePeek } from "./space";
 export function Spaces() {
   const search = useSearch({ from: "/spaces" });
   const navigate = useNavigate({ from: "/spaces" });
-  const set = (change: SpacesSearch) => void navigate({ search: (before) => ({ ...before, ...change }) });
+  const set = (change: SpacesSearch, replace = false) => void navigate({ search: (before) => ({ ...before, ...change }), replace });
   useShortcuts([{ keys: "n", does: "New space", run: () => set({ new: "1" }) }]);
   return (
     <>
@@ -30,13 +31,18 @@ export function Spaces() {
           <>
             <Matrix spaces={spaces} onOpen={(peek) => set({ peek })} />
             <Lists spaces={spaces} onOpen={(peek) => set({ peek })} />
-            {spaces.filter(({ id }) => id === search.peek).map((space) => <SpacePeek key={space.id} space={space} spaces={spaces} onClose={() => set({ peek: undefined })} />)}
+            <Opened spaces={spaces} wanted={search.peek} onClose={(replace) => set({ peek: undefined }, replace)} />
             {search.new && <NewSpace onClose={() => set({ new: undefined })} onDone={(peek) => set({ new: undefined, peek })} />}
           </>
         )}
       </Loaded>
     </>
   );
+}
+
+function Opened({ spaces, wanted, onClose }: { spaces: Space[]; wanted: string | undefined; onClose: (replace?: boolean) => void }) {
+  const open = useOpened(spaces, ({ id }, sought) => id === sought, { wanted, queryKey: ["spaces"], gone: "There is no such space any more.", forget: () => onClose(true) });
+  return open && <SpacePeek key={open.id} space={open} spaces={spaces} onClose={() => onClose()} />;
 }
 
 type Change = { from: string; to: string; sees: boolean };

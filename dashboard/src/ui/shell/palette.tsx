@@ -6,6 +6,7 @@ import { Command } from "cmdk";
 import { type ReactNode, useDeferredValue, useEffect, useState } from "react";
 import { searchQuery, sessionsQuery } from "../../data/queries";
 import { firstLine, titleOfSession } from "../../data/words";
+import { useAgentName } from "../agent";
 import { Dialog } from "../dialog";
 import { Icon } from "../icon";
 import { CREATE, NAVIGATION } from "../../routes";
@@ -24,6 +25,7 @@ export function Palette({ mode, onClose }: { mode: "all" | "create" | null; onCl
 
 function Commands({ mode, onClose }: { mode: "all" | "create"; onClose: () => void }) {
   const navigate = useNavigate();
+  const agentName = useAgentName();
   const [text, setText] = useState("");
   const q = useLater(useDeferredValue(text.trim()));
   const sought = mode === "all" ? q : "";
@@ -64,7 +66,7 @@ function Commands({ mode, onClose }: { mode: "all" | "create"; onClose: () => vo
           <>
             <Group name="Sessions">
               {sessions.data?.rows.map((row) => (
-                <Item key={row.key} id={row.key} onSelect={go("/chat/$", { params: { _splat: row.key } })} note={row.agentSlug}>{titleOfSession(row)}</Item>
+                <Item key={row.key} id={row.key} onSelect={go("/chat/$", { params: { _splat: row.key } })} note={agentName(row.agentSlug)}>{titleOfSession(row)}</Item>
               ))}
             </Group>
             <Group name="Tasks">
@@ -74,7 +76,7 @@ function Commands({ mode, onClose }: { mode: "all" | "create"; onClose: () => vo
             </Group>
             <Group name="Said and noted">
               {[...hits.notes, ...hits.logs].map((log) => (
-                <Item key={log.id} id={log.id} onSelect={log.sessionKey ? go("/chat/$", { params: { _splat: log.sessionKey } }) : onClose} note={log.agentId ?? undefined}>
+                <Item key={log.id} id={log.id} onSelect={log.sessionKey ? go("/chat/$", { params: { _splat: log.sessionKey } }) : onClose} note={agentName(log.agentId)}>
                   {firstLine(log.summary || log.content, 90)}
                 </Item>
               ))}

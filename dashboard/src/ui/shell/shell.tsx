@@ -1,12 +1,13 @@
 // The frame around every page: navigation, connection, bell, palette and shortcuts.
 
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import type { Me } from "../../data/api";
 import { type Connection, useConnection } from "../../data/feed";
 import { useAction } from "../../data/action";
+import { cache } from "../../data/cache";
 import { signOut } from "../../data/identity";
-import { NAVIGATION } from "../../routes";
+import { loadPages, NAVIGATION } from "../../routes";
 import { Button } from "../button";
 import { Brand, Icon } from "../icon";
 import { useShortcuts } from "../keys";
@@ -14,8 +15,7 @@ import { Toasts } from "../toast";
 import { GatewayBanner } from "./banner";
 import { Bell } from "./bell";
 
-// No page is drawn by what opens over it, so the pages do not wait for that. It is there before the server may be away.
-const SOON_MS = 1_000;
+const LOOK_EVERY_MS = 1_000;
 
 // Other kinds of tokens have no mailbox.
 const PEOPLE = ["owner", "user"];
@@ -27,6 +27,7 @@ export function Shell({ me }: { me: Me }) {
   const main = useRef<HTMLElement>(null);
   const navigate = useNavigate();
   const over = useOver(palette !== null || listing);
+  useLater(loadPages);
   const path = useRouterState({ select: (state) => state.location.pathname });
   useEffect(() => setMenu(false), [path]);
   useShortcuts([
@@ -86,14 +87,26 @@ export function Shell({ me }: { me: Me }) {
   );
 }
 
-/** The palette and the list of keys: loaded soon, or as soon as one of them is wanted. */
+/** Load what was not needed to draw this page, once the page is quiet: it is there before the server may be away. */
+function useLater(load: () => void): void {
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (cache.isFetching() > 0) return;
+      clearInterval(timer);
+      load();
+    }, LOOK_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [load]);
+}
+
+/** The palette and the list of keys: loaded later, or as soon as one of them is wanted. */
 function useOver(wanted: boolean) {
   const [over, setOver] = useState<typeof import("./over") | null>(null);
+  const load = useCallback(() => void import("./over").then(setOver, () => {}), []);
+  useLater(load);
   useEffect(() => {
-    if (over !== null) return;
-    const timer = setTimeout(() => void import("./over").then(setOver, () => {}), wanted ? 0 : SOON_MS);
-    return () => clearTimeout(timer);
-  }, [over, wanted]);
+    if (wanted) load();
+  }, [wanted, load]);
   return over;
 }
 
