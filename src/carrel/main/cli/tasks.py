@@ -66,6 +66,23 @@ def _show_created(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
         screen.note(f"{told} To follow it: `carrel tasks watch {task['id']}`")
 
 
+def _edit(client: Client, args: Namespace) -> Any:
+    """Change the fields of a task that are named."""
+    fields = {one.field: value for one in _FIELDS if (value := getattr(args, one.dest)) is not None}
+    if not fields:
+        raise Failure(Exit.USAGE, "Nothing to change; name a field, e.g. --title TEXT.")
+    return TASKS.of(client, args.task, lambda found: client.patch(f"/api/tasks/{segment(found)}", fields))
+
+
+def _delete(client: Client, args: Namespace) -> Any:
+    return TASKS.of(client, args.task, lambda found: client.delete(f"/api/tasks/{segment(found)}"))
+
+
+def _show_deleted(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+    screen.line("Archived; its runs are cancelled, and it can still be read.")
+    screen.note(f"To work on it again: `carrel tasks move {answer['task']['id']} inbox`")
+
+
 def _parties(client: Client, names: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return which of the names are agents and which are people."""
     given = list(names)
@@ -201,6 +218,16 @@ def _priority(text: str) -> int | str:
     return int(text) if text.isdigit() else text
 
 
+# What `tasks edit` changes.
+_FIELDS = (
+    option("--title", "TEXT"),
+    option("--description", "TEXT"),
+    option("--priority", "P", "critical, high, medium, low or lowest, or 1 to 5", type=_priority),
+    option("--tag", "TAG", "may be repeated; replaces the tags", action="append", field="tags"),
+    option("--due", "TIME", "when it is due, e.g. 2030-01-31T12:00:00Z", field="dueDate"),
+    option("--topic", "TOPIC", "the topic it is about", field="topicId"),
+    option("--space", "SPACE", "the space it belongs to", field="spaceId"),
+)
 _LIST = Table(
     "tasks",
     {
@@ -215,7 +242,7 @@ _LIST = Table(
 )
 COMMANDS = (
     Request("tasks list", "list tasks", "GET /api/tasks", _LIST).takes(
-        option("--status", choices=(*STATUSES, "todo", "doing")),
+        option("--status", choices=(*STATUSES, "todo", "doing", "open")),
         option("--assignee", "NAME", "only tasks of this agent or person", field="assigneeId"),
         option("--tag", "TAG"),
         option("--archived", action="store_const", const=True, field="includeArchived", help="include archived tasks"),
@@ -232,11 +259,13 @@ COMMANDS = (
     ),
     Request("tasks move", "move a task to a status", "PATCH /api/tasks/{}", _show_status).takes(
         _TASK,
-        option("status", "STATUS", ", ".join(STATUSES), choices=(*STATUSES, "todo", "doing")),
+        option("status", "STATUS", ", ".join(STATUSES), choices=(*STATUSES, "todo", "doing", "open")),
         option("--reason", "TEXT", "why it is blocked", field="blockedReason"),
         option("--before", "OTHER", "put it before this task of the column", field="beforeId"),
         option("--after", "OTHER", "put it after this task of the column", field="afterId"),
     ),
+    Request("tasks edit", "change a task", _edit, "{task[id]}: {task[title]}").takes(_TASK, *_FIELDS),
+    Request("tasks delete", "archive a task: nobody works on it any more", _delete, _show_deleted).takes(_TASK),
     Request("tasks done", "mark a task as done", "PATCH /api/tasks/{}", _show_status, sends={"status": "done"}).takes(
         _TASK
     ),
