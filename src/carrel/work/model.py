@@ -43,6 +43,8 @@ _BOARD: dict[str, BoardStatus] = {
     "done": "done",
     "archived": "archived",
 }
+# What `open` asks for in a list.
+_OPEN: tuple[Status, ...] = ("inbox", "assigned", "in_progress", "review", "blocked")
 CHAT_TAG: Final = "system:orchestrator-chat"
 # What stands for the orchestrator chat where a task's id is expected.
 CHAT_NAME: Final = "orchestrator-chat"
@@ -212,7 +214,7 @@ def statuses_meant(spelling: str) -> tuple[Status, ...]:
     """Return the statuses that a spelling asks for in a list: `todo` and `doing` are two, `open` all that are left."""
     word = plain_word(spelling)
     if word == "open":
-        return tuple(status for status in MOVES if status not in ("done", "archived"))
+        return _OPEN
     word = "todo" if word == "to_do" else word
     meant = tuple(status for status in MOVES if word in (status, _BOARD[status]))
     return meant or (read_status(spelling, has_assignee=False),)  # type: ignore[return-value]
