@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect

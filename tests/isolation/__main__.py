@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 
 from tests.harness.blank_stores import BlankDatabases
-from tests.isolation.checks import Difference, try_world
+from tests.isolation.checks import try_world
+from tests.isolation.difference import Difference
 from tests.postgres import postgres_server
 
 TOLD_MAX = 6

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from tests.isolation.asgi import Json
-from tests.isolation.steps import talk, who_of
+from tests.isolation.model import why_closed_to_person, why_hidden_from_person
+from tests.isolation.recorder import Request
+from tests.isolation.steps import PEOPLE, talk, who_of
 from tests.isolation.world import Side
 
 
@@ -49,13 +51,14 @@ async def fork(side: Side) -> None:
 
 
 async def replay(side: Side) -> None:
-    """Somebody replays a run, their own or not."""
-    run_id = side.any("run")
-    if run_id is None:
+    """Somebody replays a run, their own or not; most often they try one that shows what they may not read."""
+    sent = {request.run_id: request for request in side.world.model.requests if request.account == side.slug}
+    if not sent:
         return
-    who = who_of(side)
-    sent = [request for request in side.world.model.requests if request.run_id == run_id]
-    source = frozenset(side.world.marks.found(sent[-1].text)) if sent else frozenset[str]()
+    tried = [(who, run_id) for who in PEOPLE for run_id in sent]
+    told_too_much = [(who, run_id) for who, run_id in tried if _shows_too_much(side, who, sent[run_id])]
+    who, run_id = side.chance.choice(told_too_much if told_too_much and side.chance.random() < 0.6 else tried)
+    source = frozenset(side.world.marks.found(sent[run_id].text))
     told = await side.do(who, f"/api/runs/{run_id}/replay", {})
     if told is None:
         side.copies.append(Copy("replay", who, run_id, None, source))
@@ -65,6 +68,15 @@ async def replay(side: Side) -> None:
     side.lane(lane).person = who
     await side.world.settle()
     side.copies.append(Copy("replay", who, run_id, lane, source, await in_chat(side, lane), told["runId"]))
+
+
+def _shows_too_much(side: Side, who: str, request: Request) -> bool:
+    """Whether somebody may enter the lane of a request and may not read all that is in it."""
+    person, origins = side.facts.people[who], side.world.marks.origins
+    return why_closed_to_person(side.facts, person, request.key) is None and any(
+        why_hidden_from_person(side.facts, person, mark, origins[mark]) is not None
+        for mark in side.world.marks.found(request.text)
+    )
 
 
 async def in_chat(side: Side, key: str) -> frozenset[str]:

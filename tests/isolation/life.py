@@ -51,7 +51,7 @@ STEPS: dict[Step, int] = {
 
 SAYING: dict[Step, int] = {
     chat: 4, write_to_main: 2, chat_on_board: 1, write_in_thread: 3, work_on_task_elsewhere: 2, work_by_itself: 1,
-    fork: 1, replay: 1,
+    fork: 1, replay: 2,
 }  # fmt: skip
 
 

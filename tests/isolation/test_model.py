@@ -10,10 +10,12 @@ from tests.isolation.marks import Marks, Origin
 from tests.isolation.model import (
     Turn,
     sees_lane,
+    why_closed_to_person,
     why_hidden_from_agent,
     why_hidden_from_client,
     why_hidden_from_person,
     why_hidden_from_turn,
+    why_not_steered,
 )
 
 ANNS, BOBS, MAIN = "agent:main:web:ann", "agent:main:web:bob", "agent:main:main"
@@ -139,6 +141,37 @@ def test_a_program_sees_what_it_opened(facts: Facts) -> None:
     assert why_hidden_from_client(facts, "program", replace(SAID, lane="agent:main:a2a:x:y")) is None
     assert why_hidden_from_client(facts, "program", SAID) is not None
     assert why_hidden_from_client(facts, "program", NOTE) is not None
+
+
+def test_a_copy_is_its_makers_until_they_put_it_on_the_board(facts: Facts) -> None:
+    fork = "agent:main:web:fork"
+    facts.lanes[fork] = Lane(fork, person="bob")
+    facts.copies["zqaaaaa"] = {fork}
+    said = replace(SAID, by="", lane=TWO, space="blue")
+    hidden = [why_hidden_from_person(facts, person, "zqaaaaa", said) for person in (BOB, LIM)]
+    assert hidden[0] is None
+    assert hidden[1] is not None
+    assert why_hidden_from_turn(facts, Turn(fork, cause=BOB), "zqaaaaa", said) is None
+    assert why_hidden_from_turn(facts, Turn(MAIN), "zqaaaaa", said) is not None
+    facts.lanes[fork].recall = "space"
+    assert why_hidden_from_person(facts, LIM, "zqaaaaa", said) is None
+    assert why_hidden_from_turn(facts, Turn(MAIN), "zqaaaaa", said) is None
+
+
+def test_people_enter_their_own_chats_and_what_they_share(facts: Facts) -> None:
+    assert [why_closed_to_person(facts, ANN, key) is None for key in (ANNS, CHILD, BOBS, MAIN, ONE)] == [
+        True, True, False, True, True,
+    ]  # fmt: skip
+    assert [why_closed_to_person(facts, LIM, key) is None for key in (MAIN, ONE, TWO)] == [True, False, True]
+    assert why_closed_to_person(facts, OWNER, BOBS) is None
+
+
+def test_people_speak_into_runs_that_they_have_caused_and_the_owner_into_all(facts: Facts) -> None:
+    assert why_not_steered(facts, ANN, Turn(MAIN, cause=ANN)) is None
+    assert why_not_steered(facts, ANN, Turn(MAIN, cause=BOB)) is not None
+    assert why_not_steered(facts, ANN, Turn(MAIN)) is not None
+    assert why_not_steered(facts, ANN, Turn(BOBS, cause=ANN)) is not None
+    assert why_not_steered(facts, OWNER, Turn(BOBS, cause=BOB)) is None
 
 
 def test_marks_are_found_in_any_text_and_lead_to_their_origin() -> None:

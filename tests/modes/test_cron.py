@@ -65,7 +65,7 @@ def test_an_expression_matches_these_times(cron: str, after: str, expected: list
 @pytest.mark.parametrize(
     "text",
     [
-        "", "* * * *", "* * * * * *", "@daily", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *", "* * * 13 *",
+        "", "* * * *", "* * * * * *", "@dayly", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *", "* * * 13 *",
         "* * * * 8", "a * * * *", "5-1 * * * *", "*/0 * * * *", "5/2 * * * *", "1,,2 * * * *", "1- * * * *",
         "-1 * * * *", "* * * mon *", "* * * * jan", "*/ * * * *", "*/x * * * *", "\u0661 * * * *", "1.5 * * * *",
         "* * * * fri-mon", "1," * 100 + "1 * * * *",
@@ -75,6 +75,14 @@ def test_an_invalid_expression_is_refused_with_its_field(text: str) -> None:
     with pytest.raises(Refusal) as refused:
         read_cron(text)
     assert (refused.value.code, refused.value.field) == (Code.INVALID_PARAMS, "cron")
+
+
+def test_the_usual_expressions_have_names() -> None:
+    for name, cron in (("@hourly", "0 * * * *"), ("@Daily", "0 0 * * *"), (" @weekly ", "0 0 * * 0")):
+        assert read_cron(name) == read_cron(cron)
+    with pytest.raises(Refusal) as refused:
+        read_cron("@dayly")
+    assert "did you mean '@daily'?" in refused.value.message
 
 
 def test_a_refusal_says_which_part_is_wrong() -> None:

@@ -39,6 +39,20 @@ RIGHTS = (
         "tests/surfaces/api/test_forks.py",
     ),
     Mutant(
+        "a fork takes along what a run was told of its task",
+        "commands/forks.py",
+        " if name not in TOLD_DETAILS}",
+        "}",
+        "tests/surfaces/api/test_forks.py -k told_of_its_task",
+    ),
+    Mutant(
+        "another person's plan is told by way of an agent",
+        "tools/memory/readers.py",
+        "    if run.behalf is not None:\n",
+        "    if False:\n",
+        "tests/delivery/test_plans_at_work.py -k by_way",
+    ),
+    Mutant(
         "an entry of another session is forked",
         "commands/forks.py",
         "if last is None or last.key != lane.key or last.session_id is None:",

@@ -13,6 +13,7 @@ from carrel.work.model import (
     check_texts,
     path,
     read_status,
+    statuses_meant,
 )
 from tests.requirements.mark import requirement
 
@@ -68,12 +69,20 @@ def test_a_move_takes_one_step_or_the_shortest_walk_or_is_refused(before: str, a
     ("spelling", "has_assignee", "meant"),
     [
         ("todo", False, "inbox"), ("todo", True, "assigned"), ("doing", False, "in_progress"),
-        ("DONE", False, "done"), ("In Progress", False, "in_progress"),
+        ("DONE", False, "done"), ("In Progress", False, "in_progress"), ("in-progress", False, "in_progress"),
+        ("open", False, "inbox"), ("To-Do", True, "assigned"),
         *((status, False, status) for status in MOVES),
     ],
 )  # fmt: skip
 def test_a_status_has_our_spelling_and_that_of_other_boards(spelling: str, has_assignee: bool, meant: str) -> None:
     assert read_status(spelling, has_assignee=has_assignee) == meant
+
+
+@requirement("S4.x.status.spelling")
+def test_a_list_is_asked_for_in_any_spelling_and_for_all_that_is_open() -> None:
+    assert statuses_meant("To Do") == statuses_meant("todo") == ("inbox", "assigned")
+    assert statuses_meant("In-Progress") == ("in_progress",)
+    assert set(MOVES) - set(statuses_meant("Open")) == {"done", "archived"}
 
 
 @requirement("S0.x.create.status")

@@ -43,6 +43,8 @@ _BOARD: dict[str, BoardStatus] = {
     "done": "done",
     "archived": "archived",
 }
+# What `open` asks for in a list.
+_OPEN: tuple[Status, ...] = ("inbox", "assigned", "in_progress", "review", "blocked")
 CHAT_TAG: Final = "system:orchestrator-chat"
 # What stands for the orchestrator chat where a task's id is expected.
 CHAT_NAME: Final = "orchestrator-chat"
@@ -198,9 +200,9 @@ def illegal(before: str, after: str) -> Refusal:
 
 
 def read_status(spelling: str, *, has_assignee: bool, first: bool = False) -> Status:
-    """Return the status that a spelling means: our own words, and `todo` and `doing` of other boards."""
-    word = plain_word(spelling)
-    meant = {"todo": "assigned" if has_assignee else "inbox", "doing": "in_progress"}.get(word, word)
+    """Return the status that a spelling means: our own words, and `todo`, `open` and `doing` of other boards."""
+    word, to_do = plain_word(spelling), "assigned" if has_assignee else "inbox"
+    meant = {"todo": to_do, "to_do": to_do, "open": to_do, "doing": "in_progress"}.get(word, word)
     if meant not in MOVES:
         raise Refusal.of_value("status", spelling, MOVES)
     if first and meant not in FIRST_STATUSES:
@@ -209,8 +211,12 @@ def read_status(spelling: str, *, has_assignee: bool, first: bool = False) -> St
 
 
 def statuses_meant(spelling: str) -> tuple[Status, ...]:
-    """Return the statuses that a spelling asks for in a list: `todo` and `doing` are two each."""
-    meant = tuple(status for status in MOVES if spelling in (status, _BOARD[status]))
+    """Return the statuses that a spelling asks for in a list: `todo` and `doing` are two, `open` all that are left."""
+    word = plain_word(spelling)
+    if word == "open":
+        return _OPEN
+    word = "todo" if word == "to_do" else word
+    meant = tuple(status for status in MOVES if word in (status, _BOARD[status]))
     return meant or (read_status(spelling, has_assignee=False),)  # type: ignore[return-value]
 
 

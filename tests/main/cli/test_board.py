@@ -63,3 +63,40 @@ def test_topics_are_created_shown_and_removed(at: Carrel, server: TinyServer) ->
     assert all(text in shown for text in ("Work, urgent", "task_1  inbox  Paint", "Hello"))
     assert json.loads(at("topics", "show", "topic_1", "--json").out)["tasks"][0]["id"] == "task_1"
     assert at("topics", "remove", "topic_1").out == "Removed.\n"
+
+
+def test_topics_and_spaces_are_renamed(at: Carrel, server: TinyServer) -> None:
+    server.answers("PATCH", "/api/topics/topic_1", {"topic": topic_of(name="Doors")})
+    server.answers("PATCH", "/api/spaces/space-work", {"space": SPACE | {"name": "Office"}})
+    assert at("topics", "rename", "topic_1", "Doors").out == "Renamed: Doors\n"
+    assert at("spaces", "rename", "space-work", "Office").out == "Renamed: Office\n"
+    assert [asked.body for asked in server.asked] == [{"name": "Doors"}, {"name": "Office"}]
+
+
+def test_topics_are_merged_and_split(at: Carrel, server: TinyServer) -> None:
+    for name in ("topic_1", "topic_2"):
+        server.answers("GET", f"/api/topics/{name}", {"topic": topic_of(id=name)})
+    server.answers("POST", "/api/topics/topic_1/merge", {"topic": topic_of()})
+    server.answers("POST", "/api/topics/topic_1/split", {"topic": topic_of(id="topic_3")})
+    assert at("topics", "merge", "topic_1", "topic_2").out == "Merged 1 topic into Launch.\n"
+    assert server.asked[-1].body == {"topicIds": ["topic_2"]}
+    assert at("topics", "split", "topic_1", "ent_1", "ent_2", "--name", "Windows").out == "topic_3\n"
+    assert server.asked[-1].body == {"entryIds": ["ent_1", "ent_2"], "name": "Windows"}
+    assert json.loads(at("topics", "split", "topic_1", "ent_1", "--json").out)["topic"]["id"] == "topic_3"
+
+
+def test_the_log_is_listed(at: Carrel, server: TinyServer) -> None:
+    entry = {"id": "ent_1", "createdAt": "2999-01-01T00:00:00Z", "type": "note", "content": "Green."}
+    server.answers("GET", "/api/log", {"logs": [entry | {"topicId": None, "taskId": "task_1"}], "nextCursor": None})
+    assert at("log", "--task", "task_1", "--type", "note").out == "ent_1\t0s\tnote\t\ttask_1\tGreen.\n"
+    assert server.asked[0].query == {"taskId": "task_1", "type": "note", "limit": "50"}
+    assert json.loads(at("log", "--json").out)["logs"][0]["id"] == "ent_1"
+
+
+def test_settings_are_listed_and_read_again(at: Carrel, server: TinyServer) -> None:
+    row = {"name": "server.port", "value": 8787, "default": 8787, "source": "default"}
+    server.answers("GET", "/api/settings", {"file": "carrel.toml", "settings": [row]})
+    server.answers("POST", "/api/settings/reload", {"changed": ["server.port"], "needRestart": ["server.port"]})
+    assert at("settings").out == "server.port\tdefault\t8787\n"
+    reloaded = at("settings", "reload")
+    assert (reloaded.out, reloaded.err) == ("Changed: server.port.\n", "These need a restart: server.port.\n")

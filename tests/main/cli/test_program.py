@@ -18,7 +18,7 @@ import pytest
 
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.examples import EXAMPLES
-from carrel.main.cli.program import _LISTS, COMMANDS, parser
+from carrel.main.cli.program import _LISTS, COMMANDS, VERBS, parser
 from carrel.main.cli.words import arranged
 from tests.bridge.tiny_server import TinyServer
 from tests.main.cli.conftest import Carrel, run_of
@@ -85,7 +85,7 @@ def test_every_example_is_one_of_its_command_and_can_be_parsed() -> None:
             assert f"carrel {name}".removesuffix(" list") in line
             command = line.removeprefix("source <(").removesuffix(" | source").removesuffix(")")
             words = shlex.split(command.removeprefix('eval "$(').removesuffix(')"'))
-            parser().parse_args(arranged(words[1:], lists=_LISTS))
+            parser().parse_args(arranged(words[1:], lists=_LISTS, verbs=VERBS))
 
 
 def test_the_help_fits_eighty_columns(carrel: Carrel, monkeypatch: pytest.MonkeyPatch) -> None:

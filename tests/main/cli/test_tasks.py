@@ -152,3 +152,25 @@ def test_watching_shows_the_thread_who_works_and_the_status(server: RunningServe
 def test_watching_as_json_points_to_the_events(server: RunningServer) -> None:
     ended = server.carrel("tasks", "watch", "last", "--json")
     assert (ended.code, "carrel events" in ended.err) == (USAGE, True)
+
+
+def test_a_task_is_edited_and_archived_for_good(server: RunningServer) -> None:
+    task = made(server.carrel("tasks", "create", "Paint"))
+    assert (
+        server.carrel("tasks", "edit", task, "--title", "Paint it", "--priority", "high").out == f"{task}: Paint it\n"
+    )
+    assert server.carrel("tasks", "edit", task).code == USAGE
+    assert "pass --yes" in server.carrel("tasks", "delete", task).err
+    assert server.carrel("tasks", "delete", task, "--yes").out == (
+        "Archived; its runs are cancelled, and it can still be read.\n"
+    )
+    kept = read(server.carrel("tasks", "show", task, "--json"))["task"]
+    assert (kept["title"], kept["priorityLabel"], kept["status"]) == ("Paint it", "high", "archived")
+
+
+def test_tasks_that_are_open_are_listed(server: RunningServer) -> None:
+    tasks = [made(server.carrel("tasks", "create", title)) for title in ("Paint", "Sell")]
+    assert server.carrel("tasks", "move", tasks[0], "In-Progress").code == OK
+    assert server.carrel("tasks", "done", tasks[0]).code == OK
+    listed = read(server.carrel("tasks", "list", "--status", "open", "--json"))["tasks"]
+    assert [task["id"] for task in listed] == tasks[1:]

@@ -53,13 +53,48 @@ def _show_topic(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
     screen.facts([(message["authorName"], first_line(message["content"])) for message in answer["messages"]])
 
 
+def _merge(client: Client, args: Namespace) -> Any:
+    others = [TOPICS.of(client, name, lambda found: _id_of(client, found)) for name in args.others]
+    into = {"topicIds": others}
+    return TOPICS.of(client, args.topic_id, lambda found: client.post(f"/api/topics/{segment(found)}/merge", into))
+
+
+def _id_of(client: Client, topic_id: str) -> str:
+    return str(client.get(f"/api/topics/{segment(topic_id)}")["topic"]["id"])
+
+
+def _show_merged(answer: dict[str, Any], args: Namespace, screen: Screen) -> None:
+    count = len(args.others)
+    screen.line(f"Merged {count} topic{'' if count == 1 else 's'} into {answer['topic']['name']}.")
+
+
 _SPACES = Table("spaces", {"SPACE": "id", "NAME": start_of("name"), "SEES": _seen}, "No spaces.")
 _TOPICS = Table(
     "topics",
     {"TOPIC": "id", "STATUS": "status", "SPACE": "spaceId", "AGE": ago("updatedAt"), "NAME": start_of("name")},
     "No topics yet. To create one: `carrel topics create NAME`",
 )
+_LOG = Table(
+    "logs",
+    {
+        "ENTRY": "id",
+        "AGE": ago("createdAt"),
+        "TYPE": "type",
+        "TOPIC": "topicId",
+        "TASK": "taskId",
+        "TEXT": start_of("content"),
+    },
+    "Nothing was recorded yet.",
+)
 COMMANDS = (
+    Request("log", "list what was said and recorded, newest first", "GET /api/log", _LOG).takes(
+        option("--session", "SESSION", "only what was said in this session", field="sessionKey"),
+        option("--topic", "TOPIC", "only what belongs to this topic", field="topicId"),
+        option("--task", "TASK", "only what belongs to this task", field="taskId"),
+        option("--space", "SPACE", "only what is visible from this space", field="spaceId"),
+        option("--type", "TYPE", "only entries of this type, e.g. conversation or note"),
+        LIMIT,
+    ),
     Request("spaces list", "list the spaces, and what is visible from each", _all_spaces, _SPACES),
     Request("spaces create", "create a space", "POST /api/spaces", "{space[id]}").takes(
         option("name", "NAME", "its name; the id follows from it"),
@@ -74,6 +109,9 @@ COMMANDS = (
         _SPACE,
         option("target", "TARGET", "id of the space that becomes visible from it"),
         option("--off", action="store_true", help="hide it instead"),
+    ),
+    Request("spaces rename", "give a space another name", "PATCH /api/spaces/{}", "Renamed: {space[name]}").takes(
+        _SPACE, option("name", "NAME", "its new name; the id stays")
     ),
     Request(
         "spaces remove",
@@ -91,6 +129,19 @@ COMMANDS = (
         option("--description", "TEXT", "more about it"),
         option("--tag", "TAG", "a tag, which also names a space; may be repeated", action="append", field="tags"),
         option("--space", "SPACE", "the space it belongs to", field="spaceId"),
+    ),
+    Request("topics rename", "give a topic another name", "PATCH /api/topics/{}", "Renamed: {topic[name]}").takes(
+        _TOPIC, option("name", "NAME", "its new name")
+    ),
+    Request("topics merge", "merge topics into one", _merge, _show_merged).takes(
+        _TOPIC, option("others", "OTHER", "topics that are merged into it, and are gone then", nargs="+")
+    ),
+    Request(
+        "topics split", "give entries of a topic one of their own", "POST /api/topics/{}/split", "{topic[id]}"
+    ).takes(
+        _TOPIC,
+        option("entries", "ENTRY", "ids of entries, as `carrel log --json` shows them", nargs="+", field="entryIds"),
+        option("--name", "NAME", "what the new topic is called (default: after the first entry)"),
     ),
     Request("topics show", "show a topic with its tasks and newest messages", _topic, _show_topic).takes(_TOPIC),
     Request("topics remove", "remove a topic; its tasks and messages stay", "DELETE /api/topics/{}", "Removed.").takes(

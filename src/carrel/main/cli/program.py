@@ -35,6 +35,7 @@ from carrel.main.cli import (
     search,
     serve,
     sessions,
+    settings,
     tasks,
     usage,
     webhooks,
@@ -52,6 +53,7 @@ from carrel.main.login_page import RENEW
 _MODULES = (
     serve, demo, connect, doctor, chat, tasks, search, sessions, runs, receipts, usage, budgets, events, board, goals,
     memory, modes, notifications, accounts, a2a, mcp, mcp_servers, webhooks, openclaw, imports, maintenance,
+    memory, modes, notifications, accounts, settings, a2a, mcp, mcp_servers, openclaw, imports, maintenance,
 )  # fmt: skip
 COMMANDS: tuple[Command | Request, ...] = tuple(command for module in _MODULES for command in module.COMMANDS)
 GROUPS = {
@@ -61,6 +63,7 @@ GROUPS = {
     "artifacts": "list and download what agents added to their runs",
     "budgets": "bound what agents use, and let work go on",
     "notifications": "read notifications about failed runs and undelivered results",
+    "settings": "see what this server is set to",
     "spaces": "divide the board into spaces",
     "topics": "see and create what tasks and messages are about",
     "goals": "set goals for sessions and see how far they are",
@@ -90,6 +93,18 @@ _LISTS = frozenset(
 )
 
 
+def _verbs() -> dict[str, set[str]]:
+    """Return the verbs of every noun; a command of one word has none."""
+    verbs: dict[str, set[str]] = {"completion": set()}
+    for command in COMMANDS:
+        group, _, verb = command.name.rpartition(" ")
+        verbs.setdefault(group or verb, set()).update([verb] if group else [])
+    return verbs
+
+
+VERBS = _verbs()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = sys.argv[1:] if argv is None else argv
@@ -100,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     screen = Screen(as_json="--json" in words)
     args = argparse.Namespace()
     try:
-        args = parser().parse_args(arranged(words, lists=_LISTS))
+        args = parser().parse_args(arranged(words, lists=_LISTS, verbs=VERBS))
         complete_session(args)
         code = int(args.run(args, screen))
         screen.out.flush()

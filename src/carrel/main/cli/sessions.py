@@ -201,6 +201,12 @@ def _show_queue(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
     screen.table(("#", "RUN", "STATE", "AGE", "MESSAGE"), rows, empty="The queue is empty.")
 
 
+def _show_stopped(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+    for run_id in answer["cancelledRuns"]:
+        screen.line(run_id)
+    screen.note(f"Cancelled: {len(answer['cancelledRuns'])}.")
+
+
 def _path(key: str, *rest: str) -> str:
     return "/".join(("/api/sessions", segment(key), *rest))
 
@@ -257,6 +263,12 @@ COMMANDS = (
         ),
         option("--name", "NAME", "what the chat is called", field="displayName"),
     ),
+    Request(
+        "sessions stop",
+        "cancel all runs of a session and of those spawned from it",
+        "POST /api/sessions/{}/stop",
+        _show_stopped,
+    ).takes(SESSION),
     Command("sessions archive", "archive a session", archive).takes(SESSION, _UNDO),
     Command("sessions delete", "delete a session with its transcript", delete).takes(SESSION, YES),
     Request("sessions search", "find sessions by name or key", "GET /api/sessions", _LIST).takes(

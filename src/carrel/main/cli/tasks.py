@@ -9,13 +9,15 @@ from carrel.bridge import Client, segment
 from carrel.kernel import elapsed_seconds
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.names import LIMIT, TASKS
+from carrel.main.cli.names import LIMIT, TASKS, YES
 from carrel.main.cli.output import Screen
 from carrel.main.cli.receipts import show_reasons
 from carrel.main.cli.request import Request, Table, ago, start_of
 from carrel.main.cli.run_results import show_result, wait_for, wait_option
 
 STATUSES = ("inbox", "assigned", "in_progress", "review", "done", "blocked", "archived")
+# Those, and what other boards call them.
+_SPELLINGS = (*STATUSES, "todo", "doing", "open")
 WAIT_SECONDS = 600.0
 # What is shown below the rest, or says nothing to people; programs read it with --json.
 _HIDDEN = (
@@ -64,6 +66,29 @@ def _show_created(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
     if screen.is_terminal:
         told = f"Told {', '.join(_assignees(task))}." if _assignees(task) else "Nobody is assigned yet."
         screen.note(f"{told} To follow it: `carrel tasks watch {task['id']}`")
+
+
+def _edit(client: Client, args: Namespace) -> Any:
+    """Change the fields of a task that are named."""
+    fields = {one.field: value for one in _FIELDS if (value := getattr(args, one.dest)) is not None}
+    if not fields:
+        raise Failure(Exit.USAGE, "Nothing to change; name a field, e.g. --title TEXT.")
+    return TASKS.of(client, args.task, lambda found: client.patch(f"/api/tasks/{segment(found)}", fields))
+
+
+def delete(args: Namespace, screen: Screen) -> int:
+    """Archive a task for good, once a person has agreed."""
+    if not args.yes and not sys.stdin.isatty():
+        raise Failure(Exit.USAGE, "Nobody works on an archived task again; pass --yes to do it without being asked.")
+    with connect(args) as client:
+        task = _find(client, args.task)
+        if not args.yes and not screen.agrees(f"Archive {task['title']} for good and cancel its runs?"):
+            raise Failure(Exit.FAILED, "Nothing was changed.")
+        answer = client.delete(_path(task))
+    if screen.as_json:
+        return screen.json(answer)
+    screen.line("Archived; its runs are cancelled, and it can still be read.")
+    return Exit.OK
 
 
 def _parties(client: Client, names: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -201,6 +226,16 @@ def _priority(text: str) -> int | str:
     return int(text) if text.isdigit() else text
 
 
+# What `tasks edit` changes.
+_FIELDS = (
+    option("--title", "TEXT"),
+    option("--description", "TEXT"),
+    option("--priority", "P", "critical, high, medium, low or lowest, or 1 to 5", type=_priority),
+    option("--tag", "TAG", "may be repeated; replaces the tags", action="append", field="tags"),
+    option("--due", "TIME", "when it is due, e.g. 2030-01-31T12:00:00Z", field="dueDate"),
+    option("--topic", "TOPIC", "the topic it is about", field="topicId"),
+    option("--space", "SPACE", "the space it belongs to", field="spaceId"),
+)
 _LIST = Table(
     "tasks",
     {
@@ -215,7 +250,7 @@ _LIST = Table(
 )
 COMMANDS = (
     Request("tasks list", "list tasks", "GET /api/tasks", _LIST).takes(
-        option("--status", choices=(*STATUSES, "todo", "doing")),
+        option("--status", "STATUS", f"{', '.join(STATUSES)}, or open: all that are left", choices=_SPELLINGS),
         option("--assignee", "NAME", "only tasks of this agent or person", field="assigneeId"),
         option("--tag", "TAG"),
         option("--archived", action="store_const", const=True, field="includeArchived", help="include archived tasks"),
@@ -232,11 +267,13 @@ COMMANDS = (
     ),
     Request("tasks move", "move a task to a status", "PATCH /api/tasks/{}", _show_status).takes(
         _TASK,
-        option("status", "STATUS", ", ".join(STATUSES), choices=(*STATUSES, "todo", "doing")),
+        option("status", "STATUS", ", ".join(STATUSES), choices=_SPELLINGS),
         option("--reason", "TEXT", "why it is blocked", field="blockedReason"),
         option("--before", "OTHER", "put it before this task of the column", field="beforeId"),
         option("--after", "OTHER", "put it after this task of the column", field="afterId"),
     ),
+    Request("tasks edit", "change a task", _edit, "{task[id]}: {task[title]}").takes(_TASK, *_FIELDS),
+    Command("tasks delete", "archive a task for good; it can still be read", delete).takes(_TASK, YES),
     Request("tasks done", "mark a task as done", "PATCH /api/tasks/{}", _show_status, sends={"status": "done"}).takes(
         _TASK
     ),

@@ -1,19 +1,19 @@
 """The words of a command line as people type them, made into those the parser knows; and what was probably meant."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from carrel.kernel import Refusal
+from carrel.kernel import Refusal, plain_word
 from carrel.main.cli.command import Exit, Failure
+from carrel.main.cli.spellings import HINTS, SAME_WORDS, spelled
 
 # A group whose name begins with a command.
 _BELOW_MCP = "mcp servers"
-_SPELLINGS = {"ls": "list", "rm": "delete"}
 
 
-def arranged(words: Sequence[str], *, lists: Iterable[str]) -> list[str]:
-    """Return words in the form that the parser knows; `lists` are the groups that can list.
+def arranged(words: Sequence[str], *, lists: Iterable[str], verbs: Mapping[str, Collection[str]]) -> list[str]:
+    """Return words in the form that the parser knows; `lists` are the groups that can list, `verbs` those of each noun.
 
     `help` shows the help of what follows it, `ls` lists, sessions unless it is told what, and a group alone lists too.
     """
@@ -22,12 +22,10 @@ def arranged(words: Sequence[str], *, lists: Iterable[str]) -> list[str]:
         # Words of another command line, which is not finished.
         return typed
     if typed[:1] == ["help"]:
-        return [*joined(typed[1:]), "--help"]
-    typed = joined(typed)
+        return [*spelled(joined(typed[1:]), verbs), "--help"]
+    typed = spelled(joined(typed), verbs)
     if typed[:1] == ["ls"]:
-        typed = [typed[1], "list", *typed[2:]] if typed[1:] and typed[1] in lists else ["sessions", "list", *typed[1:]]
-    if len(typed) > 1:
-        typed[1] = _SPELLINGS.get(typed[1], typed[1])
+        typed = ["sessions", "list", *typed[1:]]
     if typed and typed[0] in lists and (len(typed) == 1 or _is_option(typed[1])):
         typed.insert(1, "list")
     return _with_wait_last(typed)
@@ -94,5 +92,16 @@ class Parser(argparse.ArgumentParser):
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
             meant = Refusal.nearest(value, action.choices)
             hint = f"did you mean {meant}?" if meant else f"`{self.prog} --help` lists them."
-            self.error(f"there is no command '{value}'; {hint}")
-        super()._check_value(action, value)
+            self.error(f"there is no command '{value}'; {HINTS.get(value, hint)}")
+        if action.choices is not None and value not in action.choices:
+            shown, meant = "/".join(action.option_strings) or action.dest, Refusal.nearest(value, action.choices)
+            hint = f"did you mean {meant}?" if meant else f"it is one of {', '.join(action.choices)}."
+            self.error(f"{shown} cannot be '{value}'; {hint}")
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Take one of several words in any spelling: `In-Progress` is `in_progress`."""
+        value = super()._get_value(action, arg_string)
+        if action.choices is None or value in action.choices or not isinstance(value, str):
+            return value
+        word = SAME_WORDS.get(plain_word(value), plain_word(value))
+        return next((one for one in action.choices if plain_word(str(one)) == word), value)

@@ -40,6 +40,18 @@ _FIELDS = (
 )
 
 
+# What crontabs call the usual expressions.
+_NAMED = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+
+
 class Cron(Struct, frozen=True, kw_only=True):
     """A parsed expression; see `read_cron`."""
 
@@ -104,7 +116,10 @@ class Cron(Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=1_024)
 def read_cron(text: str) -> Cron:
     """Parse an expression; the Refusal says which part is wrong."""
-    parts = text.split() if len(text) <= CRON_CHARS_MAX else []
+    named = text.strip().lower()
+    if named.startswith("@") and named not in _NAMED:
+        raise Refusal.of_value("cron", named, _NAMED)
+    parts = _NAMED.get(named, text).split() if len(text) <= CRON_CHARS_MAX else []
     if len(parts) != len(_FIELDS):
         raise invalid("cron", "A cron expression has five fields: minute, hour, day of month, month, day of week.")
     minutes, hours, days, months, weekdays = (_values(*pair) for pair in zip(_FIELDS, parts, strict=True))
