@@ -52,8 +52,7 @@ from carrel.main.login_page import RENEW
 # In the order of the help.
 _MODULES = (
     serve, demo, connect, doctor, chat, tasks, search, sessions, runs, receipts, usage, budgets, events, board, goals,
-    memory, modes, notifications, accounts, a2a, mcp, mcp_servers, webhooks, openclaw, imports, maintenance,
-    memory, modes, notifications, accounts, settings, a2a, mcp, mcp_servers, openclaw, imports, maintenance,
+    memory, modes, notifications, accounts, settings, a2a, mcp, mcp_servers, webhooks, openclaw, imports, maintenance,
 )  # fmt: skip
 COMMANDS: tuple[Command | Request, ...] = tuple(command for module in _MODULES for command in module.COMMANDS)
 GROUPS = {
