@@ -66,7 +66,7 @@ class AcpMessage(Struct, frozen=True, kw_only=True):
 def read_step(step: Step) -> AcpMessage:
     """Read a step; raise ValueError if its body is not a request."""
     request, items, newest = read_items(step)
-    found = request.get("metadata")
+    found = request.metadata
     metadata = found if isinstance(found, dict) else {}
     asked = [(index, item) for index, item in enumerate(items) if _is_call(item, PERMISSION)]
     last, call = asked[-1] if asked else (-1, {})
