@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from carrel.gateway import Gateway, GatewayFault, Step, read_sent
-from carrel.gateway.acp import gateway as limits
+from carrel.gateway import AcpGateway, Gateway, GatewayFault, Step, read_sent
 from carrel.main.gateways import Gateways
 from carrel.workspaces import Workspace
 from tests.coding.agents import coder, open_ear, until_ended
@@ -24,6 +25,20 @@ def step(tmp_path: Path, text: str, session: str = "one", *, parts: tuple[dict[s
     return Step(body=json.dumps(body).encode(), address=session, workspace=workspace, account="default")
 
 
+@asynccontextmanager
+async def limited(programs_max: int) -> AsyncIterator[Gateway]:
+    """A gateway that keeps at most so many programs."""
+    async with asyncio.TaskGroup() as group:
+        lives = set[asyncio.Task[None]]()
+        gateway = AcpGateway(
+            "default", coder(), lambda life: lives.add(group.create_task(life)), programs_max=programs_max
+        )
+        try:
+            yield gateway
+        finally:
+            await gateway.close()
+
+
 async def reply(gateway: Gateway, asked: Step) -> str:
     """What the agent says."""
     return (await gateway.take(asked, lambda _text: None)).text
@@ -33,9 +48,7 @@ async def reply(gateway: Gateway, asked: Step) -> str:
 async def test_the_program_that_was_idle_for_longest_makes_room_for_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "ACP_PROGRAMS_MAX", 2)
-    async with open_ear(monkeypatch) as ear, Gateways({"default": coder()}) as gateways:
-        gateway = gateways.connections["default"].gateway
+    async with open_ear(monkeypatch) as ear, limited(2) as gateway:
         async with asyncio.TaskGroup() as group:
             first = group.create_task(reply(gateway, step(tmp_path, "hold; say One", "one")))
             await ear.until("holds")
@@ -51,9 +64,7 @@ async def test_the_program_that_was_idle_for_longest_makes_room_for_another(
 async def test_where_all_programs_are_at_work_a_step_waits_for_another_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "ACP_PROGRAMS_MAX", 1)
-    async with open_ear(monkeypatch) as ear, Gateways({"default": coder()}) as gateways:
-        gateway = gateways.connections["default"].gateway
+    async with open_ear(monkeypatch) as ear, limited(1) as gateway:
         async with asyncio.TaskGroup() as group:
             group.create_task(reply(gateway, step(tmp_path, "hold", "one")))
             await ear.until("holds")

@@ -89,11 +89,4 @@ CODING = (
         "pass",
         f"{_ENDS} -k does_not_stop",
     ),
-    Mutant(
-        "programs outlive a server that was killed",
-        "programs/watcher.py",
-        "os.killpg(group, signal.SIGKILL)",
-        "os.killpg(group, 0)",
-        "tests/coding/test_kills.py",
-    ),
 )

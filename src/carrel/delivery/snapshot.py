@@ -187,10 +187,7 @@ def _read(
     toolset = toolset_for(catalog, caller, extras.function_names)
     earlier, unread = _earlier(tx, run, session, seen, connection)
     if unheard:
-        # A remote agent is not even told of tools.
-        tools = {tool.name for tool in toolset.offered()} if connection.gateway.takes_context else set[str]()
-        told = _tell(tx, caller, run, tools, earlier)
-        note = {} if told is not None else _note(tx, run, lane)
+        told, note = _hear(tx, caller, run, lane, toolset, connection, earlier)
         own = [message_entry(run, session, told, note)]
     else:
         own = own_entries(tx, access, run.id)
@@ -257,7 +254,7 @@ def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapsh
         before,
         run=run,
         caller=caller,
-        toolset=toolset_for(before.catalog, caller),
+        toolset=toolset_for(before.catalog, caller, before.extras.function_names),
         own=own,
         earlier=[as_report(entry) for entry in earlier],
         earlier_unread=unread,
@@ -305,6 +302,16 @@ def _at_gateway(
     if kind not in ("openclaw", "acp"):
         return NOTHING_KNOWN
     return read_gateway_history(tx, access, run_id, own, earlier, kind, address)
+
+
+def _hear(
+    tx: Tx, caller: Caller, run: Run, lane: Lane, toolset: Toolset, connection: Connection, earlier: list[Entry]
+) -> tuple[Told | None, dict[str, Any]]:  # fmt: skip
+    """What a run that begins is told of its task; without one, what its message is noted with."""
+    # A remote agent is not even told of tools.
+    tools = {tool.name for tool in toolset.offered()} if connection.gateway.takes_context else set[str]()
+    told = _tell(tx, caller, run, tools, earlier)
+    return told, {} if told is not None else _note(tx, run, lane)
 
 
 def _tell(tx: Tx, caller: Caller, run: Run, tools: set[str], earlier: list[Entry]) -> Told | None:

@@ -15,6 +15,7 @@ from msgspec import structs
 from carrel.budgets import BudgetRules, UsedUp, hold
 from carrel.context import Context
 from carrel.delivery.acts import ActRecord
+from carrel.delivery.attempt import Attempt
 from carrel.delivery.call_arguments import whole_arguments
 from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.live import Live, Spoken
@@ -65,7 +66,7 @@ from carrel.runs import (
     open_calls,
 )
 from carrel.storage import Database, Tx
-from carrel.tools import CATALOG, Result, ToolServices, Wait, catalog_for, connected_tool, prepare_call
+from carrel.tools import Result, ToolServices, Wait, catalog_for, connected_tool, prepare_call
 
 _log = getLogger("carrel.delivery")
 # How a turn ended; or what writes its answer, in the transaction that ends the run, and then says it.
@@ -74,31 +75,6 @@ Ending = Outcome | Callable[[Tx], Outcome]
 Aside = Callable[[], AbstractContextManager[None]]
 # Gathers the context of a run that is about to be heard; it may search and wait, since no transaction is open.
 Gather = Callable[[Snapshot], Awaitable[Context]]
-
-
-class _Attempt:
-    """What one attempt of a run remembers between its steps."""
-
-    def __init__(self) -> None:
-        self.usage: Usage | None = None
-        self.called: set[str] = set()
-        # Only its hash is stored: the steps of one attempt share the token, and the next attempt gets another.
-        self.token = ""
-        # Whether there are budgets to check, as far as this attempt has counted anything.
-        self.is_limited = True
-        # How much history is shown where more was found to be too much.
-        self.history_chars_max: int | None = None
-        self.empty_replies = 0
-        self.is_first_step = True
-        # Whether the session takes a long read.
-        self.is_long = False
-        self.catalog = CATALOG
-        # What was read last, of which not all is read again; None before the message is heard.
-        self.snapshot: Snapshot | None = None
-        # What the calls that were just written make of it: nobody else writes entries of the run under this claim.
-        self.with_calls: Snapshot | None = None
-        # What its session has done before, where agents have caused the run; None before it is read.
-        self.trace: Trace | None = None
 
 
 async def no_context(_snapshot: Snapshot) -> Context:
@@ -134,7 +110,7 @@ class Turns:
 
     async def handle(self, claim: Claim) -> Ending:
         """Take one turn: whatever is next by what is stored, until there is an outcome."""
-        attempt = _Attempt()
+        attempt = Attempt()
         attempt.catalog = await catalog_for(self._db, self._services, claim.access, claim.agent_id, self._aside)
         while True:
             snapshot = await self._read(claim, attempt)
@@ -153,7 +129,7 @@ class Turns:
                 _log_end(claim, outcome, attempt.called)
                 return outcome if callable(outcome) else with_usage(outcome, attempt.usage)
 
-    async def _read(self, claim: Claim, attempt: _Attempt) -> Snapshot:
+    async def _read(self, claim: Claim, attempt: Attempt) -> Snapshot:
         """Read what is stored of the run and its session, unless the turn itself has just written it."""
         if (written := attempt.with_calls) is not None:
             attempt.with_calls = None
@@ -166,7 +142,7 @@ class Turns:
         attempt.snapshot = snapshot
         return snapshot
 
-    async def _take_step(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> Ending | None:
+    async def _take_step(self, claim: Claim, snapshot: Snapshot, attempt: Attempt) -> Ending | None:
         """Build, keep and send one step, and keep its answer; None when the turn goes on."""
         if attempt.is_first_step and (fault := await self._still_unreachable(snapshot)) is not None:
             return self._failed(snapshot, fault)
@@ -193,7 +169,7 @@ class Turns:
                 return None
         return outcome
 
-    async def _prepare(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> Sent | Ending | None:
+    async def _prepare(self, claim: Claim, snapshot: Snapshot, attempt: Attempt) -> Sent | Ending | None:
         """Gather and build outside of any transaction, then write the step down in one; None to read it all again."""
         if snapshot.extras.replays is not None:
             return await self._prepare_replay(claim, snapshot, attempt)
@@ -207,7 +183,7 @@ class Turns:
         )
         return await self._write_down(claim, snapshot, attempt, request)
 
-    async def _hold_loop(self, snapshot: Snapshot, attempt: _Attempt) -> Ending | None:
+    async def _hold_loop(self, snapshot: Snapshot, attempt: Attempt) -> Ending | None:
         """Hold the run if it does nothing new any more; None if it may take its next step."""
         run, spent = snapshot.run, attempt.usage
         if snapshot.extras.replays is not None:
@@ -218,13 +194,13 @@ class Turns:
         found = find_loop(attempt.trace, run, snapshot.own)
         return None if found is None else lambda tx: with_usage(hold_loop(tx, run, found), spent)
 
-    async def _prepare_replay(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> Sent | Ending | None:
+    async def _prepare_replay(self, claim: Claim, snapshot: Snapshot, attempt: Attempt) -> Sent | Ending | None:
         if snapshot.replayed is None:
             return GONE
         return await self._write_down(claim, snapshot, attempt, repeated(snapshot, snapshot.replayed))
 
     async def _write_down(
-        self, claim: Claim, snapshot: Snapshot, attempt: _Attempt, request: Request
+        self, claim: Claim, snapshot: Snapshot, attempt: Attempt, request: Request
     ) -> Sent | Ending | None:  # fmt: skip
         """Keep a step that is about to be sent; None to read it all again."""
         try:
@@ -238,7 +214,7 @@ class Turns:
             return lambda tx: with_usage(hold(tx, claim, self._rules, begins=begins), spent)
 
     async def _send(
-        self, claim: Claim, sent: Sent, attempt: _Attempt, usage: Usage
+        self, claim: Claim, sent: Sent, attempt: Attempt, usage: Usage
     ) -> tuple[Ending | None, Usage]:  # fmt: skip
         gateway, n = sent.snapshot.connection.gateway, sent.n
 

@@ -5,7 +5,7 @@ What a step means is the same for every kind; its dialect is known in this room 
 A gateway keeps no state and retries nothing: a step is answered, or it raises GatewayFault.
 """
 
-from carrel.gateway.acp.gateway import AcpGateway, Start
+from carrel.gateway.acp.gateway import AcpGateway
 from carrel.gateway.acp.names import ACT_KINDS, ActKind
 from carrel.gateway.acp.sent import remote_id_of
 from carrel.gateway.builtin.agent import BuiltinGateway
@@ -18,7 +18,6 @@ from carrel.gateway.model import (
     Call,
     Gateway,
     GatewayFault,
-    OnAct,
     OnSend,
     OnText,
     Step,
@@ -34,7 +33,7 @@ from carrel.gateway.windows import model_window
 
 __all__ = [
     "ACT_KINDS", "MODEL_KINDS", "MODEL_SERVERS", "PROMPT_TOO_LONG", "AcpGateway", "Act", "ActKind", "ActingGateway",
-    "BuiltinGateway", "Call", "Gateway", "GatewayFault", "MissingGateway", "ModelServer", "OnAct", "OnSend", "OnText",
-    "Probe", "Start", "Step", "StepAnswer", "Usage", "comparable", "gateway_key", "missing_gateway", "model_server",
+    "BuiltinGateway", "Call", "Gateway", "GatewayFault", "MissingGateway", "ModelServer", "OnSend", "OnText",
+    "Probe", "Step", "StepAnswer", "Usage", "comparable", "gateway_key", "missing_gateway", "model_server",
     "model_window", "open_gateway", "probe", "read_sent", "remote_id_of", "repeated_request",
 ]  # fmt: skip

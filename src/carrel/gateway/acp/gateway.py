@@ -53,8 +53,12 @@ class AcpGateway(ActingGateway):
     translates = True
     takes_context = False
 
-    def __init__(self, name: str, settings: GatewaySettings, start: Start, env: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self, name: str, settings: GatewaySettings, start: Start, env: Mapping[str, str] = os.environ, *,
+        programs_max: int = ACP_PROGRAMS_MAX,
+    ) -> None:  # fmt: skip
         self.name = name
+        self._programs_max = programs_max
         self._settings = settings
         self._start = start
         self._env = env
@@ -148,11 +152,11 @@ class AcpGateway(ActingGateway):
         for key in [key for key, one in self._sessions.items() if one.gone.is_set()]:
             del self._sessions[key]
         alive = [one for one in self._sessions.values() if not one.over.is_set()]
-        if len(alive) < ACP_PROGRAMS_MAX:
+        if len(alive) < self._programs_max:
             return
         idle = [one for one in alive if not one.is_taken]
         if not idle:
-            raise self._faults.of_full(ACP_PROGRAMS_MAX)
+            raise self._faults.of_full(self._programs_max)
         min(idle, key=lambda one: (one.pending is not None, one.used_at)).stop("Others needed its place.")
 
     def _program(self, cwd: str | None) -> Program:
