@@ -180,6 +180,18 @@ async def test_a_function_of_the_sender_stands_in_the_place_of_a_tool_of_its_nam
 
 
 @requirement("P.mcp.shadow")
+async def test_a_function_of_the_sender_keeps_its_name_after_a_call_of_another_tool(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:  # fmt: skip
+    theirs = {"type": "function", "name": LOOK, "description": "The sender's.", "parameters": {}, "strict": False}
+    async with serving(sqlite_url, gateway, plain=plain()) as server:
+        gateway.script(calls((CHANGE, {})), text("Changed."))
+        run = await server.ask("change it", agent="handy", extras=TurnExtras(functions=(theirs,)))
+        assert (run.state, run.reply) == ("completed", "Changed.")
+        assert [tool for tool in gateway.requests[-1].json["tools"] if tool["name"] == LOOK] == [theirs]
+
+
+@requirement("P.mcp.shadow")
 async def test_a_server_that_is_called_like_a_family_of_ours_gets_nothing_of_its_rules(
     sqlite_url: str, gateway: ScriptedGateway
 ) -> None:  # fmt: skip

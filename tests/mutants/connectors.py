@@ -48,6 +48,13 @@ CONNECTORS = (
         f"{_TURNS} -k sender",
     ),
     Mutant(
+        "a server's tool takes the name of the sender's function in the second step",
+        "delivery/snapshot.py",
+        "toolset_for(before.catalog, caller, before.extras.function_names)",
+        "toolset_for(before.catalog, caller)",
+        f"{_TURNS} -k sender",
+    ),
+    Mutant(
         "a server that is called goal may write in plan mode",
         "tools/toolset.py",
         "tool.server is None and any(fnmatchcase(",
