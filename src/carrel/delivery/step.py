@@ -55,6 +55,7 @@ from carrel.tools import (
 )
 from carrel.usage import count_run, count_step
 from carrel.work import hear, is_reopened_since
+from carrel.workspaces import Workspace
 
 NO_BUDGETS = BudgetRules()
 _log = getLogger("carrel.delivery")
@@ -123,11 +124,18 @@ def prepare(
         is_request=request.is_request,
         lost_at=snapshot.at_gateway.lost_at,
         callable_tools=_callable_tools(snapshot),
-        workspace=workspace_of(snapshot.caller.services.settings, access, agent),
+        workspace=_workspace(snapshot),
         remote_id=snapshot.at_gateway.remote_id,
         account=snapshot.account_slug,
     )
     return Sent(step, n, snapshot, request, tx.now)
+
+
+def _workspace(snapshot: Snapshot) -> Workspace | None:
+    """Where a coding agent works; no other agent has to do with files of its own."""
+    if snapshot.connection.settings.kind != "acp":
+        return None
+    return workspace_of(snapshot.caller.services.settings, snapshot.access, snapshot.agent)
 
 
 def _callable_tools(snapshot: Snapshot) -> frozenset[str]:
