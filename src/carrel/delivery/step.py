@@ -162,6 +162,7 @@ def _hear(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request) -> Request
         lambda: open_generation(tx, claim.access, run.session_key, planned),
         lambda: open_session_of(tx, claim.access, run.key),
         lambda: fence(tx, claim),
+        tx.tick,
     )
     if run.starts_new_generation:
         close_generation(tx, claim.access, run.session_key, "rotated")
@@ -228,6 +229,7 @@ def keep_answer(
     tx: Tx, claim: Claim, sent: Sent, n: int, answer: StepAnswer, rounds_max: int
 ) -> Outcome | list[Entry]:  # fmt: skip
     """Keep what the gateway answered: a reply ends the turn, tool calls are written down before any is made."""
+    tx.ahead(lambda: fence(tx, claim), tx.tick)
     snapshot, end = sent.snapshot, fence(tx, claim)
     answer_step(tx, claim.access, claim.id, n, kept_output(answer.output))
     # PostgreSQL cannot store a NUL in text, and a reply needs none.

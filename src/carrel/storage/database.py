@@ -73,7 +73,8 @@ class Tx(Protocol):
         """Tell what is read next: the first statements of these functions, made now and in this order.
 
         On PostgreSQL that is one round trip for all of them. A statement that follows takes its answer from there,
-        once, unless something was written meanwhile.
+        once, unless something was written meanwhile. A number may be drawn ahead as well, by `tick`; what is locked
+        before it in this order was locked before it was drawn.
         """
         ...
 
@@ -85,7 +86,7 @@ class Tx(Protocol):
         ...
 
     def forget(self) -> None:
-        """Read again whatever was read `once`."""
+        """Read again whatever was read `once`, and draw numbers anew that were drawn ahead."""
         ...
 
     def attempt(self, work: Callable[[], T]) -> T:
