@@ -1,6 +1,6 @@
-"""Refusals by rule, which people can look up; other refusals are mistakes of the call.
+"""Refusals by rule, which people can look up; other refusals are mistakes in the call.
 
-An agent is told the same of what does not exist and of what it may not see. Which of both it was is for people alone.
+An agent gets the same refusal for what is missing and for what is hidden. Only people learn which it was.
 """
 
 from typing import Any

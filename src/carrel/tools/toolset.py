@@ -50,11 +50,11 @@ class Catalog:
         return tool
 
     def with_tools(self, more: tuple[Tool, ...]) -> "Catalog":
-        """Return a catalog that has these tools besides; of two with one name, its own stays."""
+        """Return a catalog with these tools added; of two with the same name, the catalog's own stays."""
         return Catalog((*self._tools.values(), *(tool for tool in more if tool.name not in self._named)))
 
     def needs_approval(self, name: str, rules: ToolRules) -> bool:
-        """Return whether a person has to approve a call of that name; a name that no tool has stands alone."""
+        """Return whether a person has to approve a call of that name; an unknown name has no aliases."""
         tool = self._named.get(name)
         return matches([name], rules.ask) if tool is None else needs_approval(tool, rules)
 
@@ -158,7 +158,7 @@ _NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "age
 def toolset_for(catalog: Catalog, caller: Caller, functions: frozenset[str] = frozenset()) -> Toolset:
     """Return a caller's tools: those its agent's profile allows, without those that make no sense where it is.
 
-    Those under whose names the sender of a message brings `functions` are the sender's.
+    The sender's `functions` replace tools of the same name.
     """
     of_subagents = caller.services.settings.tools.subagents.tools if caller.key.kind == "subagent" else None
     return _toolset(
