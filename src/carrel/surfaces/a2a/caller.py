@@ -33,7 +33,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     extensions: tuple[str, ...] = ()
     # The version in which the caller made this request.
     version: Version = "1.0"
-    # How far the history shall reach that this request reads.
+    # The history scope that this request asks for.
     scope: HistoryScope = "task"
 
     @property

@@ -77,7 +77,7 @@ def context_of(tx: Tx, access: Access, run: Run) -> str:
 
 
 def context_of_goal(goal: Goal) -> str:
-    """Return the contextId of a goal's session; what is too long for a key is known by its hash, which leads there."""
+    """Return the contextId of a goal's session: the end of its key, which is a hash if the client's id was too long."""
     return goal.session_key.rest.rpartition(":")[2]
 
 

@@ -30,7 +30,7 @@ from carrel.surfaces.http.identity import WrongTokens
 from carrel.surfaces.http.response_limits import ResponseLimits
 
 _log = getLogger("carrel.api")
-# What every response has, whatever an endpoint says.
+# Headers of every response; an endpoint cannot change them.
 _ALWAYS = (b"x-request-id", b"x-content-type-options")
 _REQUEST_ID = re.compile(rf"[A-Za-z0-9_.:-]{{1,{REQUEST_ID_CHARS_MAX}}}")
 

@@ -1,7 +1,7 @@
 """Types of fields that several endpoints share: what is accepted, and how the OpenAPI document says it.
 
-`extra_json_schema` describes what a room below checks, with a code or a sentence of its own. The document adds to every
-text that it has no NUL.
+`extra_json_schema` describes what a room below checks, with a code or a sentence of its own. The document forbids
+NUL in every text.
 """
 
 from functools import cache
@@ -67,5 +67,5 @@ def values_of(body: In) -> dict[str, Any]:
 
 @cache
 def _moments(kind: type[Struct]) -> dict[str, str]:
-    """The names of a body's times, and what they are called on the wire."""
+    """Return the names of a body's times, each with its name in JSON."""
     return {field.name: field.encode_name for field in structs.fields(kind) if Moment in get_args(field.type)}

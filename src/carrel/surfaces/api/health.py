@@ -74,7 +74,7 @@ class ClassifierBacklog(Out, frozen=True, kw_only=True):
 
 
 class GatewayState(Out, frozen=True, kw_only=True):
-    """A gateway: since when it is as it is, how many runs wait for it and, for people, what is wrong with it.
+    """A gateway: its state and since when, how many runs wait for it and, for people, what is wrong with it.
 
     One without a `kind` is not in the settings, although agents of this account name it.
     """
@@ -136,7 +136,7 @@ class Health(Out, frozen=True, kw_only=True):
     context_injection: list[Injection]
     classifier: ClassifierBacklog
     followers: list[FollowerState]
-    # For the owner of the account `default`: it tells of all accounts.
+    # Only for the owner of the account `default`: it covers all accounts.
     database: DatabaseState | None
     duties: list[DutyState] | None
     # For people: why nothing can be written.
@@ -315,7 +315,7 @@ def _injections(tx: Tx, access: Access) -> list[Injection]:
 
 
 def _missing_gateways(tx: Tx, access: Access, configured: Container[str]) -> list[GatewayState]:
-    """The gateways that agents of the caller's view name and the settings do not have."""
+    """Return the gateways that agents in the caller's view name but the settings lack."""
     users: defaultdict[str, list[str]] = defaultdict(list)
     for agent in every_agent(tx, access):
         if agent.enabled and may_address(access, agent.id) and agent.gateway_among(configured) not in configured:

@@ -26,7 +26,7 @@ from carrel.surfaces.http.multipart import MULTIPART
 
 _REF = "#/components/schemas/{name}"
 _NAMED = re.compile(r"#/components/schemas/([\w.]+)")
-# A text with one of these, or with another pattern than these, cannot contain a NUL.
+# A text schema with one of these, or with a pattern that is not in this table, excludes NUL already.
 _LIMITING = {"enum", "const", "format"}
 _WITHOUT_NUL = {None: NO_NUL, r"\S": SOME_TEXT}
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")

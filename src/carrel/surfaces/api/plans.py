@@ -29,7 +29,7 @@ from carrel.surfaces.http.described import SOME_TEXT
 # The room below checks all of these, with codes and sentences of its own; the document says what it accepts.
 Markdown = Annotated[str, Meta(extra_json_schema={"maxLength": PLAN_MARKDOWN_CHARS_MAX, "pattern": SOME_TEXT})]
 PlanTitle = Annotated[str, Meta(max_length=GOAL_NAME_CHARS_MAX)]
-# Changes the plan of a session that is named; where none is, it chooses one.
+# Changes the named plan of a session, or chooses one if none is named.
 Change = Callable[[Tx, Access, SessionKey, str | None, Rules], Plan]
 
 

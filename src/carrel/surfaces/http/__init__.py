@@ -1,7 +1,7 @@
 """What every surface shares:
 
 - bodies: reading and decoding request bodies
-- budgets: how many bytes large requests and responses hold, and who of them
+- budgets: how many bytes large requests and responses hold, in all and per caller
 - described: how a surface describes its operations for the OpenAPI document
 - errors: the HTTP status of every error code, and the error body
 - house: House, what main hands to every surface

@@ -28,7 +28,7 @@ Short = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 FUNCTION_NAME = r"[a-zA-Z0-9_-]{1,64}"
 _FUNCTION_NAME = re.compile(FUNCTION_NAME)
 Input = Annotated[str, Meta(extra_json_schema=INPUT_TEXT)] | Annotated[list[Any], Meta(extra_json_schema=INPUT_ITEMS)]
-# What is compacted may be longer than a message, and empty beside a previous response.
+# A transcript to compact may be longer than a message, and empty if there is a previous response.
 Transcript = (
     Annotated[str, Meta(extra_json_schema=TRANSCRIPT_TEXT)]
     | Annotated[list[Any], Meta(extra_json_schema=TRANSCRIPT_ITEMS)]

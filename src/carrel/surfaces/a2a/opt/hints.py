@@ -40,7 +40,7 @@ class Hints(Struct, frozen=True, kw_only=True):
         """Return the id of the A2A task that the message answers: that of a plan task is its newest run."""
         task = objectives.find_task(self.task_id)
         if task is None:
-            # It may be the A2A task itself; if it is not, whoever looks for it says so.
+            # It may be the A2A task itself; if not, the lookup of the run refuses it.
             return self.task_id
         run_id = objectives.newest_runs([task.id]).get(task.id)
         if run_id is None:

@@ -70,7 +70,7 @@ class HistoryQuery(In, frozen=True, kw_only=True):
 
     limit: int | None = None
     include_tools: bool = False
-    # Only what one run heard, called and said.
+    # Only the messages, calls and replies of one run.
     run_id: Words | None = None
     cursor: Cursor | None = None
 

@@ -94,7 +94,7 @@ def session_shape(tx: Tx, access: Access, lane: Lane, session: Session | None) -
 def with_windows(
     tx: Tx, access: Access, shapes: list[SessionShape], connections: Mapping[str, Connection]
 ) -> list[SessionShape]:
-    """Add how many tokens the model of each session takes, where somebody says so."""
+    """Add the token limit of each session's model, if it is known."""
     agents = {agent.id: agent for agent in every_agent(tx, access)}
     return [_with_window(shape, agents.get(shape.agent_id), connections) for shape in shapes]
 
