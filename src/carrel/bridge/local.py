@@ -20,7 +20,7 @@ class Found(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A data directory, and the address that a server on it has unless it has left another one there."""
+    """A data directory, and the address of its server if the server has not left another one there."""
 
     data_dir: Path
     url: str
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 def find_server(url: str, token: str, place: Callable[[], Place]) -> Found:
     """Return the server and token that are given, else those of the environment, else those of a place.
 
-    The place is looked at only where it is needed. The local owner's token grants everything here, so it is never sent
+    The place is read only if necessary. The local owner's token grants everything here, so it is never sent
     to another machine by default.
     """
     url, token = url or os.environ.get("CARREL_URL", ""), token or os.environ.get("CARREL_TOKEN", "")

@@ -36,7 +36,7 @@ class Bridge:
     """Records events durably and in order, and fetches contexts; usable from any thread.
 
     The settings are `baseUrl` and those of the reference. Entries wait in a file until the server has taken them, so
-    that neither its absence nor the death of this process loses one.
+    that neither an absent server nor a crash of this process loses one.
     """
 
     def __init__(self, **settings: Any) -> None:

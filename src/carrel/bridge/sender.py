@@ -89,7 +89,7 @@ class Sender:
             self._pause(pause, failed=failures > 0)
 
     def _pause(self, seconds: float, *, failed: bool) -> None:
-        """Wait; what is added ends the wait, except after a failure."""
+        """Wait; a new entry ends the wait, except after a failure."""
         until = elapsed_seconds() + seconds
         with self._changed:
             self._changed.notify_all()
@@ -113,7 +113,7 @@ class Sender:
             except Refused as refused:
                 if refused.status not in _NEVER:
                     raise
-                # One of them is at fault; sent by themselves, the others are taken.
+                # One of them is at fault. Send each by itself, so that the server takes the others.
         done = 0
         try:
             for entry in waiting:

@@ -39,7 +39,7 @@ class Sessions(Group[D]):
 
     @operation
     def rename(self, key: str, title: str | None) -> Call[Session]:
-        """Give a session a name; None brings back the title that it has by itself."""
+        """Give a session a name; None brings back its automatic title."""
         return read(Session, (yield Request("PATCH", _path(key), body={"title": title}))["session"])
 
     @operation

@@ -28,11 +28,11 @@ class Said(NamedTuple):
     at: int | None
     agent: str | None
     text: str
-    # What makes a message the same one on every way it comes in; by default its session and its id there.
+    # Identifies the message however it was imported; by default its session and its id there.
     identity: str | None = None
 
     def entry(self, skipped: Skipped) -> Entry | None:
-        """Return the message as an entry; None, counted, when nobody said it. The agent is None for a person."""
+        """Return the message as an entry; if nobody said it, count it as skipped and return None."""
         if OwnTraffic.is_session(self.session) or OwnTraffic.is_request(self.text):
             skipped["messages of Carrel's own sessions"] += 1
             return None
@@ -54,7 +54,7 @@ def moment(value: object) -> int | None:
         return None
     try:
         at = parse_iso(value) if isinstance(value, str) else int(value)
-        # What is in no calendar is no moment.
+        # Refuses a moment beyond the calendar.
         iso(at)
     except (ValueError, OverflowError, OSError):
         return None
@@ -71,7 +71,7 @@ def words(content: object) -> str:
 
 
 def parsed(text: str | bytes) -> Any:
-    """Return the value of JSON; ValueError for whatever the server would not take either, as `Infinity`."""
+    """Return the value of JSON; ValueError for what the server would not accept either, such as `Infinity`."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as fault:
@@ -91,7 +91,7 @@ def text_lines(path: Path, errors: str = "strict") -> Iterator[str]:
 
 
 def json_lines(path: Path, skipped: Skipped) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file of JSON lines; what is none is counted."""
+    """Yield the objects of a file of JSON lines; count all other lines as skipped."""
     for line in text_lines(path, errors="replace"):
         try:
             value = parsed(line) if line.strip() else {}
