@@ -63,7 +63,7 @@ from carrel.surfaces.webhooks import routes as webhook_routes
 from carrel.tools import Cleanup, connectors_of
 from carrel.wire import Wire
 
-# Who is called inside the transaction of a run's change, in this order.
+# Observers that are called inside the transaction of a run's change, in this order.
 OBSERVERS: tuple[Callable[[Database], None], ...] = (
     outbox.observe_runs,
     exchanges.observe_runs,
@@ -120,7 +120,7 @@ def rules_of(settings: Settings) -> Rules:
 
 
 class Assembly:
-    """A server that is put together and not started: its application, its dispatcher and its duties."""
+    """An assembled server, not yet started: its application, its dispatcher and its duties."""
 
     def __init__(
         self, db: Database, wire: Wire, connections: Mapping[str, Connection], settings: Settings, *,

@@ -19,7 +19,7 @@ from carrel.kernel.limits import (
 class _JoinedWrites:
     """A transport that sends the head of a response with its body: each alone would wake the client.
 
-    What is written alone goes out at the end of the loop's present round.
+    A write that nothing follows goes out at the end of the loop's current round.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:

@@ -1,7 +1,7 @@
 """JSON5, as people write it into settings files: read with the place of every value, so that a value can be changed.
 
 What JSON5 adds to JSON: comments, trailing commas, names without quotes, single quotes, and more ways to write numbers.
-Not read are names with `\\u` escapes, which nobody writes.
+Names with `\\u` escapes are not supported, since nobody writes them.
 """
 
 import re

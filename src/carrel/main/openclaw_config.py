@@ -30,7 +30,7 @@ class ConfigFault(Exception):
 
 
 class Wanted(NamedTuple):
-    """What Carrel wants of a configuration, besides what is the same for everybody."""
+    """What Carrel sets in a configuration that is not the same for everybody."""
 
     folder: Path
     base_url: str
@@ -84,7 +84,7 @@ def read_config(path: Path) -> tuple[str, Settings]:
 
 
 def at(settings: Settings, path: tuple[str, ...]) -> Any:
-    """Return what is at a path; None where nothing is."""
+    """Return the value at a path; None if there is none."""
     found: Any = settings
     for name in path:
         found = found.get(name) if isinstance(found, Mapping) else None

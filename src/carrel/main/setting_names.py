@@ -30,7 +30,7 @@ Name = tuple[str, ...]
 
 # Of gateways and budgets.
 _CHOSEN_NAME = re.compile(CHOSEN_NAME)
-# Names that must suit something else: a tool's name, an address.
+# Names that become part of something else: a tool's name, an address.
 _NAME_PROBLEMS = {"mcp": server_name_problem, "webhooks": webhook_name_problem}
 _BOOLEANS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from carrel.main.settings import Loaded
 
 FOLDER = "demo"
-# Which part of the building is complete: a demo without it is made anew.
+# Marks a complete demo; one without the mark is built again.
 _BUILT = "built"
 _SETTINGS = """\
 # The settings of `carrel demo`. Its agents need no model: they follow a script.

@@ -131,7 +131,7 @@ def test_server(args: Namespace, screen: Screen) -> int:
 
 
 async def _tried(name: str, server: "McpServerSettings") -> tuple["ConnectorState", tuple["RemoteTool", ...]]:
-    """Return how a server does, and its tools; it has ended by then."""
+    """Start a server, end it, and return its state and its tools."""
     import asyncio
 
     from carrel.tools import connectors_of

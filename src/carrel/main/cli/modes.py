@@ -84,7 +84,7 @@ def _show_plan(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
 
 
 _STOP = "/api/auto/stop"
-_AUTO_RUN = option("run_id", "RUN", "id of the auto run, cut to what is unique", of=AUTO_RUNS.of)
+_AUTO_RUN = option("run_id", "RUN", "id of the auto run, or a unique beginning of it", of=AUTO_RUNS.of)
 _AUTO_RUNS = Table(
     "runs",
     {
@@ -119,7 +119,7 @@ def _show_stopped(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
 
 
 Item = dict[str, Any]
-_SCHEDULE = option("schedule_id", "SCHEDULE", "id of the schedule, cut to what is unique", of=SCHEDULES.of)
+_SCHEDULE = option("schedule_id", "SCHEDULE", "id of the schedule, or a unique beginning of it", of=SCHEDULES.of)
 
 
 def _schedule_state(schedule: Item) -> str:

@@ -54,7 +54,7 @@ def check_openclaw(args: Namespace) -> Iterator[Finding]:
 
 
 def openclaw_at_a_glance() -> Finding | None:
-    """Say for `doctor` whether OpenClaw is set up; nothing where its configuration does not name our plugin."""
+    """Report to `doctor` whether OpenClaw is set up; nothing if its configuration does not name our plugin."""
     path = config_path(os.environ)
     try:
         _, settings = read_config(path)
@@ -148,7 +148,7 @@ def _check_gateway(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_responses(client: Client) -> Finding:
-    """Ask the endpoint for nothing: what it says to that tells whether it is on and takes the token."""
+    """Send the endpoint an empty request: its answer shows whether it is on and accepts the token."""
     try:
         client.post("/v1/responses", {})
         status = 200

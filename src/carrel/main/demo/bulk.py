@@ -1,4 +1,4 @@
-"""What there is much of: a board of a thousand tasks, and a conversation of ten thousand lines."""
+"""The demo's bulk: a board of a thousand tasks, and a conversation of ten thousand lines."""
 
 from functools import partial
 
