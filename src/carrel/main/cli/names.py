@@ -46,7 +46,7 @@ class Listing(NamedTuple):
         return str(newest[0][self.name_of_id])
 
     def _completed(self, client: Client, name: str) -> str | None:
-        """Return the newest id that begins with a name; None if there is none."""
+        """Return the id that begins with a name, searched from the newest; None if there is none."""
         query, found = dict(self.query), set[str]()
         for _ in range(_PAGES_MAX):
             page = client.get(self.path, query)
