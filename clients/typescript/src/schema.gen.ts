@@ -391,7 +391,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get how far the classifier is. */
+        /** Get the progress of the classifier. */
         get: operations["show_status"];
         put?: never;
         post?: never;
@@ -651,7 +651,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Show what a webhook would make of a delivery, and do nothing. */
+        /** Show what a webhook would do with a delivery, without doing it. */
         post: operations["try_webhook"];
         delete?: never;
         options?: never;
@@ -756,7 +756,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start a server if it does not run, list its tools anew, and say how it does. */
+        /** Start a server unless it runs, list its tools again, and return its state. */
         post: operations["test_mcp_server"];
         delete?: never;
         options?: never;
@@ -2510,7 +2510,7 @@ export interface components {
         };
         /**
          * ArtifactShape
-         * @description A piece of a result; `text` is its beginning, where it is a text.
+         * @description A piece of a result; `text` is its beginning if it is a text.
          */
         ArtifactShape: {
             id: string;
@@ -2965,7 +2965,7 @@ export interface components {
         };
         /**
          * ContextWindow
-         * @description How many tokens the last run of a session used; `modelTokens` is null where nobody knows the model's limit.
+         * @description How many tokens the last run of a session used; `modelTokens` is null if the model's limit is unknown.
          */
         ContextWindow: {
             usedTokens: number;
@@ -4352,7 +4352,7 @@ export interface components {
         };
         /**
          * ReindexBody
-         * @description What to index anew: everything, all of a kind, or one topic, task or entry with what belongs to it.
+         * @description What to index again: everything, all of a kind, or one topic, task or entry with what belongs to it.
          */
         ReindexBody: {
             /** @enum {unknown} */
@@ -4362,7 +4362,7 @@ export interface components {
         };
         /**
          * Reindexing
-         * @description What is being indexed anew; `index` in `GET /api/health` tells when that is done.
+         * @description What is being indexed again; `index` in `GET /api/health` shows when that is done.
          */
         Reindexing: {
             /** @enum {unknown} */
@@ -4379,7 +4379,7 @@ export interface components {
         };
         /**
          * ReplayBody
-         * @description What to sort again: the bundle of an entry, or its session from there on.
+         * @description What to sort again: the bundle of an entry, or its session from that entry on.
          */
         ReplayBody: {
             anchorLogId: string;

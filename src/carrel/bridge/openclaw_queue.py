@@ -27,7 +27,7 @@ class OpenClawQueue(NamedTuple):
 
 
 def read_openclaw_queue(path: Path) -> OpenClawQueue | None:
-    """Return the state of a queue, None where there is none; the plugin may be writing to it."""
+    """Return the state of a queue, None if there is none; the plugin may be writing to it."""
     if not path.exists():
         return None
     try:

@@ -17,7 +17,7 @@ from carrel.kernel import MS_PER_SECOND, Ids, SystemClock, elapsed_seconds, iso,
 
 FLUSH_SECONDS = 10.0
 QUERY_CHARS_MAX = 500
-# Sessions whose context is remembered, and for how long where nobody reports the end of a turn.
+# Limits of remembered contexts: how many sessions, and how long if nobody reports the end of a turn.
 TURNS_MAX = 256
 TURN_SECONDS_MAX = 600.0
 BEGIN, END = "[CLAWBOARD_CONTEXT_BEGIN]", "[CLAWBOARD_CONTEXT_END]"
@@ -80,7 +80,7 @@ class Bridge:
         self._sender.wake()
 
     def context(self, session_key: str, text: str) -> str:
-        """Return the context for a message, between its markers; empty when there is none, or not in time.
+        """Return the context for a message, between its markers; empty if there is none, or not in time.
 
         It is fetched once in a turn: asked again for the same message, the bridge returns the same.
         """

@@ -146,7 +146,7 @@ class Sender:
         return body
 
     def _topic(self, session: str) -> str:
-        """Return the id of a session's topic, made if there is none; one that exists keeps what people made of it."""
+        """Return the id of a session's topic, creating it if necessary; an existing one keeps people's changes."""
         topic_id = f"topic_session-{secret_digest(session)[:24]}"
         if topic_id not in self._topics:
             try:

@@ -1,4 +1,4 @@
-"""The files of a message in a request: as parts, or as text where they are short texts, with their names. Pure."""
+"""The files of a message in a request: as parts, or short texts as text, with their names. Pure."""
 
 import base64
 from collections.abc import Iterable

@@ -34,7 +34,7 @@ _REASONS = {
 
 
 class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """What a run is told about its task besides its message, as the details of its message keep it."""
+    """What a run is told about its task beside its message; stored in the details of the message."""
 
     heading: str
     title: str

@@ -152,7 +152,7 @@ class BoundedHttp(HttpToolsProtocol):
             self.send_400_response(why)
 
     def _is_answering(self) -> bool:
-        # Before the first request `cycle` is None, although it is not typed so.
+        # Before the first request `cycle` is None, although its type says otherwise.
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not cycle.response_complete
 

@@ -124,7 +124,7 @@ def _removed(text: str, parts: list[Part], index: int) -> str:
 
 
 def _quotes(text: str) -> bool:
-    """Return whether names are quoted: as the first one is, and True if there is none."""
+    """Return whether names are quoted, judging by the first one; True without any."""
     root = read(text)
     first = next(iter(root.parts.values()), None) if isinstance(root.parts, dict) else None
     return first is None or text[first.start] in "\"'"
@@ -140,7 +140,7 @@ def _written(value: Any, indent: str, quoted: bool) -> str:
 
 
 def _lines(value: Any, quoted: bool) -> Iterator[str]:
-    """Yield the lines of a value; arrays stand on one."""
+    """Yield the lines of a value; an array takes one line."""
     if not isinstance(value, dict) or not value:
         yield _inline(value, quoted)
         return

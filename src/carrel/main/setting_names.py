@@ -50,7 +50,7 @@ def known_names() -> dict[Name, Known]:
     return dict(_leaves(Settings, ()))
 
 
-# The sections of which users choose the names: gateways, models that have a price, budgets, MCP servers, webhooks.
+# Sections with names that users choose: gateways, models that have a price, budgets, MCP servers, webhooks.
 NAMED_SECTIONS: dict[str, type[Struct]] = {
     "gateway": GatewaySettings,
     "prices": PriceSettings,

@@ -1,4 +1,4 @@
-"""Which settings file applies: the one that is named, that of the working directory, or the data directory's.
+"""Which settings file applies: the one that is named, the working directory's, or the data directory's.
 
 A server that is started from another directory has the same data, and so it has to have the same settings.
 """

@@ -1,4 +1,4 @@
-"""Cleanup: removes files of sub-agents that are no longer needed, or that never came to belong to one.
+"""Cleanup: removes files of sub-agents that are no longer needed, or whose sub-agent never started.
 
 Files to remove are recorded in the transaction that decides it. Folders that a server wrote before it crashed, and
 that no lane owns, are found by scanning the workspaces: their names identify the account that wrote them.

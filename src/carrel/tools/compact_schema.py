@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 Schema = dict[str, Any]
-# Arguments are checked by the full schema; a model needs what to write, not where the limits are.
+# The full schema checks arguments; a model needs to know what to write, not the limits.
 _FOR_VALIDATORS = (
     "$defs", "additionalProperties", "default", "format", "maxItems", "maxLength", "maximum", "minItems", "minLength",
     "minimum", "pattern", "title",

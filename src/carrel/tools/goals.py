@@ -117,7 +117,7 @@ class PlannedResult(Shape, frozen=True, kw_only=True):
 
 
 def goal_session(tx: Tx, caller: Caller) -> SessionKey:
-    """Return the session whose goals the caller may use: its own, or that of the goal that its run works for."""
+    """Return the session whose goals the caller may use: its own, or that of the goal its run works for."""
     run = caller.run
     goal = None if run is None else goal_worked_for(tx, caller.access, caller.key, run.task_id, run)
     return caller.key if goal is None else goal.session_key

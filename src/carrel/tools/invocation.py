@@ -151,7 +151,7 @@ def named(tx: Tx, caller: Caller, params: Any) -> Any:
     except Refusal as refusal:
         if refusal.field is not None:
             raise
-        # The call itself is refused, where that is recorded.
+        # The call itself is refused later, and recorded.
         return params
 
 
@@ -171,7 +171,7 @@ def refuse_call(tx: Tx, caller: Caller, call_id: str, name: str, why: str) -> tu
 
 
 def lose_call(tx: Tx, caller: Caller, call_id: str) -> tuple[str, Result]:
-    """Record that nobody knows what became of a call that was begun at an MCP server, and tell the model."""
+    """Record that the outcome of a call to an MCP server is unknown, and tell the model."""
     message = "Carrel stopped during this call, so its result is lost."
     value = failed(FATE_UNKNOWN, f"{message} {LOOK_FIRST}")
     text = bounded(value)

@@ -38,7 +38,7 @@ class OutsideCalls:
         self._closing = closing
 
     async def make(self, call: NewCall) -> str:
-        """Make a call and return its result as JSON text within its bound; Refusal where it is refused."""
+        """Make a call and return its result as JSON text within its limit; Refusal if it is refused."""
         account_id = call.caller.caller.access.account_id
         try:
             text = await self._make(call)
@@ -131,7 +131,7 @@ def _finish(tx: Tx, call: NewCall, tool: Tool, run_id: str) -> str:
 
 
 def _require_live_run(tx: Tx, caller: Caller, run_id: str, tool: Tool) -> None:
-    """Refuse a call after the end of its run, and a call that feeds a turn while there is none."""
+    """Refuse a call after the end of its run, and a call that feeds a turn if none is under way."""
     if tool.only_in_run:
         # Ending or parking a run takes its lane first: from here on the run stays as it is.
         lock_lane(tx, caller.access, str(caller.key))

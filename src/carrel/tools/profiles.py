@@ -18,7 +18,7 @@ _UNSHOWN = (
     "task_load", "task_get", "task_thread", "clawboard_get_task",
     # task_update, and memory_add with `supersedes`.
     "clawboard_update_task", "memory_update",
-    # What they return stands in the request, or is of use to people and programs only.
+    # The request already contains what they return, or only people and programs need it.
     "clawboard_context", "session_status", "memory_read",
 )  # fmt: skip
 _GOALS = ("goal_*", "plan_*")

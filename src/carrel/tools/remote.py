@@ -129,7 +129,7 @@ def catalog_with(lists: tuple[ToolList, ...]) -> Catalog:
 def begin_remote(
     tx: Tx, toolset: Toolset, caller: Caller, call_id: str, name: str, arguments: str
 ) -> Begun | tuple[str, Result]:  # fmt: skip
-    """Record a call before it is made; or return its result, where it was made, lost or is refused."""
+    """Record a call before it is made; or return its result if it was made, lost or is refused."""
     if call_of(tx, caller.access, caller.own_run.id, call_id) is not None:
         return call_tool(tx, toolset, caller, call_id, name, arguments)
     try:
@@ -137,7 +137,7 @@ def begin_remote(
         params = tool.read_params(arguments)
         require_offered_now(tx, caller, tool)
     except Refusal:
-        # It is refused again where that is recorded.
+        # It is refused again later, and recorded.
         return call_tool(tx, toolset, caller, call_id, name, arguments)
     assert isinstance(tool, ConnectedTool), "a tool of ours is called at once"
     assert isinstance(params, RemoteArguments), "what such a tool reads"
@@ -148,7 +148,7 @@ def begin_remote(
 def end_remote(
     tx: Tx, caller: Caller, call_id: str, begun: Begun, made: CallResult | CallFailed
 ) -> tuple[str, Result]:  # fmt: skip
-    """Record what became of a call; files are kept as artifacts of the run, and images are shown to the model."""
+    """Record the outcome of a call; files are kept as artifacts of the run, and images are shown to the model."""
     images: tuple[NewAttachment, ...] = ()
     if isinstance(made, CallFailed):
         value = _failure(begun.tool, made)

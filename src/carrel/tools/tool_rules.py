@@ -46,7 +46,7 @@ def needs_approval(tool: Tool, rules: ToolRules) -> bool:
 
 
 def require_part(tx: Tx, access: Access, part: str, whole: str) -> None:
-    """Refuse an agent's call of `whole` that also does what the tool `part` does, where a rule for that tool says so.
+    """Refuse an agent's call of `whole` that also does what the tool `part` does, if a rule for `part` forbids it.
 
     A person who approved the whole call has approved its part too.
     """

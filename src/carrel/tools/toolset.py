@@ -143,7 +143,7 @@ class Entitled(_Narrowed):
 
 
 SET_PLAN = "plan_set_content"
-# What may be used in plan mode besides tools that only read.
+# Tools that may be used in plan mode, beside those that only read.
 _FOR_PLANNING = (SET_PLAN, "goal_*", "request_input")
 PLANNING = (
     "this session is in plan mode, where you may only look and plan. Write what you would do with plan_set_content; it "
@@ -156,7 +156,7 @@ _NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "age
 
 
 def toolset_for(catalog: Catalog, caller: Caller, functions: frozenset[str] = frozenset()) -> Toolset:
-    """Return a caller's tools: those its agent's profile allows, without those that make no sense where it is.
+    """Return a caller's tools: those its agent's profile allows, without those that do not apply where it is.
 
     The sender's `functions` replace tools of the same name.
     """

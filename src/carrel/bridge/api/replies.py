@@ -135,7 +135,7 @@ class _Text:
         return Piece(words, starts_over)
 
     def completed(self, reply: str) -> Piece | None:
-        """Return the piece that makes the text the reply; None if it is, or if there is no reply."""
+        """Return the piece that completes the text to the reply; None if it is complete, or there is no reply."""
         so_far = "".join(self._pieces)
         if reply.startswith(so_far):
             return self.added(reply[len(so_far) :])

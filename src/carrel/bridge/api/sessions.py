@@ -1,4 +1,4 @@
-"""Operations on sessions: list and read them, and begin anew."""
+"""Operations on sessions: list, read, reset, rename, archive and delete them."""
 
 from carrel.bridge.api.operations import Call, D, Group, operation
 from carrel.bridge.api.requests import Request, segment

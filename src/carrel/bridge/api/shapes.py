@@ -192,7 +192,7 @@ class Why(Shape, frozen=True, kw_only=True, rename="camel"):
 
 
 class ReceiptStep(Part, frozen=True, kw_only=True, rename="camel"):
-    """One request to a gateway, and what came back; `body` is the exact text, where it was asked for."""
+    """One request to a gateway, and what came back; `body` is the exact text, if requested."""
 
     n: int
     attempt: int = 1

@@ -39,7 +39,7 @@ class Said(NamedTuple):
         if not is_said(self.text):
             skipped["control text"] += 1
             return None
-        # A session of another program is no lane of ours, even if the keys look alike.
+        # A session of another program is not a lane of ours, even if the keys look alike.
         session = fitted_key(f"{self.channel}:{self.session}")
         name = self.identity or fitted_key(f"{session}:{self.message_id}", IDEMPOTENCY_KEY_CHARS_MAX)
         said = {"type": "conversation", "content": clip(self.text, MESSAGE_CHARS_MAX), "agentId": self.agent or "user"}
@@ -62,7 +62,7 @@ def moment(value: object) -> int | None:
 
 
 def words(content: object) -> str:
-    """Return the text of a message: a string, or a list of parts of which only texts count."""
+    """Return the text of a message: a string, or the texts among a list of parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []

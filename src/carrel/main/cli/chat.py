@@ -146,7 +146,7 @@ class _Chat:
         except Refused as refused:
             if self._asking is None or refused.status not in (HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT):
                 raise
-            # It was no answer to the question, or the question is no longer open.
+            # The line did not answer the question, or the question is no longer open.
             self._screen.note(f"Not sent: {refused.message}")
             self.look_for_question()
             return Exit.FAILED

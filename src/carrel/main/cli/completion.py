@@ -82,7 +82,7 @@ def commands(parser: Callable[[], argparse.ArgumentParser]) -> tuple[Command, ..
         try:
             found = [word for word in _words(parser(), typed, begun) if word.startswith(begun)]
         except Exception:
-            # The boundary to the shell: whatever is wrong, a prompt shows no errors.
+            # The boundary to the shell: a prompt must never show an error.
             return Exit.FAILED
         for word in found:
             screen.line(word)

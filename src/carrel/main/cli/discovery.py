@@ -61,7 +61,7 @@ def local_settings(args: Namespace, **overrides: object) -> "Loaded":
 
 
 def local_settings_file(args: Namespace) -> "SettingsFile":
-    """Return the settings file that applies on this machine, whatever is in it."""
+    """Return the settings file that applies on this machine, without reading it."""
     from carrel.main.settings_file import settings_file
 
     return settings_file(args.config, os.environ, args.data_dir)

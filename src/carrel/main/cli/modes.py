@@ -49,7 +49,7 @@ def _plans(args: Namespace) -> Listing:
 
 
 def _fitting(state: dict[str, Any], change: str, session: str) -> str:
-    """Return the plan that is changed where none is named: the active one if it fits, else the newest that does."""
+    """Return the plan to change if none is named: the active one if it fits, else the newest that does."""
     found = [plan["id"] for plan in state["plans"] if plan["status"] in _FITTING[change]]
     if not found:
         raise Failure(Exit.FAILED, f"{session} has no plan that is {' or '.join(_FITTING[change])}.")

@@ -141,7 +141,7 @@ def session_key(client: Client, name: str) -> str:
 
 
 def _session(client: Client, name: str) -> str | None:
-    """Return the key of the session, archived or not, that a cut name means; None if there is none."""
+    """Return the key of the session, archived or not, that a cut name means, if there is one."""
     start, _, end = name.partition(_ELLIPSIS)
     keys = _keys(client, end or start)
     return _only({key for key in keys if key.startswith(start) and key.endswith(end)}, name, "sessions")

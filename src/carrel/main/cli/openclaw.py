@@ -74,7 +74,7 @@ class Change(NamedTuple):
 
 
 def _masked(text: str) -> str:
-    """Return a configuration without the secrets in it, whoever they belong to."""
+    """Return a configuration with all secrets masked, not only ours."""
     return _SECRET.sub(r"\1…\2", text)
 
 
@@ -212,7 +212,7 @@ def _write_with_backup(change: Change, screen: Screen) -> None:
 
 
 def _takes_effect(settings: Settings) -> str:
-    """Say whether the gateway has to be restarted: it watches its configuration, unless it is told not to."""
+    """Say whether the gateway must be restarted: it watches its configuration unless set not to."""
     url = gateway_url(settings, os.environ)
     try:
         with Client(url, timeout_seconds=5.0) as client:

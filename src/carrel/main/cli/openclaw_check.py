@@ -113,7 +113,7 @@ def _why_not_loaded(settings: Settings) -> str:
 
 
 def _check_carrel(settings: Settings) -> Finding:
-    """Check that the server answers the plugin's token, where the plugin looks for it."""
+    """Check that the server accepts the plugin's token, at the address that the plugin uses."""
     url, token = at(settings, BASE_URL), at(settings, TOKEN)
     if not url or not token:
         return Finding("fail", "carrel", "the plugin has no address or no token", SETUP)
@@ -190,7 +190,7 @@ def _check_plugin(settings: Settings) -> Iterator[Finding]:
 
 
 def _why_not_alive(settings: Settings) -> str:
-    """Return why the plugin gives no sign of life, as OpenClaw tells it where its program is installed."""
+    """Return why the plugin gives no sign of life; OpenClaw's program, if installed, knows more."""
     silent = "it gives no sign of life"
     program = shutil.which("openclaw")
     if program is None:

@@ -27,8 +27,8 @@ _ERASE_LINE = "\r\x1b[K"
 class Screen:
     """A command's stdout and stderr, and what may be drawn on them.
 
-    Both may be the same terminal. So the spinner is drawn only where no line has been begun, and is erased before
-    anything else is written.
+    Both may be the same terminal. So the spinner is drawn only at the start of a line, and erased before anything else
+    is written.
     """
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None, *, as_json: bool = False) -> None:

@@ -112,7 +112,7 @@ def question_of(run: Run) -> str:
 
 
 def asks_person(run: Run) -> bool:
-    """Tell whether the run waits for a person."""
+    """Return whether the run waits for a person."""
     return run.state == "waiting" and run.waiting_for != "tool_output"
 
 

@@ -56,7 +56,7 @@ def _answer(client: Client, args: Namespace) -> Any:
 
 
 def _stop(client: Client, args: Namespace) -> Any:
-    """Stop the whole session of a run: whatever else waits there would go on with the same."""
+    """Stop the whole session of a run: other runs that wait there would go on with the same work."""
     key = RUNS.of(client, args.run_id, client.runs.get).session_key
     return client.post(f"/api/sessions/{segment(key)}/stop", {})
 

@@ -151,7 +151,7 @@ def _show_assigned(answer: dict[str, Any], _: Namespace, screen: Screen) -> None
 
 
 def message(args: Namespace, screen: Screen) -> int:
-    """Write to a task's thread and show who was told; with --wait, show the replies of agents too."""
+    """Write to a task's thread and show who was notified; with --wait, show the agents' replies too."""
     text = sys.stdin.read().rstrip("\n") if args.text == "-" else args.text
     with connect(args) as client:
         posted = client.post(_path(_find(client, args.task), "messages"), {"content": text})

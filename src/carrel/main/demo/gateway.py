@@ -117,7 +117,7 @@ def _calling(act: Use, body: dict[str, Any]) -> StepAnswer:
 
 
 def _usage(body: dict[str, Any], sent: bytes, answer: StepAnswer) -> Usage:
-    """Count as a server with a cache would: what stands before the messages is the same in every step."""
+    """Count tokens like a server with a cache: the text before the messages is the same in every step."""
     sent_tokens = len(sent) // _CHARS_PER_TOKEN
     cached = len(json.dumps(body.get("tools") or [])) // _CHARS_PER_TOKEN
     said = len(answer.text) + sum(len(call.arguments) for call in answer.calls)

@@ -1,4 +1,4 @@
-"""Where the demo is built: a store on a clock that is moved, a server that is not started, and verbs for both."""
+"""The stage for building the demo: a store with a movable clock, an unstarted server, and functions for both."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -96,7 +96,7 @@ def own_run(tx: Tx, caller: Caller, task_id: str) -> Run:
         raise task_not_found()
     if run.provenance_kind == "a2a" and run.actor_id == caller.access.actor_id:
         return run
-    # The run of a plan task is for whoever made the objective.
+    # The run of a plan task belongs to the caller who made the objective.
     if is_run_of_own_plan(tx, caller.access, run):
         return run
     raise task_not_found()

@@ -61,7 +61,7 @@ class Detail(msgspec.Struct, frozen=True, kw_only=True):
 def original_of(tx: Tx, access: Access, run: Run) -> Json:
     """Return the request that created the run as JSON, without the bytes of its files.
 
-    A run that its plan has started was not requested over A2A; its message is what the agent was told.
+    A run started by its plan was not requested over A2A; its message is the text for the agent.
     """
     if run.original is not None:
         return _decode(run.original)  # type: ignore[no-any-return]

@@ -52,7 +52,7 @@ def build_app(
     `refusal_formats` are those of surfaces with a format of their own, by the first part of their paths. `missing_page`
     answers a browser at an address that no route has.
 
-    `wrong` counts wrong tokens for all surfaces together, so that guessing on another one is no way around the limit.
+    `wrong` counts wrong tokens for all surfaces together, so that guessing on another one does not evade the limit.
     """
     clock = clock or SystemClock()
     wrong = wrong or WrongTokens(clock)

@@ -192,7 +192,7 @@ class Readiness:
         """Return the state of the storage, of its migrations and of its feed."""
         try:
             migrated, feed = await self._house.db.read(self._look)
-        except Exception:  # boundary: whatever is wrong with the database, the answer is that it failed
+        except Exception:  # boundary: any fault of the database means that the check failed
             return "failed", "failed", "failed"
         if self._house.db.write_error is not None:
             # A server that is not ready may get no other request that would show that writing is possible again.
@@ -338,7 +338,7 @@ def _counts(tx: Tx, access: Access) -> tuple[LaneCounts, WaitingCounts]:
 
 
 def require_operator(access: Access) -> None:
-    """Refuse every owner but that of the default account, who runs the server."""
+    """Refuse every owner except the default account's, who runs the server."""
     if access.account_slug != DEFAULT_ACCOUNT_SLUG:
         raise Refusal(Code.FORBIDDEN, "Only the owner of the account 'default' may do this.")
 

@@ -106,7 +106,7 @@ async def hook_claude(call: Call[ClaudeEvent, NoQuery]) -> ClaudeAnswer:
 
 
 async def _context(call: Call[ClaudeEvent, NoQuery]) -> str:
-    """Return the context for a prompt as a run would be shown it; empty when there is none."""
+    """Return the context for a prompt, as a run would be shown it; may be empty."""
     settings = call.house.settings.context
     if not settings.augment:
         return ""

@@ -50,7 +50,7 @@ async def list_mcp_servers(call: Call[None, NoQuery]) -> Page[McpServerShown]:
 
 @endpoint("POST", "/api/mcp/servers/{name}/test", answers={200: one("server", McpServerShown)}, who=OWNER)
 async def test_mcp_server(call: Call[None, NoQuery]) -> McpServerShown:
-    """Start a server if it does not run, list its tools anew, and say how it does."""
+    """Start a server unless it runs, list its tools again, and return its state."""
     connectors, account, name = call.house.connectors, call.access.account_slug, call.path("name")
     state = await connectors.check(account, name)
     if state is None:

@@ -1,4 +1,4 @@
-"""Plan mode and the plans of a session. Whatever names a session acts on that session alone."""
+"""Plan mode and the plans of a session. A request that names a session acts on that session alone."""
 
 from collections.abc import Callable
 from typing import Annotated

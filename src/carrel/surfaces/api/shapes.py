@@ -131,7 +131,7 @@ def run_shapes(tx: Tx, access: Access, runs: Iterable[Run]) -> list[RunShape]:
         auto = autos.get(run.auto_run_id or "")
         shape = _run_shape(tx, access, run, auto, positions.get(run.key, {}).get(run.id), messages)
         goal_id, plan_id = links.get(shape.task_id or "", (None, None))
-        # The goal of a tick is that of its auto run, which has none where it works on a task alone.
+        # A tick has the goal of its auto run, which has none if it works on a single task.
         goal_id = goal_id if auto is None else auto.goal_id
         context = contexts.get(run.id, InjectedContext())
         named = {"title": titles[run.id].title, "session_title": titles[run.id].session}

@@ -74,7 +74,7 @@ def redeliver(call: Call[None, NoQuery], tx: Tx, access: Access) -> DeliveryShap
 
 @endpoint("POST", f"{PATH}/{{name}}/test", answers={200: one("preview", Preview)}, who=OWNER, body=Trial)
 async def try_webhook(call: Call[Trial, NoQuery]) -> Preview:
-    """Show what a webhook would make of a delivery, and do nothing."""
+    """Show what a webhook would do with a delivery, without doing it."""
     webhook = call.house.webhooks.named(call.path("name"), call.access.account_slug)
     if webhook is None:
         raise not_found("webhook")

@@ -1,4 +1,4 @@
-"""A request from its arrival to its answer: whatever goes wrong, the client gets a response, and it is counted."""
+"""Answers requests: even if something goes wrong, the client gets a response, and it is counted."""
 
 from collections.abc import Awaitable, Callable
 from logging import getLogger

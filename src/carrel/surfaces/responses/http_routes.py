@@ -1,4 +1,4 @@
-"""The routes of Open Responses, over HTTP and as a WebSocket, and that of Chat Completions."""
+"""The routes of Open Responses, over HTTP and as a WebSocket, and the route of Chat Completions."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -32,7 +32,7 @@ def goal_worked_for(
 
 
 def plan_worked_on(tx: Tx, access: Access, key: SessionKey, task_id: str, run: Run) -> Plan | None:
-    """Return the plan of a task, in the task's own lane; None as well where its session may not be read."""
+    """Return the plan of a task, in the task's own lane; None as well if its session may not be read."""
     plan = plan_of_task(tx, access, task_id) if key.task_id == task_id else None
     return plan if plan is not None and _may_read_session(tx, access, plan, run) else None
 

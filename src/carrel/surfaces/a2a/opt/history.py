@@ -28,7 +28,7 @@ def require_scope(objectives: Objectives, caller: Caller, run: Run, scope: Histo
 
 
 def scoped_task(tx: Tx, caller: Caller, objectives: Objectives, run: Run, detail: Detail) -> Json:
-    """Return a run as a task whose history reaches as far as the caller asks for."""
+    """Return a run as a task with the history scope that the caller asks for."""
     task = require_scope(objectives, caller, run, caller.scope)
     shown = task_json(tx, caller.access, run, detail)
     if task is None or "history" not in shown:

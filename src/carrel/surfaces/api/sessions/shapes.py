@@ -25,7 +25,7 @@ Awaited = Literal["input", "auth", "approval"]
 
 
 class ContextWindow(Out, frozen=True, kw_only=True):
-    """How many tokens the last run of a session used; `modelTokens` is null where nobody knows the model's limit."""
+    """How many tokens the last run of a session used; `modelTokens` is null if the model's limit is unknown."""
 
     used_tokens: int
     model_tokens: int | None = None

@@ -5,7 +5,7 @@ from carrel.surfaces.responses.requests import Json
 
 # Between what the agent said before a call and what it said after it.
 PARAGRAPH = "\n\n"
-# A client repeats a request after a 5xx, a 409 or a 429, and the agent would be told the same thing again.
+# A client repeats a request after a 5xx, a 409 or a 429, and the agent would get the same message again.
 _FAILED_STATUS = 424
 
 
