@@ -498,7 +498,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Complete a goal; what is left of its plans is not done any more. */
+        /** Complete a goal; the rest of its plans is no longer worked on. */
         post: operations["finish_goal"];
         delete?: never;
         options?: never;

@@ -1,6 +1,6 @@
 """Forks: a new chat that starts with what was said in a session up to one entry.
 
-What is copied is what the caller may read there; the chat is the caller's own and private, whatever the session was.
+Only what the caller may read there is copied; the chat is always the caller's own and private.
 Runs, tasks, topics and memory of the session stay with it.
 """
 

@@ -19,7 +19,7 @@ APPROVAL = "approval"
 
 
 def must_be_asked(agent: Agent, call: Entry) -> bool:
-    """True for a tool that the agent may use only with approval, by whichever of its names it is called.
+    """Return whether the agent may use a tool only with approval, under any of its names.
 
     A call of a coding agent is always a question: it asks for permission.
     """

@@ -60,7 +60,7 @@ class MemoryRead(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def insert_context(tx: Tx, access: Access, run: Claim, context: Context) -> None:
-    """Record what a run is shown, line by line; also that it is shown nothing."""
+    """Record what a run is shown, line by line, even if that is nothing."""
     stored = _Stored(
         run_id=run.id,
         agent_id=run.agent_id,

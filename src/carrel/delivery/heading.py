@@ -57,7 +57,7 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
     # Whether it works on its task of an approved plan, and whether only its answer can say that the task is done.
     is_planned: bool = False
     answer_says_done: bool = False
-    # Whether it is told of its plan, which belongs to the session that the plan was made in.
+    # Whether it is told of its plan, which belongs to the session where the plan was made.
     tells_plan: bool = False
     # Whether the answer is posted in the thread.
     is_posted: bool = False

@@ -45,7 +45,7 @@ def _goal(goal: Goal | None) -> str:
 def _plan(plan: Plan) -> str:
     written = as_block("What the plan says", plan.markdown, limits.HEADING_PLAN_CHARS_MAX)
     titled = as_line(plan.title, limits.HEADING_TITLE_CHARS_MAX)
-    # A plan without a title of its own is called by its first line.
+    # The first line of an untitled plan is its title.
     is_told = plan.markdown.lstrip("# ").startswith(plan.title)
     return "\n".join(filter(None, ["" if is_told and written else f"Plan: {titled}", written]))
 

@@ -30,7 +30,7 @@ class ConfigFault(Exception):
 
 
 class Wanted(NamedTuple):
-    """What Carrel sets in a configuration that is not the same for everybody."""
+    """The values in a configuration that differ between installations."""
 
     folder: Path
     base_url: str

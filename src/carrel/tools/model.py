@@ -200,7 +200,7 @@ class Tool(Struct, frozen=True):
     server: str | None = None
     # Returns the arguments as they may be stored; None stores them unchanged.
     storable: Callable[[str], str] | None = None
-    # What a model is shown of its parameters, which may depend on who acts.
+    # What a model is shown of its parameters; may depend on the actor.
     shown: Shown | Callable[[Actor], Shown] = Shown()
 
     @property
@@ -227,7 +227,7 @@ class Tool(Struct, frozen=True):
         return _function(self.name, self.description, self.params, shown)
 
     def read_params(self, arguments: str, called: str = "") -> Params:
-        """Decode and check the arguments that the model wrote; what is plainly meant is accepted.
+        """Decode and check the arguments that the model wrote, accepting those that are plain in meaning.
 
         Refusals name the tool as it was `called`, by default by its first name.
         """

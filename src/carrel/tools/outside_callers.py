@@ -145,7 +145,7 @@ def _own_session(tx: Tx, access: Access) -> tuple[SessionKey, Run | None, Agent 
 
 def _named(tx: Tx, access: Access, reference: str, own: SessionKey) -> FoundSession:
     try:
-        # The header says where the caller is, and an agent may be in any of its lanes; what it sees follows from that.
+        # An agent may be in any of its lanes, and the header says in which; what it sees follows from that.
         found = find_session(tx, structs.replace(access, kind="system"), reference, own)
         if access.agent_id not in (None, found.key.agent):
             raise _unknown()

@@ -167,7 +167,7 @@ def toolset_for(catalog: Catalog, caller: Caller, functions: frozenset[str] = fr
     )  # fmt: skip
 
 
-# Most callers share what theirs depend on, so what is left of the catalog is found once.
+# Cached: most callers need the same part of the catalog.
 @lru_cache(maxsize=256)
 def _toolset(
     catalog: Catalog, rules: ToolRules, rights: Rights, of_subagents: ToolNamesSettings | None, *,
@@ -198,7 +198,7 @@ def require_offered_now(tx: Tx, caller: Caller, tool: Tool) -> None:
 
 
 def _hidden_in_plan_mode(tool: Tool) -> bool:
-    # The names of a server's tools may begin like those of ours.
+    # A server's tool may have a name that begins like one of ours.
     is_for_planning = tool.server is None and any(fnmatchcase(tool.name, pattern) for pattern in _FOR_PLANNING)
     return tool.effect == "write" and not is_for_planning
 

@@ -1,4 +1,4 @@
-"""The words of a command line as people type them, made into those the parser knows; and what was probably meant."""
+"""Turns the words that people type into those the parser knows, and suggests what was probably meant."""
 
 import argparse
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -55,7 +55,7 @@ class Life:
             await house.db.write(lambda tx: change_task(tx, owner, task.id, change, house.rules))
 
     async def _talk(self, house: House, owner: Access, number: int) -> None:
-        """Let an agent work: asked in a chat of its own."""
+        """Ask an agent to work, in a chat of its own."""
         agent = content.ROLES[number % len(content.ROLES)].id
         said, reply = self._pick(content.SAID), Say(self._pick(content.REPLIES))
         key = SessionKey.of(agent, "web:live-talk")

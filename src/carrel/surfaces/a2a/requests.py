@@ -69,7 +69,7 @@ def _check_dropped(request: Any, params: Json) -> None:
 def check_request(request: Any) -> None:
     """Refuse a request that lacks a field that the protocol requires, and a state that it does not know."""
     if request.DESCRIPTOR.file != a2a_pb2.DESCRIPTOR:
-        # A type of 0.3, which has names of its own; it is checked once it is converted.
+        # A type of 0.3 has other names; it is checked after its conversion.
         return
     given = {field.name for field, _ in request.ListFields()}
     needed = [(field.name, field.json_name) for field in required_fields(request.DESCRIPTOR)]

@@ -72,7 +72,7 @@ def original_of(tx: Tx, access: Access, run: Run) -> Json:
 
 
 def context_of(tx: Tx, access: Access, run: Run) -> str:
-    """Return the contextId by which the caller knows the run's lane, or the objective that it is for."""
+    """Return the contextId under which the caller knows the run's lane or objective."""
     return str(original_of(tx, access, run)["message"]["contextId"])
 
 

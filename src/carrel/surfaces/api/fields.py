@@ -27,7 +27,7 @@ ShortText = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 Id = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)]
 # The id that a caller chooses for something new.
 NewId = Annotated[str, Meta(extra_json_schema={"pattern": f"^{Grammar.CLIENT_ID}$"})]
-# A session of ours or of another program; the latter is only a name here.
+# A session of Carrel, or of another program: that one is only a name here.
 AnySession = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
 # A session reference in any of its forms.
 Reference = Annotated[

@@ -15,7 +15,7 @@ from carrel.surfaces.api.scope import SpaceNames, names_in
 from carrel.surfaces.http.described import SOME_TEXT
 
 Kind = Literal["topic", "task", "log", "all"]
-# The room below checks it, with a sentence of its own.
+# The room below checks it and words the refusal.
 Words = Annotated[
     str, Meta(extra_json_schema={"minLength": 1, "maxLength": SEARCH_QUERY_CHARS_MAX, "pattern": SOME_TEXT})
 ]

@@ -96,7 +96,7 @@ class Server:
         )
 
     async def _body(self, endpoint: Endpoint, request: Request) -> tuple[bytes, Any]:
-        """Return the body as it is compared under an idempotency key, and decoded."""
+        """Return the body twice: as compared under an idempotency key, and decoded."""
         if endpoint.file:
             raw = await read_body(request, (MULTIPART,), bytes_max=ATTACHMENT_BYTES_MAX + 2 * PART_HEADER_BYTES_MAX)
             file = read_file(request.headers.get("content-type", ""), raw, endpoint.file)

@@ -39,7 +39,7 @@ from carrel.topics import (
 )
 from carrel.work import Thread, read_thread
 
-# The room below checks these, with codes and sentences of its own; the document says what it accepts.
+# The room below checks these and words the refusals; here they are only described.
 TopicName = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": TOPIC_NAME_CHARS_MAX})]
 Description = Annotated[str, up_to(TOPIC_DESCRIPTION_CHARS_MAX)]
 Status = Literal["active", "snoozed", "archived"]

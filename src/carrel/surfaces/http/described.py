@@ -11,7 +11,7 @@ from carrel.surfaces.http.tool_callers import SESSION_HEADER
 
 Json = dict[str, Any]
 JSON = ("application/json",)
-# The database cannot store a NUL, so every text is refused that contains one.
+# The database cannot store a NUL, so a text that contains one is refused.
 NO_NUL = r"^[^\u0000]*$"
 # A text that is not only white space. Written with one repetition, which generators of test data can invert.
 SOME_TEXT = r"^(?=\s*\S)[^\u0000]*$"

@@ -193,7 +193,7 @@ def _level(params: UpdateTask | CreateTask) -> dict[str, Any]:
 
 
 def level(priority: int | str) -> int | str:
-    """Return a priority as it is meant: a number may be written as a string."""
+    """Return a priority; a number may also be written as a string."""
     return int(priority) if isinstance(priority, str) and priority.isdecimal() else priority
 
 

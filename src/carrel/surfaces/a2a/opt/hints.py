@@ -1,4 +1,4 @@
-"""What a message says about objectives in its metadata: which task it answers, belongs to, or is to begin."""
+"""What a message says about objectives in its metadata: which task it answers, belongs to, or begins."""
 
 from typing import Any
 

@@ -33,7 +33,7 @@ def at_most(items_max: int) -> Meta:
     return Meta(extra_json_schema={"maxItems": items_max})
 
 
-# The room below checks all of these, with codes and sentences of its own; the document says what it accepts.
+# The room below checks these and words the refusals; here they are only described.
 Title = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": TASK_TITLE_CHARS_MAX})]
 Description = Annotated[str, up_to(TASK_DESCRIPTION_CHARS_MAX)]
 Reason = Annotated[str, up_to(BLOCKED_REASON_CHARS_MAX)]
