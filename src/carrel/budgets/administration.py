@@ -75,9 +75,10 @@ def remove_budget(tx: Tx, access: Access, name: str) -> None:
 def allow_once(tx: Tx, access: Access, name: str, rules: BudgetRules, subject: str | None = None) -> BudgetShape:
     """Allow as much again as the budget is, until it begins anew. One of each needs to know of which."""
     budget = _known(tx, access, name, rules)
-    if budget.subject and subject not in (None, budget.subject):
+    is_one = bool(budget.subject) or budget.scope == "account"
+    if is_one and subject not in (None, budget.subject):
         raise invalid("subject", f"This budget is of {budget.scope_text}: leave subject out.")
-    if budget.scope != "account" and not budget.subject and subject is None:
+    if not is_one and subject is None:
         raise invalid("subject", f"This budget is of each {budget.scope}: subject must name the {budget.scope}.")
     of = budget.subject or subject or ""
     allow_period(tx, access, BudgetPeriod(budget.name, of, budget.since(tx.now)))
