@@ -114,7 +114,7 @@ class Duty(Generic[Item]):
             if taken:
                 self.report.last_at = self.report.looked_at
             return taken, wait_seconds
-        except Exception as error:  # boundary: the store may be away for a while; the next look finds what is due
+        except Exception as error:  # boundary: the store may be unavailable; the next look finds what is due
             self.report.failed(error)
             log_trouble(_log, f"{self.name}_unread", error)
             return [], SAFETY_POLL_SECONDS
