@@ -47,7 +47,7 @@ class _Slot:
         return self.is_done or (bool(self.parts) and self.ended_parts >= self.parts.keys())
 
     def may_continue(self, *, numbered: bool, named: bool) -> bool:
-        """Return whether an event that matches no item by id or index may be about this one; once not, never again."""
+        """Return whether an event without a matching id or index may be about this item; once False, always False."""
         # A slot with another id or index is another item; only an announced one may have changed its id.
         is_other = (numbered and self.has_index) or (named and self.has_id and not self.is_announced)
         return not self.is_done and not is_other

@@ -85,13 +85,13 @@ class AcpGateway(ActingGateway):
                 session.stop("The settings of its gateway were changed.")
 
     async def check(self) -> None:
-        """Raise GatewayFault unless the command is there, and could be used when it was started last."""
+        """Raise GatewayFault unless the command exists and worked when it was last started."""
         self._program(None)
         if self._last_fault is not None:
             raise self._last_fault
 
     async def introduce(self) -> str:
-        """Start the agent, ask who it is, and end it; return its name, or raise GatewayFault."""
+        """Start the agent, ask for its name, and end it; return the name, or raise GatewayFault."""
         program = self._program(None)
         try:
             name = await (await asyncio.to_thread(_load, "hello")).introduce(program, self._settings.start_seconds)
