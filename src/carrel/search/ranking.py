@@ -31,13 +31,13 @@ from carrel.storage import Tx
 
 # How soon repetitions add nothing, and how much a long text is penalised.
 _SATURATION, _LENGTH = 1.2, 0.3
-# What was said up to two entries before or after counts half; by how often that makes, what a word counts near it.
+# Documents up to two entries before or after count half; the list says how much by the number of occurrences nearby.
 _SPAN = 2
 _NEAR_BY_COUNT = np.array([n / (n + 2 * _SATURATION) for n in range(2 * _SPAN + 3)], dtype=np.float32)
 _OWN, _NEAR, _STRETCH = 0.2, 1.0, 0.8
 _MEANING, _MEANING_BEFORE = 0.4, 0.15
 _NAMED, _LABEL, _NOTE, _QUESTION = 0.15, 0.3, 0.15, -0.08
-# About what a text scores that says all the words of a query and means the same.
+# About the score of a text that contains all words of a query and means the same.
 _FULL = 1.25
 # Unrelated texts have about this similarity; below it, a text without a common word is no hit.
 _MEANING_MIN = 0.25
