@@ -135,7 +135,7 @@ class Run(Claim, frozen=True):
     # When its newest failed attempt ended.
     failed_at: int | None = None
     gateway: str | None = None  # that it goes to, if not its agent's
-    held_for: str | None = None  # what has to be allowed or to begin anew before it goes on: a budget, or a loop
+    held_for: str | None = None  # what has to be allowed or renewed before it continues: a budget, or a loop
     instructions_sha256: str | None = None
     instructions_version: str | None = None
     label: str | None = None
