@@ -35,7 +35,7 @@ def post_text(
     tx: Tx, access: Access, channel: str, chat_address: str, text: str, *, post_id: str | None = None,
     speaker: SessionKey | None = None,
 ) -> str:  # fmt: skip
-    """Queue a text for a chat address, once per id; return the id of the post. `speaker` is the session that speaks."""
+    """Queue a text for a chat address, once per id; return the post's id. `speaker` is the session it comes from."""
     post_id = post_id or tx.new_id("pst")
     if speaker is not None:
         text = with_speaker(tx, access, channel, chat_address, speaker, text)
@@ -78,7 +78,7 @@ def post_outcome(tx: Tx, changed: RunChanged) -> None:
 
 
 def _may_have_reply_address(run: Claim) -> bool:
-    """True for messages from a posted channel and for announced results, so that other runs save the query."""
+    """Whether a run may have a reply address; runs from elsewhere save the query."""
     return run.provenance_kind == "announce" or _source(run.provenance).source_channel in POSTED_CHANNELS
 
 
