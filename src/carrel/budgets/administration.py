@@ -76,9 +76,9 @@ def allow_once(tx: Tx, access: Access, name: str, rules: BudgetRules, subject: s
     """Allow the amount once more until the budget renews. Budgets of each agent, task or session need a subject."""
     budget = _known(tx, access, name, rules)
     if budget.subject and subject not in (None, budget.subject):
-        raise invalid("subject", f"This budget is of {budget.scope_text}: leave subject out.")
+        raise invalid("subject", f"This budget applies to {budget.scope_text}: leave subject out.")
     if budget.scope != "account" and not budget.subject and subject is None:
-        raise invalid("subject", f"This budget is of each {budget.scope}: subject must name the {budget.scope}.")
+        raise invalid("subject", f"This budget applies to each {budget.scope}: subject must name the {budget.scope}.")
     of = budget.subject or subject or ""
     allow_period(tx, access, BudgetPeriod(budget.name, of, budget.since(tx.now)))
     release_held(tx, access, held_text(name, of))

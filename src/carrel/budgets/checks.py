@@ -66,7 +66,7 @@ def _tell_owners(tx: Tx, run: Claim, balance: Balance, column: str, text: str) -
         return
     publish_budget(tx, run.access, balance.budget, balance.period.subject)
     if notifies(tx, run.access, "budget"):
-        happened = "is used up" if column == "used_up_at" else f"is used to {balance.share:.0%}"
+        happened = "is used up" if column == "used_up_at" else f"is {balance.share:.0%} used"
         title = f"{title_of(tx, run.access, balance)} {happened}"
         notify(tx, run.access, [OWNERS], NewNotification(type="budget", title=title, body=text, run_id=run.id))
 

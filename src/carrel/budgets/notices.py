@@ -48,16 +48,14 @@ def _what_follows(budget: Budget, now: int) -> str:
     if renews_at is None:
         return _RAISE
     day = datetime.fromtimestamp(renews_at / MS_PER_SECOND, UTC)
-    return f"it begins anew {f'on {day:%B} {day.day} ' if budget.per == 'month' else ''}at 00:00 UTC"
+    return f"it renews {f'on {day:%B} {day.day} ' if budget.per == 'month' else ''}at 00:00 UTC"
 
 
 def warning_text(tx: Tx, access: Access, balance: Balance) -> str:
     """Return how much of a budget is used."""
     measure = max(balance.shares, key=lambda name: balance.shares[name])
     used, limit = _amount(balance.spent, measure), _amount(balance.limits, measure)
-    return (
-        f"{title_of(tx, access, balance)} is used to {balance.share:.0%}: {used} of {limit} {_PER[balance.budget.per]}."
-    )
+    return f"{title_of(tx, access, balance)} is {balance.share:.0%} used: {used} of {limit} {_PER[balance.budget.per]}."
 
 
 def _amount(amounts: Amounts | Spent, measure: str) -> str:

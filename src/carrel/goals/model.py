@@ -155,5 +155,5 @@ def require_move(moves: Mapping[str, Iterable[str]], before: str, after: str) ->
 def illegal(moves: Mapping[str, Iterable[str]], before: str, after: str) -> Refusal:
     """Return the refusal of a move that is not in the table."""
     onward = " or ".join(moves[before]) or "nothing"
-    message = f"What is {before} cannot become {after}; from there it moves to {onward}."
+    message = f"What is {before} cannot become {after}; it can become {onward}."
     return Refusal(Code.ILLEGAL_TRANSITION, message, field="status", details={"from": before, "to": after})

@@ -82,7 +82,7 @@ class Webhook:
         if not any(fnmatchcase(event, known) for each in self.events for known in (each.lower(), f"{each.lower()}.*")):
             return f"webhooks.{self.name}.events does not name {arrival.event}."
         if arrival.by_bot and not self.settings.bots:
-            return f"A bot has caused it; to take up what bots do, set webhooks.{self.name}.bots to true."
+            return f"A bot caused it; to accept events of bots, set webhooks.{self.name}.bots to true."
         return None
 
     def render(self, arrival: Arrival) -> Rendered:

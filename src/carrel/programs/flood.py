@@ -30,5 +30,5 @@ class FloodGuard:
             raise ProgramFault(f"It sent more than {self._bytes_max} bytes in {self._seconds} seconds.")
         if self._unasked > self._messages_max:
             raise ProgramFault(
-                f"It sent more than {self._messages_max} messages that nobody had asked for in {self._seconds} seconds."
+                f"It sent more than {self._messages_max} unsolicited messages in {self._seconds} seconds."
             )

@@ -86,7 +86,7 @@ class RunningProgram:
         has_ended = await self._has_ended(PROGRAM_END_SECONDS)
         how = f"ended with exit code {self._process.returncode}" if has_ended else "closed its output"
         said = self._errors.decode(errors="replace").strip().splitlines()[-1:]
-        return ProgramFault(f"The program {how}." + (f" Its last words: {redact(said[0])}" if said else ""))
+        return ProgramFault(f"The program {how}." + (f" Its last output: {redact(said[0])}" if said else ""))
 
     async def end(self) -> None:
         """Close its input and wait a little; then let the watcher end it and whatever it started."""

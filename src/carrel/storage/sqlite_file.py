@@ -50,7 +50,7 @@ def migrate_file(connection: apsw.Connection) -> list[str]:
             connection.execute(schema_for_sqlite(migration.script))
             connection.execute(f"PRAGMA user_version={migration.number}")
         if todo and (broken := connection.execute("PRAGMA foreign_key_check").fetchone()):
-            raise apsw.ConstraintError(f"a row of {broken[0]} refers to a row of {broken[2]} that is not there")
+            raise apsw.ConstraintError(f"a row of {broken[0]} refers to a row of {broken[2]} that does not exist")
         connection.execute("COMMIT")
     except BaseException:
         # On a full disk, SQLite has ended the transaction itself.

@@ -193,7 +193,7 @@ def path(before: str, after: str) -> tuple[Status, ...]:
 def illegal(before: str, after: str) -> Refusal:
     """Return the refusal of a move that is not in the table."""
     onward = " or ".join(MOVES[before]) or "nothing"
-    message = f"A task that is {before} cannot become {after}; from there it moves to {onward}."
+    message = f"A task that is {before} cannot become {after}; it can become {onward}."
     if before == "done":
         message += " Reopen it to move it back to review."
     return Refusal(Code.ILLEGAL_TRANSITION, message, field="status", details={"from": before, "to": after})

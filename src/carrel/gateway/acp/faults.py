@@ -28,7 +28,7 @@ class AcpFaults(Faults):
 
     def of_full(self, programs_max: int) -> GatewayFault:
         """Return the fault of a gateway whose programs are all busy."""
-        message = f'All {programs_max} programs of the gateway "{self._name}" are at work.'
+        message = f'All {programs_max} programs of the gateway "{self._name}" are busy.'
         return self._fault("gateway_unavailable", message, True)
 
     def of_start(self, why: str, *, needs_login: bool) -> GatewayFault:

@@ -157,7 +157,7 @@ class AcpGateway(ActingGateway):
         idle = [one for one in alive if not one.is_taken]
         if not idle:
             raise self._faults.of_full(self._programs_max)
-        min(idle, key=lambda one: (one.pending is not None, one.used_at)).stop("Others needed its place.")
+        min(idle, key=lambda one: (one.pending is not None, one.used_at)).stop("Another session needed its slot.")
 
     def _program(self, cwd: str | None) -> Program:
         settings = self._settings
