@@ -29,7 +29,7 @@ def person_id(channel: str, sender: int | str) -> str:
 
 
 def hide_transport_ids(text: str) -> str:
-    """Return a text in which chats and people are named by their hash, unlike in old or chosen keys.
+    """Return a text with ids of chats and people replaced by hashes; old and chosen keys contain plain ids.
 
     A key is shown as if it had been made by `chat_key`.
     """

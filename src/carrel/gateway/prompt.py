@@ -97,8 +97,8 @@ def read_items(step: Step) -> tuple[Outline, list[Item], int]:
 def read_prompt(step: Step, *, has_context: bool) -> Prompt:
     """Read a step; raise ValueError if its body is not a request.
 
-    Unless the dialect `has_context`, context becomes part of the user's turn, and so do instructions, for servers that
-    accept only messages of user and model.
+    Unless the dialect `has_context`, context becomes part of the user's turn; so it does in requests without
+    instructions, for servers that accept only messages of user and model.
     """
     request = msgspec.json.decode(step.body)
     if not isinstance(request, dict):

@@ -120,7 +120,7 @@ class Indexing(Follower[Prepared]):
             return [NO_VECTORS] * len(texts)
 
     def apply(self, tx: Tx, access: Access, events: list[Event], prepared: Prepared) -> None:
-        """Index what the events are about, in its current state, including what left a removed space."""
+        """Index what the events are about, in its current state; a removed space has its contents rebuilt."""
         self.put(tx, access, prepared)
         for event in events:
             if event.name == "space.deleted" and event.space_id is not None:

@@ -31,7 +31,7 @@ from carrel.storage import Tx
 
 # How soon repetitions add nothing, and how much a long text is penalised.
 _SATURATION, _LENGTH = 1.2, 0.3
-# Documents up to two entries before or after count half; the list says how much by the number of occurrences nearby.
+# Documents up to two entries before or after count half. By the number of occurrences nearby: how much a word counts.
 _SPAN = 2
 _NEAR_BY_COUNT = np.array([n / (n + 2 * _SATURATION) for n in range(2 * _SPAN + 3)], dtype=np.float32)
 _OWN, _NEAR, _STRETCH = 0.2, 1.0, 0.8

@@ -179,7 +179,7 @@ SEARCH_SHOWN_CHARS_MAX = 2_000
 SEARCH_SHOWN_TO_TOOLS_CHARS_MAX = 320
 SEARCH_FOUND_DEFAULT = {"topic": 24, "task": 48, "log": 120, "note": 24}
 SEARCH_FOUND_MAX = {"topic": 120, "task": 240, "log": 320, "note": 120}
-# If a caller sees at most this many entries, all of its session are searched before the index is asked.
+# With more entries in front of a caller, it is not checked whether these are all of its session.
 SEARCH_SHOWN_COMPARED_MAX = 100
 # Documents of one account that are loaded at a time, and removed ones that are remembered.
 SEARCH_LOAD_ROWS = 20_000
