@@ -87,7 +87,7 @@ class IntakeSettings(Section, frozen=True, kw_only=True):
 
 
 class FollowupsSettings(Section, frozen=True, kw_only=True):
-    """When delegated work is followed up, in minutes since it was handed over, and when people are told."""
+    """When delegated work is followed up, in minutes since it was handed over, and when people are notified."""
 
     ladder_minutes: tuple[Annotated[float, Meta(gt=0, le=525_600)], ...] = (1, 3, 10, 15, 30, 60)
     progress_after_minutes: Minutes = 5

@@ -94,7 +94,7 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
 
 
 class PriceSettings(Section, frozen=True, kw_only=True):
-    """What a model costs, in US dollars per million tokens, where its gateway does not report it."""
+    """A model's price in US dollars per million tokens, used if its gateway does not report the cost."""
 
     input: Price = 0
     # 0: cached tokens cost as much as other input tokens.

@@ -113,7 +113,7 @@ class WebhookSettings(Section, frozen=True, kw_only=True):
     topic: str = ""
     assignee: str = ""
     status: str = ""
-    # What the agent is told to do with it, in the owner's own words.
+    # Instructions to the agent for its deliveries, in the owner's own words.
     instructions: str = ""
     # Texts with {paths} into the posted JSON; empty means the usual ones of its kind.
     title: str = ""
