@@ -180,7 +180,7 @@ def move_planned(
             # A run that ends its own plan continues to its end.
             if run.id != access.run_id:
                 cancel(tx, access, run.id, "stopped")
-    # An agent that hears of a task that somebody else starts would work on it as well.
+    # An agent notified of a task that somebody else starts would work on it as well.
     quiet = to in (*NEEDS_ASSIGNEE, "inbox", "review")
     moved = enter_status(tx, access, SERVER, _set_failed(task, failed=failed), to, rules, reason=reason, quiet=quiet)
     return moved.task

@@ -109,7 +109,7 @@ def handle_end(tx: Tx, run: Run, task: Task, rules: Rules) -> None:
 
 
 def _move_of(tx: Tx, run: Run, task: Task) -> Entry | None:
-    """The run's move that still holds: agents hear of it together with the answer."""
+    """The run's move that still holds: agents are notified of it together with the answer."""
     moves = [one for one in entries_of_run(tx, run.access, run.id) if (one.details or {}).get("activity") == "moved"]
     newest = next((one for one in reversed(moves) if one.task_id == task.id), None)
     return newest if newest is not None and newest.created_at == task.status_at else None
