@@ -31,7 +31,7 @@ def hold_topic(tx: Tx, access: Access, topic_id: str) -> Topic | None:
 
 
 def topics_by_id(tx: Tx, access: Access, topic_ids: Iterable[str]) -> list[Topic]:
-    """Return those of the topics that the caller may see."""
+    """Return the visible ones of these topics."""
     names: dict[str, object] = {f"id_{at}": topic_id for at, topic_id in enumerate(dict.fromkeys(topic_ids))}
     if not names:
         return []
