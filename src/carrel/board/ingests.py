@@ -37,7 +37,7 @@ _OF_AGENT = re.compile(r"^agent:[^:]+:")
 
 
 def is_unrecorded(log: NewLog, settings: IntakeSettings) -> bool:
-    """Return whether an entry is of a session that is not recorded on the board, or comes from ourselves."""
+    """Return whether an entry comes from ourselves, or from a session that is not recorded on the board."""
     source = log.source
     sent = (source.session_key, effective_key(None, source.conversation_id, source.thread_id, source.channel_id))
     if OwnTraffic.is_request(log.content):
