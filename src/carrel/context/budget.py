@@ -1,6 +1,6 @@
 """Fits a block into its limit: sections share it by worth, unused space is passed on, whole lines are dropped.
 
-Lengths are counted in UTF-16 units, of which a text never has fewer than code points. Pure.
+Lengths are counted in UTF-16 units; a text never has fewer of them than code points. Pure.
 """
 
 from collections.abc import Iterable, Sequence
