@@ -22,7 +22,7 @@ class Findable(Struct, frozen=True, kw_only=True):
     # Whose chat it was said in; None if people share the session.
     private_to: str | None = None
     session_key: str | None = None
-    # Whether its session finds it whatever spaces it may see: it belongs nowhere else, or was said in a person's chat.
+    # Whether its session finds it in any space: it belongs nowhere else, or was said in a person's chat.
     is_alone: bool = False
     # The task that it belongs to, and the task that it is.
     task_id: str | None = None
