@@ -93,7 +93,7 @@ async def test_an_agent_that_floods_is_ended_and_not_asked_again(
         run = await server.ask("flood")
         assert (run.state, run.error_code, run.attempt) == ("failed", "agent_died", 1)
         assert run.error_message is not None
-        assert f"more than {ACP_MESSAGES_MAX} messages" in run.error_message
+        assert f"more than {ACP_MESSAGES_MAX} unsolicited messages" in run.error_message
         await asyncio.to_thread(until_ended, ear.pids)
 
 
