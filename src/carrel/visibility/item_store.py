@@ -31,7 +31,7 @@ _SHARED = f"{_NO_LANE} AND (entries.topic_id IS NOT NULL OR entries.task_id IS N
 def seen_topics(
     tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, column: str = "topics.id"
 ) -> tuple[str, dict[str, object]]:
-    """Return the condition for topics that are visible in the caller's spaces, or in the given ones of them.
+    """Return the condition for topics that are visible in the caller's spaces, narrowed to the given ones.
 
     `column` has the id of the topic.
     """
@@ -49,7 +49,7 @@ def seen_topics(
 def seen_tasks(
     tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, table: str = "tasks"
 ) -> tuple[str, dict[str, object]]:  # fmt: skip
-    """Return the condition for tasks that are visible in the caller's spaces, or in the given ones of them.
+    """Return the condition for tasks that are visible in the caller's spaces, narrowed to the given ones.
 
     A task is visible where its own space is, or its topic. An agent also sees what it works on elsewhere, unless some
     spaces are given, and the orchestrator every task; its chat is hidden from all other agents.
@@ -89,7 +89,7 @@ def tasks_worked_on(tx: Tx, access: Access, only: str | None = None, *, limit: i
 
 
 def seen_entries(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
-    """Return the condition for `entries` visible in the caller's spaces, or in the given ones of them.
+    """Return the condition for `entries` visible in the caller's spaces, narrowed to the given ones.
 
     An entry is visible in its own space, and with its task and its topic; one without any of them is in the default
     space. Unless spaces are given, an unsorted entry is as visible as its lane, and people always see their own chats.
