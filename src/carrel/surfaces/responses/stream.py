@@ -73,7 +73,8 @@ async def follow(house: House, access: Access, response: Response, words: Words 
                         yield event
                     yield _end(writer, state)
                     return
-            for event in writer.send_live(step):
+            # On PostgreSQL, text may arrive before the news that its run has started.
+            for event in writer.send_live(step) if status == _ANNOUNCED else ():
                 yield event
             await _either(bell, run_version, words, text_version)
             if bell.version == run_version and _version(words) == text_version:
