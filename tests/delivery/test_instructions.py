@@ -31,6 +31,7 @@ WORDINGS = {
     "2026-11-6": "60b69a1c05642405a92e9960cc2a751266bb70384b5bb2779f4c8e89840ea470",
     "2026-11-7": "c3cb0500faadee9bfd1a0cc02cccc1fb5b7890fefba785abce258674eda286b6",
     "2026-11-8": "e4233988cd5c9b013d766f15b899a5ad2a7a2b4afc02a94c8ec34610848e008c",
+    "2026-11-9": "5dd53bf25bf68b9e1fbc0b9425e5c43e6aad80caa26450db346d9eda4e7dd973",
 }
 # The same for what runs between two lanes are told.
 ERRANDS = {
@@ -41,6 +42,7 @@ ERRANDS = {
     "2026-11-6": "8c3026a27167388b4dafcc029ae3f8d5176a6cfd102ec8ba72cb7957f1ca6ad7",
     "2026-11-7": "26816b440f3efe0db6062521b24ee4cab934d26cbaf2b5262173557f8f60c7e4",
     "2026-11-8": "80f999b2271b6db1a29bbf75d87e0d5712c7cd6aa32fc852f36885774b657aa9",
+    "2026-11-9": "80f999b2271b6db1a29bbf75d87e0d5712c7cd6aa32fc852f36885774b657aa9",
 }
 
 AGENT = Agent(

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ from carrel.kernel.limits import (
 from carrel.search import words_of
 
 _WORD = re.compile(r"[^\W_]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 # What an apostrophe leaves behind: "don't" is "don", "we'll" is "we".
 _ENDING = re.compile(r"['\u2019](?:s|t|m|ll|ve|re|d)\b", re.IGNORECASE)
 _CODE = re.compile(r"```.*?(?:```|\Z)|https?://\S+", re.DOTALL)
@@ -86,6 +87,12 @@ def is_filler(word: str) -> bool:
     return lower in FILLER_WORDS or lower in FIRST_NAMES
 
 
+def common_share(text: str) -> float:
+    """Return which share of a message's words are words of every conversation that are known."""
+    words = _LETTERS.findall(text[:CLASSIFIER_SAID_CHARS_MAX])
+    return sum(map(is_filler, words)) / len(words) if words else 1.0
+
+
 def gist(text: str) -> str:
     """Return what of a message says what it is about, for its meaning."""
     return " ".join(telling_words(text).values())
@@ -116,9 +123,10 @@ class Weights:
         return sum(self.of(word) * counted for word, counted in part.items()) / total if total else 0.0
 
 
-def name_by_words(profile: Profile, weights: Weights) -> str | None:
+def name_by_words(profile: Profile, weights: Weights, asides: Set[str]) -> str | None:
     """Return a name of the words that set a topic apart; None where no word is in more than one of its messages."""
-    said = {word: count * weights.of(word) ** 2 for word, (count, _) in profile.words.items() if count > 1}
+    known = {word: count for word, (count, _) in profile.words.items() if count > 1 and word not in asides}
+    said = {word: count * weights.of(word) ** 2 for word, count in known.items()}
     ranked = sorted(said, key=lambda word: (-said[word], word))[:_NAME_WORDS_MAX]
     chosen = [word for word in ranked if said[word] >= _NAME_SHARE_MIN * said[ranked[0]]]
     name = clip(one_line(", ".join(profile.words[word][1] for word in chosen)), CLASSIFIER_NAME_CHARS_MAX)

@@ -88,15 +88,18 @@ def _asked(told: Told, offered: frozenset[str]) -> str:
         case "answer":
             return f"{_answer(told)}{_asked_to_review(told, offered)}"
         case "follow":
-            return "This is for your information."
+            return f"This is for your information. What you answer {_place(told)}."
 
 
 def _answer(told: Told, first: str = "") -> str:
-    place = "is posted in the task's thread" if told.is_posted else "goes to whoever asked"
     return (
-        f"Answer now, in this turn: nobody wakes you afterwards, and your answer {place}. Where work is asked of you, "
+        f"Answer now, in this turn: nobody wakes you afterwards, and your answer {_place(told)}. Where work is asked of you, "
         f"{first}do it before you answer and make your answer the result."
     )
+
+
+def _place(told: Told) -> str:
+    return "is posted in the task's thread" if told.is_posted else "goes to whoever asked"
 
 
 def _work(told: Told, offered: frozenset[str]) -> str:

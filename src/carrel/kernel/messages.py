@@ -20,6 +20,10 @@ ProvenanceKind = Literal[
 ]  # fmt: skip
 
 
+# Notifications that bring no words of their own.
+_NOTICES = ("assignment", "status_change", "stalled", "mention", "thread_update")
+
+
 class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
     """Where a message came from; fields that do not apply are left out on the wire."""
 
@@ -40,6 +44,11 @@ class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
         """Return that of a message which somebody sends to an agent, on a channel or over the API."""
         name = access.name or UNSET
         return cls(kind="external_user", source_channel=channel, actor=access.actor_id, name=name)
+
+    @property
+    def is_notice(self) -> bool:
+        """Whether it brings a sentence of ours, or a copy of what somebody said in a thread: nothing of its own."""
+        return self.kind == "notification" and self.type in _NOTICES
 
     def marked(self, speaker: str) -> str:
         """Return the word for who said something, marked where that is only reported."""
