@@ -1,4 +1,4 @@
-"""Chats in languages of which no word is known: their common words join nothing, their greetings and names tell nothing."""
+"""Languages of which no word is known: their common words join nothing, their greetings and names tell nothing."""
 
 from collections import Counter
 
@@ -49,9 +49,9 @@ async def test_few_lines_on_each_subject_are_grouped_by_it_in_a_language_without
 
 def test_asides_are_told_by_where_they_stand() -> None:
     said = [
-        "Dzień dobry", "dzień dobry!", "hej Wojtek", "hej Zofia", "gratulacje Zofia!", "Zofia, kosiarka jest zepsuta", "spoko",
-        "@Wojtek szklarnia jest gotowa", "spoko!", "hej Zofia, szklarnia jest za droga", "gdzie jest nasza kosiarka?",
-        "nasza szklarnia, kosiarka i konewka są na sprzedaż",
+        "Dzień dobry", "dzień dobry!", "hej Wojtek", "hej Zofia", "gratulacje Zofia!", "spoko", "spoko!",
+        "Zofia, kosiarka jest zepsuta", "@Wojtek szklarnia jest gotowa", "hej Zofia, szklarnia jest za droga",
+        "gdzie jest nasza kosiarka?", "nasza szklarnia, kosiarka i konewka są na sprzedaż",
     ]  # fmt: skip
     assert asides_of(said) >= {"dzień", "dobri", "hej", "wojtek", "zofia", "spoko"}
     assert not asides_of(said) & {"kosiarka", "szklarnia", "konewka"}

@@ -3,7 +3,8 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from msgspec import Struct
@@ -123,7 +124,7 @@ class Weights:
         return sum(self.of(word) * counted for word, counted in part.items()) / total if total else 0.0
 
 
-def name_by_words(profile: Profile, weights: Weights, asides: Set[str]) -> str | None:
+def name_by_words(profile: Profile, weights: Weights, asides: AbstractSet[str]) -> str | None:
     """Return a name of the words that set a topic apart; None where no word is in more than one of its messages."""
     known = {word: count for word, (count, _) in profile.words.items() if count > 1 and word not in asides}
     said = {word: count * weights.of(word) ** 2 for word, count in known.items()}

@@ -63,6 +63,8 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
     is_posted: bool = False
     # The files of the thread that it is given.
     file_ids: tuple[str, ...] = ()
+    # Whether its session is not the task's own, so that other things are said there as well.
+    is_elsewhere: bool = False
     # The task's last reopening when this was read; nothing older is in the heading.
     reopened_seq: int = 0
 
@@ -93,8 +95,9 @@ def tell(
 ) -> Told:  # fmt: skip
     """Return what a run is told; heading and message together have at most `chars_max` characters.
 
-    `sender` says in words what wrote its message, where that is no person and no notification. `plan` is what it is told of its plan; `tools` are the names of its tools. The first run of a session is also given
-    the files of the messages before: no other was given them yet.
+    `sender` says in words what wrote its message, where that is no person and no notification. `plan` is what it is
+    told of its plan; `tools` are the names of its tools. The first run of a session is also given the files of the
+    messages before: no other was given them yet.
     """
     return Told(
         heading=_heading(briefing, run, sender or _origin(briefing), chars_max, plan, tools),
@@ -116,6 +119,7 @@ def tell(
         tells_plan=bool(plan),
         is_posted=is_posted,
         file_ids=_newest_files(briefing, with_earlier=is_first),
+        is_elsewhere=run.session_key.task_id != briefing.task.id,
         reopened_seq=briefing.task.reopened_seq,
     )
 
@@ -247,7 +251,8 @@ def _team(briefing: TaskBriefing) -> str:
         names = ", ".join(f"{one.slug} ({as_line(one.name, limits.NAME_CHARS_MAX)})" for one in briefing.team)
         return f"Agents that response_request can ask: {names}"
     lines = [
-        f"- {one.slug}: {as_line(one.name, limits.NAME_CHARS_MAX)}; {one.load} open {'task' if one.load == 1 else 'tasks'}; "
+        f"- {one.slug}: {as_line(one.name, limits.NAME_CHARS_MAX)}; "
+        f"{one.load} open {'task' if one.load == 1 else 'tasks'}; "
         f"{as_line(one.description, limits.TEAM_DESCRIPTION_CHARS_MAX) or 'no description'}"
         for one in briefing.team
     ]

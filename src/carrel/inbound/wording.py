@@ -14,7 +14,7 @@ def report_text(webhook: Webhook, arrival: Arrival, rendered: Rendered) -> str:
 
     Every line that others wrote begins with a quotation mark, so that none of them can pass for a line of ours.
     """
-    what = arrival.event if arrival.event not in ("", webhook.settings.kind) else "something"
+    what = arrival.event if arrival.event not in ("", webhook.settings.kind) else "something new"
     source = f" from {webhook.kind.name}" if webhook.kind.name else ""
     by = f", by {arrival.author}" if arrival.author else ""
     head = f'The webhook "{webhook.name}" reports {what}{source}{by}.'

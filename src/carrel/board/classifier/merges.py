@@ -7,7 +7,8 @@ nothing leaves its space.
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 
 from msgspec import structs
@@ -92,7 +93,7 @@ class _Space:
         return topics, units_of(entries)
 
     async def _moves(
-        self, topics: Mapping[str, Candidate], units: Sequence[Unit], asides: Set[str]
+        self, topics: Mapping[str, Candidate], units: Sequence[Unit], asides: AbstractSet[str]
     ) -> list[Move]:  # fmt: skip
         gists = [" ".join(unit.telling(asides).values()) for unit in units]
         meanings = await self._nearness.directions(gists) if units else None
@@ -115,7 +116,7 @@ class _Space:
         moved = partial(move_messages, move=move, space_id=self._space_id, settings=self._settings)
         return await self._db.write(partial(moved, access=self._access))
 
-    async def _name(self, changed: set[str], asides: Set[str]) -> None:
+    async def _name(self, changed: set[str], asides: AbstractSet[str]) -> None:
         """Name topics by the words that set them apart: those that have changed, and those that have grown much."""
         read = partial(profile_store.topics_of_space, access=self._access, space_id=self._space_id)
         rows = await self._db.long_read(partial(read, limit=CLASSIFIER_CANDIDATES_MAX))

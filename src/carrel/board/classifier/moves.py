@@ -1,7 +1,8 @@
 """Moves: what has to go where so that the topics of a space are as its messages are grouped. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import groupby
 
 from msgspec import Struct
@@ -32,12 +33,12 @@ class Unit(Struct, frozen=True):
     entry_ids: tuple[str, ...]
     is_later: bool
 
-    def telling(self, asides: Set[str]) -> Mapping[str, str]:
+    def telling(self, asides: AbstractSet[str]) -> Mapping[str, str]:
         """Return the words that say what it is about, apart from asides, each with the form it stands there in."""
         said = telling_words(self.entry.text)
         return {word: form for word, form in said.items() if word not in asides}
 
-    def message(self, is_settled: bool, asides: Set[str]) -> Message:
+    def message(self, is_settled: bool, asides: AbstractSet[str]) -> Message:
         """Return it as it is grouped; one that is settled stays in its topic."""
         words = tuple(self.telling(asides))
         settled = self.entry.topic_id if is_settled or self.entry.is_given else None
