@@ -63,7 +63,7 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
     is_posted: bool = False
     # The files of the thread that it is given.
     file_ids: tuple[str, ...] = ()
-    # Whether its session is not the task's own, so that other things are said there as well.
+    # Whether it works in a session that is not the task's own, so that its history has other things as well.
     is_elsewhere: bool = False
     # The task's last reopening when this was read; nothing older is in the heading.
     reopened_seq: int = 0

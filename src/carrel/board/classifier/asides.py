@@ -1,7 +1,7 @@
-"""Asides: the words of a space with which people greet, thank and call one another, in any language. Pure.
+"""Asides: the words with which people of a space greet, thank and address one another, in any language. Pure.
 
-No list has them all. They are told by where they stand: a greeting or "thanks" is hardly said but by itself, again and
-again, and who is called stands before a comma or after it, or behind "@".
+No list has them all, so they are recognised by their place: greetings and thanks are mostly messages of their own, and
+a name that somebody is addressed by stands next to a comma or after "@".
 """
 
 import re
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from carrel.board.profiles import telling_words
 from carrel.search import words_of
 
-# A message of so few words is said by itself. A word is an aside when so many of its messages, and this share of them,
-# are such messages, or call somebody by it.
+# The most words of a message that stands alone. A word is an aside if at least so many of its messages, and this share
+# of them, stand alone or address somebody by it.
 _BY_ITSELF_WORDS, _ASIDES_MIN, _ASIDES_SHARE = 3, 2, 0.5
 _WORD = re.compile(r"[^\W\d_]+")
 # "Ada, …", "@Ada …", "hey Ada, …", "hey Ada!" and "…, Ada!"
@@ -20,7 +20,7 @@ _CALLED = re.compile(r"^\W*(?:[^\W\d_]+[ ])?([^\W\d_]+)[ ]*(?=[,!]|$)|@([^\W\d_]
 
 
 def asides_of(texts: Sequence[str]) -> frozenset[str]:
-    """Return the asides among the words of some messages, as `telling_words` has them."""
+    """Return the asides among the words of some messages, in the form that `telling_words` returns."""
     having, aside = Counter[str](), Counter[str]()
     for text in texts:
         words = telling_words(text).keys()

@@ -34,7 +34,7 @@ _RARITY = 3
 _PAIRS_KNOWN = 6.0
 # Two messages are alike by chance as those of different pieces are; with few pairs of them, hardly.
 _PAIRS_APART = 100.0
-# Where fewer of the words are words of every conversation that are known, nobody knows the language.
+# Messages with a smaller share of known common words are in a language that has no list of them.
 _KNOWN_LANGUAGE = 0.25
 # What leaving a group costs, in messages that are as like another as its own are; and how much less it costs after a
 # pause.
@@ -52,8 +52,8 @@ Sums = NDArray[np.float64]
 class Message(Struct, frozen=True, kw_only=True):
     """What a person said: in which chat, by which words that say something, and whether a pause was before it.
 
-    `common` is the share of its words that are left out, because they are words of every conversation. `settled` names
-    the group that it stays in, whatever it says; None where it may go to any.
+    `common` is the share of known common words in it, which `words` leaves out. `settled` names the group that it
+    stays in, whatever it says; None if it may go to any group.
     """
 
     chat: str
@@ -167,11 +167,11 @@ class _Sums:
         self.usual = max(usual, everywhere + _CHANCE)
         self.least = self.usual - everywhere
         foreign = np.array([_are_foreign(messages, piece) for piece in pieces])
-        # In a language that is not known, words of every conversation make messages alike that are about anything.
+        # In a language that has no list, common words make messages similar that have nothing to do with each other.
         self.chance = np.where(foreign, max(everywhere, self._apart(foreign)), everywhere)
 
     def _apart(self, some: NDArray[np.bool_]) -> float:
-        """How alike the messages of different pieces are, of some."""
+        """Return how alike the messages of different pieces are, among some of the pieces."""
         dots, sizes = self.dots[np.ix_(some, some)], self.sizes[some]
         pairs = float(sizes.sum() ** 2 - (sizes**2).sum()) / 2
         return float(dots.sum() - np.trace(dots)) / 2 / (pairs + _PAIRS_APART)
@@ -190,7 +190,7 @@ class _Sums:
         return np.maximum(found, self.least)
 
     def alike(self, one: int | slice, cohesion: Sums) -> Sums:
-        """How alike one piece, or each, and all others are: 1 where they are so as the messages of each of them."""
+        """Return how alike one piece, or each of them, is to all others: 1 if as much as the messages within them."""
         chance = np.minimum.outer(self.chance[one], self.chance)
         means = self.dots[one] / np.multiply.outer(self.sizes[one], self.sizes)
         found: Sums = (means - chance) / np.sqrt(np.multiply.outer(cohesion[one], cohesion))
@@ -266,7 +266,7 @@ def _path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> lis
 
 
 def _are_foreign(messages: Sequence[Message], piece: Piece) -> bool:
-    """Return whether messages are in a language that is not known."""
+    """Return whether messages are in a language that has no list of common words."""
     return sum(messages[at].common for at in piece) < _KNOWN_LANGUAGE * len(piece)
 
 

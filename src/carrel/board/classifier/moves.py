@@ -34,7 +34,7 @@ class Unit(Struct, frozen=True):
     is_later: bool
 
     def telling(self, asides: AbstractSet[str]) -> Mapping[str, str]:
-        """Return the words that say what it is about, apart from asides, each with the form it stands there in."""
+        """Return its distinctive words without asides, each with the form it has in the message."""
         said = telling_words(self.entry.text)
         return {word: form for word, form in said.items() if word not in asides}
 
