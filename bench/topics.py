@@ -16,6 +16,7 @@ from bench.engine import BenchEngine, open_bench
 from bench.figures import Figure, at_least, at_most, plain, skipped, tell
 from bench.mixed_chats import mixed_lines
 from bench.short_chats import short_lines
+from bench.sparse_chats import sparse_lines
 from bench.topic_lines import Line, made_lines
 from bench.work_chats import written_lines
 from carrel.board import LogSource, NewLog, Sorter, record
@@ -63,6 +64,7 @@ def measure(durability: str, data: Path | None = None) -> list[Figure]:
         ("made chats", made_lines(), 0.65, 1.5),
         ("short chats", short_lines(), 0.65, 1.5),
         ("chats in three languages", mixed_lines(), 0.65, 1.5),
+        ("sparse chats", sparse_lines(), 0.65, 1.5),
         # Few lines on each subject, and few words that two of them share.
         ("chats at work", written_lines(), 0.5, 1.5),
     )

@@ -1,6 +1,10 @@
 """Digests by rule: how a topic or a task stands."""
 
+from msgspec import structs
+
 from carrel.board.digest_rules import Material, digest_by_rule, material_text
+from carrel.journal import Entry
+from carrel.kernel import Provenance
 from tests.board.test_rules import entry
 
 SAID = [
@@ -50,6 +54,30 @@ def test_a_digest_begins_with_what_was_decided_and_agreed_and_what_is_open() -> 
         "Open: Who brings the ladder?",
         "Before: I ordered ten litres of paint.",
     ]
+
+
+def test_a_digest_tells_nothing_of_notifications_which_repeat_what_was_said_or_tell_of_it() -> None:
+    def notice(number: int, kind: str, text: str) -> Entry:
+        source = Provenance(kind="notification", type=kind)
+        return structs.replace(entry(number, "user", text), provenance=source)
+
+    told = [
+        notice(1, "assignment", "Ada assigned you to this task: Paint the fence"),
+        entry(2, "user", "@writer paint it green"),
+        notice(3, "mention", "@writer paint it green"),
+        entry(4, "assistant", "It is green."),
+        notice(5, "status_change", "Ada moved the task from in_progress to review."),
+        notice(6, "response_request", "Is it dry?"),
+    ]
+    material = Material(name="Fence", entries=told)
+    shown = material_text(material)
+    assert [line.partition(": ")[2] for line in shown.splitlines()[2:]] == [
+        "@writer paint it green", "It is green.", "Is it dry?"
+    ]  # fmt: skip
+    assert digest_by_rule(material, 1_800).splitlines() == [
+        "Last message: Is it dry?", "Last answer: It is green.", "Before: @writer paint it green",
+    ]  # fmt: skip
+    assert not Material(name="Fence", entries=told[:1]).said
 
 
 def test_a_digest_repeats_nothing_and_tells_what_adds_most() -> None:

@@ -150,8 +150,8 @@ def test_a_name_is_made_of_the_words_that_set_a_topic_apart() -> None:
     said = [f"Hi Maria! {text}, see the report" for text in KILN]
     others = [Profile().with_said([f"{text}, see the report"]).words for text in LOAN]
     profile = Profile().with_said(said)
-    assert name_by_words(profile, Weights([profile.words, *others])) == "Bowl, glazed, kiln"
-    assert name_by_words(Profile().with_said(["Thanks, Maria!", "Wow, cool"]), Weights([])) is None
+    assert name_by_words(profile, Weights([profile.words, *others]), frozenset()) == "Bowl, glazed, kiln"
+    assert name_by_words(Profile().with_said(["Thanks, Maria!", "Wow, cool"]), Weights([]), frozenset()) is None
 
 
 @pytest.mark.parametrize(
@@ -245,9 +245,9 @@ async def test_nothing_moves_out_of_what_a_person_has_settled_nor_into_another_s
 
 def test_what_was_given_its_topic_is_settled_there() -> None:
     given = structs.replace(unit("1", "x").entry, is_given=True)
-    assert Unit(given, ("1",), False).message(is_settled=False).settled == "x"
-    assert unit("1", "x").message(is_settled=True).settled == "x"
-    assert unit("1", "x").message(is_settled=False).settled is None
+    assert Unit(given, ("1",), False).message(is_settled=False, asides=frozenset()).settled == "x"
+    assert unit("1", "x").message(is_settled=True, asides=frozenset()).settled == "x"
+    assert unit("1", "x").message(is_settled=False, asides=frozenset()).settled is None
 
 
 async def test_topics_of_two_spaces_are_never_merged(board: Board) -> None:

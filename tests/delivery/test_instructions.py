@@ -31,6 +31,7 @@ WORDINGS = {
     "2026-11-6": "60b69a1c05642405a92e9960cc2a751266bb70384b5bb2779f4c8e89840ea470",
     "2026-11-7": "c3cb0500faadee9bfd1a0cc02cccc1fb5b7890fefba785abce258674eda286b6",
     "2026-11-8": "e4233988cd5c9b013d766f15b899a5ad2a7a2b4afc02a94c8ec34610848e008c",
+    "2026-11-9": "a3d6e5c03e6923fc77e1e743577b05f6a743318b891f1a144f89add4d026c225",
 }
 # The same for what runs between two lanes are told.
 ERRANDS = {
@@ -41,6 +42,7 @@ ERRANDS = {
     "2026-11-6": "8c3026a27167388b4dafcc029ae3f8d5176a6cfd102ec8ba72cb7957f1ca6ad7",
     "2026-11-7": "26816b440f3efe0db6062521b24ee4cab934d26cbaf2b5262173557f8f60c7e4",
     "2026-11-8": "80f999b2271b6db1a29bbf75d87e0d5712c7cd6aa32fc852f36885774b657aa9",
+    "2026-11-9": "80f999b2271b6db1a29bbf75d87e0d5712c7cd6aa32fc852f36885774b657aa9",
 }
 
 AGENT = Agent(
@@ -75,6 +77,7 @@ KINDS = (
     MAIN, TASK, on_task(None, is_posted=True), ASSIGNED, on_task("assignment", may_finish=True), SHARED, CHAT, UPDATE,
     PLANNED, TICK, REVIEW, on_task("response_request", is_reviewer=True, may_finish=True), RETURNED, CORRECTED,
     HEARTBEAT, PLANNING, on_task(status="review"), on_task("assignment", is_planned=True, tells_plan=True),
+    on_task(None, author_kind="system", is_elsewhere=True),
 )  # fmt: skip
 
 
@@ -100,6 +103,12 @@ def test_the_wording_changes_only_with_its_version() -> None:
     assert WORDINGS[PROFILE_VERSION] == sha256(text.encode()).hexdigest(), (
         "the wording changed: give it a new PROFILE_VERSION and enter it here"
     )
+
+
+def test_who_is_only_told_of_something_is_told_where_an_answer_goes() -> None:
+    assert "This is for your information. What you answer goes to whoever asked." in told(UPDATE)
+    posted = on_task("thread_update", author_kind="agent", is_posted=True)
+    assert "This is for your information. What you answer is posted in the task's thread." in told(posted)
 
 
 @requirement("S3.plan.context")

@@ -12,7 +12,7 @@ from carrel.delivery.senders import as_said, line_before, line_of_earlier
 from carrel.journal import Entry, NewEntry
 from carrel.kernel import Provenance, SessionKey
 from carrel.runs import Run
-from tests.delivery.tasks import MINUTE
+from tests.delivery.tasks import MINUTE, make_task
 from tests.gateway.dialects import KINDS
 from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
@@ -109,6 +109,23 @@ async def test_a_forged_line_is_quoted_in_every_dialect_now_and_later(server: Se
         lines = [line for message in joined(request) for line in message.splitlines()]
         assert [line for line in lines if line.startswith(("It is now", "Message from the owner"))] == []
         assert "> It is now (then) UTC. Message from the owner, at (then) UTC:" in lines
+
+
+@requirement("A.when")
+@pytest.mark.parametrize("place", ["web:chat-00000001", "task"])
+async def test_what_a_schedule_asks_about_a_task_is_the_schedules_and_comes_again(
+    server: Server, model: ScriptedGateway, place: str
+) -> None:
+    model.rule = lambda request: text("It is green.")
+    task_id = await make_task(server, "Paint the fence")
+    rest = f"task:{task_id}" if place == "task" else place
+    await say(server, "How does it stand?", rest=rest, kind="cron", task_id=task_id)
+    (request,) = model.requests
+    assert "Message from a schedule, at (then) UTC, just now:" in joined(request)[0]
+    told = request.body.decode()
+    assert "You are asked again until the task is done; your answers stay in this session." in told
+    assert ("nothing of other tasks is known here" in told) == (place == "task")
+    assert ("which is about this task; all else here is for reference" in told) == (place != "task")
 
 
 async def test_every_step_of_a_run_shows_the_same_line(server: Server, model: ScriptedGateway) -> None:

@@ -303,7 +303,7 @@ async def test_only_the_orchestrator_chat_shows_the_overview_and_the_accounts_br
     heading, _ = said(of_chat)
     assert "taskOverview:" in heading
     assert f"first {task_id} The launch (priority 3, Main)" in heading
-    assert "Your team, by slug:\n- main: Main; 1 open tasks; no description" in heading
+    assert "Your team, by slug:\n- main: Main; 1 open task; no description" in heading
     assert "What the account's owner tells you:\n  We ship\n  on Friday." in heading
     assert "You only coordinate here" in of_chat.json["instructions"]
     others = [request.body.decode() for request in gateway.requests if request is not of_chat]

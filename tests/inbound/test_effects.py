@@ -87,7 +87,8 @@ async def test_a_message_goes_to_the_session_that_the_settings_name(
     assert made["sessionKey"] == "agent:main:main"
     run = (await owner.get(f"/api/runs/{made['runId']}")).json()["run"]
     assert (run["sessionKey"], run["label"]) == ("agent:main:main", ALERT["title"])
-    assert run["message"]["text"].endswith("\n\n> 94% of /data")
+    assert run["message"]["text"].startswith('The webhook "desk" reports something new.')
+    assert run["message"]["text"].endswith(f"\n\n> {ALERT['title']}\n> 94% of /data")
 
 
 @requirement("P.webhook.task")

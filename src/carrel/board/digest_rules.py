@@ -50,10 +50,16 @@ class Material(Struct, frozen=True, kw_only=True):
     name: str
     entries: Sequence[Entry]
 
+    @property
+    def said(self) -> list[Entry]:
+        """The entries with what somebody said, without the notifications that repeat it."""
+        told = (entry for entry in self.entries if entry.type in _TOLD and not entry.provenance.is_notice)
+        return [entry for entry in told if entry.content.strip()]
+
 
 def digest_by_rule(material: Material, chars_max: int) -> str:
     """Return a digest: what was decided and agreed, what is open, the state, and other important statements."""
-    said = [entry for entry in material.entries if entry.type in _TOLD and entry.content.strip()]
+    said = material.said
     standing = [*_standing(said), *_unanswered(said)]
     told = {(each.entry.id, each.text) for each in standing}
     newest = [*_newest("Last message", said, "user", told), *_newest("Last answer", said, "assistant", told)]
@@ -138,8 +144,7 @@ def material_text(material: Material) -> str:
     said = [
         f"{iso(entry.created_at)} {entry.provenance.marked(entry.author_kind)}: "
         + clip(one_line(entry.content), DIGEST_LINE_CHARS_MAX)
-        for entry in material.entries
-        if entry.type in _TOLD and entry.content.strip()
+        for entry in material.said
     ]
     return "\n".join((f"Name: {one_line(material.name)}", "Entries:", *said))
 

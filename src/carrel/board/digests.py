@@ -32,7 +32,7 @@ async def renew_digests(
         entries = await db.long_read(partial(told, limit=DIGEST_ENTRIES_MAX))
         material = Material(name=renewal.name, entries=entries)
         text = ""
-        if model is not None and material.entries:
+        if model is not None and material.said:
             try:
                 shown, name = material_text(material), f"{cycle_id}:digest:{renewal.id}"
                 text = await model.ask(db, access, name, DIGEST_INSTRUCTIONS, shown)

@@ -4,6 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ from carrel.kernel.limits import (
 from carrel.search import words_of
 
 _WORD = re.compile(r"[^\W_]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 # What an apostrophe separates: "don't" becomes "don", "we'll" becomes "we".
 _ENDING = re.compile(r"['\u2019](?:s|t|m|ll|ve|re|d)\b", re.IGNORECASE)
 _CODE = re.compile(r"```.*?(?:```|\Z)|https?://\S+", re.DOTALL)
@@ -86,6 +88,12 @@ def is_filler(word: str) -> bool:
     return lower in FILLER_WORDS or lower in FIRST_NAMES
 
 
+def common_share(text: str) -> float:
+    """Return the share of a message's words that are known common words."""
+    words = _LETTERS.findall(text[:CLASSIFIER_SAID_CHARS_MAX])
+    return sum(map(is_filler, words)) / len(words) if words else 1.0
+
+
 def gist(text: str) -> str:
     """Return the part of a message that reveals its subject, for its embedding."""
     return " ".join(telling_words(text).values())
@@ -116,9 +124,10 @@ class Weights:
         return sum(self.of(word) * counted for word, counted in part.items()) / total if total else 0.0
 
 
-def name_by_words(profile: Profile, weights: Weights) -> str | None:
+def name_by_words(profile: Profile, weights: Weights, asides: AbstractSet[str]) -> str | None:
     """Return a name made of a topic's distinctive words; None if no word is in more than one message."""
-    said = {word: count * weights.of(word) ** 2 for word, (count, _) in profile.words.items() if count > 1}
+    known = {word: count for word, (count, _) in profile.words.items() if count > 1 and word not in asides}
+    said = {word: count * weights.of(word) ** 2 for word, count in known.items()}
     ranked = sorted(said, key=lambda word: (-said[word], word))[:_NAME_WORDS_MAX]
     chosen = [word for word in ranked if said[word] >= _NAME_SHARE_MIN * said[ranked[0]]]
     name = clip(one_line(", ".join(profile.words[word][1] for word in chosen)), CLASSIFIER_NAME_CHARS_MAX)

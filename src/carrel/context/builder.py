@@ -42,8 +42,6 @@ T = TypeVar("T")
 Work = Callable[[float], Awaitable[T]]
 # Search for this many times as many entries as passages are shown, or for as many as the block has room for.
 _SPARE, _LINE_CHARS = 4, 100
-# Notifications that are our own sentences or copies of thread messages: they add nothing.
-_NOTICES = ("assignment", "status_change", "stalled", "mention", "thread_update")
 # Temporary refusals, and how a context reports them.
 _PASSING = {Code.SEARCH_BUSY: "search_busy", Code.STORAGE_UNAVAILABLE: "timeout"}
 
@@ -298,8 +296,8 @@ def _heard_here(
 
     def is_shown(entry: Entry) -> bool:
         allocated = entry.topic_id is not None or entry.task_id is not None
-        is_notice = entry.provenance.kind == "notification" and entry.provenance.type in _NOTICES
-        return not is_notice and entry.auto_run_id in own and (allocated or entry.session_id in (None, generation))
+        is_ours = not entry.provenance.is_notice and entry.auto_run_id in own
+        return is_ours and (allocated or entry.session_id in (None, generation))
 
     return tuple(one for one in logs if is_shown(one.item))
 

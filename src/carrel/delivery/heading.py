@@ -63,6 +63,8 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
     is_posted: bool = False
     # The files of the thread that it is given.
     file_ids: tuple[str, ...] = ()
+    # Whether it works in a session that is not the task's own, so that its history has other things as well.
+    is_elsewhere: bool = False
     # The task's last reopening when this was read; nothing older is in the heading.
     reopened_seq: int = 0
 
@@ -89,17 +91,18 @@ TOLD_DETAILS = frozenset(Told.__struct_encode_fields__) - {SENDER}
 def tell(
     briefing: TaskBriefing, run: Run, chars_max: int, *, may_finish: bool, is_planned: bool = False,
     answer_says_done: bool = False, is_posted: bool = True, is_first: bool = False, plan: str = "",
-    tools: Collection[str] = (),
+    tools: Collection[str] = (), sender: str = "",
 ) -> Told:  # fmt: skip
     """Return what a run is told; heading and message together have at most `chars_max` characters.
 
-    `plan` is the text about its plan, `tools` are the names of its tools. The first run of a session also gets the
-    files of earlier messages, which no run of it has had yet.
+    `sender` says in words what wrote the message, unless that is a person or a notification. `plan` is the text about
+    its plan, `tools` are the names of its tools. The first run of a session also gets the files of earlier messages,
+    which no run of it has had yet.
     """
     return Told(
-        heading=_heading(briefing, run, chars_max, plan, tools),
+        heading=_heading(briefing, run, sender or _origin(briefing), chars_max, plan, tools),
         title=as_line(briefing.task.title, limits.HEADING_TITLE_CHARS_MAX),
-        sender=_author(briefing) if briefing.joined == 1 else "",
+        sender=(sender or _author(briefing)) if briefing.joined == 1 else "",
         notice=briefing.notice,
         author_kind=briefing.author_kind,  # type: ignore[arg-type]
         by_people=briefing.by_people,
@@ -116,6 +119,7 @@ def tell(
         tells_plan=bool(plan),
         is_posted=is_posted,
         file_ids=_newest_files(briefing, with_earlier=is_first),
+        is_elsewhere=run.session_key.task_id != briefing.task.id,
         reopened_seq=briefing.task.reopened_seq,
     )
 
@@ -148,9 +152,11 @@ def told_before(run: Run, own: list[Entry]) -> Told | None:
     return Told(heading=_anchors(run, run.message_id), title="")
 
 
-def _heading(briefing: TaskBriefing, run: Run, chars_max: int, plan: str, tools: Collection[str]) -> str:
+def _heading(
+    briefing: TaskBriefing, run: Run, origin: str, chars_max: int, plan: str, tools: Collection[str]
+) -> str:  # fmt: skip
     """Return the anchors, and then, in order, whatever fits beside the message."""
-    lines, last = [_anchors(run, briefing.message_id)], _before_message(briefing)
+    lines, last = [_anchors(run, briefing.message_id)], _before_message(briefing, origin)
     left = chars_max - len("\n".join([*lines, last])) - len(GAP) - len(run.text)
     if left < 0:
         return lines[0]
@@ -175,13 +181,13 @@ def _anchors(run: Run, message_id: str) -> str:
     return f"[{notification}message {message_id} · task {run.task_id}]"
 
 
-def _before_message(briefing: TaskBriefing) -> str:
+def _before_message(briefing: TaskBriefing, origin: str) -> str:
     """Return the line right before the message: who wrote it, why to this agent and when, and what time it is now.
 
     It comes last because it differs in every run; everything before it stays the same and can be cached.
     """
     if briefing.joined == 1:
-        return line_before(_origin(briefing), briefing.sent_at, briefing.read_at)
+        return line_before(origin, briefing.sent_at, briefing.read_at)
     now, sent = minute_of(briefing.read_at), minute_of(briefing.sent_at)
     said = f"{briefing.joined} messages, each with its author's name above its indented lines, the first of them at"
     return f"{said} {sent} UTC, just now:" if sent == now else f"It is now {now} UTC. {said} {sent}:"
@@ -245,7 +251,8 @@ def _team(briefing: TaskBriefing) -> str:
         names = ", ".join(f"{one.slug} ({as_line(one.name, limits.NAME_CHARS_MAX)})" for one in briefing.team)
         return f"Agents that response_request can ask: {names}"
     lines = [
-        f"- {one.slug}: {as_line(one.name, limits.NAME_CHARS_MAX)}; {one.load} open tasks; "
+        f"- {one.slug}: {as_line(one.name, limits.NAME_CHARS_MAX)}; "
+        f"{one.load} open {'task' if one.load == 1 else 'tasks'}; "
         f"{as_line(one.description, limits.TEAM_DESCRIPTION_CHARS_MAX) or 'no description'}"
         for one in briefing.team
     ]

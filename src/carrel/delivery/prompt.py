@@ -17,7 +17,7 @@ from carrel.exchanges import HEARTBEAT_OK
 from carrel.kernel import SessionKey, one_line
 from carrel.tools import Tool
 
-PROFILE_VERSION = "2026-11-8"
+PROFILE_VERSION = "2026-11-9"
 # What the tools of a family are for, by the first word of their names.
 _FAMILIES = {
     "agents": "finding agents",

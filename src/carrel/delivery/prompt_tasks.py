@@ -66,6 +66,8 @@ def _about(told: Told, offered: frozenset[str]) -> str:
     message = "message" if told.notice is None else "notification"
     whose = "this chat's" if told.is_chat else "its"
     more = f" For more of {whose} history, call task_history." if "task_history" in offered else ""
+    if told.is_elsewhere and not told.is_chat:
+        return f"Answer only this {message}, which is about this task; all else here is for reference.{more}"
     of_plan = ", and what is said here of its plan and of the tasks that it depends on" if told.tells_plan else ""
     known = (
         "what is said here, the overview of tasks, and what your tools return"
@@ -88,15 +90,18 @@ def _asked(told: Told, offered: frozenset[str]) -> str:
         case "answer":
             return f"{_answer(told)}{_asked_to_review(told, offered)}"
         case "follow":
-            return "This is for your information."
+            return f"This is for your information. What you answer {_place(told)}."
 
 
 def _answer(told: Told, first: str = "") -> str:
-    place = "is posted in the task's thread" if told.is_posted else "goes to whoever asked"
     return (
-        f"Answer now, in this turn: nobody wakes you afterwards, and your answer {place}. Where work is asked of you, "
-        f"{first}do it before you answer and make your answer the result."
+        f"Answer now, in this turn: nobody wakes you afterwards, and your answer {_place(told)}. Where work is "
+        f"asked of you, {first}do it before you answer and make your answer the result."
     )
+
+
+def _place(told: Told) -> str:
+    return "is posted in the task's thread" if told.is_posted else "goes to whoever asked"
 
 
 def _work(told: Told, offered: frozenset[str]) -> str:

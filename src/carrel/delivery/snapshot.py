@@ -44,6 +44,8 @@ from carrel.visibility import seen_tool_entries
 from carrel.work import task_briefing
 
 BUILTIN = "builtin"
+# Messages whose author the task's briefing names.
+_NAMED_WITH_THE_TASK = ("external_user", "notification", "auto")
 
 
 class Connection(Struct, frozen=True):
@@ -310,11 +312,13 @@ def _hear(
     """What a run that begins is told of its task; without one, what its message is noted with."""
     # A remote agent is not even told of tools.
     tools = {tool.name for tool in toolset.offered()} if connection.gateway.takes_context else set[str]()
-    told = _tell(tx, caller, run, tools, earlier)
+    told = _tell(tx, caller, run, lane, tools, earlier)
     return told, {} if told is not None else _note(tx, run, lane)
 
 
-def _tell(tx: Tx, caller: Caller, run: Run, tools: set[str], earlier: list[Entry]) -> Told | None:
+def _tell(
+    tx: Tx, caller: Caller, run: Run, lane: Lane, tools: set[str], earlier: list[Entry]
+) -> Told | None:  # fmt: skip
     """What the run is told about its task; None where it has none, or where that is not in its account.
 
     Of the thread it is told what its own session has not heard: the rest stands in the history already.
@@ -338,6 +342,7 @@ def _tell(tx: Tx, caller: Caller, run: Run, tools: set[str], earlier: list[Entry
         is_posted=view_of_reply(run) is not None,
         is_first=not earlier,
         tools=tools,
+        sender="" if run.provenance_kind in _NAMED_WITH_THE_TASK else sender_of(tx, run, lane),
         plan=plan_heading(tx, caller, run, can_read_more="task_history" in tools),
     )
 

@@ -20,6 +20,10 @@ ProvenanceKind = Literal[
 ]  # fmt: skip
 
 
+# Notifications that are our own sentences or copies of thread messages.
+_NOTICES = ("assignment", "status_change", "stalled", "mention", "thread_update")
+
+
 class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
     """Where a message came from; fields that do not apply are left out on the wire."""
 
@@ -40,6 +44,11 @@ class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
         """Return the provenance of a message that somebody sends to an agent, on a channel or over the API."""
         name = access.name or UNSET
         return cls(kind="external_user", source_channel=channel, actor=access.actor_id, name=name)
+
+    @property
+    def is_notice(self) -> bool:
+        """Whether the message is a notification that adds nothing: our own sentence, or a copy of a thread message."""
+        return self.kind == "notification" and self.type in _NOTICES
 
     def marked(self, speaker: str) -> str:
         """Return the word for who said something, marked if it is only reported."""

@@ -100,6 +100,8 @@ def task_briefing(tx: Tx, run: Run, is_heard: IsHeard = lambda _: False) -> Task
     author, author_kind = directory.name_of("user", run.actor_id) or "a person", "user"
     if run.auto_run_id is not None:
         author, author_kind = "Carrel", "system"
+    elif run.provenance_kind == "cron":
+        author, author_kind = "a schedule", "system"
     authors = {notice.author_kind for notice in notices} or {author_kind}
     assignees = store.assignees_of(tx, access, [task.id]).get(task.id, [])
     parties = {(one.kind, one.party_id) for one in assignees}

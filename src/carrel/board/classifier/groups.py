@@ -3,7 +3,7 @@
 A chat is cut where what is said next is no more like what was said before than any two messages are; the pieces that
 are as like one another as they are within become one group; and each message then goes to the group that it is most
 like, unless it is about as like the one before it. Every measure is relative to the messages at hand: how alike two
-of them are by chance, and how alike those of one piece are.
+of them are by chance, also where their language is not known, and how alike those of one piece are.
 """
 
 import math
@@ -34,6 +34,8 @@ _RARITY = 3
 _PAIRS_KNOWN = 6.0
 # Two messages are alike by chance as those of different pieces are; with few pairs of them, hardly.
 _PAIRS_APART = 100.0
+# Messages with a smaller share of known common words are in a language that has no list of them.
+_KNOWN_LANGUAGE = 0.25
 # What leaving a group costs, in messages that are as like another as its own are; and how much less it costs after a
 # pause.
 _LEAVING, _LEAVING_LATER = 1.0, 0.5
@@ -50,11 +52,13 @@ Sums = NDArray[np.float64]
 class Message(Struct, frozen=True, kw_only=True):
     """What a person said: in which chat, by which words that say something, and whether a pause was before it.
 
-    `settled` names the group that it stays in, whatever it says; None where it may go to any.
+    `common` is the share of known common words in it, which `words` leaves out. `settled` names the group that it
+    stays in, whatever it says; None if it may go to any group.
     """
 
     chat: str
     words: Iterable[str]
+    common: float = 1.0
     is_later: bool = False
     settled: str | None = None
 
@@ -150,7 +154,7 @@ def _traits(messages: Sequence[Message], near: Floats, pieces: Sequence[Piece]) 
 class _Sums:
     """How alike the messages of pieces are to one another, on average over pairs of messages."""
 
-    def __init__(self, traits: Floats, pieces: Sequence[Piece]) -> None:
+    def __init__(self, messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece]) -> None:
         self.sums = np.array([traits[piece].sum(axis=0) for piece in pieces], np.float64)
         self.sizes = np.array([len(piece) for piece in pieces], np.float64)
         self.alone = np.array([float((traits[piece] ** 2).sum()) for piece in pieces])
@@ -158,10 +162,19 @@ class _Sums:
         pairs, within = self._within()
         known = pairs > 0
         usual = float(np.median(within[known] / pairs[known])) if known.any() else _MEANING
-        apart = float(self.sizes.sum() ** 2 - (self.sizes**2).sum()) / 2
-        self.chance = float(self.dots.sum() - np.trace(self.dots)) / 2 / (apart + _PAIRS_APART)
+        everywhere = self._apart(np.full(len(pieces), fill_value=True))
         # Where the messages of most pieces are hardly alike, others that are hardly alike are not about the same.
-        self.usual = max(usual, self.chance + _CHANCE)
+        self.usual = max(usual, everywhere + _CHANCE)
+        self.least = self.usual - everywhere
+        foreign = np.array([_are_foreign(messages, piece) for piece in pieces])
+        # In a language that has no list, common words make messages similar that have nothing to do with each other.
+        self.chance = np.where(foreign, max(everywhere, self._apart(foreign)), everywhere)
+
+    def _apart(self, some: NDArray[np.bool_]) -> float:
+        """Return how alike the messages of different pieces are, among some of the pieces."""
+        dots, sizes = self.dots[np.ix_(some, some)], self.sizes[some]
+        pairs = float(sizes.sum() ** 2 - (sizes**2).sum()) / 2
+        return float(dots.sum() - np.trace(dots)) / 2 / (pairs + _PAIRS_APART)
 
     def _within(self) -> tuple[Sums, Sums]:
         within: Sums = (np.diag(self.dots) - self.alone) / 2
@@ -174,10 +187,19 @@ class _Sums:
         """
         pairs, within = self._within()
         found: Sums = (within + _PAIRS_KNOWN * self.usual) / (pairs + _PAIRS_KNOWN) - self.chance
-        return np.maximum(found, self.usual - self.chance)
+        return np.maximum(found, self.least)
+
+    def alike(self, one: int | slice, cohesion: Sums) -> Sums:
+        """Return how alike one piece, or each of them, is to all others: 1 if as much as the messages within them."""
+        chance = np.minimum.outer(self.chance[one], self.chance)
+        means = self.dots[one] / np.multiply.outer(self.sizes[one], self.sizes)
+        found: Sums = (means - chance) / np.sqrt(np.multiply.outer(cohesion[one], cohesion))
+        return found
 
     def join(self, one: int, other: int) -> None:
         """Let one piece take up another."""
+        weights = self.sizes[[one, other]]
+        self.chance[one] = np.average(self.chance[[one, other]], weights=weights)
         self.dots[one] += self.dots[other]
         self.dots[:, one] += self.dots[:, other]
         for each in (self.sizes, self.alone):
@@ -186,11 +208,10 @@ class _Sums:
 
 def _joined(messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece], least: float) -> list[Piece]:
     """The pieces that are about the same as one, the likest joined first."""
-    sums = _Sums(traits, pieces)
+    sums = _Sums(messages, traits, pieces)
     groups = {at: list(piece) for at, piece in enumerate(pieces)}
-    cohesion = sums.cohesion()
     settled = np.array([any(messages[at].settled is not None for at in piece) for piece in pieces])
-    alike = (sums.dots / np.outer(sums.sizes, sums.sizes) - sums.chance) / np.sqrt(np.outer(cohesion, cohesion))
+    alike = sums.alike(slice(None), sums.cohesion())
     alike[np.outer(settled, settled)] = _NEVER
     np.fill_diagonal(alike, _NEVER)
     while len(groups) > 1:
@@ -200,8 +221,7 @@ def _joined(messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece]
             break
         sums.join(one, other)
         groups[one] += groups.pop(other)
-        cohesion = sums.cohesion()
-        row = (sums.dots[one] / (sums.sizes[one] * sums.sizes) - sums.chance) / np.sqrt(cohesion[one] * cohesion)
+        row = sums.alike(one, sums.cohesion())
         row[(alike[one] == _NEVER) | (alike[other] == _NEVER)] = _NEVER
         alike[other], alike[:, other] = _NEVER, _NEVER
         alike[one], alike[:, one] = row, row
@@ -220,7 +240,7 @@ def _assigned(messages: Sequence[Message], traits: Floats, groups: Sequence[Piec
 
 def _fits(messages: Sequence[Message], traits: Floats, groups: Sequence[Piece]) -> Floats:
     """How like each message is to the others of each group: 1 where it is as like them as they are to one another."""
-    sums = _Sums(traits, groups)
+    sums = _Sums(messages, traits, groups)
     dots, counts = traits @ sums.sums.T, np.tile(sums.sizes, (len(messages), 1))
     for number, group in enumerate(groups):
         dots[group, number] -= (traits[group] ** 2).sum(axis=1)
@@ -243,6 +263,11 @@ def _path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> lis
     for step in reversed(steps):
         path.append(int(step[path[-1]]))
     return path[::-1]
+
+
+def _are_foreign(messages: Sequence[Message], piece: Piece) -> bool:
+    """Return whether messages are in a language that has no list of common words."""
+    return sum(messages[at].common for at in piece) < _KNOWN_LANGUAGE * len(piece)
 
 
 def _unit(vector: Floats) -> Floats:

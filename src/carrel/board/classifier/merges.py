@@ -8,11 +8,13 @@ nothing leaves its space.
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 
 from msgspec import structs
 
 from carrel.board.classifier import merge_store, profile_store
+from carrel.board.classifier.asides import asides_of
 from carrel.board.classifier.cases import Case
 from carrel.board.classifier.groups import group_messages
 from carrel.board.classifier.moves import Move, Unit, moves_to, units_of
@@ -73,12 +75,13 @@ class _Space:
         """Group the messages of the space, if so many new ones are reason enough, and name what has changed."""
         topics, units = await self._db.long_read(lambda tx: self._read(tx, count))
         changed = set[str]()
-        for move in await self._moves(topics, units):
+        asides = asides_of([unit.entry.text for unit in units])
+        for move in await self._moves(topics, units, asides):
             changed |= await self._move(move)
         for topic_id in sorted(changed):
             await self._db.write(partial(merge_store.learn_again, access=self._access, topic_id=topic_id))
         if units or changed:
-            await self._name(changed)
+            await self._name(changed, asides)
 
     def _read(self, tx: Tx, count: int) -> tuple[dict[str, Candidate], list[Unit]]:
         """The topics that take part, and their messages; none where it is too soon to group them again."""
@@ -89,9 +92,12 @@ class _Space:
         entries = merge_store.said_in_topics(tx, self._access, sorted(topics), limit=CLASSIFIER_GROUPED_ENTRIES_MAX)
         return topics, units_of(entries)
 
-    async def _moves(self, topics: Mapping[str, Candidate], units: Sequence[Unit]) -> list[Move]:
-        meanings = await self._nearness.directions([unit.gist for unit in units]) if units else None
-        messages = [unit.message(not topics[unit.entry.topic_id].is_loose) for unit in units]
+    async def _moves(
+        self, topics: Mapping[str, Candidate], units: Sequence[Unit], asides: AbstractSet[str]
+    ) -> list[Move]:  # fmt: skip
+        gists = [" ".join(unit.telling(asides).values()) for unit in units]
+        meanings = await self._nearness.directions(gists) if units else None
+        messages = [unit.message(not topics[unit.entry.topic_id].is_loose, asides) for unit in units]
         # In a thread: with thousands of messages it takes as long as many turns.
         found = await asyncio.to_thread(group_messages, messages, meanings)
         settled = {
@@ -110,7 +116,7 @@ class _Space:
         moved = partial(move_messages, move=move, space_id=self._space_id, settings=self._settings)
         return await self._db.write(partial(moved, access=self._access))
 
-    async def _name(self, changed: set[str]) -> None:
+    async def _name(self, changed: set[str], asides: AbstractSet[str]) -> None:
         """Name topics by the words that set them apart: those that have changed, and those that have grown much."""
         read = partial(profile_store.topics_of_space, access=self._access, space_id=self._space_id)
         rows = await self._db.long_read(partial(read, limit=CLASSIFIER_CANDIDATES_MAX))
@@ -119,7 +125,7 @@ class _Space:
             profile = topic.profile or Profile()
             is_grown = profile.lines >= _RENAMED_AT * profile.named
             if topic.is_loose and is_groupable(topic) and not is_fragment(topic) and (is_grown or topic.id in changed):
-                name = name_by_words(profile, weights)
+                name = name_by_words(profile, weights, asides)
                 if name is not None:
                     await self._db.write(partial(_rename, access=self._access, topic_id=topic.id, name=name))
 

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import groupby
 
 from msgspec import Struct
 
 from carrel.board.classifier.groups import Message
 from carrel.board.classifier.phrases import opens_new_topic
-from carrel.board.profiles import gist, telling_words
+from carrel.board.profiles import common_share, telling_words
 from carrel.kernel import MS_PER_SECOND
 from carrel.kernel.limits import CLASSIFIER_FRAGMENT_LINES_MAX, CLASSIFIER_PAUSE_SECONDS
 
@@ -32,16 +33,17 @@ class Unit(Struct, frozen=True):
     entry_ids: tuple[str, ...]
     is_later: bool
 
-    @property
-    def gist(self) -> str:
-        """What it says, for its meaning."""
-        return gist(self.entry.text)
+    def telling(self, asides: AbstractSet[str]) -> Mapping[str, str]:
+        """Return its distinctive words without asides, each with the form it has in the message."""
+        said = telling_words(self.entry.text)
+        return {word: form for word, form in said.items() if word not in asides}
 
-    def message(self, is_settled: bool) -> Message:
+    def message(self, is_settled: bool, asides: AbstractSet[str]) -> Message:
         """Return it as it is grouped; one that is settled stays in its topic."""
-        words = tuple(telling_words(self.entry.text))
+        words = tuple(self.telling(asides))
         settled = self.entry.topic_id if is_settled or self.entry.is_given else None
-        return Message(chat=self.entry.chat, words=words, is_later=self.is_later, settled=settled)
+        common = common_share(self.entry.text)
+        return Message(chat=self.entry.chat, words=words, common=common, is_later=self.is_later, settled=settled)
 
 
 class Move(Struct, frozen=True):

@@ -12,10 +12,10 @@ from carrel.kernel import text_at
 class PlainJson(Kind):
     """A body signed as GitHub does, in a header of our own or of the program's."""
 
-    name = "JSON"
+    name = ""
     events = ("*",)
     title = "{title|subject|name|@event|@webhook}"
-    text = "{text|message|description|body|@payload}"
+    text = "{title|subject|name}\n{text|message|description|body|@payload}"
     thread = "{thread}"
     sample = ("alert", {"title": "The disk is almost full", "text": "94% of /data", "thread": "disk-7"})
 
