@@ -39,6 +39,10 @@ class Kind(ABC):
     def arrival(self, headers: Mapping[str, str], raw: bytes, payload: Mapping[str, Any]) -> Arrival:
         """Return what an authentic delivery says."""
 
+    def reported(self, event: str) -> str:
+        """Return an event as agents are told of it."""
+        return f"{event or 'a delivery'} from {self.name}"
+
     def nothing_to_do(self, event: str) -> str | None:
         """Return why there is nothing to do for an event, whatever the settings say; None if there may be."""
         return None
