@@ -29,7 +29,7 @@ from pydantic import ValidationError
 from carrel import __version__
 from carrel.connectors.flood import GuardedStream
 from carrel.connectors.launch import Launch
-from carrel.connectors.listing import Listed, read_tools
+from carrel.connectors.tools import Listed, read_tools
 from carrel.connectors.model import CallFailed, CallResult
 from carrel.connectors.program import program_streams
 from carrel.connectors.results import read_result
