@@ -255,9 +255,9 @@ export interface paths {
         /** List the budgets as they stand, the fullest first. */
         get: operations["list_budgets"];
         put?: never;
-        /** Set a budget, in the place of the one of that name; what waits for it looks again whether it may go on. */
+        /** Set a budget, replacing the one of that name; runs that wait for it check again whether they may go on. */
         post: operations["make_budget"];
-        /** Remove a budget; where the settings have one of that name, that holds again. */
+        /** Remove a budget; one of the same name in the settings then applies again. */
         delete: operations["delete_budget"];
         options?: never;
         head?: never;
@@ -273,7 +273,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Allow as much again as a budget is, until it begins anew; what waits for it goes on. */
+        /** Allow a budget's whole amount once more until it resets; runs that wait for it go on. */
         post: operations["allow_budget"];
         delete?: never;
         options?: never;
@@ -391,7 +391,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get how far the classifier is. */
+        /** Get the progress of the classifier. */
         get: operations["show_status"];
         put?: never;
         post?: never;
@@ -498,7 +498,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Complete a goal; what is left of its plans is not done any more. */
+        /** Complete a goal; the rest of its plans is no longer worked on. */
         post: operations["finish_goal"];
         delete?: never;
         options?: never;
@@ -564,7 +564,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the webhooks of the settings that belong to this account, and how they fare. */
+        /** List this account's webhooks from the settings, with their state. */
         get: operations["list_webhooks"];
         put?: never;
         post?: never;
@@ -617,7 +617,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Carry out again what failed or was ignored, as the settings are now; what was done is not done twice. */
+        /** Carry out a failed or ignored delivery again, with the current settings; nothing is done twice. */
         post: operations["redeliver"];
         delete?: never;
         options?: never;
@@ -651,7 +651,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Show what a webhook would make of a delivery, and do nothing. */
+        /** Show what a webhook would do with a delivery, without doing it. */
         post: operations["try_webhook"];
         delete?: never;
         options?: never;
@@ -756,7 +756,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start a server if it does not run, list its tools anew, and say how it does. */
+        /** Start a server unless it runs, list its tools again, and return its state. */
         post: operations["test_mcp_server"];
         delete?: never;
         options?: never;
@@ -1237,7 +1237,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let the session of a run go on that is held because it does nothing new; what it has done counts no more. */
+        /** Resume a run that is held because its session does nothing new; what it did before no longer counts. */
         post: operations["allow_run"];
         delete?: never;
         options?: never;
@@ -1356,7 +1356,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a step of a run once more, to another model if wanted, by a run of its own; no tool takes effect. */
+        /** Send a step of a run again in a new run, to another model if wanted; no tool takes effect. */
         post: operations["replay_run"];
         delete?: never;
         options?: never;
@@ -2205,7 +2205,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Move entries of a topic into a new one; with those of an entry of `mergedFrom`, take that merge back. */
+        /** Move entries of a topic into a new one; the entries of an item of `mergedFrom` undo that merge. */
         post: operations["split_from_topic"];
         delete?: never;
         options?: never;
@@ -2351,7 +2351,7 @@ export interface components {
         };
         /**
          * Activity
-         * @description Something that was done to a task.
+         * @description A change of a task.
          */
         Activity: {
             id: string;
@@ -2453,7 +2453,7 @@ export interface components {
         };
         /**
          * AllowBody
-         * @description Which budget to allow once more; one of each agent, task or session also for which of them.
+         * @description Which budget to allow once more; if it is one for each agent, task or session, also for which of them.
          */
         AllowBody: {
             name: string;
@@ -2470,7 +2470,7 @@ export interface components {
         };
         /**
          * AmountsShape
-         * @description How much of each there is; null limits nothing.
+         * @description An amount of each; null means no limit.
          */
         AmountsShape: {
             tokens: number | null;
@@ -2502,7 +2502,7 @@ export interface components {
         };
         /**
          * AppliedLimits
-         * @description The limits that a history was read with.
+         * @description The limits with which a history was read.
          */
         AppliedLimits: {
             messageLimitApplied: number;
@@ -2510,7 +2510,7 @@ export interface components {
         };
         /**
          * ArtifactShape
-         * @description A piece of a result; `text` is its beginning, where it is a text.
+         * @description A piece of a result; `text` is its beginning if it is a text.
          */
         ArtifactShape: {
             id: string;
@@ -2649,7 +2649,7 @@ export interface components {
         };
         /**
          * BoardSession
-         * @description The topic and the task that a session is about.
+         * @description The topic and the task of a session.
          */
         BoardSession: {
             topic: components["schemas"]["ContextRow"] | null;
@@ -2657,9 +2657,9 @@ export interface components {
         };
         /**
          * BudgetBody
-         * @description A budget: tokens (input and output), US dollars and runs, at least one of them, and what it is of.
+         * @description A budget: its scope, and limits of tokens (input and output), US dollars or runs, at least one of them.
          *
-         *         `scope` is `account`; `agent`, `task` or `session` for each of them by itself; or one of them, as `agent:main`.
+         *         `scope` is `account`; `agent`, `task` or `session` for each one separately; or a single one, such as `agent:main`.
          */
         BudgetBody: {
             name: string;
@@ -2688,13 +2688,13 @@ export interface components {
         };
         /**
          * BudgetShape
-         * @description A budget as it stands: what it is of, its amounts, how much is used, how often it was allowed once more.
+         * @description A budget's balance: its scope, amounts, usage, and how often it was allowed once more.
          *
          *         `scope` is `account`, `agent`, `task` or `session`, or one of them as `agent:main`; `subject` is the one whose usage
-         *         this is, and null for the account, and for tasks and sessions of which none has used much yet. `limits` are the
-         *         amounts with what was allowed on top. `action` says whether work waits when it is used up, or people are only told.
-         *         `source` says whether the settings or an owner has set it. `waiting` counts the sessions whose next run waits for
-         *         it. `title` is how people know the subject.
+         *         this is, and null for the account, and for tasks and sessions if none has used much yet. `limits` are the amounts
+         *         including what was allowed in addition. `action` says whether work waits when it is used up, or people are only
+         *         notified. `source` says whether the settings or an owner set it. `waiting` counts the sessions whose next run waits
+         *         for it. `title` is how people know the subject.
          */
         BudgetShape: {
             name: string;
@@ -2830,7 +2830,7 @@ export interface components {
         };
         /**
          * ClaudeEvent
-         * @description An event as Claude Code sends it to a hook; what a version adds is ignored.
+         * @description An event as Claude Code sends it to a hook; unknown fields are ignored.
          */
         ClaudeEvent: {
             session_id: string;
@@ -2895,7 +2895,7 @@ export interface components {
         };
         /**
          * ContextData
-         * @description What a block shows, by section, and how many lines found no room.
+         * @description What a block shows, by section, and how many lines did not fit.
          */
         ContextData: {
             scope: components["schemas"]["ContextScope"];
@@ -2913,7 +2913,7 @@ export interface components {
         };
         /**
          * ContextItem
-         * @description A line of a block, explained; its text is in the block.
+         * @description A line of a block with its reasons; its text is in the block.
          */
         ContextItem: {
             id: string;
@@ -2939,7 +2939,7 @@ export interface components {
         };
         /**
          * ContextScope
-         * @description The spaces that were looked in, and how they were found; null for all that the caller may see.
+         * @description The spaces that were searched, and how they were determined; null for all that the caller may see.
          */
         ContextScope: {
             sourceSpaceId: string | null;
@@ -2965,7 +2965,7 @@ export interface components {
         };
         /**
          * ContextWindow
-         * @description How many tokens the last run of a session used; `modelTokens` is null where nobody knows the model's limit.
+         * @description How many tokens the last run of a session used; `modelTokens` is null if the model's limit is unknown.
          */
         ContextWindow: {
             usedTokens: number;
@@ -3013,7 +3013,7 @@ export interface components {
         };
         /**
          * DeliveryDetail
-         * @description A delivery with its body, while that is kept.
+         * @description A delivery with its body, while it is kept.
          */
         DeliveryDetail: {
             id: string;
@@ -3040,9 +3040,9 @@ export interface components {
         };
         /**
          * DeliveryShape
-         * @description A delivery: what it was, what became of it, and why where that was nothing.
+         * @description A delivery: its event, outcome, and the reason if nothing was done.
          *
-         *         One that failed or was ignored can be carried out again while its body is kept.
+         *         A failed or ignored one can be carried out again while its body is kept.
          */
         DeliveryShape: {
             id: string;
@@ -3177,7 +3177,7 @@ export interface components {
         };
         /**
          * GatewayState
-         * @description A gateway: since when it is as it is, how many runs wait for it and, for people, what is wrong with it.
+         * @description A gateway: its state and since when, how many runs wait for it and, for people, what is wrong with it.
          *
          *         One without a `kind` is not in the settings, although agents of this account name it.
          */
@@ -3375,7 +3375,7 @@ export interface components {
         };
         /**
          * InjectedContext
-         * @description What a list says about the context of a run.
+         * @description What lists show about the context of a run.
          */
         InjectedContext: {
             /** @default false */
@@ -3448,9 +3448,9 @@ export interface components {
         };
         /**
          * LastFault
-         * @description Why the newest attempt failed, and when the next one starts; null once it has.
+         * @description Why the newest attempt failed, and when the next one starts; null once it has started.
          *
-         *         With `unreachableSince` the gateway did not answer since then: the attempt is not counted, and the run waits for it.
+         *         With `unreachableSince`, the gateway has not answered since then: the run waits, and the attempt does not count.
          */
         LastFault: {
             attempt: number;
@@ -3635,9 +3635,9 @@ export interface components {
         };
         /**
          * McpServerState
-         * @description A server of the settings: since when it is as it is, how often it was started and, for people, what is wrong.
+         * @description A server in the settings: its state and since when, how often it was started and, for people, what is wrong.
          *
-         *         It is `idle` until somebody wants its tools. `leftOut` names tools that it lists and that are not offered, and why.
+         *         It is `idle` until somebody wants its tools. `leftOut` names tools that it lists but that are not offered, and why.
          */
         McpServerState: {
             name: string;
@@ -3655,7 +3655,7 @@ export interface components {
         };
         /**
          * McpTool
-         * @description A tool: the name that agents and rules know, whether it may change something, and what its server says of it.
+         * @description A tool: the name that agents and rules know, whether it may change something, and its server's description.
          */
         McpTool: {
             name: string;
@@ -3747,7 +3747,7 @@ export interface components {
         };
         /**
          * MemorySource
-         * @description What a memory was taken from.
+         * @description The source of a memory.
          */
         MemorySource: {
             runId: string | null;
@@ -3764,7 +3764,7 @@ export interface components {
         };
         /**
          * Merged
-         * @description A topic that was merged into another: its name then, when that was, and the entries that came from it.
+         * @description A topic that was merged into another: its name at that time, the moment, and its entries.
          */
         Merged: {
             id: string;
@@ -4051,7 +4051,7 @@ export interface components {
         };
         /**
          * Notified
-         * @description Somebody who was notified; `runId` is the run that tells an agent.
+         * @description Somebody who was notified; `runId` is the run that notifies an agent.
          */
         Notified: {
             kind: string;
@@ -4224,7 +4224,7 @@ export interface components {
         };
         /**
          * Preview
-         * @description What a webhook would make of a delivery; nothing was done. Without a `thread` it would stand alone.
+         * @description What a webhook would make of a delivery, without doing it. Without a `thread` it would stand alone.
          */
         Preview: {
             event: string;
@@ -4307,7 +4307,7 @@ export interface components {
         };
         /**
          * Reason
-         * @description One reason, since when it holds, and the actions that would change it; the run it is about and its session.
+         * @description One reason, since when it holds, the actions that would change it, and the run and session it is about.
          *
          *         The reason `lane_busy` is about the run that holds the lane.
          */
@@ -4321,7 +4321,7 @@ export interface components {
         };
         /**
          * Recalled
-         * @description What a search has found.
+         * @description What a search found.
          */
         Recalled: {
             topics: components["schemas"]["ContextRow"][];
@@ -4331,7 +4331,7 @@ export interface components {
         };
         /**
          * ReceiptStep
-         * @description One step: what was sent, and what came back. `left_out` names what this kind of gateway cannot be told.
+         * @description One step: what was sent, and what came back. `left_out` names what this kind of gateway cannot be sent.
          */
         ReceiptStep: {
             n: number;
@@ -4352,7 +4352,7 @@ export interface components {
         };
         /**
          * ReindexBody
-         * @description What to index anew: everything, all of a kind, or one topic, task or entry with what belongs to it.
+         * @description What to index again: everything, all of a kind, or one topic, task or entry with what belongs to it.
          */
         ReindexBody: {
             /** @enum {unknown} */
@@ -4362,7 +4362,7 @@ export interface components {
         };
         /**
          * Reindexing
-         * @description What is being indexed anew; `index` in `GET /api/health` tells when that is done.
+         * @description What is being indexed again; `index` in `GET /api/health` shows when that is done.
          */
         Reindexing: {
             /** @enum {unknown} */
@@ -4379,7 +4379,7 @@ export interface components {
         };
         /**
          * ReplayBody
-         * @description What to sort again: the bundle of an entry, or its session from there on.
+         * @description What to sort again: the bundle of an entry, or its session from that entry on.
          */
         ReplayBody: {
             anchorLogId: string;
@@ -4625,7 +4625,7 @@ export interface components {
         };
         /**
          * SearchMeta
-         * @description Where was looked, and how; `allowedSpaceIds` is null for everything.
+         * @description Where and how the search looked; `allowedSpaceIds` is null for everything.
          */
         SearchMeta: {
             sourceSpaceId: string | null;
@@ -4637,7 +4637,7 @@ export interface components {
         };
         /**
          * SearchShape
-         * @description What a search has found, best first; `mode` says whether meanings were compared, or words alone.
+         * @description Search results, best first; `mode` says whether meanings were compared, or only words.
          */
         SearchShape: {
             query: string;
@@ -4736,7 +4736,7 @@ export interface components {
         };
         /**
          * SessionIdentity
-         * @description The two parts that name a session apart from its agent.
+         * @description The two parts that identify a session besides its agent.
          */
         SessionIdentity: {
             channelType: string;
@@ -4775,7 +4775,7 @@ export interface components {
          * SessionPatch
          * @description Changes of a session; null inherits, fields left out stay as they are.
          *
-         *         `title` renames it: it is another word for `displayName`, and null brings back the title that it has by itself.
+         *         `title` is another name for `displayName`: it renames the session, and null brings back its automatic title.
          */
         SessionPatch: {
             title?: string | null;
@@ -4952,7 +4952,7 @@ export interface components {
         };
         /**
          * Spent
-         * @description What was used; the dollars are those of the tokens whose price is known, `unpriced_tokens` are the others.
+         * @description What was used; the dollars cover tokens with a known price, `unpriced_tokens` are the others.
          */
         Spent: {
             /** @default 0 */
@@ -5113,8 +5113,8 @@ export interface components {
          * TaskPatch
          * @description Changes of a task; fields left out stay as they are. Lists replace what was there.
          *
-         *         `beforeId` and `afterId` put it next to another task of its column, also together with a new status; `position` is
-         *         its rank there, which `sortIndex` is another word for.
+         *         `beforeId` and `afterId` put it next to another task of its column, also together with a new status. `position` is
+         *         its rank there; `sortIndex` is another name for it.
          */
         TaskPatch: {
             title?: string;
@@ -5406,7 +5406,7 @@ export interface components {
         };
         /**
          * Trial
-         * @description An event and a body to try; what is left out is such as the program sends.
+         * @description An event and a body to try; by default, what the program usually sends.
          */
         Trial: {
             /** @default null */
@@ -5433,7 +5433,7 @@ export interface components {
         };
         /**
          * Usage
-         * @description What runs used; `costUsd` is null where neither a gateway nor the settings say what it costs.
+         * @description What runs used; `costUsd` is null if neither a gateway nor the settings give a price.
          */
         Usage: {
             /** @default 0 */
@@ -5451,7 +5451,7 @@ export interface components {
         };
         /**
          * UsageReport
-         * @description Usage, the most tokens first, days in their order; `more` says whether there were more rows than are shown.
+         * @description Usage, most tokens first, days in order; `more` means that there are more rows.
          */
         UsageReport: {
             usage: components["schemas"]["UsageRow"][];
@@ -5460,7 +5460,7 @@ export interface components {
         };
         /**
          * UsageRow
-         * @description The usage of one day, agent, model, task or session, or of several of them together; `title` names the last.
+         * @description The usage of one day, agent, model, task or session, or a combination; `title` names the last.
          */
         UsageRow: {
             /** @default 0 */
@@ -5547,9 +5547,9 @@ export interface components {
         };
         /**
          * WebhookShape
-         * @description A webhook: where programs post to, what becomes of it, and how that went.
+         * @description A webhook: where programs post to, what it does, and how that went.
          *
-         *         `refused` counts what was not signed with its secret since the server was started; nothing else is known of that.
+         *         `refused` counts deliveries without a valid signature since the server started; nothing else is kept of them.
          */
         WebhookShape: {
             name: string;
@@ -5578,7 +5578,7 @@ export interface components {
         };
         /**
          * WorkingSet
-         * @description What is worked on.
+         * @description What is being worked on.
          */
         WorkingSet: {
             topics: components["schemas"]["ContextRow"][];
@@ -5641,7 +5641,7 @@ export interface components {
         };
         /**
          * Accepted
-         * @description The delivery is kept under this id, which is the same for a delivery that is sent again.
+         * @description The id of the delivery; the same delivery sent again has the same id.
          */
         "carrel.surfaces.webhooks.described.Accepted": {
             deliveryId: string;

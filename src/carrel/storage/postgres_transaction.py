@@ -1,4 +1,4 @@
-"""Transactions on PostgreSQL: what can be is sent together, so that each round trip does as much as possible."""
+"""Transactions on PostgreSQL: statements are sent together where possible, to save round trips."""
 
 from collections.abc import Callable, Hashable
 from typing import TypeVar
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class _Foreseen(BaseException):
-    """A function was called for its first statement alone, which is this one."""
+    """Carries the first statement of a function that was called only to learn it."""
 
     def __init__(self, sql: str, values: dict[str, object]) -> None:
         super().__init__(sql)
@@ -39,7 +39,7 @@ class PostgresTx(CommonTx):
         self.now = now
         self._later: dict[str, list[dict[str, object]]] = {}
         self._is_foreseeing = False
-        # Answers to statements that were made ahead.
+        # Answers to prefetched statements.
         self._answers: dict[Hashable, PGresult] = {}
 
     def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> PGresult:
@@ -126,10 +126,10 @@ class PostgresTx(CommonTx):
 
 
 class LongPostgresTx(PostgresTx):
-    """A transaction of a long read: every statement looks at the deadline first."""
+    """A transaction of a long read: every statement checks the deadline first."""
 
     deadline: Deadline
-    # Looked up before the read began, since all its statements see the store as it was then.
+    # Looked up before the read began, since all its statements see the store of that moment.
     settled: int
 
     def horizon(self) -> int:

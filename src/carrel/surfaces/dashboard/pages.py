@@ -14,8 +14,7 @@ import msgspec
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, Route
-from starlette.types import Scope
+from starlette.routing import BaseRoute, Route
 
 STATIC = Path(__file__).parent / "static"
 
@@ -24,19 +23,16 @@ PAGE = "index.html"
 # The files in it have a hash of their content in their names.
 HASHED = "assets/"
 
-# Which files the page at an address needs besides those that the page names; written by the build.
+# Which files each page needs beyond those named in the HTML; written by the build.
 PRELOADS = "preloads.json"
 
-# Every path of the page, which itself reads the ids and keys in it.
+# Every path of the page; its script reads the ids and keys in them.
 _PLACES = (
     "board", "sessions", "runs", "memory", "isolation", "search", "agents", "goals", "schedules", "spaces", "tokens",
-    "models", "usage", "settings", "health", "mcp", "webhooks",
+    "models", "usage", "settings", "health", "mcp-servers", "webhooks",
 )  # fmt: skip
 _WITH_IDS = ("chat", "sessions", "runs", "isolation", "tasks")
 PAGE_PATHS = ("/", "/chat", *(f"/{place}" for place in _PLACES), *(f"/{place}/{{id:path}}" for place in _WITH_IDS))
-
-# The page of MCP servers, and where programs speak MCP.
-SHARED_PATHS = ("/mcp",)
 
 MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -100,7 +96,7 @@ class Preloads:
         self._links = [(_address(path), ", ".join(map(_link, files))) for path, files in needed.items()]
 
     def of(self, path: str) -> dict[str, str]:
-        """Return the header for the page at a path; none where nothing more is needed, or no page is."""
+        """Return the header for the page at a path; empty if it needs no more files, or if there is no page."""
         link = next((link for address, link in self._links if address.fullmatch(path)), "")
         return {"Link": link} if link else {}
 
@@ -112,7 +108,7 @@ def _address(path: str) -> re.Pattern[str]:
 
 
 def _link(file: str) -> str:
-    # As the page's own scripts: the browser does not use what was preloaded in another mode.
+    # In the mode of the page's own scripts; a browser does not use a file preloaded in another mode.
     return f"</static/{file}>; rel=modulepreload; crossorigin"
 
 
@@ -129,18 +125,9 @@ def routes() -> list[BaseRoute]:
         return Response(status_code=404) if found is None else respond(request, found)
 
     return [
-        *(_PageRoute(path, page, methods=["GET"]) for path in PAGE_PATHS),
+        *(Route(path, page, methods=["GET"]) for path in PAGE_PATHS),
         Route("/static/{path:path}", static_file, methods=["GET"]),
     ]
-
-
-class _PageRoute(Route):
-    """A route of the page. What other surfaces have at the same path is theirs, but for browsers that open a page."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        if self.path in SHARED_PATHS and scope["type"] == "http" and not _wants_page(Request(scope)):
-            return Match.NONE, {}
-        return super().matches(scope)
 
 
 def missing_page(request: Request) -> Response | None:
@@ -160,12 +147,12 @@ def _files() -> dict[str, StaticFile]:
 
 
 def respond(request: Request, file: StaticFile, more: dict[str, str] | None = None) -> Response:
-    """Return the file, compressed where the client takes that, or 304 when the client already has it."""
+    """Return the file, compressed if the client accepts that, or 304 if the client already has it."""
     caching = "public, max-age=31536000, immutable" if file.immutable else "no-cache"
     headers = {**HEADERS, **(more or {}), "Cache-Control": caching, "ETag": file.etag, "Vary": "Accept-Encoding"}
     compress = takes_gzip(request.headers.get("accept-encoding", ""))
     if compress:
-        # The same content in another coding: a strong tag names one of them.
+        # A strong tag identifies one coding of the content.
         headers["ETag"] = f'{file.etag[:-1]}-gzip"'
     if has_current(request.headers.get("if-none-match", ""), headers["ETag"]):
         return Response(status_code=304, headers=headers)

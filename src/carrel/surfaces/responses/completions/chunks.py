@@ -21,7 +21,7 @@ _ENDS = ("response.completed", "response.failed", "response.incomplete")
 
 
 async def frames_of(events: Events, *, includes_usage: bool) -> AsyncGenerator[bytes, None]:
-    """Yield each chunk as one frame, and the marker of the end; a failure is a chunk with an error."""
+    """Yield each chunk as one frame, then the end marker; a failure is a chunk with an error."""
     try:
         async for chunk in _chunks(events, includes_usage=includes_usage):
             yield PING if chunk is None else _frame(chunk)
@@ -41,6 +41,8 @@ async def _chunks(events: Events, *, includes_usage: bool) -> AsyncIterator[Json
             case "response.created":
                 heading = heading_of(event["response"], "chat.completion.chunk")
                 yield _chunk(heading, {"role": "assistant", "content": "", "refusal": None})
+            case "response.queued" if event["response"]["error"]:
+                refuse_unfinished(event["response"])
             case "response.output_item.added" if event["item"]["type"] == "message":
                 messages += 1
                 if messages > 1:
