@@ -3,9 +3,9 @@
 from msgspec import structs
 
 from carrel.agents import agent_by_slug, default_agent, every_agent
+from carrel.inbound.messages import message_text, report_text
 from carrel.inbound.model import Arrival, Effect
 from carrel.inbound.webhooks import Rendered, Webhook
-from carrel.inbound.messages import message_text, report_text
 from carrel.kernel import (
     Access,
     Code,

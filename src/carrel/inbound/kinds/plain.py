@@ -8,7 +8,6 @@ from carrel.inbound.model import Arrival
 from carrel.inbound.signatures import signature_fault, signature_of
 from carrel.kernel import text_at
 
-
 # The event of a program that names none.
 _UNNAMED = "json"
 
