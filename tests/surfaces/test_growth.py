@@ -94,6 +94,7 @@ async def grow(server: HttpServer, client: httpx.AsyncClient, numbers: range) ->
     assert alerts is not None
 
     def work(tx: Tx) -> str:
+        delivery_id = ""
         for n in numbers:
             make_space(tx, server.access, f"Space {n}")
             put_topic(tx, server.access, NewTopic(id=f"topic-{n}", name=f"Topic {n}", space_id=f"space-space-{n}"))
