@@ -94,6 +94,8 @@ def quoted_lines_removed(text: str, block: str) -> str:
     They may also be joined into one line. A text with only a line or two of the block and no heading is the author's
     own and stays as it is.
     """
+    if not block:
+        return text
     lines = [_unquoted(line) for line in block.splitlines()]
     passages = {bare for line in lines if len(bare := _bare(line)) >= _QUOTED_CHARS_MIN}
     shown = {line for line in lines if line} | passages

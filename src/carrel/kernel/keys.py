@@ -132,7 +132,8 @@ class SessionKey(Struct, frozen=True, order=True):
     @property
     def kind(self) -> str:
         """main, task, topic, a2a, chat, group, channel, direct, cron, hook, node, subagent, openresponses(-user)."""
-        kind = self.kind_of(self.rest)
+        # A key is never so long that it must not be kept.
+        kind = _kind_of(self.rest)
         assert kind is not None
         return kind
 

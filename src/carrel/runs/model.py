@@ -164,7 +164,7 @@ class Run(Claim, frozen=True):
     @property
     def told_task_id(self) -> str | None:
         """The task whose thread shows what is said in the run; what is said in a person's chat stays there."""
-        return None if self.session_key.kind in PERSONAL_KINDS else self.task_id
+        return self.task_id if self.task_id is None or self.session_key.kind not in PERSONAL_KINDS else None
 
     @property
     def ended(self) -> bool:

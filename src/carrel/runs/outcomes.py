@@ -1,6 +1,7 @@
 """Outcomes: the end of a turn is written under its claim, and its lane continues. A lost claim writes nothing."""
 
 from collections.abc import Callable
+from functools import partial
 
 from carrel.journal import json_text
 from carrel.kernel import iso
@@ -52,6 +53,8 @@ def settle_and_claim(
     would update it twice.
     """
     freed = [run for run, outcome in ended if _write(tx, run, outcome)]
+    if not limits.any:
+        tx.ahead(lambda: Heads(tx, len(ended), limits), *(partial(next_head, tx, run.access, run.key) for run in freed))
     heads = Heads(tx, len(ended), limits)
     for run in freed:
         head = None if heads.is_full else next_head(tx, run.access, run.key)

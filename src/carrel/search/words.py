@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
 
-from carrel.kernel import MS_PER_SECOND
+from carrel.kernel import MS_PER_DAY, MS_PER_SECOND
 from carrel.kernel.limits import SEARCH_QUERY_WORDS_MAX, SEARCH_WORD_CHARS_MAX, SEARCH_WORDS_MAX
 
 # Letters and digits only: never an underscore, which marks the tokens that say who may find a document.
@@ -101,8 +101,14 @@ def stem(word: str) -> str:
 
 def date_words(at: int) -> tuple[str, ...]:
     """Return the words of a day, so that a question with a date finds what was said on it."""
+    return _day_words(at // MS_PER_DAY)
+
+
+# Almost everything that is indexed now was written today.
+@lru_cache(maxsize=1024)
+def _day_words(days: int) -> tuple[str, ...]:
     try:
-        day = datetime.fromtimestamp(at / MS_PER_SECOND, UTC)
+        day = datetime.fromtimestamp(days * MS_PER_DAY / MS_PER_SECOND, UTC)
     except (ValueError, OverflowError, OSError):
         return ()
     return stem(_MONTHS[day.month - 1]), str(day.year), str(day.day)

@@ -68,6 +68,10 @@ def _find(
     if parsed.bare is not None:
         return _bare(tx, access, parsed.bare, visibility)
     assert parsed.rest is not None
+    if parsed.slug:
+        # Most agents are still called by their id, and then the lane is that of the reference.
+        named = SessionKey(parsed.slug, parsed.rest)
+        tx.ahead(lambda: _agent(tx, access, parsed.slug), lambda: store.lane_of(tx, access, named))
     key = SessionKey.of(_agent(tx, access, parsed.slug).id, parsed.rest)
     # Before anything is looked up, so that no refusal reveals what exists.
     _require_shown(tx, access, visibility, key)

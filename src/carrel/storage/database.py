@@ -73,7 +73,8 @@ class Tx(Protocol):
         """Prefetch: run the first statement of each of these functions now, in this order.
 
         On PostgreSQL this takes one round trip for all of them. A later statement takes its answer from there, once,
-        unless something was written in between.
+        unless something was written in between. `tick` may be among them: its number is kept whatever is written, and
+        is drawn after the statements before it, so after the locks that they take.
         """
         ...
 
@@ -85,7 +86,7 @@ class Tx(Protocol):
         ...
 
     def forget(self) -> None:
-        """Drop what was read `once`, so that it is read again."""
+        """Drop what was read `once` and the numbers that were drawn ahead, so that both are read again."""
         ...
 
     def attempt(self, work: Callable[[], T]) -> T:

@@ -12,6 +12,7 @@ from carrel.storage.long_reads import Deadline
 from carrel.storage.statements import Statements
 
 T = TypeVar("T")
+_DRAW = "SELECT nextval('ticks')"
 
 
 class _Foreseen(BaseException):
@@ -41,6 +42,8 @@ class PostgresTx(CommonTx):
         self._is_foreseeing = False
         # Answers to prefetched statements.
         self._answers: dict[Hashable, PGresult] = {}
+        # Numbers that were drawn ahead, the newest first.
+        self._drawn: list[int] = []
 
     def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> PGresult:
         if access is not None:
@@ -56,7 +59,9 @@ class PostgresTx(CommonTx):
             self._statements.add(sql, values)
         if foreseen:
             answers = self._statements.execute_added()[-len(foreseen) :]
-            self._answers = {_named(*one): answer for one, answer in zip(foreseen, answers, strict=True)}
+            made = list(zip(foreseen, answers, strict=True))
+            self._answers = {_named(*one): answer for one, answer in made if one[0] != _DRAW}
+            self._drawn = [self._number_in(answer) for one, answer in reversed(made) if one[0] == _DRAW] + self._drawn
 
     def _first_of(self, read: Callable[[], object]) -> tuple[str, dict[str, object]] | None:
         self._is_foreseeing = True
@@ -118,8 +123,15 @@ class PostgresTx(CommonTx):
             self.forget()
             raise
 
+    def forget(self) -> None:
+        super().forget()
+        self._drawn.clear()
+
     def tick(self) -> int:
-        return int(self._statements.rows(self._statements.execute("SELECT nextval('ticks')", {}))[0][0])
+        return self._drawn.pop() if self._drawn else self._number_in(self._execute(_DRAW, None, {}))
+
+    def _number_in(self, answer: PGresult) -> int:
+        return int(self._statements.rows(answer)[0][0])
 
     def horizon(self) -> int:
         return self._horizon.look(self._statements)

@@ -52,7 +52,7 @@ class Findable(Struct, frozen=True, kw_only=True):
 
     def marks(self, account_id: str) -> tuple[str, ...]:
         """Return it as marks."""
-        return tuple(mark("v", account_id, name, space) for name in self.names() for space in (*self.spaces, None))
+        return _marks_of(self, account_id)
 
 
 class Viewer(Struct, frozen=True, kw_only=True):
@@ -106,7 +106,12 @@ class Viewer(Struct, frozen=True, kw_only=True):
         return in_space and not set(self.names()).isdisjoint(thing.names())
 
 
-# The entries of a session have the same marks.
+# What is said in a session can be found by the same viewers.
+@lru_cache(maxsize=4096)
+def _marks_of(thing: Findable, account_id: str) -> tuple[str, ...]:
+    return tuple(mark("v", account_id, name, space) for name in thing.names() for space in (*thing.spaces, None))
+
+
 @lru_cache(maxsize=16_384)
 def mark(kind: str, account_id: str, *names: str | None) -> str:
     """Return a token that equals no word, since words have no underscore."""

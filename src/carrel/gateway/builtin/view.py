@@ -82,7 +82,8 @@ class View(Struct, frozen=True, kw_only=True):
 def read_view(step: Step) -> View:
     """Read a step; raise ValueError if its body is not a request."""
     request, items, newest = read_items(step)
-    *around, message = _texts(items[newest]) if newest >= 0 else [""]
+    texts = [_texts(item) for item in items]
+    *around, message = texts[newest] if newest >= 0 else [""]
     about = _heading(around[-1]) if around else None
     # Lines of a heading that are entirely ours are not quoted.
     beside = "\n".join(text if _heading(text) is None else _others_lines(text) for text in around)
@@ -90,8 +91,8 @@ def read_view(step: Step) -> View:
         message=without_mentions(message.strip()),
         about=about,
         is_request=step.is_request and (about is None or about.is_said),
-        lines=(*_lines(items, newest), *_split("this notification", beside))[-LINES_MAX:],
-        answers=tuple("\n".join(_texts(item)) for item in items[: max(newest, 0)] if item.get("role") == "assistant"),
+        lines=(*_lines(items, texts, newest), *_split("this notification", beside))[-LINES_MAX:],
+        answers=tuple("\n".join(texts[at]) for at in range(newest) if items[at].get("role") == "assistant"),
         tools=_tools(request, step.callable_tools),
         results=_results(items, newest),
     )
@@ -127,19 +128,21 @@ def without_mentions(text: str) -> str:
     return text if found is None else text[found.end() :].lstrip()
 
 
-def _lines(items: list[Item], newest: int) -> list[Line]:
+def _lines(items: list[Item], texts: list[list[str]], newest: int) -> list[Line]:
     lines: list[Line] = []
     position = 0
-    for index, item in enumerate(items):
+    for index, (item, said) in enumerate(zip(items, texts, strict=True)):
         role = item.get("role")
         if role in ("user", "assistant"):
             position += 1
             source = f"{role}, message {position}"
         else:
             source = "context block"
-        text = "\n".join(_texts(item))
+        if index == newest or not isinstance(role, str):
+            continue
+        text = "\n".join(said)
         text = text if role in ("user", "assistant") else _FRAME.sub("", text)
-        if index != newest and isinstance(role, str) and not (role == "assistant" and is_own(text)):
+        if not (role == "assistant" and is_own(text)):
             lines.extend(_split(source, text))
     return lines
 
