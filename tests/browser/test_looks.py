@@ -19,7 +19,11 @@ def full_lane(client: Client, model: ScriptedModel) -> str:
     key = client.open_lane("The full lane")
     client.http.patch("/api/agents/main", json={"tools": {"ask": ["artifact_*"]}}).raise_for_status()
     marked = f"# {LONG}\n> {LONG}\n\n- [{LONG}](https://{LONG[:50]}.test/) `{LONG}`\n\n|a|b|\n|-|-|\n|{LONG}|{LONG}|\n"
-    model.on("Say much", calls(("session_status", {})), text(f"{LONG}\n```\n{LONG}\n```\n{LONG}\n{marked}"))
+    model.on(
+        "Say much",
+        calls(("session_status", {}), ("a_tool_with_a_name_that_is_longer_than_most", {})),
+        text(f"{LONG}\n```\n{LONG}\n```\n{LONG}\n{marked}"),
+    )
     model.on("Add now", calls(("artifact_add", {"name": "Long", "text": LONG})))
     model.on("Fail now", http_error(400, LONG))
     model.on("Ask now", calls(("request_input", {"question": LONG})))
@@ -54,9 +58,13 @@ def test_pages_full_of_long_words_fit_a_narrow_window_and_mention_nothing_that_i
     for path in pages_of(full_lane):
         go(page, path)
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], path
-        for button in page.get_by_role("form", name="Write").get_by_role("button").all():
-            right = button.evaluate("(shown) => shown.getBoundingClientRect().right")
-            assert right <= NARROW["width"], f"{button} of {path}"
+        ends = [
+            *page.get_by_role("form", name="Write").get_by_role("button").all(),
+            *page.locator("[data-outcome]").all(),
+        ]
+        for end in ends:
+            right = end.evaluate("(shown) => shown.getBoundingClientRect().right")
+            assert right <= NARROW["width"], f"{end} of {path}"
         assert page.evaluate(NAMELESS_CONTROLS) == []
         assert page.evaluate(FAINT_TEXT) == []
         shown = page.evaluate("document.documentElement.outerHTML")

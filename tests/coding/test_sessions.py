@@ -52,9 +52,9 @@ async def test_files_are_read_and_written_in_the_workspace_only(sqlite_url: str,
         (folder / "way").symlink_to(tmp_path)
         escapes = ("/etc/passwd", "a.txt", f"{folder}/../secret.txt", f"{folder}/link.txt", f"{folder}/way/secret.txt")
         for path in escapes:
-            for verb in ("read", "write"):
-                reply = (await server.ask(f"{verb} {path} changed")).reply or ""
-                assert "cannot be used" in reply, (verb, path, reply)
+            for asked in (f"read {path}", f"write {path} changed"):
+                reply = (await server.ask(asked)).reply or ""
+                assert "cannot be used" in reply, (asked, reply)
         assert (tmp_path / "secret.txt").read_text() == "secret"
         # Commands are the agent's own: it is not lent a terminal.
         assert (await server.ask("terminal")).reply == "-32601"

@@ -143,6 +143,12 @@ class RunningDemo(RunningServer):
     STORE = "demo"
 
 
+class RunningUp(RunningServer):
+    """`carrel up`, as a newcomer starts a server."""
+
+    COMMAND = "up"
+
+
 Start = Callable[..., RunningServer]
 
 

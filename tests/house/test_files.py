@@ -1,4 +1,4 @@
-"""Committed files name no machine and no registry."""
+"""Committed files name no machine and no registry, and none of them sets up a server."""
 
 import re
 
@@ -20,6 +20,10 @@ def strange_words(text: str) -> list[str]:
 def test_committed_files_name_no_machine_path_and_no_registry() -> None:
     found = [f"{path}: {', '.join(words)}" for path, text in tracked_texts() if (words := strange_words(text))]
     assert not found, "\n".join(found)
+
+
+def test_no_settings_are_committed_that_dev_up_would_start_with() -> None:
+    assert "carrel.toml" not in {path for path, _ in tracked_texts()}
 
 
 @pytest.mark.parametrize(

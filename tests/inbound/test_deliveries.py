@@ -80,6 +80,14 @@ async def test_what_fails_is_kept_with_its_reason_and_can_be_redelivered(
 
 
 @requirement("P.webhook.failed")
+async def test_what_a_delivery_had_begun_before_it_failed_is_gone(hooked: HttpServer, owner: httpx.AsyncClient) -> None:
+    assert (await owner.post("/api/agents", json={"id": "nobody", "enabled": False})).status_code == 201
+    failed = await delivery(owner, (await post(hooked, "lost", from_program(ALERT)))["deliveryId"])
+    assert (failed["outcome"], failed["sessionKey"]) == ("failed", None)
+    assert (await owner.get("/api/sessions")).json()["sessions"] == []
+
+
+@requirement("P.webhook.failed")
 async def test_a_full_lane_makes_a_delivery_fail_and_leaves_nothing(store_url: str, secret: str) -> None:
     settings = Settings(webhooks=WEBHOOKS, runs=RunsSettings(lane_queue_max=1))
     async with open_http_server(store_url, settings=settings, works=False) as server, server.client() as owner:

@@ -87,8 +87,23 @@ async def test_a_message_goes_to_the_session_that_the_settings_name(
     assert made["sessionKey"] == "agent:main:main"
     run = (await owner.get(f"/api/runs/{made['runId']}")).json()["run"]
     assert (run["sessionKey"], run["label"]) == ("agent:main:main", ALERT["title"])
-    assert run["message"]["text"].startswith('The webhook "desk" reports something new.')
-    assert run["message"]["text"].endswith(f"\n\n> {ALERT['title']}\n> 94% of /data")
+    head, _, reported = run["message"]["text"].partition(" The quoted lines")
+    assert head == 'The webhook "desk" reports this.'
+    assert reported.endswith("\n\n> The disk is almost full\n>\n> 94% of /data")
+    assert (await owner.get("/api/sessions/agent:main:main")).json()["session"]["title"] == "Main"
+
+
+@requirement("P.webhook.message", "P.webhook.thread")
+async def test_a_session_is_named_after_the_first_delivery_unless_a_person_names_it(
+    hooked: HttpServer, owner: httpx.AsyncClient
+) -> None:
+    first = await done(hooked, owner, "slack", from_slack(MENTION))
+    path = f"/api/sessions/{first['sessionKey']}"
+    assert (await owner.get(path)).json()["session"]["title"] == MENTION["event"]["text"]
+    assert (await owner.patch(path, json={"title": "The door"})).is_success
+    inside = {**MENTION["event"], "ts": "1715600099.000100", "thread_ts": MENTION["event"]["ts"], "text": "And blue?"}
+    await done(hooked, owner, "slack", from_slack({**MENTION, "event_id": "Ev2", "event": inside}))
+    assert (await owner.get(path)).json()["session"]["title"] == "The door"
 
 
 @requirement("P.webhook.task")

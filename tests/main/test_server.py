@@ -13,7 +13,7 @@ import pytest
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from tests.harness.process import CARREL, STOP_SECONDS, RunningServer, Start, clean_environment, reaching
+from tests.harness.process import CARREL, STOP_SECONDS, RunningServer, RunningUp, Start, clean_environment, reaching
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, text
 
@@ -104,6 +104,17 @@ def test_the_address_is_left_for_other_programs_while_the_server_runs(start: Sta
     assert left == {"url": server.url, "pid": server.started.pid}
     assert server.stop() == 0
     assert not (tmp_path / "server.json").exists()
+
+
+def test_up_starts_where_a_killed_server_has_left_its_address(tmp_path: Path) -> None:
+    # The process id of the killed server is that of another program by now, as after a restart of the machine.
+    left = {"url": "http://127.0.0.1:9", "pid": os.getpid()}
+    (tmp_path / "server.json").write_text(json.dumps(left))
+    server = RunningUp(tmp_path, clean_environment(tmp_path))
+    with server.client() as client:
+        assert client.get("/api/auth/me").status_code == 200
+    assert server.stop() == 0
+    server.close()
 
 
 def test_a_second_server_on_the_same_file_is_refused(start: Start, tmp_path: Path) -> None:

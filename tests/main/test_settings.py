@@ -11,13 +11,6 @@ from carrel.main.settings import Loaded, SettingsFault, load
 from tests.requirements.mark import requirement
 
 
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    return tmp_path
-
-
 def load_file(text: str, **env: str) -> Loaded:
     Path("carrel.toml").write_text(text, encoding="utf-8")
     return load(None, env, {})

@@ -8,6 +8,7 @@ from tests.mutants.edge import EDGE
 from tests.mutants.engine import ENGINE
 from tests.mutants.finding import FINDING
 from tests.mutants.gateways import GATEWAYS
+from tests.mutants.inbound import INBOUND
 from tests.mutants.isolation import ISOLATION
 from tests.mutants.loops import LOOPS
 from tests.mutants.modes import MODES
@@ -20,5 +21,5 @@ from tests.mutants.work import WORK
 
 MUTANTS = (
     *ENGINE, *RIGHTS, *WALL, *ISOLATION, *EDGE, *GATEWAYS, *PROTOCOLS, *WORK, *MODES, *BOARD, *OUTBOX, *SORTING, *FINDING,
-    *CODING, *CONNECTORS, *BUDGETS, *LOOPS,
+    *CODING, *CONNECTORS, *BUDGETS, *LOOPS, *INBOUND,
 )  # fmt: skip

@@ -8,9 +8,23 @@ CODING = (
     Mutant(
         "every account may use every coding agent",
         "gateway/acp/gateway.py",
-        "if not {_ALL, step.account} & set(self._settings.accounts):",
+        "if not self._settings.serves(step.account):",
         "if not self._settings.accounts:",
         f"{_SESSIONS} -k account",
+    ),
+    Mutant(
+        "an agent is given a coding agent of another account",
+        "surfaces/api/agents.py",
+        "known = call.house.gateways_of(access)",
+        "known = call.house.connections",
+        "tests/surfaces/api/test_agents.py -k open_to_another_account",
+    ),
+    Mutant(
+        "health names the coding agents of another account",
+        "surfaces/api/health.py",
+        "if one.name not in hidden",
+        "if one.name",
+        "tests/surfaces/api/test_agents.py -k open_to_another_account",
     ),
     Mutant(
         "an agent is allowed what a person refused",

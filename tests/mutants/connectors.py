@@ -21,14 +21,14 @@ CONNECTORS = (
     ),
     Mutant(
         "tools that the settings deny are offered",
-        "connectors/listing.py",
+        "connectors/tools.py",
         "return among(settings.allow) and not among(settings.deny)",
         "return among(settings.allow)",
         _CONNECTORS,
     ),
     Mutant(
         "a tool of a server has the name of one of ours",
-        "connectors/listing.py",
+        "connectors/tools.py",
         "elif names[name] in taken:",
         "elif not names[name]:",
         f"{_HOSTILE} -k ours",
@@ -63,14 +63,14 @@ CONNECTORS = (
     ),
     Mutant(
         "a tool without a hint only reads",
-        "connectors/listing.py",
+        "connectors/tools.py",
         "tool.annotations is not None and tool.annotations.read_only_hint is True and not is_written",
         "tool.annotations is None or tool.annotations.read_only_hint is True",
         _TURNS,
     ),
     Mutant(
         "a tool that wrote is believed that it reads now",
-        "connectors/listing.py",
+        "connectors/tools.py",
         "tool.annotations.read_only_hint is True and not is_written",
         "tool.annotations.read_only_hint is True",
         _HOSTILE,

@@ -67,7 +67,7 @@ LOOPS = (
         "loops/model.py",
         "if trace.answers.same >= same_max:",
         "if False:",
-        "tests/delivery/test_auto_turns.py",
+        "tests/delivery/test_auto_turns.py -k third_equal_answer",
     ),
     Mutant(
         "one more run works at a gateway than may",
@@ -99,9 +99,9 @@ LOOPS = (
     ),
     Mutant(
         "heads of a full gateway hold up all others",
-        "runs/concurrency_store.py",
-        "    if full_gateways:\n",
-        "    if full_gateways and after is not None:\n",
+        "runs/concurrency.py",
+        "            if len(heads) < wanted:\n                break\n",
+        "            break\n",
         _CONCURRENCY,
     ),
     Mutant(

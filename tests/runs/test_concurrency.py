@@ -6,6 +6,7 @@ import pytest
 
 from carrel.kernel import SessionKey, StoredStep, TurnExtras
 from carrel.kernel.settings import RunsSettings, Settings
+from carrel.main.assembly import open_store
 from carrel.monitoring import explain
 from carrel.records import finish_call, record_call
 from carrel.runs import UNLIMITED, Claim, Completed, Concurrency, Run
@@ -13,7 +14,7 @@ from carrel.runs.claims import claim, claim_or_wait
 from carrel.runs.dispatcher import Dispatcher
 from carrel.runs.outcomes import Ending, settle_and_claim
 from carrel.storage import Tx
-from tests.harness.engine import LEASE_MS, MAIN, Engine, open_engine
+from tests.harness.engine import LEASE_MS, MAIN, Engine, FakeClock, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -52,6 +53,22 @@ async def test_workers_that_claim_at_once_never_exceed_what_a_gateway_may_have(s
         following = await end(engine, held[0], held[1], limits=FOUR)
         assert len(following) == 2
         assert await take(engine, FOUR) == []
+
+
+@requirement("P.concurrency.bound")
+async def test_servers_that_claim_at_once_never_exceed_what_a_gateway_may_have(store_url: str) -> None:
+    clock = FakeClock()
+    async with open_engine(store_url, clock=clock) as engine:
+        await fill(engine, 60)
+        others = [open_store(store_url, durability="normal", clock=clock) for _ in range(3)]
+        try:
+            claims = await asyncio.gather(
+                *(db.write(lambda tx: claim(tx, "worker", LEASE_MS, 5, FOUR)) for db in (engine.db, *others) * 3)
+            )
+        finally:
+            for db in others:
+                await db.close()
+        assert sum(map(len, claims)) == 4
 
 
 @requirement("P.concurrency.bound")

@@ -9,7 +9,7 @@ import type { Feed } from "./feed";
 // it is about one thing, the id or key of that: ["runs", filter], ["run", id, "receipt"], ["session", key, "history"].
 const AFFECTED: Record<string, (event: CarrelEvent) => QueryKey[]> = {
   run: ({ name, runId, sessionKey, taskId }) => [
-    ["runs"], ["sessions"], ["agents"], ["health"], ["mcp"], ...(ENDS.has(name) ? [["usage"], ["schedules"]] : []), ...about("run", runId), ...about("session", sessionKey), ...about("task", taskId),
+    ["runs"], ["sessions"], ["agents"], ["health"], ["mcp"], ...(ENDS.has(name) ? [["usage"], ["budgets"], ["schedules"]] : []), ...about("run", runId), ...about("session", sessionKey), ...about("task", taskId),
   ],
   announce: ({ runId }) => [["runs"], ...about("run", runId)],
   session: ({ sessionKey, taskId }) => [["sessions"], ...about("session", sessionKey), ...about("task", taskId)],
@@ -36,8 +36,8 @@ const AFFECTED: Record<string, (event: CarrelEvent) => QueryKey[]> = {
   settings: () => [["settings"], ["health"], ["agents"], ["mcp"]],
 };
 
-// What a run used, and how a schedule went, is known when the run has ended.
-const ENDS = new Set(["run.completed", "run.failed", "run.cancelled"]);
+// What a run used, and how a schedule went, is known when the run has ended; what it used also when it is held.
+const ENDS = new Set(["run.completed", "run.failed", "run.cancelled", "run.held"]);
 
 function about(kind: string, id: string | null): QueryKey[] {
   return id === null ? [] : [[kind, id]];

@@ -38,18 +38,19 @@ function BudgetTable({ rows }: { rows: Budget[] }) {
       className: "max-w-0 w-full",
       cell: (row) => (
         <div className="grid min-w-0 gap-1 py-0.5">
-          <span className="truncate">{capital(row.title)}, {PER[row.per]} <span className="note">{row.name}{row.action === "warn" && ", only warns"}</span></span>
+          <span className="sm:truncate">{capital(row.title)}, {PER[row.per]} <span className="note">{row.name}{row.action === "warn" && ", only warns"}</span></span>
           <span aria-hidden="true" className="h-1 max-w-80 rounded-full bg-rule"><span className={`block h-full rounded-full ${row.state === "within" ? "bg-green" : "bg-brass-edge"}`} style={{ width: `${Math.min(1, row.share) * 100}%` }} /></span>
           <span className="note">{usedOf(row)}{row.waiting > 0 && `; ${plural(row.waiting, "session")} waiting`}</span>
         </div>
       ),
     },
-    { name: "Used", className: "text-right text-sm tabular-nums whitespace-nowrap", cell: (row) => `${Math.round(row.share * 100)} %` },
+    { name: "Used", className: "text-right text-sm tabular-nums whitespace-nowrap max-sm:hidden", cell: (row) => `${Math.round(row.share * 100)} %` },
     {
       name: "Actions",
+      bare: true,
       className: "whitespace-nowrap",
       cell: (row) => (
-        <span className="flex justify-end gap-2">
+        <span className="flex items-end justify-end gap-2 max-sm:flex-col">
           {row.state !== "within" && row.action === "wait" && <Button small weight="main" busy={allow.isPending} onClick={() => allow.mutate(row)}>Allow once more</Button>}
           {row.source === "owner" && <Button small weight="danger" busy={remove.isPending} onClick={() => remove.mutate(row)}>Remove</Button>}
         </span>

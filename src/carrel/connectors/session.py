@@ -29,10 +29,10 @@ from pydantic import ValidationError
 from carrel import __version__
 from carrel.connectors.flood import GuardedStream
 from carrel.connectors.launch import Launch
-from carrel.connectors.listing import Listed, read_tools
 from carrel.connectors.model import CallFailed, CallResult
 from carrel.connectors.program import program_streams
 from carrel.connectors.results import read_result
+from carrel.connectors.tools import Listed, read_tools
 from carrel.kernel import clip, one_line, redact
 from carrel.kernel.limits import (
     ERROR_CHARS_MAX,

@@ -3,9 +3,9 @@
 from msgspec import structs
 
 from carrel.agents import agent_by_slug, default_agent, every_agent
+from carrel.inbound.messages import message_text, report_text
 from carrel.inbound.model import Arrival, Effect
 from carrel.inbound.webhooks import Rendered, Webhook
-from carrel.inbound.wording import message_text, report_text
 from carrel.kernel import (
     Access,
     Code,
@@ -19,7 +19,7 @@ from carrel.kernel import (
 )
 from carrel.kernel.limits import WEBHOOK_TASKS_OF_THREAD_MAX
 from carrel.runs import Rules, deliver
-from carrel.sessions import find_session
+from carrel.sessions import LaneChange, change_lane, clean_title, find_session, lane_of, make_lane
 from carrel.storage import Tx
 from carrel.work import Actor, Directory, NewTask, Task, create_task, post_report, readable_task
 
@@ -29,14 +29,17 @@ def carry_out(tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, render
     if webhook.settings.action == "task":
         return Effect(task_id=_as_task(tx, access, webhook, arrival, rendered, rules))
     text = message_text(webhook, arrival, rendered)
-    key = _lane(tx, access, webhook, rendered.thread)
+    key = _lane(tx, access, webhook, rendered)
     source = Provenance(kind="hook", actor=webhook.actor_id, name=arrival.author or webhook.name, by=webhook.actor_id)
     envelope = Envelope(key=key, message=Message(text=text, provenance=source), label=rendered.title)
     return Effect(run_id=deliver(tx, access, envelope, rules).id, key=str(key))
 
 
-def _lane(tx: Tx, access: Access, webhook: Webhook, thread: str) -> SessionKey:
-    """Return the lane of a message: the one in the settings, else one for all deliveries about the same thing."""
+def _lane(tx: Tx, access: Access, webhook: Webhook, rendered: Rendered) -> SessionKey:
+    """Return the lane of a message: the one in the settings, else one for all deliveries about the same thing.
+
+    The first delivery gives that one its name.
+    """
     settings = webhook.settings
     if settings.session:
         return find_session(tx, access, settings.session).key
@@ -47,8 +50,12 @@ def _lane(tx: Tx, access: Access, webhook: Webhook, thread: str) -> SessionKey:
             raise Refusal.of_name(f"webhooks.{webhook.name}.agent", "agent", settings.agent, known)
     else:
         agent = default_agent(tx, access)
-    about = f"{webhook.actor_id}\n{thread}" if thread else tx.new_id("hook")
-    return SessionKey.of(agent.id, f"hook:{uuid_for(about, access.account_id)}")
+    about = f"{webhook.actor_id}\n{rendered.thread}" if rendered.thread else tx.new_id("hook")
+    key = SessionKey.of(agent.id, f"hook:{uuid_for(about, access.account_id)}")
+    if lane_of(tx, access, key) is None:
+        make_lane(tx, access, key)
+        change_lane(tx, access, key, LaneChange(display_name=clean_title(rendered.title)))
+    return key
 
 
 def _as_task(

@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from carrel.inbound import store
 from carrel.inbound.deliveries import read_payload
+from carrel.inbound.messages import message_text
 from carrel.inbound.model import Arrival, DeliveryShape, Outcome
 from carrel.inbound.webhooks import Webhook, Webhooks
-from carrel.inbound.wording import message_text
 from carrel.kernel import Access, Shape, iso, not_found
 from carrel.storage import Tx
 

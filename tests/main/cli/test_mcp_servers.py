@@ -47,6 +47,15 @@ def test_a_server_is_added_listed_and_removed_and_the_rest_of_the_file_stays(car
 
 
 @requirement("P.mcp.cli")
+def test_whoever_talks_to_a_server_elsewhere_is_told_that_it_reads_other_settings(
+    carrel: Carrel, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CARREL_URL", "http://127.0.0.1:1")
+    added = carrel("mcp", "servers", "add", "plain", "--command", PLAIN)
+    assert added.out.endswith(" The server at http://127.0.0.1:1 reads other settings; name them with --data-dir.\n")
+
+
+@requirement("P.mcp.cli")
 @pytest.mark.parametrize(
     ("words", "says"),
     [

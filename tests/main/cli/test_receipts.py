@@ -88,7 +88,13 @@ def test_why_answers_in_sentences(at: Carrel, server: TinyServer) -> None:
 
 def test_why_shows_the_commands_of_what_it_advises(at: Carrel, server: TinyServer) -> None:
     since = iso(SystemClock().now_ms() - 7_500_000)
-    reason = {"code": "done", "text": "The run failed.", "since": since, "actions": ["read the log", "retry"]}
+    reason = {
+        "code": "done",
+        "text": "The run failed.",
+        "since": since,
+        "actions": ["read the log", "retry", "let it go on"],
+    }
     server.answers("GET", "/api/runs/run_1/why", {"moving": False, "reasons": [reason]})
     shown = at("runs", "why", "run_1").out
-    assert shown == "The run failed. (2h ago)\n  → read the log\n  → retry: `carrel runs retry run_1`\n"
+    commands = "  → retry: `carrel runs retry run_1`\n  → let it go on: `carrel runs allow run_1`\n"
+    assert shown == f"The run failed. (2h ago)\n  → read the log\n{commands}"

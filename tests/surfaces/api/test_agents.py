@@ -5,7 +5,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.harness.server import HttpServer
+from carrel.delivery import Connection
+from carrel.kernel.settings import GatewaySettings
+from tests.harness.scripted_agent import ScriptedAgent
+from tests.harness.server import HttpServer, open_http_server
+from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import send_and_wait
 
 pytestmark = pytest.mark.anyio
@@ -21,6 +25,7 @@ FIELDS = {
     "gateway",
     "model",
     "thinking",
+    "concurrency",
     "behaviorFlags",
     "spaceIds",
     "tools",
@@ -118,6 +123,20 @@ async def test_an_agent_names_a_gateway_that_there_is(client: httpx.AsyncClient)
     assert refused.json()["error"]["message"].count("builtin") == 1
     assert (await client.patch("/api/agents/main", json={"id": "new"})).json()["error"]["field"] == "id"
     assert (await client.patch("/api/agents/nobody", json={})).status_code == 404
+
+
+@requirement("P.acp.accounts")
+async def test_a_coding_agent_that_is_open_to_another_account_is_neither_given_nor_named(surface_url: str) -> None:
+    theirs = Connection(ScriptedAgent(), GatewaySettings(kind="acp", command="coder", accounts=("elsewhere",)))
+    troubles = {"builtin": "There is no command coder.", "spare": None}
+    async with (
+        open_http_server(surface_url, answering=theirs, works=False, gateway_troubles=troubles) as server,
+        server.client() as owner,
+    ):
+        refused = await owner.patch("/api/agents/main", json={"gateway": "builtin"})
+        assert refused.json()["error"]["message"] == "There is no gateway 'builtin'. Known: spare."
+        assert (await patch(owner, "main", {"gateway": "spare"}))["gateway"] == "spare"
+        assert [one["name"] for one in (await owner.get("/api/health")).json()["gateways"]] == ["spare"]
 
 
 async def test_an_agent_is_busy_while_a_run_of_it_is_worked_on(server: HttpServer, client: httpx.AsyncClient) -> None:

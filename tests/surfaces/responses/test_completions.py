@@ -192,6 +192,31 @@ async def test_options_of_other_servers_are_ignored(client: httpx.AsyncClient) -
     assert said(await complete(client, user("hello"), seed=1, stop=["x"], top_k=5, logit_bias={})) == "echo: hello"
 
 
+async def test_what_open_webui_sends_is_understood(client: httpx.AsyncClient) -> None:
+    # As its version 0.12 sends them: what a connection offers, a chat with a picture, and a title for it.
+    headers = {
+        "HTTP-Referer": "https://openwebui.com/",
+        "X-Title": "Open WebUI",
+        "X-OpenWebUI-User-Name": "Ann",
+        "X-OpenWebUI-User-Id": "0c5b1cbe-6a0e-4f6d-9a2b-1d0f3e6b7a10",
+        "X-OpenWebUI-User-Role": "admin",
+        "X-OpenWebUI-Chat-Id": "5e0e9a57-3f2b-4a5e-8a49-66f1a4a3c1d2",
+    }
+    offered = (await client.get("/v1/models", headers=headers)).json()["data"]
+    assert [(one["id"], one["object"]) for one in offered] == [("carrel/main", "model")]
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    earlier = [user("hello"), {"role": "assistant", "content": "hi"}]
+    asked = user([{"type": "text", "text": "look at this"}, picture])
+    usage = {"stream_options": {"include_usage": True}}
+    sent = await chunks(client, *earlier, asked, model="carrel/main", headers=headers, **usage)
+    text = "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in sent if chunk["choices"])
+    assert text.startswith("echo: look at this")
+    assert sent[-1]["usage"]["total_tokens"] >= 0
+    task = user("### Task:\nGenerate a concise title summarizing the chat history.")
+    title = await complete(client, task, model="carrel/main", stream=False, max_tokens=1000, headers=headers)
+    assert title["choices"][0]["finish_reason"] == "stop"
+
+
 async def test_a_run_that_fails_is_an_error_that_no_client_repeats(client: httpx.AsyncClient) -> None:
     answer = await post(client, user("fail"))
     status, code, _ = refused(answer)

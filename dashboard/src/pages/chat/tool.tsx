@@ -20,8 +20,8 @@ export function ToolRow({ call, result }: { call: Message; result: Message | nul
       {child !== null && <ChildCard sessionKey={child} />}
       <details role="group" aria-label={`${name}, ${outcome}`} className="max-w-[46rem] rounded-md border border-rule text-[0.8125rem] sm:ml-[6.6rem]">
         <summary className="flex items-baseline gap-3 px-3 py-1.5 before:text-soft before:content-['▸'] [[open]>&]:before:content-['▾']">
-          <span className="font-mono font-semibold whitespace-nowrap">{name}</span>
-          <span className="min-w-0 truncate font-mono text-soft">{firstLine(input, 90)}</span>
+          <span className="min-w-0 truncate font-mono font-semibold sm:shrink-0">{name}</span>
+          <span className="min-w-0 truncate font-mono text-soft max-sm:hidden">{firstLine(input, 90)}</span>
           <span data-outcome={outcome} className={`ml-auto whitespace-nowrap ${OUTCOMES[outcome] ?? ""}`}>{outcome}</span>
         </summary>
         <div className="grid grid-cols-[minmax(0,1fr)] gap-1 border-t border-rule px-3 py-2.5">

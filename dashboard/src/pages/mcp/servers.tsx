@@ -23,7 +23,7 @@ export function McpServers() {
   const navigate = useNavigate({ from: "/mcp-servers" });
   return (
     <>
-      <Title name="MCP servers"><p className="note mt-1">They bring tools for agents. Which agent uses which, its form says under Agents.</p></Title>
+      <Title name="MCP servers"><p className="note mt-1">They bring tools for agents. Choose on the page Agents which of them an agent uses.</p></Title>
       <Loaded query={useQuery(mcpServersQuery())} waiting={<SkeletonRows count={3} />}>
         {({ servers }) => servers.length === 0 ? <None /> : <List servers={servers} peek={search.peek} onPeek={(peek) => void navigate({ search: { peek } })} />}
       </Loaded>

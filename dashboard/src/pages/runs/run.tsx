@@ -49,6 +49,7 @@ function Line({ run }: { run: Run }) {
       <Link to="/sessions/$key" params={{ key: run.sessionKey }} className="text-sm underline">{sessionOfRun(run)}</Link>
       {run.taskId && <Link to="/tasks/$id" params={{ id: run.taskId }} className="text-sm underline">Its task</Link>}
       {run.parentRunId && <Link to="/runs/$id" params={{ id: run.parentRunId }} className="text-sm underline">The run that started it</Link>}
+      {run.steers && <Link to="/runs/$id" params={{ id: run.steers }} className="text-sm underline">The run that it was sent into</Link>}
       {sourceOf(run.provenance) && <span className="note">{sourceOf(run.provenance)}</span>}
       <Age at={run.createdAt} ago className="note" /><Id value={run.id} what="run id" />
     </div>

@@ -42,7 +42,6 @@ from carrel.workspaces import make_workspace
 if TYPE_CHECKING:
     from carrel.gateway.acp.session import AgentSession
 
-_ALL = "*"
 # Starts a task that lives as long as the server process.
 Start = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -73,7 +72,7 @@ class AcpGateway(ActingGateway):
     ) -> StepAnswer:  # fmt: skip
         """Return the agent's answer to the step; cancelling also cancels its turn."""
         message = read_step(step)
-        if not {_ALL, step.account} & set(self._settings.accounts):
+        if not self._settings.serves(step.account):
             raise self._faults.of_account()
         session = await self._session(step, message)
         session.is_taken = True

@@ -39,6 +39,10 @@ class Kind(ABC):
     def arrival(self, headers: Mapping[str, str], raw: bytes, payload: Mapping[str, Any]) -> Arrival:
         """Return the parts of an authentic delivery."""
 
+    def reported(self, event: str) -> str:
+        """Return an event as agents are told of it."""
+        return f"{event or 'a delivery'} from {self.name}"
+
     def nothing_to_do(self, event: str) -> str | None:
         """Return why an event never needs anything done, whatever the settings; None if it may."""
         return None

@@ -8,14 +8,17 @@ from carrel.inbound.model import Arrival
 from carrel.inbound.signatures import signature_fault, signature_of
 from carrel.kernel import text_at
 
+# The event of a program that names none.
+_UNNAMED = "json"
+
 
 class PlainJson(Kind):
     """A body signed as GitHub does, in a header of our own or of the program's."""
 
-    name = ""
+    name = "JSON"
     events = ("*",)
     title = "{title|subject|name|@event|@webhook}"
-    text = "{title|subject|name}\n{text|message|description|body|@payload}"
+    text = "{title|subject|name}\n\n{text|message|description|body|@payload}"
     thread = "{thread}"
     sample = ("alert", {"title": "The disk is almost full", "text": "94% of /data", "thread": "disk-7"})
 
@@ -27,9 +30,12 @@ class PlainJson(Kind):
 
     def arrival(self, headers: Mapping[str, str], raw: bytes, payload: Mapping[str, Any]) -> Arrival:
         return Arrival(
-            event=headers.get(self.settings.event_header or "X-Carrel-Event", "") or "json",
+            event=headers.get(self.settings.event_header or "X-Carrel-Event", "") or _UNNAMED,
             sender_id=headers.get(self.settings.delivery_header or "X-Carrel-Delivery", "") or body_digest(raw),
             author=text_at(payload, "author"),
             by_bot=False,
             payload=payload,
         )
+
+    def reported(self, event: str) -> str:
+        return "this" if event == _UNNAMED else event

@@ -92,6 +92,10 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
     accounts: tuple[str, ...] = (DEFAULT_ACCOUNT_SLUG,)
     start_seconds: Annotated[int, Meta(ge=1, le=600)] = 60
 
+    def serves(self, account_slug: str) -> bool:
+        """Return whether agents of an account may use it."""
+        return self.kind != "acp" or not {"*", account_slug}.isdisjoint(self.accounts)
+
 
 class PriceSettings(Section, frozen=True, kw_only=True):
     """A model's price in US dollars per million tokens, used if its gateway does not report the cost."""

@@ -1,5 +1,6 @@
 """`mcp servers`: the MCP servers in the settings file. Only people who may write that file can name a command."""
 
+import os
 import shlex
 from argparse import Namespace
 from collections.abc import Callable
@@ -103,7 +104,8 @@ def _taken_up(args: Namespace) -> str:
     data_dir = local_settings(args).settings.storage.data_dir
     url = running_url(data_dir)
     if not url:
-        return ""
+        elsewhere = os.environ.get("CARREL_URL")
+        return f" The server at {elsewhere} reads other settings; name them with --data-dir." if elsewhere else ""
     with Client(url, owner_token(data_dir)) as client:
         client.post("/api/settings/reload")
     return " The running server has applied it."

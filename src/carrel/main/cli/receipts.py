@@ -23,6 +23,8 @@ _COMMANDS_OF = {
     "cancel": "carrel runs cancel",
     "retry": "carrel runs retry",
     "wait": "carrel runs wait",
+    "let it go on": "carrel runs allow",
+    "stop the session": "carrel runs stop",
 }
 
 Step = dict[str, Any]

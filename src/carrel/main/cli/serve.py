@@ -3,12 +3,13 @@
 import os
 from argparse import Namespace
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from carrel.bridge import Client, Refused, owner_token, running_url
+from carrel.bridge import Client, NotReachable, Refused, owner_token, running_url
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, local_settings_file, read_settings
 from carrel.main.cli.output import Screen
@@ -91,10 +92,13 @@ def _of_this_directory(loaded: "Loaded") -> Iterator[str]:
 def up(args: Namespace, screen: Screen) -> int:
     """Run the server and print what to do next; where one is running, print its link."""
     data_dir = local_settings(args).settings.storage.data_dir
-    if running_url(data_dir):
-        screen.note("A server is running on this data directory already; open its dashboard here:")
-        screen.line(_dashboard(data_dir, screen))
-        return Exit.OK
+    # A server that was killed may have left its address, and its process id may be that of another program by now.
+    with suppress(NotReachable):
+        if running_url(data_dir):
+            address = _dashboard(data_dir, screen)
+            screen.note("A server is running on this data directory already; open its dashboard here:")
+            screen.line(address)
+            return Exit.OK
     screen.note("Starting. Open the dashboard address below, or run `carrel chat` in another terminal. Ctrl-C stops.")
     return serve(args, screen)
 

@@ -208,7 +208,7 @@ def _check_named(call: Call[Any, NoQuery], access: Access, patch: AgentPatch) ->
     """Refuse names that the settings lack, or do not allow this account."""
     if patch.mcp is not UNSET:
         check_servers(call, access, patch.mcp)
-    known = call.house.connections
+    known = call.house.gateways_of(access)
     if patch.gateway is not UNSET and patch.gateway not in ("", *known):
         raise Refusal.of_name("gateway", "gateway", patch.gateway, known)
 

@@ -256,8 +256,9 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
     ready = await _readiness(call).check()
     lanes, waiting = await call.read(_counts)
     configured = call.house.connections
+    hidden = configured.keys() - call.house.gateways_of(call.access)
     gateways = [
-        *await _readiness(call).gateways(),
+        *(one for one in await _readiness(call).gateways() if one.name not in hidden),
         *await call.read(lambda tx, access: _missing_gateways(tx, access, configured)),
     ]
     if not call.access.is_person:

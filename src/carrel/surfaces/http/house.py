@@ -83,6 +83,10 @@ class House(Struct, frozen=True, kw_only=True):
         """Return the public URL of this server: the one in the settings, else the one that was requested."""
         return (self.settings.server.public_url or str(requested)).rstrip("/")
 
+    def gateways_of(self, access: Access) -> dict[str, Connection]:
+        """Return the gateways that the agents of the caller's account may use."""
+        return {name: one for name, one in self.connections.items() if one.settings.serves(access.account_slug)}
+
     def refuse_when_draining(self) -> None:
         """Refuse new work while the server is stopping."""
         self.tool_services.refuse_when_draining()

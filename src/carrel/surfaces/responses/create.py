@@ -94,7 +94,7 @@ def create(tx: Tx, prepared: PreparedRequest, rules: Rules, kept: set[str]) -> C
     if waiting is not None:
         return Created(_continue(tx, prepared, target, waiting), is_new=True)
     if prepared.input.message is None:
-        raise wrong("input", "input needs a message of the user, or an output that a response is waiting for.")
+        raise wrong("input", "There is no message of the user, and no output that is waited for.")
     envelope = Envelope(
         key=target.key,
         message=_message(prepared, prepared.input.message),
