@@ -17,6 +17,9 @@ class Place(NamedTuple):
     content: str
 
 
+# What the demo has no server for; it is never started.
+ENVIRONMENT = {"CARREL_MCP__FILES__COMMAND": "files-server", "CARREL_MCP__FILES__ARGS": '["/srv/reports"]'}
+
 # By the names of their routes; those of one thing show one that has something in every part.
 PLACES = {
     "home": Place("/", "#main [data-row]"),

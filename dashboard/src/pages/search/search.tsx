@@ -60,7 +60,7 @@ export function Search() {
           />
           <Choose
             label="As seen from" bare className="max-sm:w-full sm:w-72" value={search.session ?? ""} onChange={(event) => set({ session: event.target.value })}
-            options={[{ value: "", label: "Seen from nowhere in particular" }, ...places]}
+            options={[{ value: "", label: "Seen by you" }, ...places]}
           />
         </div>
       </div>

@@ -53,7 +53,8 @@ async def day_of_work(stage: Stage, day: int) -> None:
 
 
 async def last_day(stage: Stage) -> None:
-    """Leave what is waiting for somebody: questions, approvals, failures, a plan to approve, reviews."""
+    """Leave what is waiting for somebody: questions, approvals, failures, a plan to approve, reviews, a task in parts."""
+    await stage.write(lambda tx: _parts(tx, stage))
     for number in range(4):
         await _ask(stage, 100 + number, answered=False)
         _pause(stage)
@@ -109,6 +110,20 @@ async def _assigned(stage: Stage, day: int, number: int, status: str = "in_progr
         await stage.write(lambda tx: post_message(tx, person, task_id, text, stage.rules))
         await stage.settle()
     return task
+
+
+def _parts(tx: Tx, stage: Stage) -> None:
+    """Create a task of sub-tasks, of which people have done some, and of which the last waits for one that is open."""
+    person = stage.people[0]
+    whole = create_task(tx, person, NewTask(title="Move the map room to the first floor", id="demo-parts"), stage.rules)
+    last: tuple[str, ...] = ()
+    for number, (title, status) in enumerate(content.PARTS, start=1):
+        new = NewTask(id=f"demo-parts-{number}", title=title, parent_id=whole.id, dependencies=last)
+        part = create_task(tx, person, new, stage.rules)
+        change_task(tx, person, part.id, TaskChange(assigned_user_ids=(stage.people[number % 2].actor_id,)), stage.rules)
+        for step in {"done": ("in_progress", "review", "done"), "in_progress": ("in_progress",)}.get(status, ()):
+            change_task(tx, person, part.id, TaskChange(status=step), stage.rules)
+        last = (part.id,)
 
 
 async def _chat(stage: Stage, day: int, person: Access) -> None:
