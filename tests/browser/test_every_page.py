@@ -160,5 +160,6 @@ def test_an_address_of_nothing_has_a_page_that_says_so(window: Window, path: str
     window.page.goto(path)
     main = window.page.locator("#main")
     expect(main).to_contain_text("no ")
+    expect(main.get_by_role("button", name="Try again")).to_have_count(0)
     expect(main.get_by_role("heading", level=1)).to_be_visible()
     expect(window.page.get_by_role("navigation", name="Main").get_by_role("link", name="Board")).to_be_visible()

@@ -22,6 +22,7 @@ def test_the_palette_goes_to_pages_creates_and_finds(signed_in: OpenPage, client
     expect(page).to_have_url(re.compile("/chat/agent"))
     palette(page)
     page.keyboard.insert_text("globe")
+    expect(page.get_by_role("dialog").get_by_text("Go to", exact=True)).to_have_count(0)
     page.get_by_role("option", name="Repair the globe").click()
     expect(page.get_by_role("heading", level=1, name="Repair the globe")).to_be_visible()
     assert page.url.endswith(f"/tasks/{task}")

@@ -43,7 +43,7 @@ const WORDS: Record<string, string> = {
 /** A row with the speaker in the margin. */
 function Frame({ kind, speaker, busy, children }: { kind: string; speaker: string; busy?: boolean; children: ReactNode }) {
   return (
-    <article aria-label={speaker} aria-busy={busy} className="group grid max-w-[52rem] gap-x-4 [contain-intrinsic-size:auto_5rem] [content-visibility:auto] sm:grid-cols-[5.5rem_minmax(0,1fr)]">
+    <article aria-label={speaker} aria-busy={busy} className="group grid max-w-[52rem] gap-x-4 [contain-intrinsic-size:auto_5rem] [content-visibility:auto] sm:grid-cols-[6.25rem_minmax(0,1fr)]">
       <p aria-hidden="true" data-speaker="" className={`text-[0.72rem] leading-snug font-semibold tracking-[0.06em] uppercase sm:pt-1 sm:text-right ${kind === "assistant" ? "text-green" : "text-soft"}`}>{speaker}</p>
       <div className={`min-w-0 ${WORDS[kind] ?? ""}`}>{children}</div>
     </article>

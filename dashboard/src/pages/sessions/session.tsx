@@ -41,7 +41,7 @@ export function SessionPage() {
 function Shown({ session }: { session: Session }) {
   const { tab = "transcript", generation, tools } = useSearch({ from: ROUTE });
   const navigate = useNavigate({ from: ROUTE });
-  const spawned = useQuery(childrenQuery(session.key)).data?.sessions.length ?? 0;
+  const spawned = useQuery(childrenQuery(session.key)).data?.length ?? 0;
   const waiting = session.queuedRuns + (session.state === "busy" ? 1 : 0);
   const hide = (on: boolean) => void navigate({ search: (before) => ({ ...before, tools: on ? "hidden" : undefined }), replace: true, resetScroll: false });
   return (

@@ -170,7 +170,10 @@ async def _delegate(stage: Stage, day: int, person: Access) -> None:
     acts = [Use("sessions_spawn", {"task": f"Look for the year 1911 in the {part}", "label": part}) for part in parts]
     for part in parts:
         stage.gateway.cue(SUBAGENTS, Say(f"Found in the {part}: {stage.pick(content.REPLIES)}"))
-    await stage.say(key, "Find three sources for the year 1911.", *acts, Say("Three are looking."), by=person)
+    stage.gateway.cue(str(key), *acts, Say("Three are looking."))
+    for part in parts:
+        stage.gateway.cue(str(key), Say(f"I have added what was found in the {part} to the sources."))
+    await stage.say(key, "Find three sources for the year 1911.", by=person)
     _pause(stage)
     await stage.settle()
 
