@@ -13,7 +13,7 @@ import { Facts } from "../../ui/facts";
 import { Loaded } from "../../ui/failure";
 import { useShortcuts } from "../../ui/keys";
 import { SkeletonRows } from "../../ui/skeleton";
-import { Id } from "../../ui/copy";
+import { Ident } from "../../ui/ident";
 import { Title } from "../../ui/title";
 import type { ContextSearch } from "./address";
 import { Compared } from "./compared";
@@ -70,7 +70,7 @@ function Inspected({ run, steps }: { run: Run; steps: Step[] }) {
         { name: "Step", value: `${at + 1} of ${steps.length}${step.attempt > 1 ? `, attempt ${step.attempt}` : ""}` },
         { name: "Model", value: step.model || "unknown" },
         { name: "Sent", value: step.sentAt ? moment(Date.parse(step.sentAt)) : "nothing was sent" },
-        { name: "Request", value: <Id value={step.bodySha256} what="hash of the request" /> },
+        { name: "Request", value: <Ident text={step.bodySha256} what="hash of the request" /> },
       ]} />
       <Sizes parts={partsOf(step)} ratio={ratio} isMeasured={isMeasured} onPick={unfold} />
       {search.with !== undefined && compared}

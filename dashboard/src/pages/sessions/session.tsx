@@ -10,7 +10,7 @@ import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
 import { Switch, Tabs } from "../../ui/choices";
-import { Id } from "../../ui/copy";
+import { Ident } from "../../ui/ident";
 import { Facts } from "../../ui/facts";
 import { Loaded } from "../../ui/failure";
 import { Icon } from "../../ui/icon";
@@ -51,7 +51,7 @@ function Shown({ session }: { session: Session }) {
           <StateBadge state={stateOfSession(session)} /><AgentName id={session.agentSlug} className="agent" />
           {session.taskId && <Link to="/tasks/$id" params={{ id: session.taskId }} className="text-sm underline">Its task</Link>}
           {session.spawnedBy && <span className="text-sm">spawned by <Link to="/sessions/$key" params={{ key: session.spawnedBy }} className="underline">{nameOfKey(session.spawnedBy)}</Link></span>}
-          <Id value={session.key} what="session key" />
+          <Ident text={session.key} what="session key" />
         </div>
       </Title>
       <Facts label="Figures" facts={[
