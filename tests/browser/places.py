@@ -17,8 +17,8 @@ class Place(NamedTuple):
     content: str
 
 
-# What the demo has no server for; it is never started.
-ENVIRONMENT = {"CARREL_MCP__FILES__COMMAND": "files-server", "CARREL_MCP__FILES__ARGS": '["/srv/reports"]'}
+# Settings for what the demo has nothing of; this server is never started.
+SETTINGS = '[mcp.files]\ncommand = "files-server"\nargs = ["/srv/reports"]\n'
 
 # By the names of their routes; those of one thing show one that has something in every part.
 PLACES = {

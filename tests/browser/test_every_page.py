@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.browser.conftest import EXPECT_MS
-from tests.browser.places import ENVIRONMENT, PLACES, USABLE, Place, places
+from tests.browser.places import PLACES, USABLE, Place, places
 from tests.browser.talking import Client, ScriptedModel
 from tests.browser.world import MARK, add_hostile, build_world
 from tests.harness.process import RunningServer, reaching, servers_in
@@ -48,7 +48,7 @@ def server(gateway: ScriptedGateway, tmp_path_factory: pytest.TempPathFactory) -
     folder = tmp_path_factory.mktemp("carrel")
     build_world(folder)
     with servers_in(folder) as start:
-        yield start(**reaching(gateway), **ENVIRONMENT, CARREL_SERVER__DRAIN_SECONDS="1")
+        yield start(**reaching(gateway), CARREL_SERVER__DRAIN_SECONDS="1")
 
 
 @dataclass

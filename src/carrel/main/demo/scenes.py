@@ -120,7 +120,9 @@ def _parts(tx: Tx, stage: Stage) -> None:
     for number, (title, status) in enumerate(content.PARTS, start=1):
         new = NewTask(id=f"demo-parts-{number}", title=title, parent_id=whole.id, dependencies=last)
         part = create_task(tx, person, new, stage.rules)
-        change_task(tx, person, part.id, TaskChange(assigned_user_ids=(stage.people[number % 2].actor_id,)), stage.rules)
+        change_task(
+            tx, person, part.id, TaskChange(assigned_user_ids=(stage.people[number % 2].actor_id,)), stage.rules
+        )
         for step in {"done": ("in_progress", "review", "done"), "in_progress": ("in_progress",)}.get(status, ()):
             change_task(tx, person, part.id, TaskChange(status=step), stage.rules)
         last = (part.id,)
