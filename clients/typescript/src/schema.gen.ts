@@ -255,9 +255,9 @@ export interface paths {
         /** List the budgets as they stand, the fullest first. */
         get: operations["list_budgets"];
         put?: never;
-        /** Set a budget, in the place of the one of that name; what waits for it looks again whether it may go on. */
+        /** Set a budget, replacing the one of that name; runs that wait for it check again whether they may go on. */
         post: operations["make_budget"];
-        /** Remove a budget; where the settings have one of that name, that holds again. */
+        /** Remove a budget; one of the same name in the settings then applies again. */
         delete: operations["delete_budget"];
         options?: never;
         head?: never;
@@ -273,7 +273,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Allow as much again as a budget is, until it begins anew; what waits for it goes on. */
+        /** Allow a budget's whole amount once more until it resets; runs that wait for it go on. */
         post: operations["allow_budget"];
         delete?: never;
         options?: never;
@@ -391,7 +391,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get how far the classifier is. */
+        /** Get the progress of the classifier. */
         get: operations["show_status"];
         put?: never;
         post?: never;
@@ -498,7 +498,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Complete a goal; what is left of its plans is not done any more. */
+        /** Complete a goal; the rest of its plans is no longer worked on. */
         post: operations["finish_goal"];
         delete?: never;
         options?: never;
@@ -564,7 +564,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the webhooks of the settings that belong to this account, and how they fare. */
+        /** List this account's webhooks from the settings, with their state. */
         get: operations["list_webhooks"];
         put?: never;
         post?: never;
@@ -617,7 +617,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Carry out again what failed or was ignored, as the settings are now; what was done is not done twice. */
+        /** Carry out a failed or ignored delivery again, with the current settings; nothing is done twice. */
         post: operations["redeliver"];
         delete?: never;
         options?: never;
@@ -651,7 +651,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Show what a webhook would make of a delivery, and do nothing. */
+        /** Show what a webhook would do with a delivery, without doing it. */
         post: operations["try_webhook"];
         delete?: never;
         options?: never;
@@ -756,7 +756,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start a server if it does not run, list its tools anew, and say how it does. */
+        /** Start a server unless it runs, list its tools again, and return its state. */
         post: operations["test_mcp_server"];
         delete?: never;
         options?: never;
@@ -1237,7 +1237,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let the session of a run go on that is held because it does nothing new; what it has done counts no more. */
+        /** Resume a run that is held because its session does nothing new; what it did before no longer counts. */
         post: operations["allow_run"];
         delete?: never;
         options?: never;
@@ -1356,7 +1356,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a step of a run once more, to another model if wanted, by a run of its own; no tool takes effect. */
+        /** Send a step of a run again in a new run, to another model if wanted; no tool takes effect. */
         post: operations["replay_run"];
         delete?: never;
         options?: never;
@@ -2205,7 +2205,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Move entries of a topic into a new one; with those of an entry of `mergedFrom`, take that merge back. */
+        /** Move entries of a topic into a new one; the entries of an item of `mergedFrom` undo that merge. */
         post: operations["split_from_topic"];
         delete?: never;
         options?: never;
@@ -2453,7 +2453,7 @@ export interface components {
         };
         /**
          * AllowBody
-         * @description Which budget to allow once more; one of each agent, task or session also for which of them.
+         * @description Which budget to allow once more; if it is one for each agent, task or session, also for which of them.
          */
         AllowBody: {
             name: string;
@@ -2510,7 +2510,7 @@ export interface components {
         };
         /**
          * ArtifactShape
-         * @description A piece of a result; `text` is its beginning, where it is a text.
+         * @description A piece of a result; `text` is its beginning if it is a text.
          */
         ArtifactShape: {
             id: string;
@@ -2657,9 +2657,9 @@ export interface components {
         };
         /**
          * BudgetBody
-         * @description A budget: tokens (input and output), US dollars and runs, at least one of them, and what it is of.
+         * @description A budget: its scope, and limits of tokens (input and output), US dollars or runs, at least one of them.
          *
-         *         `scope` is `account`; `agent`, `task` or `session` for each of them by itself; or one of them, as `agent:main`.
+         *         `scope` is `account`; `agent`, `task` or `session` for each one separately; or a single one, such as `agent:main`.
          */
         BudgetBody: {
             name: string;
@@ -2966,7 +2966,7 @@ export interface components {
         };
         /**
          * ContextWindow
-         * @description How many tokens the last run of a session used; `modelTokens` is null where nobody knows the model's limit.
+         * @description How many tokens the last run of a session used; `modelTokens` is null if the model's limit is unknown.
          */
         ContextWindow: {
             usedTokens: number;
@@ -3178,7 +3178,7 @@ export interface components {
         };
         /**
          * GatewayState
-         * @description A gateway: since when it is as it is, how many runs wait for it and, for people, what is wrong with it.
+         * @description A gateway: its state and since when, how many runs wait for it and, for people, what is wrong with it.
          *
          *         One without a `kind` is not in the settings, although agents of this account name it.
          */
@@ -3376,7 +3376,7 @@ export interface components {
         };
         /**
          * InjectedContext
-         * @description What a list says about the context of a run.
+         * @description What lists show about the context of a run.
          */
         InjectedContext: {
             /** @default false */
@@ -3449,9 +3449,9 @@ export interface components {
         };
         /**
          * LastFault
-         * @description Why the newest attempt failed, and when the next one starts; null once it has.
+         * @description Why the newest attempt failed, and when the next one starts; null once it has started.
          *
-         *         With `unreachableSince` the gateway did not answer since then: the attempt is not counted, and the run waits for it.
+         *         With `unreachableSince`, the gateway has not answered since then: the run waits, and the attempt does not count.
          */
         LastFault: {
             attempt: number;
@@ -3636,9 +3636,9 @@ export interface components {
         };
         /**
          * McpServerState
-         * @description A server of the settings: since when it is as it is, how often it was started and, for people, what is wrong.
+         * @description A server in the settings: its state and since when, how often it was started and, for people, what is wrong.
          *
-         *         It is `idle` until somebody wants its tools. `leftOut` names tools that it lists and that are not offered, and why.
+         *         It is `idle` until somebody wants its tools. `leftOut` names tools that it lists but that are not offered, and why.
          */
         McpServerState: {
             name: string;
@@ -3656,7 +3656,7 @@ export interface components {
         };
         /**
          * McpTool
-         * @description A tool: the name that agents and rules know, whether it may change something, and what its server says of it.
+         * @description A tool: the name that agents and rules know, whether it may change something, and its server's description.
          */
         McpTool: {
             name: string;
@@ -4332,7 +4332,7 @@ export interface components {
         };
         /**
          * ReceiptStep
-         * @description One step: what was sent, and what came back. `left_out` names what this kind of gateway cannot be told.
+         * @description One step: what was sent, and what came back. `left_out` names what this kind of gateway cannot be sent.
          */
         ReceiptStep: {
             n: number;
@@ -4353,7 +4353,7 @@ export interface components {
         };
         /**
          * ReindexBody
-         * @description What to index anew: everything, all of a kind, or one topic, task or entry with what belongs to it.
+         * @description What to index again: everything, all of a kind, or one topic, task or entry with what belongs to it.
          */
         ReindexBody: {
             /** @enum {unknown} */
@@ -4363,7 +4363,7 @@ export interface components {
         };
         /**
          * Reindexing
-         * @description What is being indexed anew; `index` in `GET /api/health` tells when that is done.
+         * @description What is being indexed again; `index` in `GET /api/health` shows when that is done.
          */
         Reindexing: {
             /** @enum {unknown} */
@@ -4380,7 +4380,7 @@ export interface components {
         };
         /**
          * ReplayBody
-         * @description What to sort again: the bundle of an entry, or its session from there on.
+         * @description What to sort again: the bundle of an entry, or its session from that entry on.
          */
         ReplayBody: {
             anchorLogId: string;
@@ -4776,7 +4776,7 @@ export interface components {
          * SessionPatch
          * @description Changes of a session; null inherits, fields left out stay as they are.
          *
-         *         `title` renames it: it is another word for `displayName`, and null brings back the title that it has by itself.
+         *         `title` is another name for `displayName`: it renames the session, and null brings back its automatic title.
          */
         SessionPatch: {
             title?: string | null;
@@ -5114,8 +5114,8 @@ export interface components {
          * TaskPatch
          * @description Changes of a task; fields left out stay as they are. Lists replace what was there.
          *
-         *         `beforeId` and `afterId` put it next to another task of its column, also together with a new status; `position` is
-         *         its rank there, which `sortIndex` is another word for.
+         *         `beforeId` and `afterId` put it next to another task of its column, also together with a new status. `position` is
+         *         its rank there; `sortIndex` is another name for it.
          */
         TaskPatch: {
             title?: string;
@@ -5407,7 +5407,7 @@ export interface components {
         };
         /**
          * Trial
-         * @description An event and a body to try; what is left out is such as the program sends.
+         * @description An event and a body to try; by default, what the program usually sends.
          */
         Trial: {
             /** @default null */
@@ -5642,7 +5642,7 @@ export interface components {
         };
         /**
          * Accepted
-         * @description The delivery is kept under this id, which is the same for a delivery that is sent again.
+         * @description The id of the delivery; the same delivery sent again has the same id.
          */
         "carrel.surfaces.webhooks.described.Accepted": {
             deliveryId: string;

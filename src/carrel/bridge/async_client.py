@@ -133,7 +133,7 @@ class AsyncClient(Api[Awaiting], Awaiting):
         """Yield the response to one request, whose connection is closed if it is not read to its end."""
         import httpx
 
-        # Waiting for a free connection is no fault of the server.
+        # Waiting for a free connection is not the server's fault.
         timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS), pool=None)
         target = self.address.origin + self.address.target(path, query)
         try:

@@ -1,7 +1,7 @@
 """A client for a Carrel server: typed operations, JSON requests, and event streams that reconnect and resume.
 
-Cheap to import: what it is built on is in the standard library, and the WebSocket of live text is loaded when it is
-used. Use a client from one thread at a time.
+Cheap to import: it needs only the standard library, and loads the WebSocket of live text when that is used. Use a
+client from one thread at a time.
 """
 
 import http.client

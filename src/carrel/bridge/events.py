@@ -33,7 +33,7 @@ ENTRY_FIELDS = frozenset(
 _WHERE_FIELDS = frozenset(("sessionKey", "conversationId", "threadId", "channelId", "channel"))
 _RAW_CHARS_MAX = 5_000
 _TOOLS = {"tool_call": "Tool call", "tool_result": "Tool result", "tool_error": "Tool error"}
-# The task of a sub-agent, as its host words it.
+# How a host begins the task of a sub-agent.
 _SCAFFOLD = "[Subagent Context]"
 
 
@@ -48,7 +48,7 @@ class Reported(NamedTuple):
 def read_event(event: Event) -> Reported | None:
     """Return what an event reports; None when it is not to be recorded, ValueError when it is malformed."""
     session = session_of(event)
-    # The server keeps the transcripts of its lanes itself, and its own requests are no part of any.
+    # The server keeps the transcripts of its lanes itself, and its own requests belong to none.
     if OwnTraffic.is_session(session):
         return None
     if "kind" not in event and event.get("type") in ENTRY_TYPES:
@@ -86,13 +86,13 @@ def session_of(event: Event) -> str:
 
 
 def is_said(text: str) -> bool:
-    """Return whether somebody said a text, and a host does not control its agents with it."""
+    """Return whether somebody said a text; False for text with which a host controls its agents."""
     said = text.strip()
     return bool(said) and not is_control_text(said) and not said.startswith(_SCAFFOLD)
 
 
 def fitted_key(key: str, chars_max: int = SESSION_REFERENCE_CHARS_MAX) -> str:
-    """Return a key within a length, that of session keys; a long one is shortened and stays distinct."""
+    """Return a key within a length, by default that of session keys; a shortened one stays distinct."""
     if len(key) <= chars_max:
         return key
     digest = secret_digest(key)[:32]

@@ -33,7 +33,7 @@ class Refused(BridgeFault):
 
 
 class EventsMissed(BridgeFault):
-    """The feed cannot go on where it was asked to; `seq` is the newest event, after which it can."""
+    """The feed cannot resume where requested; `seq` is the newest event, after which it can."""
 
     def __init__(self, reason: str, seq: int) -> None:
         why = {

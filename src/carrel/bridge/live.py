@@ -35,7 +35,7 @@ class Live:
         return self._is_bound
 
     def bind(self, target: str | None) -> bool:
-        """Also listen to this agent or session from now on; False if its text is not to be had live."""
+        """Also listen to this agent or session from now on; False if its text cannot be received live."""
         bound = performed(binding(target), self._act)
         self._is_bound |= bound
         return bound
@@ -45,8 +45,8 @@ class Live:
     ) -> Iterator[Piece]:
         """Yield the text of a run's reply until the run has ended or waits for somebody.
 
-        Together the pieces are the reply, from the last one on that starts over. `on_fault` is called with every
-        attempt that fails and will be repeated. `TimedOut` is raised when it all takes longer.
+        The pieces from the last one that starts over make up the reply. `on_fault` is called with every attempt that
+        fails and will be repeated. `TimedOut` is raised if the run takes longer.
         """
         course = reply_pieces(run_id, timeout_seconds, on_fault, is_live=self.is_open)
         try:
@@ -83,7 +83,7 @@ class Live:
 
 
 class AsyncLive:
-    """As `Live`, to be awaited."""
+    """Like `Live`, for asyncio."""
 
     def __init__(self, client: Awaiting, socket: "AsyncSocket | None") -> None:
         self._client = client
@@ -96,7 +96,7 @@ class AsyncLive:
         return self._is_bound
 
     async def bind(self, target: str | None) -> bool:
-        """Also listen to this agent or session from now on; False if its text is not to be had live."""
+        """Also listen to this agent or session from now on; False if its text cannot be received live."""
         bound = await awaited(binding(target), self._act)
         self._is_bound |= bound
         return bound

@@ -20,7 +20,7 @@ class Found(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A data directory, and the address that a server on it has unless it has left another one there."""
+    """A data directory, and the address of its server if the server has not left another one there."""
 
     data_dir: Path
     url: str
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 def find_server(url: str, token: str, place: Callable[[], Place]) -> Found:
     """Return the server and token that are given, else those of the environment, else those of a place.
 
-    The place is looked at only where it is needed. The local owner's token grants everything here, so it is never sent
+    The place is read only if necessary. The local owner's token grants everything here, so it is never sent
     to another machine by default.
     """
     url, token = url or os.environ.get("CARREL_URL", ""), token or os.environ.get("CARREL_TOKEN", "")
@@ -40,7 +40,7 @@ def find_server(url: str, token: str, place: Callable[[], Place]) -> Found:
 
 
 def local_server(data_dir: Path | str | None) -> Found:
-    """Return the server of a directory; without one, that of the environment or of this user's own directory."""
+    """Return the server of a directory; without one, the environment's or that of this user's own directory."""
     if data_dir is not None:
         place = _place(Path(data_dir))
         return Found(running_url(place.data_dir) or place.url, owner_token(place.data_dir))
@@ -72,7 +72,7 @@ def configured_url(host: str, port: int) -> str:
 
 
 def is_local(url: str) -> bool:
-    """Tell whether an address is on this machine."""
+    """Return whether an address is on this machine."""
     try:
         return urlsplit(url if "://" in url else f"http://{url}").hostname in _LOOPBACK
     except ValueError:

@@ -1,4 +1,4 @@
-"""The queue of the OpenClaw plugin, looked at from outside: whether the plugin is alive, and what waits to be sent."""
+"""The OpenClaw plugin's queue, seen from outside: whether the plugin is alive, and what waits to be sent."""
 
 import sqlite3
 from contextlib import closing
@@ -17,7 +17,7 @@ SELECT
 
 
 class OpenClawQueue(NamedTuple):
-    """What the queue holds, what of it the server has taken so far, and until when the plugin has said it will send."""
+    """What a queue holds, how much the server has taken, and until when the plugin's lease to send lasts."""
 
     lease_until_ms: int
     waiting: int
@@ -27,7 +27,7 @@ class OpenClawQueue(NamedTuple):
 
 
 def read_openclaw_queue(path: Path) -> OpenClawQueue | None:
-    """Return the state of a queue, None where there is none; the plugin may be writing to it."""
+    """Return the state of a queue, None if there is none; the plugin may be writing to it."""
     if not path.exists():
         return None
     try:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from carrel.bridge.faults import BridgeFault
 
-# Entries that may wait, entries that the server has refused and that are kept to be looked at, and turns remembered.
+# Limits: entries that wait, refused entries that are kept for inspection, and turns that are remembered.
 WAITING_MAX = 100_000
 REFUSED_MAX = 1_000
 TURNS_MAX = 1_000
@@ -82,12 +82,12 @@ class Outbox:
             return int(newest)
 
     def waits(self, upto: int) -> bool:
-        """Return whether an entry up to a number still waits."""
+        """Return whether an entry up to this number still waits."""
         with self._lock:
             return self._db.execute("SELECT 1 FROM waiting WHERE id <= ? LIMIT 1", (upto,)).fetchone() is not None
 
     def sent(self, upto: int) -> None:
-        """Remove the entries up to a number: the server has taken them."""
+        """Remove the entries up to this number: the server has taken them."""
         with self._lock, self._db:
             self._db.execute("DELETE FROM waiting WHERE id <= ?", (upto,))
 

@@ -17,7 +17,7 @@ from carrel.kernel import MS_PER_SECOND, Ids, SystemClock, elapsed_seconds, iso,
 
 FLUSH_SECONDS = 10.0
 QUERY_CHARS_MAX = 500
-# Sessions whose context is remembered, and for how long where nobody reports the end of a turn.
+# Limits of remembered contexts: how many sessions, and how long if nobody reports the end of a turn.
 TURNS_MAX = 256
 TURN_SECONDS_MAX = 600.0
 BEGIN, END = "[CLAWBOARD_CONTEXT_BEGIN]", "[CLAWBOARD_CONTEXT_END]"
@@ -36,7 +36,7 @@ class Bridge:
     """Records events durably and in order, and fetches contexts; usable from any thread.
 
     The settings are `baseUrl` and those of the reference. Entries wait in a file until the server has taken them, so
-    that neither its absence nor the death of this process loses one.
+    that neither an absent server nor a crash of this process loses one.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -80,7 +80,7 @@ class Bridge:
         self._sender.wake()
 
     def context(self, session_key: str, text: str) -> str:
-        """Return the context for a message, between its markers; empty when there is none, or not in time.
+        """Return the context for a message, between its markers; empty if there is none, or not in time.
 
         It is fetched once in a turn: asked again for the same message, the bridge returns the same.
         """

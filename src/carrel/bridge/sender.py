@@ -89,7 +89,7 @@ class Sender:
             self._pause(pause, failed=failures > 0)
 
     def _pause(self, seconds: float, *, failed: bool) -> None:
-        """Wait; what is added ends the wait, except after a failure."""
+        """Wait; a new entry ends the wait, except after a failure."""
         until = elapsed_seconds() + seconds
         with self._changed:
             self._changed.notify_all()
@@ -113,7 +113,7 @@ class Sender:
             except Refused as refused:
                 if refused.status not in _NEVER:
                     raise
-                # One of them is at fault; sent by themselves, the others are taken.
+                # One of them is at fault. Send each by itself, so that the server takes the others.
         done = 0
         try:
             for entry in waiting:
@@ -146,7 +146,7 @@ class Sender:
         return body
 
     def _topic(self, session: str) -> str:
-        """Return the id of a session's topic, made if there is none; one that exists keeps what people made of it."""
+        """Return the id of a session's topic, creating it if necessary; an existing one keeps people's changes."""
         topic_id = f"topic_session-{secret_digest(session)[:24]}"
         if topic_id not in self._topics:
             try:

@@ -11,7 +11,7 @@ from carrel.tools import context_reader
 
 
 def context(tx: Tx, access: Access, where: CommandContext, command: ParsedCommand) -> str:
-    """Show the block of this session. Without a question nothing is searched for."""
+    """Show the context block of this session; without a question, nothing is searched."""
     access.require(*PEOPLE)
     key = where.lane.session_key
     request = ContextRequest(

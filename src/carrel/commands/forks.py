@@ -1,6 +1,6 @@
 """Forks: a new chat that starts with what was said in a session up to one entry.
 
-What is copied is what the caller may read there; the chat is the caller's own and private, whatever the session was.
+Only what the caller may read there is copied; the chat is always the caller's own and private.
 Runs, tasks, topics and memory of the session stay with it.
 """
 
@@ -19,7 +19,7 @@ from carrel.sessions import Lane, LaneChange, Session, change_lane, find_lane, m
 from carrel.storage import Tx
 from carrel.visibility import entries_seen
 
-# The detail that names the entry of which another one is a copy.
+# The detail of a copy that names its original.
 COPIED_FROM = "copiedFrom"
 _KEPT = (
     "type", "role", "content", "author", "provenance", "agent_id", "channel", "author_kind", "agent_label", "summary",
@@ -28,7 +28,7 @@ _KEPT = (
 
 
 def fork(tx: Tx, access: Access, reference: str, entry_id: str | None = None, name: str | None = None) -> Lane:
-    """Make a chat with the same agent that starts with a session's transcript, or with that up to an entry."""
+    """Make a chat with the same agent that starts with a session's transcript, all of it or up to an entry."""
     lane, session = find_lane(tx, access, reference)
     entries = _transcript(tx, access, lane, session, entry_id)
     agent = agent_by_id(tx, access, lane.agent_id)
@@ -48,7 +48,7 @@ def fork(tx: Tx, access: Access, reference: str, entry_id: str | None = None, na
 def _transcript(
     tx: Tx, access: Access, lane: Lane, session: Session | None, entry_id: str | None
 ) -> list[Entry]:  # fmt: skip
-    """What the caller may read of a generation, oldest first: at most up to an entry, and of very many the newest."""
+    """Return what the caller may read of a generation up to an entry, oldest first; if that is too long, its end."""
     if entry_id is None:
         session_id, before = None if session is None else session.id, None
     else:
@@ -78,7 +78,7 @@ def _require_small(tx: Tx, access: Access, entries: list[Entry]) -> None:
 def _copy(
     entry: Entry, key: SessionKey, session_id: str, steps: dict[tuple[str | None, Any], int], new_id: str
 ) -> NewEntry:  # fmt: skip
-    # What its run was told of its task, of its plan and in files of the thread, is no part of what was said.
+    # The task, plan and thread files that its run was given are not part of the conversation.
     kept = {name: value for name, value in (entry.details or {}).items() if name not in TOLD_DETAILS}
     details = kept | {COPIED_FROM: entry.id}
     if "step" in details:

@@ -57,7 +57,7 @@ class Command(Struct, frozen=True):
     usage: str
     effect: str
     act: Act
-    # Locks what the command changes and what is locked before lanes: a plan.
+    # Locks what the command changes if that is locked before lanes: a plan.
     lock: Callable[[Tx, Access, SessionKey, ParsedCommand], None] | None = None
     owner_only: bool = False
     # The message may contain nothing else.

@@ -48,7 +48,7 @@ def plan(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand
 
 
 def lock_plan(tx: Tx, access: Access, key: SessionKey, command: ParsedCommand) -> None:
-    """Lock the plan that /plan changes, before the lane of the session is locked; what it refuses is refused later."""
+    """Lock the plan that /plan changes before the session's lane is locked; the command itself refuses later."""
     with suppress(Refusal):
         match _words(command):
             case ["off" | "done"]:

@@ -72,7 +72,7 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
     # The run that it answers, None if it is a message of its own. A client that does not know whether a run waits
     # leaves it out: then the text answers the session's newest run if that asks something.
     answers: str | UnsetType | None = UNSET
-    # Whether it joins the run that is at work in the session.
+    # Whether it joins the session's running run.
     steers: bool = False
     # The goal that the message is about.
     goal_id: str | None = None
@@ -80,7 +80,7 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
 
     @property
     def command(self) -> ParsedCommand | None:
-        """The command that the message is; None for ordinary text, and for a message with files."""
+        """The message as a command; None for ordinary text and for a message with files."""
         return None if self.files else read_command(self.text)
 
     @property
@@ -195,7 +195,7 @@ def _run_command(
     was_active = _is_active(tx, access, message, key)
     lock_for_command(tx, access, key, typed)
     lane, chat = make_lane(tx, access, key), message.chat
-    # Where another message has switched while this one waited for the lane, the switch holds.
+    # If another message switched sessions while this one waited for the lane, that switch stays.
     _activate(tx, access, message, lane, moves=not was_active)
     if chat is not None and chat.is_stranger:
         access = structs.replace(access, kind="client", agent_ids=(lane.agent_id,))
@@ -218,7 +218,7 @@ def _run_command(
 
 
 def _log_fields(access: Access, where: CommandContext, done: CommandResult) -> dict[str, str | None]:
-    """What the log line of a command says; a chat or browser is named by a hash alone."""
+    """Return the log fields of a command; a chat or browser appears only as a hash."""
     key = where.lane.session_key
     return {
         "command": done.command,
@@ -234,7 +234,7 @@ def _log_fields(access: Access, where: CommandContext, done: CommandResult) -> d
 
 
 def _answer(tx: Tx, access: Access, message: ChatMessage, sent: Message, key: SessionKey) -> Run | None:
-    """Answer the run that asked something; None where none did, or where this is not an answer to it."""
+    """Answer the run that asked something; None if none did, or if this is no answer to it."""
     if isinstance(message.answers, str):
         named = visible_run(tx, access, message.answers)
         if named.session_key != key:

@@ -9,7 +9,7 @@ from carrel.runs import live_runs_of_lane
 from carrel.sessions import open_session_of
 from carrel.storage import Tx
 
-# The newest.
+# How many open questions are shown, the newest.
 _QUESTIONS_SHOWN = 3
 
 

@@ -33,21 +33,21 @@ def known_commands() -> Mapping[str, Command]:
 
 
 def lock_for_command(tx: Tx, access: Access, key: SessionKey, parsed: ParsedCommand) -> None:
-    """Lock what a command changes, as far as that comes before the lane of its session in the order of locks."""
+    """Lock what a command changes if that comes before the session's lane in the order of locks."""
     lock = COMMANDS[parsed.name].lock
     if lock is not None:
         lock(tx, access, key, parsed)
 
 
 def run_command(tx: Tx, access: Access, context: CommandContext, parsed: ParsedCommand) -> CommandResult:
-    """Run a command in its session; a refusal of what it does becomes the reply."""
+    """Run a command in its session; if its work is refused, the refusal becomes the reply."""
     command = COMMANDS[parsed.name]
     if command.owner_only and access.kind != "owner":
         raise Refusal(Code.FORBIDDEN, f"Only the owner may use /{parsed.name}.")
     if command.alone and (parsed.more or len(parsed.words) > 1):
         raise Refusal(Code.FORBIDDEN, f"/{parsed.name} must be the whole message: {command.usage}")
     try:
-        # What it wrote before it was refused is undone; that it was sent stays.
+        # Its writes before the refusal are undone; the record that it was sent stays.
         result = tx.attempt(lambda: command.act(tx, access, context, parsed))
     except Refusal as refusal:
         result = _words(access, parsed, refusal)

@@ -1,6 +1,6 @@
-"""A run is heard and answered: snapshot, request, the steps of a turn, receipts, live text.
+"""Takes the turn of a run: snapshot, request, steps, receipts and live text.
 
-It owns no queue and opens no connection.
+This room owns no queue and opens no connection.
 """
 
 from carrel.delivery.approvals import is_about_approval

@@ -1,6 +1,6 @@
 """What an agent behind a gateway does by itself, as entries of its run: written while it works, for people to see.
 
-They look like tool calls and their results, and nobody here makes them.
+They look like tool calls with results, but Carrel does not make these calls.
 """
 
 from collections.abc import Callable, Iterable
@@ -39,7 +39,7 @@ class ActRecord:
             del self._open[act.call_id]
 
     async def close(self) -> None:
-        """The turn is over: what has no result by now never gets one."""
+        """Close the acts of a finished turn: one without a result by now never gets one."""
         if self._open:
             await self._db.write(self._close)
 
@@ -58,7 +58,7 @@ class ActRecord:
 
 
 def close_acts(tx: Tx, snapshot: Snapshot, begun: Iterable[Entry], why: str) -> None:
-    """Write of acts without a result that none is known."""
+    """Write, for each act without a result, that its result is unknown."""
     for entry in begun:
         _write_result(tx, snapshot, entry, json_text({"ok": False, "error": {"code": "fate_unknown", "message": why}}))
 

@@ -13,24 +13,24 @@ from carrel.kernel.limits import NAME_CHARS_MAX, QUESTION_CHARS_MAX
 from carrel.runs import NeedsInput
 from carrel.tools import CATALOG, Catalog
 
-# How such entries are marked in their details.
+# Keys in the details of questions and of answers.
 ASKS = "asks"
 APPROVAL = "approval"
 
 
 def must_be_asked(agent: Agent, call: Entry) -> bool:
-    """True for a tool that the agent may use only with approval, by whichever of its names it is called.
+    """Return whether the agent may use a tool only with approval, under any of its names.
 
-    What a coding agent calls is a question: it asks whether it may do something.
+    A call of a coding agent is always a question: it asks for permission.
     """
     name = (call.details or {})["name"]
     return name in ACT_KINDS or CATALOG.needs_approval(name, agent.profile.tools)
 
 
 def question_of(agent: Agent, catalog: Catalog, call: Entry) -> NeedsInput:
-    """The question whether a call may be made: what it does in words, the tool's name, and its arguments as a list.
+    """Return the question whether a call may be made: what it does in words, the tool's name, and its arguments.
 
-    This is what people see at every door.
+    People see this text on every surface.
     """
     details = call.details or {}
     name = clip(one_line(details["name"]), NAME_CHARS_MAX)
@@ -41,7 +41,7 @@ def question_of(agent: Agent, catalog: Catalog, call: Entry) -> NeedsInput:
 
 
 def decision_on(own: list[Entry], call_key: str) -> Entry | None:
-    """The answer to the question about a call; None while there is none."""
+    """Return the answer to the question about a call; None while there is none."""
     asked = next((entry.seq for entry in own if (entry.details or {}).get(ASKS) == call_key), None)
     if asked is None:
         return None

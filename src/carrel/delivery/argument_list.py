@@ -22,11 +22,11 @@ _INDENT = "  "
 
 
 def list_arguments(arguments: str, chars_max: int) -> str:
-    """Return the arguments of a call, one on each line, in at most so many characters; empty when there are none."""
+    """Return the arguments of a call, one on each line, in at most `chars_max` characters; empty if there are none."""
     try:
         given: Any = msgspec.json.decode(arguments or "{}")
     except (msgspec.DecodeError, RecursionError):
-        # What the model wrote is not JSON; the call will be refused, and here it is shown as it is.
+        # Not JSON: the call will be refused, so show what the model wrote.
         given = [arguments]
     given = given if isinstance(given, dict | list) else [given]
     listed = ""
@@ -49,7 +49,7 @@ def _lines(given: dict[str, Any] | list[Any], value_chars: int, depth: int = 0) 
         else:
             # Items of a list need no number unless they are lists themselves.
             start = f"{start} " if isinstance(given, dict) else f"{indent}- "
-            # Further lines are indented more than arguments are, so that none of them looks like one.
+            # Indent further lines more than arguments, so that none of them looks like one.
             yield start + _value(value, value_chars).replace("\n", f"\n{indent}{_INDENT * 2}")
     if len(given) > _ITEMS_MAX:
         yield f"{indent}- … {len(given) - _ITEMS_MAX} more"

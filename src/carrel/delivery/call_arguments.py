@@ -1,7 +1,7 @@
 """Tool calls whose arguments must not stay in the transcript, such as the contents of files.
 
-Between its being heard and its being made a call may wait for a restart or for a person, so the whole arguments lie
-beside the transcript as a file that nobody is shown, and go with the call.
+A call may have to wait for a person, or survive a restart, before it is made. So its whole arguments are kept beside
+the transcript in a file that nobody is shown, and are deleted with the call.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from carrel.tools import CATALOG
 
 
 def kept_output(output: list[dict[str, Any]]) -> str:
-    """Return a gateway's output as JSON text, with the arguments of calls as they may be kept."""
+    """Return a gateway's output as JSON text, with calls' arguments in the form that may be kept."""
     items = [
         item | {"arguments": CATALOG.storable_arguments(str(item.get("name")), str(item.get("arguments", "")))}
         if item.get("type") == "function_call"
@@ -28,7 +28,7 @@ def kept_output(output: list[dict[str, Any]]) -> str:
 
 
 def keep_arguments(tx: Tx, access: Access, call: Call) -> tuple[str, tuple[str, ...]]:
-    """Return a call's arguments for the transcript, and the attachment with the whole where they were shortened."""
+    """Return a call's arguments for the transcript, and the attachment with the whole if they were shortened."""
     kept = CATALOG.storable_arguments(call.name, call.arguments)
     if kept == call.arguments:
         return kept, ()

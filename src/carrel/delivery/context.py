@@ -1,4 +1,4 @@
-"""What a run is shown besides its transcript, in a request and on its receipt. Pure."""
+"""The context that a run is shown besides its transcript, in a request and on its receipt. Pure."""
 
 from msgspec import Struct
 
@@ -31,7 +31,7 @@ class ShownContext(Struct, frozen=True, kw_only=True):
 
 
 def text_of(context: Context) -> str:
-    """Return what is put before the message of a run; empty when there is nothing to show."""
+    """Return the text before the message of a run; empty if there is nothing to show."""
     return shown_to_run(context.block) if context.block else ""
 
 

@@ -35,7 +35,7 @@ _LINES = Table("context_lines", Line, key=("account_id", "run_id", "position"))
 
 
 class InjectedContext(Struct, frozen=True, kw_only=True):
-    """What a list says about the context of a run."""
+    """What lists show about the context of a run."""
 
     injected: bool = False
     layers: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class MemoryRead(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def insert_context(tx: Tx, access: Access, run: Claim, context: Context) -> None:
-    """Record what a run is shown, line by line; also that it is shown nothing."""
+    """Record what a run is shown, line by line, even if that is nothing."""
     stored = _Stored(
         run_id=run.id,
         agent_id=run.agent_id,
@@ -91,7 +91,7 @@ def context_of(tx: Tx, access: Access, run_id: str) -> Context:
 
 
 def contexts_of_runs(tx: Tx, access: Access, run_ids: Iterable[str]) -> dict[str, InjectedContext]:
-    """Return what lists say about the contexts of several runs, by run."""
+    """Return what lists show about the contexts of several runs, by run."""
     names: dict[str, object] = {f"run_{at}": run_id for at, run_id in enumerate(run_ids)}
     if not names:
         return {}

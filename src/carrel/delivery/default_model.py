@@ -1,4 +1,4 @@
-"""The model of an account: that of its default agent. Work that belongs to no run is done with it."""
+"""The model of an account: that of its default agent, used for work that belongs to no run."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from carrel.storage import Tx
 def default_model(tx: Tx, access: Access, connections: Mapping[str, Connection]) -> Model | None:
     """Return the model of the account's default agent.
 
-    None where it has none: the built-in agent is no model, and a remote agent is not asked to read what others said.
+    None if it has none: the built-in agent is not a model, and a remote agent is not sent what others said.
     """
     try:
         agent = default_agent(tx, access)

@@ -1,6 +1,6 @@
-"""What is kept of a turn once it was answered: what the person stated, by rules, and what a model finds in it.
+"""Facts kept from an answered turn: what the person stated, found by rules, and what a model finds in it.
 
-A model is asked by a duty after the turn, so that nobody waits for it. What is found is kept in the scopes of the run.
+A duty asks the model after the turn, so that nobody waits for it. Facts are kept in the scopes of the run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,14 +38,14 @@ _SPEAKERS = {"user": "Message", "assistant": "Answer"}
 
 
 def keep_facts(tx: Tx, snapshot: Snapshot) -> None:
-    """Keep what is stated in a turn that was answered, and note that a model is to be asked, as far as it is set."""
+    """Keep the facts stated in an answered turn and schedule a model to find more, as far as the settings say."""
     mode = snapshot.caller.services.settings.memory.extraction
     if mode == "off":
         return
     run, gateway = snapshot.run, snapshot.connection.gateway
     if run.provenance_kind == "external_user":
         _keep(tx, snapshot.access, memory_reader(tx, snapshot.caller), run, stated_in(run.text))
-    # The built-in agent is not a model, and a remote agent is not asked to read what others said to it.
+    # The built-in agent is not a model, and a remote agent is not asked to read others' messages.
     is_model = snapshot.connection.settings.kind != BUILTIN and gateway.takes_context
     if mode == "model" and run.provenance_kind in _KINDS and is_model:
         _note(tx, snapshot)
@@ -78,11 +78,11 @@ class Extractions(LeasedDuty[Extraction]):
         self._connections = connections
 
     def next_due(self, tx: Tx) -> int | None:
-        """Return when a model is next to be asked."""
+        """Return when a model must next be asked."""
         return store.next_extraction_due(tx)
 
     def take(self, tx: Tx, limit: int) -> list[Extraction]:
-        """Lease turns that are to be asked about."""
+        """Lease turns to ask a model about."""
         taken, until = store.extractions_due(tx, limit), tx.now + EXTRACTION_LEASE_SECONDS * MS_PER_SECOND
         for item in taken:
             store.postpone_extraction(tx, system_access(item.account_id), item.run_id, item.attempt, until)
@@ -108,13 +108,13 @@ class Extractions(LeasedDuty[Extraction]):
         )
         settings = connection.settings
         model = Model(connection.gateway, item.model, settings.stream, settings.timeout_seconds)
-        # A name of its own for each attempt: a gateway that keeps history must not take it for a part of a session.
+        # Each attempt has its own name, so that a gateway that keeps history does not take it for part of a session.
         name, text = f"memory:{item.run_id}:{item.attempt}", _turn_text(entries, shown)
         return facts_in(await model.ask(self.db, access, name, EXTRACTION_INSTRUCTIONS, text, agent_id=item.agent_id))
 
 
 def _turn_text(entries: Sequence[Entry], shown: Context) -> str:
-    """The turn as one text: what was kept before, the message and the answer."""
+    """Return the turn as one text: the facts kept before, the message and the answer."""
     limit = EXTRACTION_TEXT_CHARS_MAX
     said = [f"{_SPEAKERS[one.role]}:\n{clip(one.content, limit)}" for one in entries if one.role in _SPEAKERS]
     facts = [one.line for one in shown.lines if one.kind == MEMORY]
@@ -142,7 +142,7 @@ def _finish(tx: Tx, access: Access, item: Extraction, found: Sequence[NewMemory]
 
 
 def _keep(tx: Tx, access: Access, reader: Reader, run: Run, found: Sequence[NewMemory]) -> None:
-    """Keep each where its type belongs."""
+    """Keep each fact where its type belongs."""
     for one in found:
         new = structs.replace(one, source_run_id=run.id, source_entry_id=run.message_id)
         keep(tx, access, reader.scope_for(one.type), reader.agent_id, new)

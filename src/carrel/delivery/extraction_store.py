@@ -1,4 +1,4 @@
-"""The SQL of extractions: turns that a model is still to be asked about."""
+"""The SQL of extractions: turns that a model must still be asked about."""
 
 from msgspec import Struct
 
@@ -26,18 +26,18 @@ _DUE = f"{_TABLE.select} WHERE due_at <= :now ORDER BY due_at LIMIT :limit FOR U
 
 
 def insert_extraction(tx: Tx, access: Access, item: Extraction) -> None:
-    """Note that a model is to be asked about a turn."""
+    """Record that a model must be asked about a turn."""
     tx.run(f"{_TABLE.insert} ON CONFLICT DO NOTHING", access, **_TABLE.values(item))
 
 
 def next_extraction_due(tx: Tx) -> int | None:
-    """Return when a model is next to be asked, in whatever account."""
+    """Return when a model must next be asked, in any account."""
     row = tx.one("SELECT min(due_at) FROM extractions")
     return None if row is None or row[0] is None else int(row[0])
 
 
 def extractions_due(tx: Tx, limit: int) -> list[Extraction]:
-    """Return turns to be asked about now, in whatever account, locked for the transaction."""
+    """Return turns to ask about now, in any account, locked for the transaction."""
     return _TABLE.rows(tx.all(_DUE, now=tx.now, limit=limit))
 
 
@@ -48,5 +48,5 @@ def postpone_extraction(tx: Tx, access: Access, run_id: str, attempt: int, due_a
 
 
 def finish_extraction(tx: Tx, access: Access, run_id: str) -> bool:
-    """Forget that a turn was to be asked about; False when another has done so, or its session is gone."""
+    """Forget that a turn was to be asked about; False if another server did so, or its session is gone."""
     return tx.run(f"DELETE FROM extractions WHERE {_ONE}", access, run_id=run_id) > 0

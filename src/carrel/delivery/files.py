@@ -1,4 +1,4 @@
-"""The files of a message in a request: as parts, or as text where they are short texts, with their names. Pure."""
+"""The files of a message in a request: as parts, or short texts as text, with their names. Pure."""
 
 import base64
 from collections.abc import Iterable
@@ -23,12 +23,12 @@ def file_part(file: Attachment) -> Item:
 
 
 def file_names(files: Iterable[AttachmentHead]) -> str:
-    """Return what an earlier message is followed by, where only the names of its files are shown."""
+    """Return the text after an earlier message that names its files."""
     return f"[with {', '.join(_name(file) for file in files)}]"
 
 
 def shown_files(files: list[Attachment], *, may_read: bool) -> tuple[list[Item], str]:
-    """Return the parts that hold files, and a text with what is not in them: short texts, and names of images.
+    """Return the parts that hold files, and a text with the rest: short texts, and names of images.
 
     A longer text is only named if the agent `may_read` it with a tool, since not every model can hold it.
     """

@@ -1,4 +1,4 @@
-"""What a gateway that keeps the history of sessions knows of one, so that a step says only what is new to it."""
+"""What a gateway that keeps the history of sessions knows of one, so that a step sends only what is new to it."""
 
 from msgspec import Struct
 
@@ -11,9 +11,9 @@ from carrel.storage import Tx
 
 
 class GatewayHistory(Struct, frozen=True, kw_only=True):
-    """What the gateway knows: the session up to entry `session_seq`, and of the run its entries up to `run_seq`.
+    """What the gateway knows: the session up to entry `session_seq`, and the run up to its entry `run_seq`.
 
-    At `lost_at` something was sent that no answer to is known. `remote_id` is the session at a coding agent.
+    What was sent at `lost_at` has no known answer. `remote_id` is the session at a coding agent.
     """
 
     session_seq: int = -1
@@ -22,7 +22,7 @@ class GatewayHistory(Struct, frozen=True, kw_only=True):
     remote_id: str = ""
 
     def unsaid(self, own: list[Entry]) -> list[Entry]:
-        """Return those of a run's entries that the gateway was not told; a question of ours repeats a call of its."""
+        """Return the run's entries that are new to the gateway; our questions only repeat its calls."""
         if self.run_seq < 0:
             return own
         return [entry for entry in own if entry.seq > self.run_seq and entry.role != "assistant"]
@@ -34,14 +34,14 @@ NOTHING_KNOWN = GatewayHistory()
 def read_gateway_history(
     tx: Tx, access: Access, run_id: str, own: list[Entry], earlier: list[Entry], kind: str, address: str
 ) -> GatewayHistory:
-    """Return what a gateway of this kind has heard under this address: what came before an answered step of it."""
+    """Return what a gateway of this kind knows under this address: everything before a step that it answered."""
     if kind == "acp":
         return _at_coding_agent(tx, access, run_id, earlier, address)
     answered = answered_steps(tx, access, run_id, kind, address)
     calls = [entry.seq for entry in own if entry.role == "toolCall" and (entry.details or {})["step"] in answered]
     run_seq = max(calls, default=-1)
     runs = dict.fromkeys(entry.run_id for entry in reversed(earlier) if entry.run_id is not None)
-    # A run that is past its retention took its steps with it; it was answered long ago.
+    # A run past its retention has no steps any more; it was answered long ago.
     heard = (run for run in runs if run_by_id(tx, access, run) is None or is_answered(tx, access, run, kind, address))
     newest = next(heard, None)
     known = (entry.seq for entry in earlier if entry.run_id == newest and newest is not None)
@@ -51,7 +51,7 @@ def read_gateway_history(
 
 
 def _at_coding_agent(tx: Tx, access: Access, run_id: str, earlier: list[Entry], address: str) -> GatewayHistory:
-    """What the newest step says that was sent to a coding agent: it may have lost its session, so all is sent."""
+    """Return what the newest step at a coding agent shows. It may have lost its session, so everything is sent."""
     runs = dict.fromkeys([run_id, *(entry.run_id for entry in reversed(earlier) if entry.run_id is not None)])
     bodies = (newest_body(tx, access, run, "acp", address) for run in runs)
     newest = next(filter(None, bodies), "")

@@ -1,7 +1,7 @@
-"""The heading of a message about a task: what stands before its words in the run's own input. Pure.
+"""The heading of a message about a task: the text before its words in the run's own input. Pure.
 
-It is written down with the message when the run is heard, so that every step of the run shows the same, whatever
-becomes of the task meanwhile.
+It is stored with the message when the run is heard, so that every step of the run shows the same, even if the task
+changes meanwhile.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,7 @@ from carrel.work import Task, TaskBriefing
 
 # What separates the heading from the message where both are one text.
 GAP = "\n\n"
-# How much longer a text may be than what is shown of it before its end is not even looked at.
+# Factor by which a text may exceed what is shown of it before its end is ignored.
 _LOOKED_AT = 4
 _KINDS = {"user": "a person", "agent": "an agent", "system": "the server"}
 # Why the agent was notified; one that was written to directly reads it from the message alone.
@@ -34,11 +34,11 @@ _REASONS = {
 
 
 class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """What a run is told about its task besides its message, as the details of its message keep it."""
+    """What a run is told about its task beside its message; stored in the details of the message."""
 
     heading: str
     title: str
-    # Who wrote the message, where that is one.
+    # Who wrote the message, if anybody did.
     sender: str = ""
     # Why the agent was notified; None when it was written to directly.
     notice: str | None = None
@@ -54,10 +54,10 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
     is_reviewer: bool = False
     has_co_assignees: bool = False
     may_finish: bool = False
-    # Whether it works on its task of a plan that was approved, and can only say by its answer that the task is done.
+    # Whether it works on its task of an approved plan, and whether only its answer can say that the task is done.
     is_planned: bool = False
     answer_says_done: bool = False
-    # Whether it is told of its plan, which belongs to the session that the plan was made in.
+    # Whether it is told of its plan, which belongs to the session where the plan was made.
     tells_plan: bool = False
     # Whether the answer is posted in the thread.
     is_posted: bool = False
@@ -82,7 +82,7 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
         return found
 
 
-# The details of a message that are told its own run alone; who wrote it is told every run after it.
+# Details that only the message's own run is shown; later runs are still shown who wrote it.
 TOLD_DETAILS = frozenset(Told.__struct_encode_fields__) - {SENDER}
 
 
@@ -93,8 +93,8 @@ def tell(
 ) -> Told:  # fmt: skip
     """Return what a run is told; heading and message together have at most `chars_max` characters.
 
-    `plan` is what it is told of its plan; `tools` are the names of its tools. The first run of a session is also given
-    the files of the messages before: no other was given them yet.
+    `plan` is the text about its plan, `tools` are the names of its tools. The first run of a session also gets the
+    files of earlier messages, which no run of it has had yet.
     """
     return Told(
         heading=_heading(briefing, run, chars_max, plan, tools),
@@ -121,12 +121,12 @@ def tell(
 
 
 def files_of(entry: Entry) -> tuple[str, ...]:
-    """Return the ids of the files that came with an entry, and of those that a run was given of its thread."""
+    """Return the ids of the files that came with an entry, and of the thread's files that its run was given."""
     return (*entry.attachment_ids, *(entry.details or {}).get("fileIds", ()))
 
 
 def _newest_files(briefing: TaskBriefing, *, with_earlier: bool) -> tuple[str, ...]:
-    """The newest files that fit, oldest first."""
+    """Return the newest files that fit, oldest first."""
     earlier = [file for said in briefing.earlier for file in said.files] if with_earlier else []
     kept, left = list[str](), limits.THREAD_FILES_BYTES_MAX
     for file in reversed([*earlier, *briefing.files]):
@@ -144,12 +144,12 @@ def told_before(run: Run, own: list[Entry]) -> Told | None:
     details = next((entry.details for entry in own if entry.id == run.message_id), None) or {}
     if "heading" in details:
         return msgspec.convert(details, Told)
-    # Heard by a version that wrote nothing down.
+    # Heard by a version that stored nothing.
     return Told(heading=_anchors(run, run.message_id), title="")
 
 
 def _heading(briefing: TaskBriefing, run: Run, chars_max: int, plan: str, tools: Collection[str]) -> str:
-    """The anchors always; then, in this order and as far as there is space beside the message, everything else."""
+    """Return the anchors, and then, in order, whatever fits beside the message."""
     lines, last = [_anchors(run, briefing.message_id)], _before_message(briefing)
     left = chars_max - len("\n".join([*lines, last])) - len(GAP) - len(run.text)
     if left < 0:
@@ -176,9 +176,9 @@ def _anchors(run: Run, message_id: str) -> str:
 
 
 def _before_message(briefing: TaskBriefing) -> str:
-    """The line right before the message: who wrote it, why to this agent and when, and what time it is now.
+    """Return the line right before the message: who wrote it, why to this agent and when, and what time it is now.
 
-    It is the last one, since it is another in every run: what stands before it is the same and can be cached.
+    It comes last because it differs in every run; everything before it stays the same and can be cached.
     """
     if briefing.joined == 1:
         return line_before(_origin(briefing), briefing.sent_at, briefing.read_at)
@@ -188,7 +188,7 @@ def _before_message(briefing: TaskBriefing) -> str:
 
 
 def _origin(briefing: TaskBriefing) -> str:
-    """Who wrote the message, what they are, and why the agent was notified of it."""
+    """Return who wrote the message, what they are, and why the agent was notified of it."""
     author, kind = _author(briefing), _KINDS[briefing.author_kind]
     named = kind if author == kind else f"{author} ({kind})"
     if briefing.notice is None:
@@ -209,7 +209,7 @@ def _snapshot(task: Task, assignees: tuple[str, ...]) -> str:
     ]
     if task.blocked_reason:
         lines.append(f"Blocked because: {as_line(task.blocked_reason, limits.BLOCKED_REASON_CHARS_MAX)}")
-    # What says no more than the title is not said twice.
+    # A description that only repeats the title is left out.
     more = "" if task.description.strip() == task.title.strip() else task.description
     described = as_block("Description", more, limits.HEADING_DESCRIPTION_CHARS_MAX)
     return "\n".join([*lines, *([described] if described else [])])
@@ -238,7 +238,7 @@ def _reopening(briefing: TaskBriefing, tools: Collection[str]) -> str:
 
 
 def _team(briefing: TaskBriefing) -> str:
-    """The other agents: to the orchestrator with what they do and have to do, to others by name."""
+    """Return the other agents: for the orchestrator with their work and load, for others only by name."""
     if not briefing.team:
         return ""
     if not briefing.overview:
@@ -253,7 +253,7 @@ def _team(briefing: TaskBriefing) -> str:
 
 
 def _snippet(briefing: TaskBriefing, chars_max: int) -> list[str]:
-    """The newest messages that fit, oldest first."""
+    """Return the newest messages that fit, oldest first."""
     head, kept = "Earlier in the thread, oldest first:", list[str]()
     if briefing.earlier_left_out:
         head = f"Earlier in the thread, oldest first ({briefing.earlier_left_out} more before these are not shown):"
@@ -271,16 +271,16 @@ def _snippet(briefing: TaskBriefing, chars_max: int) -> list[str]:
 
 
 def as_line(text: str, chars_max: int) -> str:
-    """Somebody's text as one line that opens no section."""
+    """Return somebody's text as one line that opens no section."""
     return clip(one_line(_beginning(text, chars_max)), chars_max)
 
 
 def as_block(name: str, text: str, chars_max: int) -> str:
-    """Somebody's text in lines of its own, each indented, so that none can be taken for a line of ours."""
+    """Return somebody's text in indented lines of its own, so that none can be taken for a line of ours."""
     lines = [f"  {shown}" for line in _beginning(text, chars_max).splitlines() if (shown := one_line(line))]
     return f"{name}:\n{clip(chr(10).join(lines), chars_max)}" if lines else ""
 
 
 def _beginning(text: str, chars_max: int) -> str:
-    """As much of a text as is looked at to show `chars_max` characters of it, however long it is."""
+    """Return as much of a text as is needed to show `chars_max` characters of it, however long it is."""
     return clip(text, chars_max * _LOOKED_AT)

@@ -20,8 +20,8 @@ _CUT = "… [the rest is no longer shown]"
 def remembered(earlier: list[Entry], *, with_calls: bool) -> list[Entry]:
     """Return the entries of earlier runs that are worth their place, oldest first.
 
-    Words that only mean "nothing to say" are none of them. A call is shown with its result, which follows the calls of
-    its step whenever it came; all of a step share the number of its first call.
+    Silent replies are left out. Results follow the calls of their step, whenever they came; all of a step share the
+    number of its first call.
     """
     steps = _complete_steps(earlier) if with_calls else {}
     shown: list[Entry] = []
@@ -34,7 +34,7 @@ def remembered(earlier: list[Entry], *, with_calls: bool) -> list[Entry]:
 
 
 def newest_within(earlier: list[Entry], chars_max: int, *, results_max: int) -> list[Entry]:
-    """Return the newest entries that fit, oldest first; of calls whose results fit no more, the calls alone.
+    """Return the newest entries that fit, oldest first; a call whose result does not fit is shown alone.
 
     The results of tools take at most `results_max` characters.
     """
@@ -74,7 +74,7 @@ def _call_id(entry: Entry) -> str:
 
 
 def _complete_steps(earlier: list[Entry]) -> dict[_Step, list[Entry]]:
-    """The calls that have a result, then their results, by run and step."""
+    """Return the calls that have a result, followed by their results, by run and step."""
     results = {(_step_of(entry), _call_id(entry)): entry for entry in earlier if entry.role == "toolResult"}
     pairs: dict[_Step, list[tuple[Entry, Entry]]] = {}
     for call in earlier:
@@ -90,7 +90,7 @@ def _in_order(made: list[tuple[Entry, Entry]]) -> list[Entry]:
 
 
 def _pair(call: Entry, result: Entry) -> tuple[Entry, Entry]:
-    """A call and its result under an id of their own: models reuse the ids of calls from run to run."""
+    """Return a call and its result under a new id: models reuse the ids of calls from run to run."""
     details = call.details or {}
     call_id = {"callId": f"call_{call.seq}"}
     arguments = details["arguments"]
@@ -100,12 +100,12 @@ def _pair(call: Entry, result: Entry) -> tuple[Entry, Entry]:
     content = result.content + (_CUT if len(result.content) >= EARLIER_RESULT_CHARS_MAX else "")
     return (
         structs.replace(call, details=details | call_id | {"arguments": arguments}),
-        # Its files and its output in parts were shown in its own run.
+        # Its files and the parts of its output were shown only in its own run.
         structs.replace(result, content=content, details=call_id, attachment_ids=()),
     )
 
 
 def _with_their_calls(kept: list[Entry]) -> list[Entry]:
-    """The entries without results whose call did not fit."""
+    """Return the entries, dropping results whose call did not fit."""
     calls = {_call_id(entry) for entry in kept if entry.role == "toolCall"}
     return [entry for entry in kept if entry.role != "toolResult" or _call_id(entry) in calls]

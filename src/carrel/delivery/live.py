@@ -27,7 +27,7 @@ class Spoken(Struct, frozen=True):
 class Words:
     """The text of one run's current step so far in pieces, and the number of that step.
 
-    A step that is taken again begins its text anew, as another draft. `bell` rings at every piece.
+    A step that is taken again starts its text over, as another draft. `bell` rings at every piece.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""What a run of a plan is told of it: the goal, the plan, its tasks, and the results of those that its own depends on.
+"""What a run of a plan is told: the goal, the plan, its tasks, and the results that its own task depends on.
 
-Goal and plan belong to the session they were made in. They are told in the lane of the plan's own task alone, and only
-on behalf of somebody who may read that session; tasks only as far as the run may see them.
+Goal and plan belong to the session they were made in. A run is told of them only in the lane of the plan's task, and
+only on behalf of somebody who may read that session; of tasks only those that the run may see.
 """
 
 from carrel.delivery.heading import as_block, as_line
@@ -16,7 +16,7 @@ from carrel.work import Task, needed_tasks, tasks_planned
 
 
 def plan_heading(tx: Tx, caller: Caller, run: Run, *, can_read_more: bool) -> str:
-    """Return what a run is told of its plan; empty for a run of none, or where it may not be told."""
+    """Return what a run is told of its plan; empty if it has none or may not be told."""
     task_id = run.task_id
     if task_id is None or run.session_key.task_id != task_id or not caller.actor.is_planned:
         return ""
@@ -45,7 +45,7 @@ def _goal(goal: Goal | None) -> str:
 def _plan(plan: Plan) -> str:
     written = as_block("What the plan says", plan.markdown, limits.HEADING_PLAN_CHARS_MAX)
     titled = as_line(plan.title, limits.HEADING_TITLE_CHARS_MAX)
-    # A plan without a title of its own is called by its first line.
+    # The first line of an untitled plan is its title.
     is_told = plan.markdown.lstrip("# ").startswith(plan.title)
     return "\n".join(filter(None, ["" if is_told and written else f"Plan: {titled}", written]))
 
@@ -60,7 +60,7 @@ def _order(tasks: list[Task], own: str) -> str:
 
 
 def _result(tx: Tx, access: Access, task: Task, can_read_more: bool) -> str:
-    """What a task that this one depends on has come to: the last that an agent said in its thread."""
+    """Return the result of a task that this one depends on: what an agent last said in its thread."""
     said = entries_of_task(tx, access, task.id, "thread", limit=limits.THREAD_ROWS_DEFAULT, after=task.reopened_seq)
     answer = next((entry.content for entry in reversed(said) if entry.author_kind == "agent"), "")
     more = f" (more: task_history with taskId {task.id})" if can_read_more else ""

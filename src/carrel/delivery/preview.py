@@ -16,7 +16,7 @@ from carrel.tools import ToolServices, caller_at, known_catalog, shown_tools, to
 
 PreviewKind = Literal["chat", "task", "subagent", "heartbeat"]
 _NAMELESS = "00000000-0000-4000-8000-000000000000"
-# Where a run of each kind works, and whose doing it is. What is different in every run stands in brackets.
+# Where a run of each kind works, and what causes it. What differs in every run is in brackets.
 _PLACES: dict[PreviewKind, tuple[str, str]] = {
     "chat": ("web:preview-chat", "external_user"),
     "task": ("task:preview", "notification"),

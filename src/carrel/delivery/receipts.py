@@ -24,7 +24,7 @@ from carrel.visibility import private_to
 
 
 class ReceiptStep(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One step: what was sent, and what came back. `left_out` names what this kind of gateway cannot be told."""
+    """One step: what was sent, and what came back. `left_out` names what this kind of gateway cannot be sent."""
 
     n: int
     attempt: int
@@ -71,7 +71,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def receipt_of(tx: Tx, access: Access, run: Run, *, with_body: bool = False) -> Receipt:
-    """Return the receipt of a run; Refusal for whoever may not see all that the run has seen."""
+    """Return the receipt of a run; Refusal for a caller who may not see all that the run saw."""
     context = _readable_context(tx, access, run)
     return Receipt(
         run_id=run.id,
@@ -83,7 +83,7 @@ def receipt_of(tx: Tx, access: Access, run: Run, *, with_body: bool = False) -> 
 
 
 def compare_receipts(tx: LongTx, access: Access, one: Run, other: Run) -> Comparison:
-    """Return what differs between the receipts of two runs; between kinds of gateways, not what only their forms do."""
+    """Return how the receipts of two runs differ, ignoring the different forms of different gateways."""
     rows = [(run, row) for run in (one, other) for row in steps_of(tx, access, run.id)[-1:]]
     if len(rows) < 2:
         raise not_found("receipt")
@@ -107,22 +107,22 @@ def compare_receipts(tx: LongTx, access: Access, one: Run, other: Run) -> Compar
 
 
 def require_readable(tx: Tx, access: Access, run: Run) -> None:
-    """Refuse whoever may not see all that a run has seen."""
+    """Refuse a caller who may not see all that a run saw."""
     _readable_context(tx, access, run)
 
 
 def _readable_context(tx: Tx, access: Access, run: Run) -> ShownContext:
-    """What a run was shown, for a reader who may see all of it: its spaces, and the session of its goal."""
+    """Return what a run was shown, for a reader who may see all of its spaces and the session of its goal."""
     context, agent = context_of(tx, access, run.id), agent_by_id(tx, access, run.agent_id)
     seen = structs.replace(access, space_ids=run.spaces).narrowed(None if agent is None else agent.profile.space_ids)
     made_in = _session_of_goal(tx, access, run)
     owner = None if made_in is None else private_to(tx, access, str(made_in))
-    # What a person said where nobody else reads may be remembered for the tasks of a goal that was set there.
+    # What a person said in a private session may be remembered for the tasks of a goal set there.
     remembers = any(line.kind == MEMORY and line.scope.startswith(("goal:", "session:")) for line in context.lines)
     remembers = remembers or _is_told_of_plan(tx, access, run)
     reader = access.speaks_for
     is_private = reader is not None and owner not in (None, reader) and remembers
-    # An agent is also told of what it works on beyond its spaces.
+    # An agent is also told about its own work beyond its spaces.
     told = (line.scope for line in context.lines if line.kind in ("topic", "task"))
     is_beyond = not (set(seen) <= set(access.space_ids) and all(access.covers([space]) for space in told))
     if is_private or ("*" not in access.space_ids and is_beyond):
@@ -132,7 +132,7 @@ def _readable_context(tx: Tx, access: Access, run: Run) -> ShownContext:
 
 
 def _session_of_goal(tx: Tx, access: Access, run: Run) -> SessionKey | None:
-    """The session in which the goal, or else the plan, of a run's task was made."""
+    """Return the session in which the goal, or else the plan, of a run's task was made."""
     if run.task_id is None:
         return None
     made = goal_of_task(tx, access, run.task_id) or plan_of_task(tx, access, run.task_id)
@@ -145,7 +145,7 @@ def _is_told_of_plan(tx: Tx, access: Access, run: Run) -> bool:
 
 
 def _lines_compared(before: ShownContext, after: ShownContext) -> dict[str, list[str]]:
-    """The ids of what only the other run, only the one and both were shown."""
+    """Return the ids of the lines that only the other run, only this run, and both were shown."""
     one, other = ([item.id for item in shown.items] for shown in (before, after))
     return {
         "added": [name for name in other if name not in one],
@@ -196,20 +196,20 @@ class _TooDifferent(Exception):
 
 
 class _LimitedMatcher(difflib.SequenceMatcher[str]):
-    """Does what comes first in a comparison of lines, and stops where that would take too long: up to minutes."""
+    """Matches lines for a comparison, and gives up where that could take minutes."""
 
-    # Known to difflib, but not to its type hints: where each line is in the second text.
+    # An attribute of difflib without a type hint: where each line is in the second text.
     b2j: dict[str, list[int]]
 
     def __init__(self, one: list[str], other: list[str]) -> None:
         super().__init__(None, one, other)
         self._lines = len(one)
-        # How often a line of the first text is in the second, on average.
+        # How often a line of the first text occurs in the second, on average.
         self._often = 1 + sum(len(self.b2j.get(line, ())) for line in one) / max(1, len(one))
         self._comparisons = 0.0
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
-        """Find the longest sequence of lines that both texts have in these parts of them."""
+        """Find the longest sequence of lines that these parts of both texts share."""
         self._comparisons += ((self._lines if ahi is None else ahi) - alo) * self._often
         if self._comparisons > DIFF_COMPARISONS_MAX:
             raise _TooDifferent

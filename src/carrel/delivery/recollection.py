@@ -1,6 +1,6 @@
 """What a run is shown before its message: the context of its session, from the builder that everybody uses.
 
-Whoever asks what the next run of a session would be shown is answered by the same request.
+A caller who asks what the next run of a session would be shown gets it from the same request.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ class Recollection:
         self._settings = settings
 
     async def gather(self, snapshot: Snapshot) -> Context:
-        """Build the context of a run; nothing where that is switched off or its gateway could not be told of it."""
+        """Build the context of a run; nothing if contexts are switched off or its gateway cannot be sent one."""
         if not self._settings.augment or not snapshot.connection.gateway.takes_context or _needs_none(snapshot):
             return NO_CONTEXT
         try:
@@ -52,7 +52,7 @@ class Recollection:
             )
             found = await self._contexts.build(_seen_by(snapshot), request)
         except Refusal as refusal:
-            # Whatever the session is to be refused, its message is answered.
+            # The message is answered even if the session may not read something.
             _log.warning("context_refused", extra={"run_id": snapshot.run.id, "error": refusal.message})
             return Context(degraded="board")
         if reader is not None:
@@ -61,16 +61,16 @@ class Recollection:
 
 
 def as_shown(found: Context) -> Context:
-    """Return a context as a run is shown it: a heading with nothing below it tells nothing."""
+    """Return a context as a run is shown it: empty if it has only a heading."""
     return found if found.layers else structs.replace(found, block="", omitted={})
 
 
 def foreseen(
     tx: Tx, services: ToolServices, access: Access, key: SessionKey, question: str
 ) -> tuple[Access, ContextRequest] | None:  # fmt: skip
-    """Return what would be asked for before the caller's message to a session is answered, and who would look.
+    """Return the context request that the caller's message to a session would lead to, and the access for it.
 
-    None where a run is shown no context. An agent looks from where it is: what is said in other lanes is not for it.
+    None if a run is shown no context. An agent looks from its own lane: what is said in others is not for it.
     """
     lane, agent, settings = lane_of(tx, access, key), agent_by_id(tx, access, key.agent), services.settings.context
     if agent is None or not settings.augment or _is_told_enough(key, lane):
@@ -89,9 +89,9 @@ def foreseen(
 
 
 def _request(settings: Settings, key: SessionKey, question: str, earlier: list[Entry]) -> ContextRequest:
-    """The context for a message to a session, whose newest entries are in the request already."""
+    """Return the context request for a message to a session whose newest entries the model request holds already."""
     delivery = settings.delivery
-    # So much is left for them whatever is said now; older ones may have to be recalled.
+    # This much fits whatever the message says; older entries may have to be recalled.
     sure = newest_within(
         remembered(earlier, with_calls=True),
         delivery.history_chars_max - delivery.input_chars_max,
@@ -115,12 +115,12 @@ def _needs_none(snapshot: Snapshot) -> bool:
 
 
 def _is_told_enough(key: SessionKey, lane: Lane | None) -> bool:
-    """Whether it is a sub-agent, told what it needs by whoever spawned it; unless what it recalls was set."""
+    """Whether this is a sub-agent, whose requester told it what it needs; not if its recall was set."""
     return key.kind == "subagent" and (lane is None or lane.recall is None)
 
 
 def _asked(tx: Tx, snapshot: Snapshot) -> str:
-    """What a run is about: its message, and of a tick, whose message is ours, its task and the goal of that."""
+    """Return what a run is about: its message, or for a tick, whose message is ours, its task and goal."""
     run = snapshot.run
     if run.auto_run_id is None or run.task_id is None:
         return run.text
@@ -131,7 +131,7 @@ def _asked(tx: Tx, snapshot: Snapshot) -> str:
 
 
 def _seen_by(snapshot: Snapshot) -> Access:
-    """The run's access with what its agent sees: the sessions that are visible from its lane, and its spaces."""
+    """Return the run's access limited to what its agent sees: sessions visible from its lane, and its spaces."""
     return _seen_from(snapshot.access, snapshot.caller)
 
 
@@ -140,13 +140,13 @@ def _seen_from(access: Access, caller: Caller) -> Access:
 
 
 def _reader(tx: Tx, snapshot: Snapshot) -> Reader | None:
-    """The reader that a run is; None where there is nothing to read."""
+    """Return the memory reader of a run; None if there is nothing to read."""
     reader = memory_reader(tx, snapshot.caller)
     return reader if has_memories(tx, snapshot.access, reader.places()) else None
 
 
 def _log_fields(snapshot: Snapshot, reader: Reader, found: Context) -> dict[str, object]:
-    """What the log line of a recall says: for which run, and how much it is shown of each scope of its chain."""
+    """Return the log fields of a recall: for which run, and how much it is shown of each scope of its chain."""
     run, taken = snapshot.run, Counter(line.scope for line in found.lines if line.kind == MEMORY)
     goal_id = next((scope.goal_id for scope in reader.chain if scope.goal_id), None)
     return {

@@ -25,7 +25,7 @@ async def make_remote_call(db: Database, claim: Claim, snapshot: Snapshot, call:
 def _begin(tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry, arguments: str) -> Begun | Result:
     wanted = fence(tx, claim)
     if wanted is not None:
-        # The turn ends as was asked from outside; a call that is still open is made when the run goes on.
+        # The turn ends as requested from outside; an open call is made when the run goes on.
         return Result(value={}, ends=wanted.outcome)
     name = (call.details or {})["name"]
     begun = begin_remote(tx, snapshot.toolset, snapshot.caller, call_key(call), name, arguments)

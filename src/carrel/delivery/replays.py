@@ -1,7 +1,7 @@
-"""Replays: a stored step is sent once more, to the same model or another, by a run in a lane of its own.
+"""Replays: a run in a lane of its own sends a stored step again, to the same model or another.
 
-Nothing takes effect: the calls of the answer are shown in the reply and not made, no token of the run goes along, and
-the gateway is given an address of its own. The receipts of the two runs are compared like any others.
+Nothing takes effect: calls in the answer are shown in the reply but not made, no run token is sent, and the gateway
+gets an address of its own. The receipts of the two runs are compared like any others.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ def replay(
     tx: Tx, access: Access, run: Run, connections: Mapping[str, Connection], rules: Rules, *,
     gateway: str | None = None, model: str | None = None, step: int | None = None,
 ) -> Run:  # fmt: skip
-    """Queue a run that sends a step of another one again, by default the last; Refusal where its receipt is hidden."""
+    """Queue a run that sends a step of another one again, by default the last; Refusal if its receipt is hidden."""
     row, agent = _step(tx, access, run, step), agent_by_id(tx, access, run.agent_id)
     assert agent is not None, "an agent is never deleted"
     name = gateway or agent.gateway_among(connections)
@@ -91,7 +91,7 @@ def repeated(snapshot: Snapshot, row: StepRow) -> Request:
 
 
 def as_reply(answer: StepAnswer) -> StepAnswer:
-    """Return an answer whose calls are shown in its text, so that none is made."""
+    """Return an answer with its calls as text, so that none is made."""
     calls = [f"{call.name}({call.arguments})" for call in answer.calls]
     shown = ["Called, but not made in a replay:", *calls] if calls else []
     return structs.replace(answer, text="\n".join(filter(None, [answer.text, *shown])), calls=())

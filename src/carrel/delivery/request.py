@@ -29,10 +29,10 @@ from carrel.tools import Tool, is_exchange_step, shown_tools
 
 Item = dict[str, Any]
 _NO_EXTRAS = TurnExtras()
-# What a person or a program says on its own account, also through another agent that it lets call tools. The result of
-# a sub-agent and the steps of an exchange are not among them: whoever wrote them may be anybody.
+# Messages from a person or a program, also through an agent that calls tools for it. Results of sub-agents and steps
+# of exchanges are not among them: anybody may have caused their text.
 _REQUESTS = frozenset({"external_user", "a2a", "cron", "hook", "inter_session", "spawn"})
-# The model asked for where nobody named one: the field is required, and servers with one model ignore it.
+# The model to ask for if none was named: the field is required, and servers with one model ignore it.
 ANY_MODEL = "default"
 
 
@@ -57,7 +57,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 def model_of(snapshot: Snapshot) -> str:
-    """The model that is asked for; the built-in agent is none, whatever the agent would be given elsewhere."""
+    """Return the model to ask for; the built-in agent gets its own name, whatever the agent would get elsewhere."""
     settings = snapshot.connection.settings
     if settings.kind == "builtin":
         return BUILTIN
@@ -71,7 +71,7 @@ def build_request(
 ) -> Request:  # fmt: skip
     """Build the request of one step, with the context that was gathered for its run.
 
-    After `silences`, answers that said nothing, the agent is told so: the same question would get the same answer.
+    After `silences`, answers that said nothing, tell the agent so: the same question would get the same answer.
     """
     block = text_of(context)
     extras, gateway = snapshot.extras, snapshot.connection.settings
@@ -87,7 +87,7 @@ def build_request(
     body: dict[str, Any] = {"model": model}
     if not inline:
         body["instructions"] = instructions.text
-    # A remote agent is sent the message alone, which is taken out of its item.
+    # Not for a remote agent: its gateway takes the message out of its item.
     as_text = gateway.history == "gateway" and len(items) == 1 and snapshot.connection.gateway.takes_context
     body["input"] = _as_text(items) if as_text else items
     body |= {
@@ -130,7 +130,7 @@ def _instructions(snapshot: Snapshot, tools: tuple[Tool, ...]) -> Instructions:
 
 
 def _is_request(snapshot: Snapshot, newest: Entry) -> bool:
-    """Whether a person or a program wrote the message; of a notification, whether people wrote all of it."""
+    """Whether a person or a program wrote the message; for a notification, whether people wrote all of it."""
     told = snapshot.told
     by_people = newest.provenance.kind == "notification" and told is not None and told.by_people
     return by_people or newest.provenance.kind in _REQUESTS
@@ -141,7 +141,7 @@ def _heading_chars(snapshot: Snapshot) -> int:
 
 
 def _options(snapshot: Snapshot) -> dict[str, Any]:
-    """What the sender wants of the model. A call that it insists on is made once, or the turn would never end."""
+    """Return the sender's options for the model. A required call is required only once, or the turn would never end."""
     options = dict(snapshot.extras.options)
     choice = options.get("tool_choice", "auto")
     if choice in ("auto", "none") or not any(entry.role == "toolCall" for entry in since_heard(snapshot.own)):
@@ -157,7 +157,7 @@ def _metadata(snapshot: Snapshot, instructions: Instructions) -> dict[str, str]:
         "sessionId": snapshot.session.id,
         "taskId": run.task_id,
         "notificationId": run.source().notification_id or None,
-        # The newest message: an answer has an id of its own.
+        # From the newest message: an answer has an id of its own.
         "messageId": next((entry.message_id for entry in reversed(heard) if entry.role == "user"), None),
         "deliveryInstructionProfileVersion": instructions.version,
     }
@@ -165,12 +165,12 @@ def _metadata(snapshot: Snapshot, instructions: Instructions) -> dict[str, str]:
 
 
 def _within(snapshot: Snapshot, chars_max: int) -> tuple[list[Entry], list[Entry], int]:
-    """The run's own entries, the transcript before it within the limit, and how many entries had to be left out.
+    """Return the run's own entries, the transcript before them within the limit, and how many entries were left out.
 
-    The oldest are left out first, and whole.
+    The oldest are left out first, each as a whole.
     """
     own = [entry for entry in snapshot.own if not is_about_approval(entry)]
-    # Some servers refuse the calls of tools where none is offered.
+    # Some servers refuse calls of tools in the transcript if no tools are offered.
     has_tools = bool(snapshot.toolset.offered() or snapshot.extras.functions)
     earlier = remembered(snapshot.earlier, with_calls=has_tools)
     unread = snapshot.earlier_unread
@@ -190,9 +190,9 @@ def _within(snapshot: Snapshot, chars_max: int) -> tuple[list[Entry], list[Entry
 def _items(
     snapshot: Snapshot, settings: DeliverySettings, own: list[Entry], kept: list[Entry], block: str
 ) -> tuple[list[Item], int]:  # fmt: skip
-    """The transcript with the run's own entries in their order, and the context before its message.
+    """Return the transcript with the run's own entries in order, and the context before its message.
 
-    Also the position of the run's newest message in it.
+    Also return the position of the run's newest message in it.
     """
     unsaid = snapshot.at_gateway.unsaid(own)
     positioned = [*((entry.seq, entry) for entry in kept), *_positions(unsaid)]
@@ -200,7 +200,7 @@ def _items(
     newest, message_at = _newest(own), 0
     is_known = all(entry.id != snapshot.run.message_id for entry in unsaid)
     if is_known and block:
-        # The message itself is known where history is kept; what is shown beside it is not.
+        # A gateway that keeps history knows the message itself, but not what is shown beside it.
         items.append(_context(block))
     before, is_named = None, have_several_senders(entry for _, entry in positioned)
     for _, entry in sorted(positioned, key=itemgetter(0)):
@@ -217,16 +217,16 @@ def _items(
 
 
 def _newest(own: list[Entry]) -> Entry:
-    """The newest message of the run, which may be an answer to its question."""
+    """Return the newest message of the run, which may be an answer to its question."""
     return next(entry for entry in reversed(own) if entry.role == "user")
 
 
 def _positions(own: list[Entry]) -> list[tuple[float, Entry]]:
-    """The run's own entries, each with its position in the transcript.
+    """Return the run's own entries, each with its position in the transcript.
 
-    An answer is stored when it arrives and read when its turn begins; other runs of the lane may have had theirs in
-    between, and what they said is not what is answered now. So it goes right before what the run did next. The output
-    of a sender's function is such an answer too, and its call goes with it.
+    An answer is stored when it arrives, but read when its turn begins; other runs of the lane may have spoken in
+    between. So it is placed right before what the run did next. The output of a sender's function is such an answer
+    too, and its call goes with it.
     """
     positioned: list[tuple[float, Entry]] = []
     position = math.inf
@@ -237,7 +237,7 @@ def _positions(own: list[Entry]) -> list[tuple[float, Entry]]:
 
 
 def _line(snapshot: Snapshot, entry: Entry, before: Entry | None, is_named: bool) -> str:
-    """The line before an entry; a remote agent takes every text beside a message for the message."""
+    """Return the line before an entry; none for a remote agent, which would take it for the message."""
     if entry.role != "user" or not snapshot.connection.gateway.takes_context:
         return ""
     return line_of_earlier(entry, before, is_named=is_named)
@@ -269,9 +269,9 @@ def _item(snapshot: Snapshot, settings: DeliverySettings, entry: Entry, line: st
 
 
 def _message(snapshot: Snapshot, settings: DeliverySettings, entry: Entry, line: str) -> list[Item]:
-    """The parts of a message of the run: files, what is said about it, and last the message.
+    """Return the parts of a message of the run: files, what is said about it, and last the message.
 
-    It is a part of its own, so that nothing beside it can be mistaken for it.
+    The message is a part of its own, so that nothing beside it can be mistaken for it.
     """
     is_message = entry.id == snapshot.run.message_id
     files, about_files = _given_files(snapshot, entry)
@@ -291,7 +291,7 @@ def _earlier_message(snapshot: Snapshot, entry: Entry, line: str) -> list[Item]:
 def _given_files(snapshot: Snapshot, entry: Entry) -> tuple[list[Item], str]:
     files = _files(snapshot, entry)
     if not snapshot.connection.gateway.takes_context:
-        # A remote agent is sent files as they are, and takes every text beside them for the message.
+        # Send a remote agent only the files: it would take any text beside them for the message.
         return [file_part(file) for file in files], ""
     return shown_files(files, may_read=any(tool.name == "file_read" for tool in snapshot.toolset.offered()))
 
@@ -309,7 +309,7 @@ def _text(text: str) -> Item:
 
 
 def _head(snapshot: Snapshot, line: str, *, whole: bool) -> str:
-    """What stands before a message: about a task its heading, in a chat a line; before an answer, ids and a line."""
+    """Return the text before a message: for a task its heading, in a chat a line, for an answer its ids and a line."""
     if snapshot.told is not None:
         return snapshot.told.heading if whole else "\n".join(filter(None, (snapshot.told.anchors, line)))
     if not whole or not snapshot.connection.gateway.takes_context:
@@ -324,7 +324,7 @@ def _prepend(items: list[Item], text: str) -> None:
 
 
 def _as_text(items: list[Item]) -> str | list[Item]:
-    """One message as plain text, where it is nothing but text."""
+    """Return a single message as plain text if it is only text."""
     content = items[0]["content"]
     only_text = all(part["type"] == "input_text" for part in content)
     return GAP.join(part["text"] for part in content) if only_text else items

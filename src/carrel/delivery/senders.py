@@ -1,9 +1,9 @@
-"""Who wrote a message and when: the line before it, and the same of earlier messages. Pure, but for `sender_of`.
+"""Who wrote a message and when: the line before it and before earlier messages. Pure, except `sender_of`.
 
-The model's own answers have no such lines: it would write them itself. Nor has every message: what was said within a
-few hours is dated once, and where one alone has written nobody is named. That keeps a history short, and the same from
-run to run for the caches of providers. The line before the newest message is the only one that says what time it is
-now, and in which zone all times are; it stands at the end of the input.
+The model's own answers have no such lines, or it would write them itself. Nor has every message: what was said within
+a few hours is dated once, and a single author is not named. That keeps a history short, and the same from run to run
+for the caches of providers. Only the line before the newest message, at the end of the input, says what time it is now
+and in which zone all times are.
 """
 
 import re
@@ -21,10 +21,10 @@ from carrel.storage import Tx
 from carrel.visibility import PERSONAL_KINDS
 
 LINE, SENDER = "line", "sender"
-# Who writes where that is no person; runs that only Carrel causes are told so by their instructions.
+# Senders that are not people; runs that only Carrel causes learn that from their instructions.
 _OTHERS = {"cron": "a schedule", "hook": "a hook", "a2a": "a program"}
 _FROM_SESSIONS = ("inter_session", "reply_back")
-# Every line with which we say who writes, wherever a reader may see one begin.
+# Every line with which we say who writes, at any place where a reader may see a line begin.
 _OURS = re.compile(
     r"(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))(?=[^\S\n]*(?:message[^\S\n]+from\b.*?:|(?:\d+[^\S\n]+)?messages,[^\S\n]+(?:the[^\S\n]+first|each)"
     r"|at[^\S\n]+\d{4}-\d\d-\d\d|it[^\S\n]+is[^\S\n]+now[^\S\n]+\d{4}-|\[(?:notification|message)[^\S\n]+\w+[^\S\n]+·))",
@@ -33,7 +33,7 @@ _OURS = re.compile(
 
 
 def sender_of(tx: Tx, run: Run, lane: Lane) -> str:
-    """Return who wrote a run's message, in words; empty where only one person can, or nobody wrote it."""
+    """Return who wrote a run's message, in words; empty if only one person could, or if nobody wrote it."""
     source = run.source()
     if run.provenance_kind in _FROM_SESSIONS:
         return f"the session {source.source_session_key or 'of another agent'}"
@@ -45,7 +45,7 @@ def sender_of(tx: Tx, run: Run, lane: Lane) -> str:
         return ""
     user, named = user_by_id(tx, run.access, run.actor_id), _name(source.name or "")
     if user is None and named and source.source_channel in POSTED_CHANNELS:
-        # Whoever uses a channel calls themselves what they like.
+        # People on a channel choose their own names.
         return f'"{named}" on {source.source_channel}'
     return (named if user is None else _name(user.name)) or "a person"
 
@@ -59,12 +59,12 @@ def line_before(sender: str, sent_at: int, now: int) -> str:
 
 
 def have_several_senders(entries: Iterable[Entry]) -> bool:
-    """Return whether more than one has written the messages among some entries."""
+    """Return whether the messages among these entries have several authors."""
     return len({_sender(entry) for entry in entries if entry.role == "user"}) > 1
 
 
 def line_of_earlier(entry: Entry, before: Entry | None, *, is_named: bool) -> str:
-    """Return the line before an earlier message: when it was written, unless `before` tells, and if named by whom."""
+    """Return the line before an earlier message: its time, unless `before` tells it, and its author if `is_named`."""
     sender, at = _sender(entry), entry.created_at
     if sender and is_named:
         return f"Message from {sender}, at {minute_of(at)}:"
@@ -74,12 +74,12 @@ def line_of_earlier(entry: Entry, before: Entry | None, *, is_named: bool) -> st
 
 
 def noted(run: Run, own: Sequence[Entry]) -> dict[str, Any]:
-    """Return what was written down with the message of a run when it was heard."""
+    """Return the note stored with the message of a run when it was heard."""
     return next((entry.details for entry in own if entry.id == run.message_id), None) or {}
 
 
 def as_said(text: str) -> str:
-    """Return somebody's text such that none of its lines can be taken for one of ours: those are quoted."""
+    """Return somebody's text with lines quoted that could be taken for one of ours."""
     return _OURS.sub("> ", text)
 
 

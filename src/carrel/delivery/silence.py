@@ -1,4 +1,4 @@
-"""Answers that say nothing: where they are not posted, and whether the agent is asked again."""
+"""Answers that say nothing: when they are not posted, and when the agent is asked again."""
 
 from carrel.delivery.snapshot import Snapshot
 from carrel.delivery.transcript import since_heard, view_of_reply
@@ -10,7 +10,7 @@ _ADDRESSED = ("assignment", "mention", "response_request")
 
 
 def is_silent(run: Run, text: str) -> bool:
-    """Return whether an answer is none: it is empty, or a silent reply to a thread or to a heartbeat.
+    """Return whether an answer says nothing: it is empty, or a silent reply to a thread or to a heartbeat.
 
     In other chats a silent reply stays in the transcript, and surfaces do not show it.
     """

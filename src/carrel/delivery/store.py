@@ -40,7 +40,7 @@ def insert_step(tx: Tx, access: Access, run: Claim, row: StepRow) -> int:
 
 
 def update_step(tx: Tx, access: Access, run: Claim, row: StepRow) -> None:
-    """Record what is sent for a step after all."""
+    """Replace what a step sends."""
     tx.run(_TABLE.update, access, run_id=run.id, **_TABLE.values(row))
 
 
@@ -92,7 +92,7 @@ def is_answered(tx: Tx, access: Access, run_id: str, gateway: str, address: str)
 
 
 def lost_since(tx: Tx, access: Access, run_id: str, gateway: str, address: str) -> int | None:
-    """Return when the first of a run's newest steps was sent there that have no answer; None without such a step."""
+    """Return when the first of the run's last unanswered steps there was sent; None if the last was answered."""
     newest = f"SELECT coalesce(max(n), 0) FROM steps WHERE {_AT} AND answered_at IS NOT NULL"
     sql = f"SELECT min(sent_at) FROM steps WHERE {_AT} AND body <> '' AND n > ({newest})"
     row = tx.one(sql, access, run_id=run_id, gateway=gateway, address=address)
@@ -100,7 +100,7 @@ def lost_since(tx: Tx, access: Access, run_id: str, gateway: str, address: str) 
 
 
 def newest_body(tx: Tx, access: Access, run_id: str, gateway: str, address: str) -> str:
-    """Return what was sent there last by a run; empty if nothing was."""
+    """Return what a run last sent there; empty if nothing."""
     sql = f"SELECT body FROM steps WHERE {_AT} AND body <> '' ORDER BY n DESC LIMIT 1"
     row = tx.one(sql, access, run_id=run_id, gateway=gateway, address=address)
     return row[0] if row else ""

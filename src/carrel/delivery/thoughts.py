@@ -1,6 +1,6 @@
-"""What a model thought before the calls of a run: some models must be shown it again as long as they make calls.
+"""What a model thought before the calls of a run: some models must be shown it again while they make calls.
 
-It stays within the run, and goes only to the kind of gateway that it came from, which knows its form.
+Thoughts stay within the run, and go only to the kind of gateway that they came from, which knows their form.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ Thoughts = Mapping[tuple[int | None, str | None], list[dict[str, Any]]]
 
 def thoughts_of(tx: Tx, access: Access, own: list[Entry], gateway: Gateway, kind: str) -> Thoughts:
     """Return the thoughts before the calls among a run's entries."""
-    # A body that is sent as it is has no place for them that every server knows.
+    # The untranslated body has no place for thoughts that every server accepts.
     calls = [entry for entry in own if entry.role == "toolCall"] if gateway.translates else []
     if not calls:
         return {}

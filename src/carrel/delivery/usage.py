@@ -49,7 +49,7 @@ def _spent(usage: Usage) -> dict[str, Any] | None:
 
 
 def summed(one: Usage, other: Usage) -> Usage:
-    """Return the sum; a cost that neither reports stays unknown."""
+    """Return the sum; a cost that neither side reports stays unknown."""
     cost = None if one.cost_usd is None and other.cost_usd is None else (one.cost_usd or 0) + (other.cost_usd or 0)
     return Usage(
         input_tokens=one.input_tokens + other.input_tokens,

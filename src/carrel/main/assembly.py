@@ -63,7 +63,7 @@ from carrel.surfaces.webhooks import routes as webhook_routes
 from carrel.tools import Cleanup, connectors_of
 from carrel.wire import Wire
 
-# Who is called inside the transaction of a run's change, in this order.
+# Observers that are called inside the transaction of a run's change, in this order.
 OBSERVERS: tuple[Callable[[Database], None], ...] = (
     outbox.observe_runs,
     exchanges.observe_runs,
@@ -88,7 +88,7 @@ PRUNED = (
     budgets.prune_periods,
     inbound.prune_deliveries,
 )
-# What surfaces besides the API put into the OpenAPI document.
+# Operations of the other surfaces in the OpenAPI document.
 DESCRIBED = (*describe_a2a(), *describe_responses(), *describe_tools(), *describe_webhooks())
 
 Duty = Callable[[], Coroutine[Any, Any, None]]
@@ -120,7 +120,7 @@ def rules_of(settings: Settings) -> Rules:
 
 
 class Assembly:
-    """A server that is put together and not started: its application, its dispatcher and its duties."""
+    """An assembled server, not yet started: its application, its dispatcher and its duties."""
 
     def __init__(
         self, db: Database, wire: Wire, connections: Mapping[str, Connection], settings: Settings, *,
@@ -186,7 +186,7 @@ class Assembly:
         """Return the routes of every surface but the API, which adds its own."""
         house, wrong = self.house, self.wrong_tokens
         return [
-            # First: at /mcp it takes browsers only.
+            # First, because at /mcp it matches only browsers.
             *dashboard_routes(),
             *a2a_routes(house, wrong),
             *agent_routes(house, wrong),
@@ -197,7 +197,7 @@ class Assembly:
         ]
 
     def duties(self) -> list[Duty]:
-        """Return what this process does besides answering requests; each duty runs until it is cancelled."""
+        """Return the work of this process beside answering requests; each duty runs until it is cancelled."""
         house, db, settings = self.house, self.house.db, self.house.settings
         always: list[Duty] = [self._recorder.record, house.watch.serve, self._mcp.serve, house.connectors.serve]
         if not house.works:

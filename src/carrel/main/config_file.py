@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from carrel.kernel import Code, Refusal
 from carrel.main.mcp_settings import ambiguous_names
 
-# What is written anew; a key that stayed from before would be sent to another server.
+# Fields that are always rewritten: an old key left in place would be sent to another server.
 _WRITTEN = ("kind", "base_url", "model", "api_key", "api_key_env", "api_key_file")
 _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 # What a field of an MCP server may be.
@@ -48,7 +48,7 @@ def _says(text: str, name: str, fields: Mapping[str, str]) -> bool:
 
 
 def _quoted(value: str) -> str:
-    """A TOML string: its escapes are those of JSON, besides one character that JSON leaves as it is."""
+    """Return a TOML string: its escapes are JSON's, and one more for a character that JSON leaves as it is."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -1,4 +1,4 @@
-"""The settings of a running server: what people see of them, and taking up changes without a restart."""
+"""The settings of a running server: how people see them, and applying changes without a restart."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from logging import getLogger
@@ -15,9 +15,9 @@ from carrel.main.settings import Loaded, SettingsFault
 from carrel.surfaces import Reloaded, WrongSettings
 
 _log = getLogger("carrel.main")
-# What is taken up by a reload. Everything else is read once, by the rooms that are given it.
+# Settings that a reload applies. All others are read once, by the rooms that are given them.
 _LIVE = ("gateway.", "mcp.", "webhooks.")
-# Where keys are kept that a person typed into the dashboard: files that only the server's user can read.
+# Directory for keys that a person typed into the dashboard; only the server's user can read the files.
 _KEYS = "keys"
 
 
@@ -68,7 +68,7 @@ class LiveConfiguration:
             *_changed_names("mcp", self._in_force.mcp, loaded.settings.mcp, McpServerSettings()),
             *_changed_names("webhooks", self._in_force.webhooks, loaded.settings.webhooks, WebhookSettings()),
         ]
-        # What is not taken up is still shown as it is in force.
+        # Settings that need a restart are still shown with the value in force.
         self._rows = [row if row.name.startswith(_LIVE) else before.get(row.name, row) for row in loaded.rows]
         self._in_force = loaded.settings
         self._file = loaded.file
@@ -76,7 +76,7 @@ class LiveConfiguration:
         return Reloaded(changed=changed, need_restart=others)
 
     async def connect(self, name: str, fields: Mapping[str, str], key: str) -> Reloaded:
-        """Write a gateway into the settings file, its key into a file of its own, and take it up; all or nothing."""
+        """Write a gateway into the settings file and its key into a file of its own, and apply it; all or nothing."""
         self._refuse_overridden(name)
         path = self._file.path.expanduser()
         try:
@@ -98,7 +98,7 @@ class LiveConfiguration:
         return path
 
     def _refuse_overridden(self, name: str) -> None:
-        """Refuse to write what the environment would override without a word."""
+        """Refuse to write what the environment would silently override."""
         row = next((row for row in self._rows if row.name.startswith(f"gateway.{name}.") and row.source == "env"), None)
         if row is not None:
             message = f"{row.name} is set in the server's environment, which counts more than the settings file."
@@ -108,7 +108,7 @@ class LiveConfiguration:
 def _changed_names(
     section: str, before: Mapping[str, Section], now: Mapping[str, Section], usual: Section
 ) -> Iterator[str]:  # fmt: skip
-    """Yield the settings of a section that differ; of a name that came or went, what is not its default."""
+    """Yield the settings of a section that differ; an added or removed name is compared with the defaults."""
     first = usual.__struct_fields__[0]
     for name in sorted(before.keys() | now.keys()):
         old, new = before.get(name, usual), now.get(name, usual)

@@ -28,7 +28,7 @@ def foreign_settings(env: Mapping[str, str], problems: list[str]) -> Iterator[Fo
 
 
 def _same(text: str, name: Name) -> object:
-    """The value as ours would be written."""
+    """Return the value, read like one of ours."""
     return read_text(text, known_names()[name])
 
 

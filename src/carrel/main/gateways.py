@@ -13,13 +13,13 @@ from carrel.wire import Wire
 
 
 class Gateways:
-    """One connection for every gateway in the settings; what they start lives within it."""
+    """One connection for every gateway in the settings; the programs they start end with it."""
 
     def __init__(self, gateways: Mapping[str, GatewaySettings]) -> None:
         self.wire = Wire()
         self._group = asyncio.TaskGroup()
         self._stack = AsyncExitStack()
-        # Those that are no longer in force and may have a step to end.
+        # Gateways no longer in the settings that may still be finishing a step.
         self._retired: list[AcpGateway] = []
         self.connections: dict[str, Connection] = {}
         self.connections = self._opened(gateways)
@@ -29,7 +29,7 @@ class Gateways:
         for name, settings in {BUILTIN: GatewaySettings(), **gateways}.items():
             present = self.connections.get(name)
             if present is not None and present.settings == settings and isinstance(present.gateway, AcpGateway):
-                # Its programs go on.
+                # Keep its running programs.
                 opened[name] = present
                 continue
             try:
@@ -39,7 +39,7 @@ class Gateways:
         return opened
 
     def replace(self, gateways: Mapping[str, GatewaySettings]) -> None:
-        """Use other settings from now on; steps that are under way end where they began. All or nothing is changed."""
+        """Use other settings from now on; steps under way end where they began. It changes all or nothing."""
         opened = self._opened(gateways)
         for name, connection in self.connections.items():
             if isinstance(connection.gateway, AcpGateway) and opened.get(name) is not connection:
@@ -62,7 +62,7 @@ class Gateways:
             await self.wire.close()
 
     async def troubles(self) -> dict[str, str | None]:
-        """Return what is wrong with each gateway right now; None where nothing is."""
+        """Return what is wrong with each gateway right now, None if nothing is."""
         found = await asyncio.gather(*(_trouble(connection.gateway) for connection in self.connections.values()))
         return dict(zip(self.connections, found, strict=True))
 

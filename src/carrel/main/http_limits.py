@@ -19,7 +19,7 @@ from carrel.kernel.limits import (
 class _JoinedWrites:
     """A transport that sends the head of a response with its body: each alone would wake the client.
 
-    What is written alone goes out at the end of the loop's present round.
+    A write that nothing follows goes out at the end of the loop's current round.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -152,7 +152,7 @@ class BoundedHttp(HttpToolsProtocol):
             self.send_400_response(why)
 
     def _is_answering(self) -> bool:
-        # Before the first request `cycle` is None, although it is not typed so.
+        # Before the first request `cycle` is None, although its type says otherwise.
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not cycle.response_complete
 

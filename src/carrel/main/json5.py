@@ -1,7 +1,7 @@
 """JSON5, as people write it into settings files: read with the place of every value, so that a value can be changed.
 
 What JSON5 adds to JSON: comments, trailing commas, names without quotes, single quotes, and more ways to write numbers.
-Not read are names with `\\u` escapes, which nobody writes.
+Names with `\\u` escapes are not supported, since nobody writes them.
 """
 
 import re
@@ -28,7 +28,7 @@ class Json5Fault(ValueError):
 
 @dataclass
 class Node:
-    """A value, and where it stands in the text; objects and arrays have parts."""
+    """A value and its place in the text; objects and arrays have parts."""
 
     start: int
     end: int
@@ -37,7 +37,7 @@ class Node:
 
 
 class Part(NamedTuple):
-    """A member of an object or an item of an array: where it begins, its value, and where the comma after it ends."""
+    """A member of an object or item of an array: its start, its value, and the end of the comma after it."""
 
     start: int
     node: Node

@@ -17,7 +17,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
 def with_value(text: str, path: Path, value: Any) -> str:
-    """Return the text in which the value at a path is this one; objects that are missing on the way are made."""
+    """Return the text with this value at a path; missing objects on the way are added."""
     node = read(text)
     for depth, name in enumerate(path):
         if not isinstance(node.parts, dict):
@@ -33,7 +33,7 @@ def with_value(text: str, path: Path, value: Any) -> str:
 
 
 def with_item(text: str, path: Path, item: Any) -> str:
-    """Return the text in which the array at a path has this item too."""
+    """Return the text with this item added to the array at a path."""
     node = _found(text, path)
     if node is None:
         return with_value(text, path, [item])
@@ -43,7 +43,7 @@ def with_item(text: str, path: Path, item: Any) -> str:
 
 
 def without_item(text: str, path: Path, item: Any) -> str:
-    """Return the text in which the array at a path does not have this item; an array that is empty then goes too."""
+    """Return the text without this item of the array at a path; an array that becomes empty is removed."""
     node = _found(text, path)
     if node is None or not isinstance(node.parts, list) or item not in node.value:
         return text
@@ -53,7 +53,7 @@ def without_item(text: str, path: Path, item: Any) -> str:
 
 
 def without_value(text: str, path: Path) -> str:
-    """Return the text without the value at a path, and without the objects that are empty then."""
+    """Return the text without the value at a path, and without objects that become empty."""
     parent, name = _found(text, path[:-1]), path[-1]
     if parent is None or not isinstance(parent.parts, dict) or name not in parent.parts:
         return text
@@ -106,7 +106,7 @@ def _on_the_line(text: str, last: Part, piece: str) -> str:
 
 
 def _removed(text: str, parts: list[Part], index: int) -> str:
-    """Return the text without one part; where it had lines to itself, these go with it."""
+    """Return the text without one part, and without the lines that only it stood on."""
     part = parts[index]
     start, end = part.start, part.comma_end or part.node.end
     line_start, line_end = text.rfind("\n", 0, start), text.find("\n", end)
@@ -124,7 +124,7 @@ def _removed(text: str, parts: list[Part], index: int) -> str:
 
 
 def _quotes(text: str) -> bool:
-    """Tell whether names are written in quotes: as the first one is, and in quotes where there is none."""
+    """Return whether names are quoted, judging by the first one; True without any."""
     root = read(text)
     first = next(iter(root.parts.values()), None) if isinstance(root.parts, dict) else None
     return first is None or text[first.start] in "\"'"
@@ -140,7 +140,7 @@ def _written(value: Any, indent: str, quoted: bool) -> str:
 
 
 def _lines(value: Any, quoted: bool) -> Iterator[str]:
-    """Yield the lines of a value; arrays stand on one."""
+    """Yield the lines of a value; an array takes one line."""
     if not isinstance(value, dict) or not value:
         yield _inline(value, quoted)
         return

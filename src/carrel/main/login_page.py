@@ -24,7 +24,7 @@ def keep_private(path: Path, text: str) -> None:
 
 
 def keep_login_page(data_dir: Path, address: str) -> Path:
-    """Write the page that leads a browser to an address with a token: the browser's arguments are no secret."""
+    """Write a page that takes a browser to an address with a token: other users can see the browser's arguments."""
     page = data_dir / LOGIN_PAGE
     keep_private(page, f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">\n')
     return page

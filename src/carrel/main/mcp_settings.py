@@ -22,7 +22,7 @@ def server_name_problem(name: str) -> str | None:
 
 
 def ambiguous_names(names: Collection[str]) -> Iterator[str]:
-    """Yield which servers cannot stand side by side: the tool `b_c` of one would have the name of `c` of another."""
+    """Yield which servers clash: the tool `b_c` of one would have the same name as `c` of another."""
     for name in sorted(names):
         for other in sorted(names):
             if name.startswith(f"{other}_"):

@@ -30,7 +30,7 @@ class ConfigFault(Exception):
 
 
 class Wanted(NamedTuple):
-    """What Carrel wants of a configuration, besides what is the same for everybody."""
+    """The values in a configuration that differ between installations."""
 
     folder: Path
     base_url: str
@@ -57,7 +57,7 @@ def _below(base: Path, named: str) -> Path:
 
 
 def plugin_folder() -> Path:
-    """Return the plugin's folder: that of the checkout, or the one that the wheel brings."""
+    """Return the plugin's folder: the checkout's, or the one in the wheel."""
     package = Path(__file__).resolve().parents[1]
     checkout = package.parents[1] / "integrations" / "openclaw"
     return checkout if checkout.is_dir() else package / "openclaw_plugin"
@@ -84,7 +84,7 @@ def read_config(path: Path) -> tuple[str, Settings]:
 
 
 def at(settings: Settings, path: tuple[str, ...]) -> Any:
-    """Return what is at a path; None where nothing is."""
+    """Return the value at a path; None if there is none."""
     found: Any = settings
     for name in path:
         found = found.get(name) if isinstance(found, Mapping) else None
@@ -169,7 +169,7 @@ def gateway_secret(settings: Settings, env: Mapping[str, str]) -> str:
     secret = _VARIABLE.sub(lambda found: env.get(found[1], ""), given) if isinstance(given, str) else ""
     secret = secret or env.get(variable, "")
     if not secret:
-        raise ConfigFault(f"gateway.auth.{name} is not in the configuration; set {variable} to what it is.")
+        raise ConfigFault(f"gateway.auth.{name} is not in the configuration; set {variable} to its value.")
     return secret
 
 
@@ -179,5 +179,5 @@ def queue_path(settings: Settings) -> Path:
 
 
 def is_immutable(env: Mapping[str, str]) -> bool:
-    """Tell whether OpenClaw was told that its configuration is managed by something else."""
+    """Return whether OpenClaw was told that something else manages its configuration."""
     return env.get("OPENCLAW_CONFIG_READONLY") == "1" or env.get("OPENCLAW_NIX_MODE") == "1"

@@ -16,7 +16,7 @@ OWNER_TOKEN = "owner_token"  # noqa: S105  (the name of its file)
 
 
 async def ensure_owner(db: Database, data_dir: Path) -> str:
-    """Create the account at the first start, and a token where its file is missing; return the token, if it is valid.
+    """Create the account at the first start, and a token if its file is missing; return the token if it is valid.
 
     A token that was revoked is not replaced: only `carrel token renew` does that.
     """

@@ -41,7 +41,7 @@ from carrel.surfaces.a2a import open_grpc
 from carrel.tools import connectors_of
 
 _log = getLogger("carrel.main")
-# What is done besides the duties of a server.
+# Work that is done beside the duties of a server.
 Live = Callable[[Assembly], Coroutine[Any, Any, None]]
 # How long connections may stay open once streams were told to end; uvicorn does not exit while one is open.
 _CONNECTIONS_END_SECONDS = 3
@@ -52,7 +52,7 @@ def serve(
 ) -> int:  # fmt: skip
     """Serve until told to stop; 0 after a clean stop. `read` reads the settings, again when they are reloaded.
 
-    `life` changes the gateways, and returns what else is done while the server serves.
+    `life` changes the gateways, and returns the work to do while the server serves.
     """
     loaded = read()
     set_up_logs(_for_people(loaded) if sys.stderr.isatty() else loaded.settings.log)
@@ -77,7 +77,7 @@ def serve(
 
 
 def _for_people(loaded: Loaded) -> LogSettings:
-    """The settings of the log for a terminal: text, unless somebody has chosen the format."""
+    """Return the log settings for a terminal: text, unless a format was chosen."""
     chosen = any(row.name.endswith(".format") and row.source != "default" for row in loaded.rows)
     return loaded.settings.log if chosen else structs.replace(loaded.settings.log, format="text")
 
@@ -126,7 +126,7 @@ class _Server:
         )  # fmt: skip
         house = assembly.house
         web = _Web(assembly.app, sock, lambda: self._ready(sock))
-        # Before the web server answers: once we say that we are ready, clients may use either.
+        # Before the web server answers: once we report that we are ready, clients may use either.
         grpc = await open_grpc(house, assembly.wrong_tokens, Ids(SystemClock(), system_chance()), _address(sock))
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
@@ -217,14 +217,14 @@ class _Web(uvicorn.Server):
 
 
 def _collect_seldom() -> None:
-    """Leave what was made until now out of searches for unused cycles: it stays, and looking at it takes long."""
+    """Exclude all present objects from garbage collection: they stay, and scanning them takes long."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
 async def _reload(configuration: LiveConfiguration) -> None:
-    """Reload the settings on a signal; nobody is there to be told of mistakes but the log."""
+    """Reload the settings on a signal; only the log can report mistakes."""
     try:
         await configuration.reload()
     except WrongSettings as error:

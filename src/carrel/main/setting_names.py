@@ -30,7 +30,7 @@ Name = tuple[str, ...]
 
 # Of gateways and budgets.
 _CHOSEN_NAME = re.compile(CHOSEN_NAME)
-# Names that must suit something else: a tool's name, an address.
+# Names that become part of something else: a tool's name, an address.
 _NAME_PROBLEMS = {"mcp": server_name_problem, "webhooks": webhook_name_problem}
 _BOOLEANS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
 
@@ -50,7 +50,7 @@ def known_names() -> dict[Name, Known]:
     return dict(_leaves(Settings, ()))
 
 
-# The sections of which users choose the names: gateways, models that have a price, budgets, MCP servers, webhooks.
+# Sections with names that users choose: gateways, models that have a price, budgets, MCP servers, webhooks.
 NAMED_SECTIONS: dict[str, type[Struct]] = {
     "gateway": GatewaySettings,
     "prices": PriceSettings,

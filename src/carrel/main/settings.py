@@ -263,7 +263,7 @@ def _check(
 
 
 def _rounds(value: object) -> int | None:
-    """Return the number of rounds nearest to one that is not allowed; None if it is no whole number."""
+    """Return the allowed number of rounds nearest to a given one; None if that is not a whole number."""
     try:
         return min(PING_PONG_TURNS_MAX, max(0, int(str(value))))
     except ValueError:

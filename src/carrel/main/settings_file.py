@@ -1,4 +1,4 @@
-"""Which settings file applies: the one that is named, that of the working directory, or the data directory's.
+"""Which settings file applies: the one that is named, the working directory's, or the data directory's.
 
 A server that is started from another directory has the same data, and so it has to have the same settings.
 """
@@ -40,11 +40,11 @@ def settings_file(config: Path | None, env: Mapping[str, str], data_dir: object 
 
 
 def unread_file(applies: SettingsFile, data_dir: Path) -> Path | None:
-    """Return the data directory's file where it exists and another one applies."""
+    """Return the data directory's file if it exists but another one applies."""
     beside = data_dir / FILE_NAME
     return beside if beside.exists() and not is_same(beside, applies.path) else None
 
 
 def is_same(one: Path, other: Path) -> bool:
-    """Tell whether two paths lead to one file, which may not exist yet."""
+    """Return whether two paths lead to one file, which may not exist yet."""
     return one.expanduser().resolve() == other.expanduser().resolve()

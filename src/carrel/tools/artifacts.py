@@ -1,4 +1,4 @@
-"""Adding parts to the artifacts of a run, within what a run may have."""
+"""Artifact parts of a run: added within the run's limits."""
 
 from carrel.kernel import Code, Refusal, limits
 from carrel.records import Artifact, artifact_sizes, insert_artifact
@@ -8,7 +8,7 @@ from carrel.tools.model import Caller
 
 
 def known_artifacts(tx: Tx, caller: Caller, size: int) -> set[str]:
-    """Return the ids of the run's artifacts; Refusal where a part of that size, as it is stored, is too much."""
+    """Return the ids of the run's artifacts; refuse a part whose stored size exceeds the limits."""
     present = artifact_sizes(tx, caller.access, caller.own_run.id)
     if len(present) >= limits.ARTIFACTS_PER_RUN_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"A run has at most {limits.ARTIFACTS_PER_RUN_MAX} artifact parts.")

@@ -35,7 +35,7 @@ from carrel.work import TaskChange, change_task, readable_task, task_shape
 Id = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX)]
 Session = Annotated[str, Meta(min_length=1, max_length=limits.SESSION_REFERENCE_CHARS_MAX)]
 _KINDS = ("topics", "tasks", "logs", "notes")
-# For programs that show what is found; its defaults are what a model wants.
+# Only programs that display results need these; their defaults suit a model.
 _SEARCH_TUNING = ("sessionKey", "includePending", "limitTopics", "limitTasks", "limitLogs", "limitNotes")
 
 
@@ -114,7 +114,7 @@ class LogResult(Struct, frozen=True, kw_only=True):
 
 
 class _Searched(Struct, frozen=True):
-    """What a search has come to before its call is recorded."""
+    """The outcome of a search, before its call is recorded."""
 
     value: dict[str, Any] = {}
     refusal: Refusal | None = None
@@ -224,7 +224,7 @@ def _create_note(tx: Tx, caller: Caller, params: CreateNote) -> Result:
         space_id=related.space_id,
         agent_id=None if access.is_person else caller.agent.id,
     )
-    # What it is about was looked up above, by the rule of search.
+    # Search's own rule has already found the related entry above.
     written, _ = record(tx, access if access.is_person else caller.account_access, note)
     return Result(value=msgspec.to_builtins(LogResult(log=log_shapes(tx, caller.access, [written])[0])))
 

@@ -22,7 +22,7 @@ def run_caller(
 
 
 def caller_again(tx: Tx, caller: Caller, run: Run) -> Caller:
-    """Return the caller of a run as it is now: what may have changed during its turn is the run and plan mode."""
+    """Return the caller of a run as it is now; its run and plan mode may have changed during the turn."""
     return structs.replace(caller, run=run, is_planning=is_planning(tx, caller.access, caller.key))
 
 

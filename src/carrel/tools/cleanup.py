@@ -1,7 +1,7 @@
-"""Cleanup: removes files of sub-agents that are no longer needed, or that never came to belong to one.
+"""Cleanup: removes files of sub-agents that are no longer needed, or whose sub-agent never started.
 
-Files to remove are recorded in the transaction that decides so. Folders that a server wrote before it crashed, and that
-no lane owns, are found by scanning the workspaces: their names identify the account that wrote them.
+Files to remove are recorded in the transaction that decides it. Folders that a server wrote before it crashed, and
+that no lane owns, are found by scanning the workspaces: their names identify the account that wrote them.
 """
 
 import asyncio
@@ -88,14 +88,14 @@ def _workspaces(tx: Tx, settings: Settings) -> list[tuple[Access, Workspace]]:
     for account in every_account(tx):
         access = system_access(account.id, account.slug)
         for agent in every_agent(tx, access):
-            # Nothing is written to a workspace that is refused, so nothing of ours can be there.
+            # A refused workspace is never written to, so it holds nothing of ours.
             with suppress(Refusal):
                 found[access, workspace_of(settings, access, agent)] = None
     return list(found)
 
 
 def _strays(tx: Tx, access: Access, held: list[tuple[str, int]]) -> list[str]:
-    """Return the folders that this account wrote long enough ago and that no lane of any of its agents owns."""
+    """Return this account's folders that are old enough and that no lane of its agents owns."""
     before = tx.now - STRAY_FOLDER_MINUTES * MS_PER_MINUTE
     ours = [name for name, changed_at in held if changed_at < before and is_uuid_of(name, access.account_id)]
     agents = every_agent(tx, access) if ours else []

@@ -1,6 +1,6 @@
-"""What coding agents ask permission for, as tools: so the rules of an agent and plan mode hold for it too.
+"""What coding agents ask permission for, as tools, so that an agent's rules and plan mode apply to it too.
 
-Such a tool is offered to no model. Its call is the agent's question, which a person answers; the agent does the rest.
+No model is offered such a tool. A call is the coding agent's question: a person answers, and the agent acts.
 """
 
 from typing import Any

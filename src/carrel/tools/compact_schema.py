@@ -1,10 +1,10 @@
-"""The parameters of a tool as a model is shown them: the full schema without what only a validator needs."""
+"""Tool parameters as shown to a model: the full schema without what only a validator needs."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
 
 Schema = dict[str, Any]
-# Arguments are checked by the full schema; a model needs what to write, not where the limits are.
+# The full schema checks arguments; a model needs to know what to write, not the limits.
 _FOR_VALIDATORS = (
     "$defs", "additionalProperties", "default", "format", "maxItems", "maxLength", "maximum", "minItems", "minLength",
     "minimum", "pattern", "title",
@@ -12,9 +12,9 @@ _FOR_VALIDATORS = (
 
 
 def compact_schema(full: Schema, *, without: Collection[str], words: Mapping[str, tuple[str, ...]]) -> Schema:
-    """Return the schema of parameters, without those that are named, in its shortest form.
+    """Return the shortest form of a parameters schema, without the parameters named in `without`.
 
-    `words` are the values that some of them may have, for whoever is shown it.
+    `words` lists, by parameter, the values that this model may use.
     """
     whole = _short(full, full.get("$defs", {}))
     shown = {name: one for name, one in whole["properties"].items() if name not in without}
@@ -24,11 +24,11 @@ def compact_schema(full: Schema, *, without: Collection[str], words: Mapping[str
 
 def _short(schema: Schema, definitions: dict[str, Schema]) -> Schema:
     if "$ref" in schema:
-        # Written out, a definition is not described as well: the parameter is.
+        # The parameter has its own description, so the inlined definition loses its.
         named = definitions[schema["$ref"].rpartition("/")[2]]
         return _short(_without(named, "description") | _without(schema, "$ref"), definitions)
     if "anyOf" in schema:
-        # Of several forms that a value may have, the first is enough; left out, it is none.
+        # The first of several forms is enough; a model leaves the parameter out instead of sending null.
         first = next(form for form in schema["anyOf"] if form.get("type") != "null")
         return _short(first | _without(schema, "anyOf"), definitions)
     short = _without(schema, *_FOR_VALIDATORS)

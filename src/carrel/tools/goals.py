@@ -1,4 +1,4 @@
-"""The tools for goals: those of the caller's own session, or of the session whose goal its task is of."""
+"""The tools for goals of the caller's own session, or of the session whose goal its task serves."""
 
 from typing import Annotated, Any, Literal
 
@@ -85,7 +85,7 @@ class BriefTask(Shape, frozen=True, kw_only=True):
 
 
 class BriefGoal(Shape, frozen=True, kw_only=True):
-    """A goal with what its plans and tasks are at; a long description is clipped."""
+    """A goal with the progress of its plans and tasks; a long description is clipped."""
 
     id: str
     session_id: str
@@ -117,7 +117,7 @@ class PlannedResult(Shape, frozen=True, kw_only=True):
 
 
 def goal_session(tx: Tx, caller: Caller) -> SessionKey:
-    """Return the session whose goals the caller may use: its own, or that of the goal that its run works for."""
+    """Return the session whose goals the caller may use: its own, or that of the goal its run works for."""
     run = caller.run
     goal = None if run is None else goal_worked_for(tx, caller.access, caller.key, run.task_id, run)
     return caller.key if goal is None else goal.session_key

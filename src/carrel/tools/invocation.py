@@ -36,13 +36,13 @@ async def prepare_call(
 ) -> AsyncIterator[Preparation | None]:  # fmt: skip
     """Prepare a call before its transaction and clean up after it; None for a tool that needs nothing beforehand.
 
-    A call that will be refused needs none either: the refusal is found again where it is recorded.
+    Nothing is prepared for a call that will be refused: the call itself is refused again and recorded.
     """
     prepared = await _prepare(db, toolset, caller, name, arguments)
     try:
         yield prepared
     except Exception:
-        # A cancelled caller cannot know whether the call was made: what has no owner is swept up later.
+        # A cancelled caller cannot know whether the call was made; files without an owner are removed later.
         await _clean_up(prepared)
         raise
     await _clean_up(prepared)
@@ -65,7 +65,7 @@ async def _prepare(db: Database, toolset: Toolset, caller: Caller, name: str, ar
         try:
             meant = named(tx, caller, params)
         except Refusal:
-            # What names several tasks is refused when the call is made, where that is recorded.
+            # An ambiguous title is refused, and the refusal recorded, when the call is made.
             return
         lock(tx, caller, meant)
 
@@ -126,7 +126,7 @@ def call_tool(
 
 
 def _offered(toolset: Toolset, caller: Caller, name: str) -> Tool:
-    """Return the tool of that name; where there is none, the refusal names those that the model was shown."""
+    """Return the tool of that name; the refusal of an unknown one names those that the model was shown."""
     try:
         return toolset.find(name)
     except UnknownTool as unknown:
@@ -137,9 +137,9 @@ def _offered(toolset: Toolset, caller: Caller, name: str) -> Tool:
 
 
 def named(tx: Tx, caller: Caller, params: Any) -> Any:
-    """Return parameters with the id of their task, where they name the only task of a title instead.
+    """Return parameters with the id of their task, if they name it by a title that only this task has.
 
-    Refusal where several tasks have that title.
+    Refuse a title that several tasks have.
     """
     field = params.TASK if isinstance(params, Params) else Params.TASK
     task_id = getattr(params, field, None)
@@ -151,7 +151,7 @@ def named(tx: Tx, caller: Caller, params: Any) -> Any:
     except Refusal as refusal:
         if refusal.field is not None:
             raise
-        # The call itself is refused, where that is recorded.
+        # The call itself is refused later, and recorded.
         return params
 
 
@@ -171,7 +171,7 @@ def refuse_call(tx: Tx, caller: Caller, call_id: str, name: str, why: str) -> tu
 
 
 def lose_call(tx: Tx, caller: Caller, call_id: str) -> tuple[str, Result]:
-    """Record that nobody knows what became of a call that was begun at an MCP server, and tell the model."""
+    """Record that the outcome of a call to an MCP server is unknown, and tell the model."""
     message = "Carrel stopped during this call, so its result is lost."
     value = failed(FATE_UNKNOWN, f"{message} {LOOK_FIRST}")
     text = bounded(value)

@@ -31,7 +31,7 @@ _BOARD = "clawboard_"
 class Params(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The parameters of a tool: strictly typed, unknown names refused."""
 
-    # The one that names a task, if there is any: the only task of a title may be named by it.
+    # The parameter that names a task, if any; a title that only one task has names it too.
     TASK: ClassVar[str] = "task_id"
 
 
@@ -147,9 +147,9 @@ def _schema(shape: type[Struct]) -> dict[str, Any]:
 
 
 class Shown(Struct, frozen=True):
-    """What a model is shown of a tool's parameters; those that are left out may be given all the same.
+    """What a model is shown of a tool's parameters; it may still give those that are left out.
 
-    `words` are the values that an agent may give where the schema alone would allow more.
+    `words` are the values that this agent may give if the schema alone would allow more.
     """
 
     without: tuple[str, ...] = ()
@@ -200,17 +200,17 @@ class Tool(Struct, frozen=True):
     server: str | None = None
     # Returns the arguments as they may be stored; None stores them unchanged.
     storable: Callable[[str], str] | None = None
-    # What a model is shown of its parameters, which may depend on who acts.
+    # What a model is shown of its parameters; may depend on the actor.
     shown: Shown | Callable[[Actor], Shown] = Shown()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that it answers to, its own first: the tools of the board have two."""
+        """All names of the tool, its own first: the tools of the board have two."""
         return _names(self.name)
 
     @property
     def model_name(self) -> str:
-        """The name by which a model is offered it: our own."""
+        """The name that models are shown: our own."""
         return self.names[-1]
 
     def schema(self) -> dict[str, Any]:
@@ -227,7 +227,7 @@ class Tool(Struct, frozen=True):
         return _function(self.name, self.description, self.params, shown)
 
     def read_params(self, arguments: str, called: str = "") -> Params:
-        """Decode and check the arguments that the model wrote; what is plainly meant is accepted.
+        """Decode and check the arguments that the model wrote, accepting those that are plain in meaning.
 
         Refusals name the tool as it was `called`, by default by its first name.
         """

@@ -94,9 +94,9 @@ def outside_caller(tx: Tx, tool_services: ToolServices, access: Access, referenc
 
 
 def with_view(tx: Tx, services: ToolServices, access: Access, *, tool: str = "", writes: bool = False) -> Access:
-    """Return the access of an agent or a run with what it may see: what the session tools would show it, no more.
+    """Return the access of an agent or a run, limited to what the session tools would show it.
 
-    It is refused what the rules for `tool`, which does the same, forbid it, and in plan mode what `writes`.
+    Refuse what the rules for `tool`, which does the same, forbid, and in plan mode whatever `writes`.
     """
     if access.agent_id is None:
         return access
@@ -118,7 +118,7 @@ def with_view(tx: Tx, services: ToolServices, access: Access, *, tool: str = "",
 
 
 def note_refused_read(tx: Tx, access: Access, name: str, refusal: Refusal, *, is_hidden: bool) -> None:
-    """Count what was refused to an agent or a run where it asked for what a tool reads."""
+    """Count a read that was refused to an agent or a run, if the tool of that name reads the same."""
     note_refusal(tx, access, _own_session(tx, access)[0], name, refusal, is_hidden=is_hidden)
 
 
@@ -133,7 +133,7 @@ def _require_usable(name: str, agent: Agent, own: SessionKey, services: ToolServ
 
 
 def _own_session(tx: Tx, access: Access) -> tuple[SessionKey, Run | None, Agent | None]:
-    """Return the session of the caller's run, else the main lane of the caller's agent, and whichever of both it is."""
+    """Return the session of the caller's run with that run, else the main lane of its agent with that agent."""
     if access.run_id is None:
         agent = default_agent(tx, access)
         return agent.base_key, None, agent
@@ -145,7 +145,7 @@ def _own_session(tx: Tx, access: Access) -> tuple[SessionKey, Run | None, Agent 
 
 def _named(tx: Tx, access: Access, reference: str, own: SessionKey) -> FoundSession:
     try:
-        # The header says where the caller is, and an agent may be in any of its lanes; what it sees follows from that.
+        # An agent may be in any of its lanes, and the header says in which; what it sees follows from that.
         found = find_session(tx, structs.replace(access, kind="system"), reference, own)
         if access.agent_id not in (None, found.key.agent):
             raise _unknown()

@@ -38,7 +38,7 @@ class OutsideCalls:
         self._closing = closing
 
     async def make(self, call: NewCall) -> str:
-        """Make a call and return its result as JSON text within its bound; Refusal where it is refused."""
+        """Make a call and return its result as JSON text within its limit; Refusal if it is refused."""
         account_id = call.caller.caller.access.account_id
         try:
             text = await self._make(call)
@@ -72,7 +72,7 @@ class OutsideCalls:
         return await self._db.write(lambda tx: _finish(tx, call, tool, run_id))
 
     async def _wait(self, caller: Caller, wait: Wait) -> None:
-        """Wait for another run, but not for one that was deleted, nor longer than the server lives."""
+        """Wait for another run until it is deleted or the server stops."""
         now = await self._db.read(lambda tx: tx.now)
         seconds = max(0, wait.until - now) / MS_PER_SECOND
         access = system_access(caller.access.account_id, caller.access.account_slug)
@@ -100,7 +100,7 @@ def _act_once(tx: Tx, call: NewCall, tool: Tool, prepared: Preparation | None) -
     result = tool.act(tx, caller, named(tx, caller, params))
     note_forbidden(tx, caller, tool.name, result.value)
     wait = (result.wait.run_id, result.wait.until) if result.wait else None
-    # Of an answer that is still to come, what is known now is kept for a caller who repeats the call after a crash.
+    # The answer is still to come: keep what is known now for a caller who repeats the call after a crash.
     text = bounded({"runId": wait[0], "status": "accepted"} if wait else result.value)
     if caller.run is not None:
         name = outside_call(call.call_id or tx.new_id("call"))
@@ -131,7 +131,7 @@ def _finish(tx: Tx, call: NewCall, tool: Tool, run_id: str) -> str:
 
 
 def _require_live_run(tx: Tx, caller: Caller, run_id: str, tool: Tool) -> None:
-    """Refuse a call after the end of its run, and a call that feeds a turn while there is none."""
+    """Refuse a call after the end of its run, and a call that feeds a turn if none is under way."""
     if tool.only_in_run:
         # Ending or parking a run takes its lane first: from here on the run stays as it is.
         lock_lane(tx, caller.access, str(caller.key))

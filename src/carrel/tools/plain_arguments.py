@@ -1,4 +1,4 @@
-"""Arguments whose meaning is plain although they are not written as the schema says: models often give all fields."""
+"""Accepts arguments that break the schema but are plain in meaning: models often fill in every field."""
 
 from functools import cache
 from typing import Any
@@ -10,25 +10,25 @@ from carrel.kernel import plain_word
 
 
 class _Fields(Struct, frozen=True):
-    """What the fields of some parameters take, by their names."""
+    """Which fields of some parameters are read leniently, by name."""
 
-    # For these null is no value: whoever writes null gives nothing.
+    # These take no null, so null counts as left out.
     never_null: frozenset[str]
-    # Lists of texts, for which one text stands for a list of it.
+    # Lists of strings; a single string counts as a list of one.
     lists: frozenset[str]
-    # Words to choose from, which are the same in capitals and with spaces or hyphens.
+    # Choices, by their plain word: capitals, spaces and hyphens make no difference.
     words: dict[str, dict[str, str]]
 
 
 def as_meant(arguments: bytes, shape: type[Struct]) -> bytes:
-    """Return JSON arguments as the schema says, where it is plain what they mean."""
+    """Return JSON arguments in the form of the schema, as far as their meaning is plain."""
     fields = _fields(shape)
     if b"null" not in arguments and not fields.lists and not fields.words:
         return arguments
     try:
         given: Any = msgspec.json.decode(arguments)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # Not JSON: whoever decodes the arguments says what is wrong with them.
+        # Not JSON: the decoder will say what is wrong.
         return arguments
     if not isinstance(given, dict):
         return arguments
@@ -59,7 +59,7 @@ def _fields(shape: type[Struct]) -> _Fields:
 
 
 def _parts(kind: inspect.Type) -> list[inspect.Type]:
-    """The types that a value may have, but for null."""
+    """Return the types that a value may have, except null."""
     if isinstance(kind, inspect.Metadata):
         return _parts(kind.type)
     parts = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
@@ -75,7 +75,7 @@ def _is_list(parts: list[inspect.Type]) -> bool:
 
 
 def _words(parts: list[inspect.Type]) -> dict[str, str]:
-    """The words to choose from, by what is plainly meant by them; none where two could be meant, or any text."""
+    """Return the choices by their plain word; none if any text is allowed or two choices look alike."""
     if len(parts) != 1 or not isinstance(parts[0], inspect.LiteralType):
         return {}
     known = {plain_word(word): word for word in parts[0].values if isinstance(word, str)}

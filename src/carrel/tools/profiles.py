@@ -1,6 +1,6 @@
 """Which tools the model of a run is shown: those that the kind of the run needs, and one of several that do the same.
 
-Others may be called all the same, as over HTTP and MCP: what a caller may use is decided by its toolset alone.
+The others can still be called, as over HTTP and MCP: the toolset alone decides what a caller may use.
 """
 
 from functools import lru_cache
@@ -18,7 +18,7 @@ _UNSHOWN = (
     "task_load", "task_get", "task_thread", "clawboard_get_task",
     # task_update, and memory_add with `supersedes`.
     "clawboard_update_task", "memory_update",
-    # What they return stands in the request, or is of use to people and programs only.
+    # The request already contains what they return, or only people and programs need it.
     "clawboard_context", "session_status", "memory_read",
 )  # fmt: skip
 _GOALS = ("goal_*", "plan_*")
@@ -41,7 +41,7 @@ _BY_PROFILE: dict[Profile, tuple[str, ...]] = {
 def shown_tools(toolset: Toolset, caller: Caller) -> tuple[Tool, ...]:
     """Return the tools of a toolset that the model of the caller's run is shown, in a stable order.
 
-    What its agent's profile allows by name is shown everywhere, and everything in plan mode, which leaves little.
+    Tools that the agent's profile allows by name are always shown. In plan mode all are, as few remain.
     """
     profile = profile_of(caller)
     if is_exchange_step(caller):
@@ -81,5 +81,5 @@ def profile_of(caller: Caller) -> Profile:
 
 
 def _brings_result(caller: Caller) -> bool:
-    """Whether an announcement brings the result of a sub-agent to whoever asked for it and now goes on."""
+    """Whether an announcement brings a sub-agent's result to the session that asked for it and now goes on."""
     return caller.key.kind != "subagent" and caller.own_run.source().source_tool == "sessions_spawn"

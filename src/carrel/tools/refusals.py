@@ -1,6 +1,6 @@
-"""Refusals by rule, which people can look up; other refusals are mistakes of the call.
+"""Refusals by rule, which people can look up; other refusals are mistakes in the call.
 
-An agent is told the same of what does not exist and of what it may not see. Which of both it was is for people alone.
+An agent gets the same refusal for what is missing and for what is hidden. Only people learn which it was.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ def note_refusal(tx: Tx, access: Access, key: SessionKey, name: str, refusal: Re
 
 
 def note_refused_call(tx: Tx, caller: Caller, name: str, refusal: Refusal, read: tuple[Tool, Any] | None) -> None:
-    """Count a refused call of a tool; `read` is the tool with its parameters, if the call got as far as that."""
+    """Count a refused call of a tool; `read` is the tool with its parameters, if the call got that far."""
     is_missing = refusal.code is Code.NOT_FOUND and not refusal.hides
     is_hidden = refusal.hides or (is_missing and read is not None and _is_hidden(tx, caller, *read))
     note_refusal(tx, caller.access, caller.key, name, refusal, is_hidden=is_hidden)

@@ -1,6 +1,6 @@
-"""Tools of MCP servers among ours. Their effect is elsewhere, so a call is begun, made and ended, each by itself.
+"""Tools of MCP servers among ours. Their effect is elsewhere, so beginning, making and ending a call are separate.
 
-It is recorded before it is made: whoever finds it without a result later cannot know what became of it, and says so.
+A call is recorded before it is made. One that is found later without a result is reported as lost.
 """
 
 from collections.abc import Callable, Mapping
@@ -75,7 +75,7 @@ class Begun(Struct, frozen=True, kw_only=True):
 
 
 def connectors_of(servers: Mapping[str, McpServerSettings]) -> Connectors:
-    """Return the servers of the settings, none of whose tools can have a name of ours."""
+    """Return the servers in the settings; none of their tools can have a name of ours."""
     return Connectors(servers, taken=names_in(CATALOG))
 
 
@@ -93,7 +93,7 @@ async def catalog_for(
 ) -> Catalog:  # fmt: skip
     """Return every tool that the runs of an agent may have.
 
-    Servers that it uses are started where that is needed; who waits for that is `aside`.
+    Its servers are started if necessary; the wait for them happens inside `aside`.
     """
     connectors = services.connectors
     if connectors is None or not connectors.is_configured:
@@ -119,7 +119,7 @@ def known_catalog(services: ToolServices, account_slug: str, agent: Agent) -> Ca
     return CATALOG if connectors is None else catalog_with(connectors.last_tools(account_slug, agent.profile.mcp))
 
 
-# Most runs of an agent find what the one before has found.
+# Most runs of an agent get the same lists as the run before.
 @lru_cache(maxsize=64)
 def catalog_with(lists: tuple[ToolList, ...]) -> Catalog:
     """Return our tools and those of servers."""
@@ -129,7 +129,7 @@ def catalog_with(lists: tuple[ToolList, ...]) -> Catalog:
 def begin_remote(
     tx: Tx, toolset: Toolset, caller: Caller, call_id: str, name: str, arguments: str
 ) -> Begun | tuple[str, Result]:  # fmt: skip
-    """Record a call before it is made; or return its result, where it was made, lost or is refused."""
+    """Record a call before it is made; or return its result if it was made, lost or is refused."""
     if call_of(tx, caller.access, caller.own_run.id, call_id) is not None:
         return call_tool(tx, toolset, caller, call_id, name, arguments)
     try:
@@ -137,7 +137,7 @@ def begin_remote(
         params = tool.read_params(arguments)
         require_offered_now(tx, caller, tool)
     except Refusal:
-        # It is refused again where that is recorded.
+        # It is refused again later, and recorded.
         return call_tool(tx, toolset, caller, call_id, name, arguments)
     assert isinstance(tool, ConnectedTool), "a tool of ours is called at once"
     assert isinstance(params, RemoteArguments), "what such a tool reads"
@@ -148,7 +148,7 @@ def begin_remote(
 def end_remote(
     tx: Tx, caller: Caller, call_id: str, begun: Begun, made: CallResult | CallFailed
 ) -> tuple[str, Result]:  # fmt: skip
-    """Record what became of a call; files are kept as artifacts of the run, and images are shown to the model."""
+    """Record the outcome of a call; files are kept as artifacts of the run, and images are shown to the model."""
     images: tuple[NewAttachment, ...] = ()
     if isinstance(made, CallFailed):
         value = _failure(begun.tool, made)
@@ -171,7 +171,7 @@ def _failure(tool: ConnectedTool, failure: CallFailed) -> dict[str, Any]:
 
 
 def _keep(tx: Tx, caller: Caller, file: NewAttachment) -> dict[str, Any]:
-    """Keep a file as an artifact and return what the model is told of it."""
+    """Keep a file as an artifact and return what the model is told about it."""
     told = {"name": file.name, "mimeType": file.mime_type, "bytes": len(file.content)}
     content = msgspec.json.decode(msgspec.json.encode(file.content), type=str)
     try:

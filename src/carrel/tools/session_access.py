@@ -70,7 +70,7 @@ def session_access(tx: Tx, services: ToolServices, access: Access, lane: Lane) -
 
 
 def _blocked(tx: Tx, access: Access, lane: Lane) -> list[BlockedCalls]:
-    """Return what was refused; an agent could learn from hidden things that they exist, so only people are told."""
+    """Return what was refused, to people only: an agent could learn that hidden things exist."""
     return [
         BlockedCalls(kind=one.tool, rule=one.rule, count=one.times, last_at=iso(one.last_at))
         for one in refusals_of(tx, access, lane.key)

@@ -1,6 +1,6 @@
 """The rules of an agent's profile for tools: what it may use, and what only with a person's approval.
 
-Every door asks here, by the tool itself and never by the name that a caller happened to use.
+Every surface asks here, with the tool itself and never with the name that a caller happened to use.
 """
 
 from collections.abc import Iterable
@@ -46,9 +46,9 @@ def needs_approval(tool: Tool, rules: ToolRules) -> bool:
 
 
 def require_part(tx: Tx, access: Access, part: str, whole: str) -> None:
-    """Refuse an agent's call of `whole` that also does what the tool `part` does, where a rule for that tool says so.
+    """Refuse an agent's call of `whole` that also does what the tool `part` does, if a rule for `part` forbids it.
 
-    Whoever approved the whole call has seen its part.
+    A person who approved the whole call has approved its part too.
     """
     agent = None if access.agent_id is None else agent_by_id(tx, access, access.agent_id)
     if agent is None:

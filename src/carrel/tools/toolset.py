@@ -50,11 +50,11 @@ class Catalog:
         return tool
 
     def with_tools(self, more: tuple[Tool, ...]) -> "Catalog":
-        """Return a catalog that has these tools besides; of two with one name, its own stays."""
+        """Return a catalog with these tools added; of two with the same name, the catalog's own stays."""
         return Catalog((*self._tools.values(), *(tool for tool in more if tool.name not in self._named)))
 
     def needs_approval(self, name: str, rules: ToolRules) -> bool:
-        """Return whether a person has to approve a call of that name; a name that no tool has stands alone."""
+        """Return whether a person has to approve a call of that name; an unknown name has no aliases."""
         tool = self._named.get(name)
         return matches([name], rules.ask) if tool is None else needs_approval(tool, rules)
 
@@ -143,7 +143,7 @@ class Entitled(_Narrowed):
 
 
 SET_PLAN = "plan_set_content"
-# What may be used in plan mode besides tools that only read.
+# Tools that may be used in plan mode, beside those that only read.
 _FOR_PLANNING = (SET_PLAN, "goal_*", "request_input")
 PLANNING = (
     "this session is in plan mode, where you may only look and plan. Write what you would do with plan_set_content; it "
@@ -156,9 +156,9 @@ _NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "age
 
 
 def toolset_for(catalog: Catalog, caller: Caller, functions: frozenset[str] = frozenset()) -> Toolset:
-    """Return a caller's tools: those its agent's profile allows, without those that make no sense where it is.
+    """Return a caller's tools: those its agent's profile allows, without those that do not apply where it is.
 
-    Those under whose names the sender of a message brings `functions` are the sender's.
+    The sender's `functions` replace tools of the same name.
     """
     of_subagents = caller.services.settings.tools.subagents.tools if caller.key.kind == "subagent" else None
     return _toolset(
@@ -167,7 +167,7 @@ def toolset_for(catalog: Catalog, caller: Caller, functions: frozenset[str] = fr
     )  # fmt: skip
 
 
-# Most callers share what theirs depend on, so what is left of the catalog is found once.
+# Cached: most callers need the same part of the catalog.
 @lru_cache(maxsize=256)
 def _toolset(
     catalog: Catalog, rules: ToolRules, rights: Rights, of_subagents: ToolNamesSettings | None, *,
@@ -198,7 +198,7 @@ def require_offered_now(tx: Tx, caller: Caller, tool: Tool) -> None:
 
 
 def _hidden_in_plan_mode(tool: Tool) -> bool:
-    # The names of a server's tools may begin like those of ours.
+    # A server's tool may have a name that begins like one of ours.
     is_for_planning = tool.server is None and any(fnmatchcase(tool.name, pattern) for pattern in _FOR_PLANNING)
     return tool.effect == "write" and not is_for_planning
 

@@ -97,7 +97,7 @@ def _blocks(entry: Entry, text: str, redacted: bool) -> list[Block]:
 
 
 class _Told(msgspec.Struct, frozen=True):
-    """What a result says of its call; most results say neither."""
+    """What a result says about its call; most results say nothing."""
 
     ok: bool = True
     status: str = ""
@@ -107,7 +107,7 @@ def _outcome(result: str) -> CallOutcome:
     try:
         told = msgspec.json.decode(result, type=_Told)
     except msgspec.DecodeError:
-        # Words of these names may mean something else in what a tool returns.
+        # A tool's own result may use these names for something else.
         return "done"
     if not told.ok or told.status == "forbidden":
         return "refused"

@@ -84,7 +84,7 @@ def test_a_running_server_takes_up_what_is_added_and_an_agent_is_given_it(start:
     assert json.loads(server.carrel("agents", "mcp", "main", "--json").out)["servers"] == []
     file = str(server.folder / "carrel.toml")
     added = server.carrel("mcp", "servers", "add", "plain", "--command", PLAIN, "--config", file)
-    assert (added.code, "The running server has taken it up." in added.out) == (OK, True)
+    assert (added.code, "The running server has applied it." in added.out) == (OK, True)
     assert server.carrel("agents", "mcp", "main", "plain").code == OK
     shown = json.loads(server.carrel("agents", "mcp", "main", "--json").out)
     assert (shown["agent"]["mcp"], shown["servers"][0]["status"]) == (["plain"], "idle")

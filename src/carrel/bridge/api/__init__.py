@@ -1,1 +1,1 @@
-"""The API of a server as both clients see it: requests, results and what follows what; nothing here reads or writes."""
+"""The API of a server as both clients see it: requests, results and their order; nothing here does I/O."""

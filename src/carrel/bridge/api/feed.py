@@ -16,7 +16,7 @@ RECONNECT_SECONDS = 0.25
 
 
 class Follow(NamedTuple):
-    """A part of the feed to follow: up to the first frame that ends it, or for so long."""
+    """A part of the feed to follow: up to the first frame that ends it, or for `seconds`."""
 
     query: Query
     seconds: float
@@ -25,14 +25,14 @@ class Follow(NamedTuple):
 
 
 class Resumption:
-    """Where a stream goes on after a lost connection, and how often that is tried."""
+    """Where to resume a stream after a lost connection, and how often to try."""
 
     def __init__(self, last_event_id: str) -> None:
         self.last_event_id = last_event_id
         self._failures = 0
 
     def seen(self, event: StreamEvent) -> None:
-        """Go on after this event from now on; before any other, after the number in the opening frame."""
+        """Resume after this event from now on; before the first event, after the number in the opening frame."""
         self._failures = 0
         if event.id:
             self.last_event_id = event.id
@@ -52,7 +52,7 @@ class Resumption:
 
 
 def feed_query(session_key: str | None, task_id: str | None, topic_id: str | None, names: Iterable[str]) -> Query:
-    """Return the parameters of the feed for those who want only some events."""
+    """Return the feed's parameters for a selection of events."""
     return {"sessionKey": session_key, "taskId": task_id, "topicId": topic_id, "events": ",".join(names)}
 
 

@@ -72,7 +72,7 @@ class Awaiting(ABC):
 
 
 def performed(course: Generator[Y, Any, T], act: Callable[[Y], Any]) -> T:
-    """Do each step of a generator, give it what came of it or the fault, and return its result."""
+    """Do each step of a generator, send it the answer or throw the fault, and return its result."""
     try:
         step = next(course)
         while True:
@@ -88,7 +88,7 @@ def performed(course: Generator[Y, Any, T], act: Callable[[Y], Any]) -> T:
 
 
 async def awaited(course: Generator[Y, Any, T], act: Callable[[Y], Awaitable[Any]]) -> T:
-    """As `performed`, awaiting each step."""
+    """Like `performed`, but await each step."""
     try:
         step = next(course)
         while True:
@@ -132,7 +132,7 @@ class Operation(Generic[P, T]):
     @overload
     def __get__(self, group: Group[Awaiting], kind: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
     def __get__(self, group: Any, kind: type) -> Any:
-        # As a bound method, so that its signature is the one that callers see.
+        # As a bound method, so that callers see its signature.
         return self if group is None else group.driver.method(self._function.__get__(group))
 
 

@@ -1,7 +1,7 @@
-"""The text of a reply while it is written, out of the frames of the chat's WebSocket.
+"""The text of a reply while it is written, from the frames of the chat's WebSocket.
 
-Frames may be missed, and a step that is sent again begins its text anew. What is yielded makes up for both, so that
-the pieces since the last one that starts over are the reply.
+Frames may be missed, and a step that is sent again starts its text over. The pieces make up for both: those from the
+last one that starts over are the reply.
 """
 
 from collections.abc import Generator
@@ -77,7 +77,7 @@ def reply_pieces(run_id: str, seconds: float, on_fault: OnFault | None, *, is_li
 
 
 def _while_written(run_id: str, until: float, text: "_Text", on_fault: OnFault | None) -> Reply[Run | None]:
-    """Yield what the frames say; return None once they have said the whole reply, or the run if it ended without."""
+    """Yield text from the frames; return None once the reply is complete, or the run if it ended without one."""
     frame: Item | None = None
     while True:
         is_late = elapsed_seconds() >= until
@@ -115,14 +115,14 @@ def _taken(frame: Item, text: "_Text", on_fault: OnFault | None) -> Piece | None
 
 
 class _Text:
-    """What was yielded of a reply so far."""
+    """The text of a reply that was yielded so far."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._is_void = False
 
     def void(self) -> None:
-        """Begin anew, if anything was yielded."""
+        """Start over, if anything was yielded."""
         self._is_void = bool(self._pieces)
         self._pieces = []
 
@@ -135,7 +135,7 @@ class _Text:
         return Piece(words, starts_over)
 
     def completed(self, reply: str) -> Piece | None:
-        """Return the piece that makes the text the reply; None if it is, or if there is no reply."""
+        """Return the piece that completes the text to the reply; None if it is complete, or there is no reply."""
         so_far = "".join(self._pieces)
         if reply.startswith(so_far):
             return self.added(reply[len(so_far) :])

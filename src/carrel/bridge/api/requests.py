@@ -63,11 +63,11 @@ class Address:
         return self._path + path + ("?" + urlencode(given, quote_via=quote) if given else "")
 
     def read(self, request: Request, status: int, answer: bytes) -> Any:
-        """Return what a response says, or raise what it refuses."""
+        """Return the content of a response, or raise its refusal."""
         return answer if request.wants_bytes and status < 400 else self.parse(status, answer)
 
     def parse(self, status: int, answer: bytes) -> Any:
-        """Return the JSON of a response, or raise what it refuses."""
+        """Return the JSON of a response, or raise its refusal."""
         try:
             parsed = json.loads(answer) if answer else None
         except ValueError as fault:

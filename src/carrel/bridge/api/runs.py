@@ -1,4 +1,4 @@
-"""Operations on runs: send a message, wait for its reply, answer, cancel, retry, and read what came of it."""
+"""Operations on runs: send a message, wait for its reply, answer, cancel, retry, and read its receipt."""
 
 from carrel.bridge.api.operations import Call, D, Group, operation
 from carrel.bridge.api.requests import Request, segment
@@ -9,7 +9,7 @@ WAIT_SECONDS = 600.0
 
 
 def is_session(target: str) -> bool:
-    """Tell whether a target is a session and not an agent, whose id has no colon and is no session id."""
+    """Return whether a target is a session; an agent's id has no colon and does not look like a session id."""
     return ":" in target or target.startswith(("ses_", "node-"))
 
 

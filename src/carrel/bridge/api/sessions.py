@@ -1,4 +1,4 @@
-"""Operations on sessions: list and read them, and begin anew."""
+"""Operations on sessions: list, read, reset, rename, archive and delete them."""
 
 from carrel.bridge.api.operations import Call, D, Group, operation
 from carrel.bridge.api.requests import Request, segment
@@ -39,7 +39,7 @@ class Sessions(Group[D]):
 
     @operation
     def rename(self, key: str, title: str | None) -> Call[Session]:
-        """Give a session a name; None brings back the title that it has by itself."""
+        """Give a session a name; None brings back its automatic title."""
         return read(Session, (yield Request("PATCH", _path(key), body={"title": title}))["session"])
 
     @operation

@@ -1,4 +1,4 @@
-"""What a server says, typed. Fields that a newer server adds are in `raw`; those that an older one lacks are empty."""
+"""Typed responses of a server. Fields of newer servers are in `raw`; fields that an older one lacks are empty."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,15 +17,15 @@ Item = dict[str, Any]
 
 
 class Part(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of what a server says."""
+    """A part of a response."""
 
 
 class Shape(Part, frozen=True, kw_only=True, rename="camel", dict=True):
-    """Something a server says."""
+    """A response, or an item of a list in one."""
 
     @property
     def raw(self) -> Item:
-        """The same as the server sent it."""
+        """The JSON as the server sent it."""
         body: Item = self.__dict__["raw"]
         return body
 
@@ -35,14 +35,14 @@ R = TypeVar("R", bound=Part)
 
 
 def read(kind: type[S], body: Any) -> S:
-    """Return a body as a shape, or raise that it is none."""
+    """Return a body as a shape; NotReachable if it does not fit."""
     shape = read_part(kind, body)
     shape.__dict__["raw"] = body
     return shape
 
 
 def read_part(kind: type[R], body: Any) -> R:
-    """Return a part of a body, or raise that it is none."""
+    """Return a part of a body; NotReachable if it does not fit."""
     try:
         return msgspec.convert(body, kind)
     except msgspec.ValidationError as fault:
@@ -68,7 +68,7 @@ class Page(Generic[S]):
 
 
 def read_page(kind: type[S], body: Item, name: str) -> Page[S]:
-    """Return a body as a page; `name` is that of its rows."""
+    """Return a body as a page; `name` is the field with its rows."""
     return Page(tuple(read(kind, row) for row in body[name]), body.get("nextCursor"), body)
 
 
@@ -152,7 +152,7 @@ class Run(Shape, frozen=True, kw_only=True, rename="camel"):
     ended_at: datetime | None = None
 
     def __post_init__(self) -> None:
-        # A run says beside its last fault how many attempts there may be; an event says it in the fault.
+        # A run has `attempts_max` beside its last fault, an event has it inside the fault.
         if self.last_fault:
             whole = structs.replace(self.last_fault, attempts_max=self.attempts_max)
             structs.force_setattr(self, "last_fault", whole)
@@ -192,7 +192,7 @@ class Why(Shape, frozen=True, kw_only=True, rename="camel"):
 
 
 class ReceiptStep(Part, frozen=True, kw_only=True, rename="camel"):
-    """One request to a gateway, and what came back; `body` is the exact text, where it was asked for."""
+    """One request to a gateway, and what came back; `body` is the exact text, if requested."""
 
     n: int
     attempt: int = 1

@@ -1,4 +1,4 @@
-"""Waiting for a run, with or without being told of the attempts that fail meanwhile."""
+"""Waiting for a run, optionally reporting the attempts that fail meanwhile."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +13,7 @@ from carrel.bridge.faults import Refused, TimedOut
 from carrel.bridge.stream import StreamEvent
 from carrel.kernel import elapsed_seconds
 
-# One request waits this long; somebody who wants to be told of failed attempts asks more often.
+# How long one request waits; shorter if failed attempts are reported.
 _POLL_SECONDS = 20
 _FAULT_POLL_SECONDS = 1
 # A request may take this much longer than it waits.
@@ -41,7 +41,7 @@ def wait_for_run(run_id: str, seconds: float, on_fault: OnFault | None) -> Call[
         try:
             run = yield from _followed(run_id, until, tell)
         except Refused as refused:
-            # Whoever may see a run may not always see its session.
+            # A caller may see the run and not its session.
             if refused.status != HTTPStatus.NOT_FOUND:
                 raise
     run = run or (yield from _polled(run_id, until, tell))
@@ -51,7 +51,7 @@ def wait_for_run(run_id: str, seconds: float, on_fault: OnFault | None) -> Call[
 
 
 def _followed(run_id: str, until: float, tell: OnFault) -> Call[Run]:
-    """Follow the events of a run's session, in which no failed attempt is missing; return the run as it is then."""
+    """Follow the events of a run's session, which include every failed attempt; return the run as it is then."""
     run = yield from _looked_at(run_id, tell)
     query = feed_query(run.session_key, None, None, ["run"])
     while not run.settled and (left := until - elapsed_seconds()) > 0:
@@ -66,7 +66,7 @@ def _followed(run_id: str, until: float, tell: OnFault) -> Call[Run]:
 
 
 def _settles(run_id: str, tell: OnFault, frame: StreamEvent) -> bool:
-    """Tell whether the run may have settled with this event, or events are missing; tell of a failed attempt."""
+    """Return whether the run may have settled with this event, or events were missed; report a failed attempt."""
     if frame.name == "stream.reset":
         return True
     if frame.body.get("runId") != run_id:
@@ -90,7 +90,7 @@ def _polled(run_id: str, until: float, tell: OnFault | None) -> Call[Run]:
 
 
 def _looked_at(run_id: str, tell: OnFault | None) -> Call[Run]:
-    """Read a run; if it goes on, tell of its last attempt that failed."""
+    """Read a run; if it goes on, report its last failed attempt."""
     run = yield from read_run(run_id)
     if tell and run.last_fault and not run.settled:
         tell(run.last_fault)
@@ -101,7 +101,7 @@ def _each_once(on_fault: OnFault) -> OnFault:
     told: set[tuple[int, bool]] = set()
 
     def tell(fault: Fault) -> None:
-        # An attempt that found nobody has the number of the one that is made when somebody is there.
+        # An attempt that found the gateway unreachable shares its number with the next one.
         this = (fault.attempt, fault.unreachable_since is not None)
         if this not in told:
             told.add(this)

@@ -1,1 +1,1 @@
-"""What was said in other programs before, read from their files as entries of the board."""
+"""Histories of other programs, read from their files as entries of the board."""

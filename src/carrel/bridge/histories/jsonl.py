@@ -11,14 +11,14 @@ from carrel.kernel import secret_digest
 
 
 def read_jsonl(path: Path) -> Iterator[Entry]:
-    """Yield the entries of a file; a line without a key of its own gets one by its text, so it is stored once."""
+    """Yield the entries of a file; a line without a key gets one from its text, so it is stored once."""
     seen: Counter[str] = Counter()
     for number, line in enumerate(text_lines(path), 1):
         if line.strip():
             entry = _entry(line, f"{path}, line {number}")
             digest = secret_digest(line.strip())
             seen[digest] += 1
-            # Equal lines are as many entries, whenever the file is read again.
+            # Numbered, so that equal lines stay separate entries each time the file is read.
             yield {"idempotencyKey": f"jsonl:{digest}:{seen[digest]}"} | entry
 
 

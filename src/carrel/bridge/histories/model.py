@@ -28,18 +28,18 @@ class Said(NamedTuple):
     at: int | None
     agent: str | None
     text: str
-    # What makes a message the same one on every way it comes in; by default its session and its id there.
+    # Identifies the message however it was imported; by default its session and its id there.
     identity: str | None = None
 
     def entry(self, skipped: Skipped) -> Entry | None:
-        """Return the message as an entry; None, counted, when nobody said it. The agent is None for a person."""
+        """Return the message as an entry; if nobody said it, count it as skipped and return None."""
         if OwnTraffic.is_session(self.session) or OwnTraffic.is_request(self.text):
             skipped["messages of Carrel's own sessions"] += 1
             return None
         if not is_said(self.text):
             skipped["control text"] += 1
             return None
-        # A session of another program is no lane of ours, even if the keys look alike.
+        # A session of another program is not a lane of ours, even if the keys look alike.
         session = fitted_key(f"{self.channel}:{self.session}")
         name = self.identity or fitted_key(f"{session}:{self.message_id}", IDEMPOTENCY_KEY_CHARS_MAX)
         said = {"type": "conversation", "content": clip(self.text, MESSAGE_CHARS_MAX), "agentId": self.agent or "user"}
@@ -54,7 +54,7 @@ def moment(value: object) -> int | None:
         return None
     try:
         at = parse_iso(value) if isinstance(value, str) else int(value)
-        # What is in no calendar is no moment.
+        # Refuses a moment beyond the calendar.
         iso(at)
     except (ValueError, OverflowError, OSError):
         return None
@@ -62,7 +62,7 @@ def moment(value: object) -> int | None:
 
 
 def words(content: object) -> str:
-    """Return the text of a message: a string, or a list of parts of which only texts count."""
+    """Return the text of a message: a string, or the texts among a list of parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
@@ -71,7 +71,7 @@ def words(content: object) -> str:
 
 
 def parsed(text: str | bytes) -> Any:
-    """Return the value of JSON; ValueError for whatever the server would not take either, as `Infinity`."""
+    """Return the value of JSON; ValueError for what the server would not accept either, such as `Infinity`."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as fault:
@@ -91,7 +91,7 @@ def text_lines(path: Path, errors: str = "strict") -> Iterator[str]:
 
 
 def json_lines(path: Path, skipped: Skipped) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file of JSON lines; what is none is counted."""
+    """Yield the objects of a file of JSON lines; count all other lines as skipped."""
     for line in text_lines(path, errors="replace"):
         try:
             value = parsed(line) if line.strip() else {}

@@ -59,7 +59,7 @@ def _said(agent: str, key: str, session_id: str, event: Event, skipped: Skipped)
 
 
 def _unsaid(key: str, message: Event) -> str | None:
-    """Why nobody said a message that has words; the plugin for OpenClaw leaves out the same."""
+    """Return why a message with words counts as said by nobody; the OpenClaw plugin leaves out the same."""
     if message.get("stopReason") == "error":
         return "answers that broke off"
     if message["role"] == "user" and ":clawboard:" in f":{key}":
@@ -70,7 +70,7 @@ def _unsaid(key: str, message: Event) -> str | None:
 
 
 def _identity(key: str, message: Event) -> str | None:
-    """What the plugin for OpenClaw calls the message, so that it is not imported again once the plugin has sent it."""
+    """Return the message's key in the OpenClaw plugin, so that a message it has sent is not imported again."""
     timestamp = message.get("timestamp")
     if not isinstance(timestamp, int):
         return None
@@ -86,7 +86,7 @@ def _active_branch(events: list[Event]) -> list[Event]:
     while newest is not None and len(branch) < len(events):
         branch.append(newest)
         newest = known.get(newest.get("parentId") or "")
-    # A branch that does not lead back to a first event was cut, so that nothing can be told from it.
+    # A branch that does not lead back to a first event was cut, so it does not show what was left out.
     is_whole = bool(branch) and branch[-1].get("parentId") is None
     return branch[::-1] if is_whole else events
 
@@ -124,7 +124,7 @@ def _decompressed(compressed: bytes) -> bytes:
         read = module.decompress if hasattr(module, "decompress") else module.ZstdDecompressor().decompress
         try:
             return bytes(read(compressed))
-        except Exception as fault:  # boundary: each module has exceptions of its own, and one event takes no other
+        except Exception as fault:  # boundary: each module has its own exceptions, and a bad event must not lose others
             raise ValueError(str(fault)) from fault
     raise ImportError("zstandard")
 

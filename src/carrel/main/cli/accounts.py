@@ -307,7 +307,7 @@ COMMANDS = (
     ),
     Request("token list", "list tokens", "GET /api/tokens", _TOKENS),
     Request("token revoke", "revoke a token", "DELETE /api/tokens/{}", "Revoked.").takes(
-        option("token_id", "TOKEN", "id of the token, cut to what is unique", of=TOKENS.of)
+        option("token_id", "TOKEN", "id of the token, or a unique beginning of it", of=TOKENS.of)
     ),
     Command(
         "token renew",

@@ -10,7 +10,7 @@ from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.request import Request, Table, ago, start_of
 
 _SPACE = option("space_id", "SPACE", "id of the space, e.g. space-work", of=exactly)
-_TOPIC = option("topic_id", "TOPIC", "id of the topic, cut to what is unique", of=TOPICS.of)
+_TOPIC = option("topic_id", "TOPIC", "id of the topic, or a unique beginning of it", of=TOPICS.of)
 
 
 def _all_spaces(client: Client, _: Namespace) -> Any:
@@ -136,9 +136,7 @@ COMMANDS = (
     Request("topics merge", "merge topics into one", _merge, _show_merged).takes(
         _TOPIC, option("others", "OTHER", "topics that are merged into it, and are gone then", nargs="+")
     ),
-    Request(
-        "topics split", "give entries of a topic one of their own", "POST /api/topics/{}/split", "{topic[id]}"
-    ).takes(
+    Request("topics split", "move entries of a topic into a new one", "POST /api/topics/{}/split", "{topic[id]}").takes(
         _TOPIC,
         option("entries", "ENTRY", "ids of entries, as `carrel log --json` shows them", nargs="+", field="entryIds"),
         option("--name", "NAME", "what the new topic is called (default: after the first entry)"),

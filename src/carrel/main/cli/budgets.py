@@ -56,7 +56,7 @@ def _remove(client: Client, args: Namespace) -> Any:
 
 COMMANDS = (
     Request("budgets list", "show how budgets stand, the fullest first", "GET /api/budgets", _BUDGETS),
-    Request("budgets set", "set a budget, in the place of the one of that name", "POST /api/budgets", _show).takes(
+    Request("budgets set", "set a budget, replacing the one of that name", "POST /api/budgets", _show).takes(
         option("name", help="what it is called, in lower-case letters, digits, - and _"),
         option("scope", help="account, agent:ID, task:ID, session:KEY; or each agent, task or session"),
         option("--tokens", "N", "tokens, of input and output", type=int),
@@ -66,7 +66,7 @@ COMMANDS = (
         option("--action", choices=("wait", "warn"), help="work waits when it is used up, or goes on (default: wait)"),
     ),
     Request(
-        "budgets allow", "allow as much again, until the budget begins anew", "POST /api/budgets/allow", _show
+        "budgets allow", "allow the whole amount once more, until the budget resets", "POST /api/budgets/allow", _show
     ).takes(_NAME, option("subject", "SUBJECT", "which agent, task or session, for a budget of each", nargs="?")),
     Request("budgets remove", "remove a budget", _remove, "Removed.").takes(_NAME),
 )

@@ -31,9 +31,9 @@ CLIENT_INSTANCE = "cli"
 ANSWER_SECONDS = 1800.0
 PROMPT = "you> "
 _QUIT = frozenset({"/quit", "/exit"})
-# A path is no command.
+# A path is not a command.
 _COMMAND = re.compile(r"/([a-z][a-z_-]*)(?=\s|$)")
-# What every server knows; of other commands the server is asked.
+# Commands that every server knows; only for others is the server asked.
 _COMMON = frozenset({"help", "status", "new", "sessions", "switch", "reset", "stop", "plan", "auto", "goal", "memory"})
 _LISTED = re.compile(r"^/([a-z_-]+)", re.MULTILINE)
 
@@ -107,7 +107,7 @@ class _Chat:
         # The run that asked the person something; the next line is the answer.
         self._asking: Run | None = None
         self._commands: set[str] = set()
-        # Messages whose refused tool calls were told.
+        # Messages whose refused tool calls were shown.
         self._seen: set[str] = set()
 
     def look_for_question(self) -> None:
@@ -122,7 +122,7 @@ class _Chat:
                 self._screen.note("Answer yes or no.")
 
     def is_unknown_command(self, line: str) -> bool:
-        """Tell a person of a command that does not exist, instead of sending it to the agent as a message."""
+        """Report a command that does not exist, instead of sending it to the agent as a message."""
         named = _COMMAND.match(line)
         if named is None or named[1] in _COMMON or named[1] in self._known_commands():
             return False
@@ -146,7 +146,7 @@ class _Chat:
         except Refused as refused:
             if self._asking is None or refused.status not in (HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT):
                 raise
-            # It was no answer to the question, or the question is no longer open.
+            # The line did not answer the question, or the question is no longer open.
             self._screen.note(f"Not sent: {refused.message}")
             self.look_for_question()
             return Exit.FAILED
@@ -204,7 +204,7 @@ class _Chat:
         return written
 
     def _show_refusals(self, run: Run) -> None:
-        """Say which tool calls of the run were refused; its reply need not."""
+        """Show which tool calls of the run were refused; its reply may not say so."""
         if not run.tools_called or self._screen.as_json:
             return
         history = self._client.sessions.history(self._session_key, include_tools=True)
@@ -218,7 +218,7 @@ class _Chat:
         if screen.as_json:
             screen.json({"run": run.raw})
         elif run.state == "completed":
-            # What was streamed is the reply; nothing is streamed of one that says only that there is nothing to say.
+            # The streamed text is the reply; a silent reply is not streamed.
             if not streamed:
                 screen.line(run.reply or "")
             screen.end_line()

@@ -27,7 +27,7 @@ class Failure(Exception):
     def __init__(self, exit_code: Exit, sentence: str, *, code: str = "") -> None:
         super().__init__(sentence)
         self.exit_code = exit_code
-        # The server's word for it, where it has one.
+        # The server's error code, if it gave one.
         self.code = code
 
 
@@ -40,7 +40,7 @@ class Option(NamedTuple):
     dest: str
     # Empty for one that is not sent.
     field: str
-    # For an argument that names what the path leads to: calls a function with the id of what was named.
+    # For an argument that names the object of the path: calls a function with the object's id.
     of: Callable[[Client, str, Callable[[str], Any]], Any] | None
 
 
@@ -61,7 +61,7 @@ class Command(NamedTuple):
 def option(
     flags: str, metavar: str = "", text: str = "", *, field: str | None = None, of: Any = None, **parameters: Any
 ) -> Option:  # fmt: skip
-    """Describe one argument, with what it is called in the help and the text there; its field is named as it is."""
+    """Describe one argument, with its name and text in the help; by default its field has the argument's name."""
     long = max(flags.split(), key=len)
     dest = str(parameters.get("dest") or long.lstrip("-").replace("-", "_"))
     shown = {name: said for name, said in (("metavar", metavar), ("help", text)) if said}

@@ -49,7 +49,7 @@ complete -c carrel -f -a '(carrel complete -- (commandline -opc)[2..-1] (command
 """
 _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
-# What an argument is called in the help -> where the words for it are listed, and which field of the rows they are.
+# Metavar of an argument -> path that lists its words, name of the list, and field of its rows.
 _LISTED = {
     "AGENT": ("/api/agents", "agents", "id"),
     "USER": ("/api/users", "users", "slug"),
@@ -77,12 +77,12 @@ def commands(parser: Callable[[], argparse.ArgumentParser]) -> tuple[Command, ..
         return Exit.OK
 
     def complete(args: Namespace, screen: Screen) -> int:
-        """Print the words that may stand where the last one begins."""
+        """Print the possible completions of the last word."""
         *typed, begun = args.words or [""]
         try:
             found = [word for word in _words(parser(), typed, begun) if word.startswith(begun)]
         except Exception:
-            # The boundary to the shell: whatever is wrong, a prompt shows no errors.
+            # The boundary to the shell: a prompt must never show an error.
             return Exit.FAILED
         for word in found:
             screen.line(word)
@@ -98,7 +98,7 @@ def commands(parser: Callable[[], argparse.ArgumentParser]) -> tuple[Command, ..
 
 
 def _words(top: argparse.ArgumentParser, typed: Sequence[str], begun: str) -> Iterable[str]:
-    """Return what may follow the typed words; `begun` is the start of the word that is asked for."""
+    """Return what may follow the typed words; `begun` is the start of the next one."""
     parser, rest = _walked(top, joined([*typed, begun]))
     # argparse has no public way to list a parser's arguments.
     flags = parser._option_string_actions
@@ -114,7 +114,7 @@ def _words(top: argparse.ArgumentParser, typed: Sequence[str], begun: str) -> It
 
 
 def _walked(top: argparse.ArgumentParser, words: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
-    """Return the parser of the command that is typed, and the words between it and the last one, which is begun."""
+    """Return the parser of the typed command, and the words after it except the last, unfinished one."""
     groups = [action for action in top._actions if isinstance(action, argparse._SubParsersAction)]
     below = groups[0].choices if groups else {}
     if len(words) > 1 and words[0] in below:

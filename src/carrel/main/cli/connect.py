@@ -42,14 +42,14 @@ def connect_model(args: Namespace, screen: Screen) -> int:
     fields = {"kind": kind, "base_url": server.base_url, "model": model} | {n: v for n, v in named.items() if v}
     path = local_settings_file(args).path
     with suppress(SettingsFault):
-        # Wrong settings stop nobody here: what is written now may be what they lack.
+        # Go on with wrong settings: what is written now may correct them.
         running_server(args, path)
     _write(path, fields, args, screen)
     return _try(args, path, screen)
 
 
 def _server(args: Namespace, screen: Screen) -> "ModelServer":
-    """The server that was named, or that a person names when asked."""
+    """Return the server that was named, or ask a person for it."""
     from carrel.gateway import MODEL_SERVERS, model_server
 
     named: str = args.server or _ask(f"Which server ({', '.join(MODEL_SERVERS)}, or its URL)?", screen)
@@ -66,7 +66,7 @@ def _ask(question: str, screen: Screen) -> str:
 
 
 def _key(key_env: str, key_file: Path | None) -> str:
-    """The key for the probe; where it is kept is what the settings will name."""
+    """Return the key for the probe; the settings will only name where it is kept."""
     from carrel.gateway import gateway_key
     from carrel.kernel.settings import GatewaySettings
 
@@ -93,7 +93,7 @@ def _probe(server: "ModelServer", key: str, screen: Screen) -> "Probe":
 
 def probe_server(base_url: str, key: str) -> "Probe":
     """Return what a server speaks and which models it lists."""
-    # Imported by the commands that need them only: the help must not wait for them.
+    # Imported only when needed, so that the help does not wait for them.
     import asyncio
 
     from carrel.gateway import probe
@@ -167,7 +167,7 @@ def _write(path: Path, fields: dict[str, str], args: Namespace, screen: Screen) 
 
 
 def _try(args: Namespace, path: Path, screen: Screen) -> int:
-    """Let the running server take the change up, or start one for a moment, and make one turn."""
+    """Let the running server apply the change, or start one briefly, and make one turn."""
     settings = local_settings(args).settings
     client = running_server(args, path)
     if client is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from carrel.main.settings import Loaded
 
 FOLDER = "demo"
-# Which part of the building is complete: a demo without it is made anew.
+# Marks a complete demo; one without the mark is built again.
 _BUILT = "built"
 _SETTINGS = """\
 # The settings of `carrel demo`. Its agents need no model: they follow a script.
@@ -36,7 +36,7 @@ mode = "off"
 
 
 def demo(args: Namespace, screen: Screen) -> int:
-    """Build the demo where there is none yet, and serve it."""
+    """Build the demo unless it exists, and serve it."""
     folder = local_settings(args).settings.storage.data_dir / FOLDER
     if running_url(folder):
         screen.note("The demo is running already; `carrel open --data-dir` with the folder below opens it.")

@@ -31,14 +31,14 @@ def connect(args: Namespace) -> Client:
 
 
 def complete_session(args: Namespace) -> None:
-    """Replace a session key in the arguments that a table has cut by the whole one."""
+    """Replace a session key that a table has cut with the whole key."""
     if is_cut(getattr(args, "session", None) or ""):
         with connect(args) as client:
             args.session = session_key(client, args.session)
 
 
 def uses_owner_token(args: Namespace) -> bool:
-    """Tell whether the token that the arguments lead to is the one of the local data directory."""
+    """Return whether the arguments select the token of the local data directory."""
     url = getattr(args, "url", None) or os.environ.get("CARREL_URL", "")
     token = getattr(args, "token", None) or os.environ.get("CARREL_TOKEN", "")
     return not token and (not url or is_local(url))
@@ -61,7 +61,7 @@ def local_settings(args: Namespace, **overrides: object) -> "Loaded":
 
 
 def local_settings_file(args: Namespace) -> "SettingsFile":
-    """Return the settings file that applies on this machine, whatever is in it."""
+    """Return the settings file that applies on this machine, without reading it."""
     from carrel.main.settings_file import settings_file
 
     return settings_file(args.config, os.environ, args.data_dir)

@@ -88,7 +88,7 @@ def status(args: Namespace, screen: Screen) -> int:
 
 
 def _settings_file(client: Client) -> str | None:
-    """The file that the server reads its settings from, if the token may know."""
+    """Return the path of the server's settings file, if the token may know it."""
     try:
         file: str | None = client.get("/api/settings").get("file")
     except Refused:
@@ -136,7 +136,7 @@ def _findings(args: Namespace) -> Iterator[Finding]:
 
 
 def _check_settings_file(loaded: "Loaded") -> Iterator[Finding]:
-    """Name the settings file that applies here, and the data directory's where that one does not."""
+    """Report the settings file that applies here, and the data directory's if it is not read."""
     from carrel.main.settings_file import unread_file
 
     path = loaded.file.path.expanduser().absolute()
@@ -238,7 +238,7 @@ def _check_server(args: Namespace, loaded: "Loaded") -> Iterator[Finding]:
 
 
 def _check_file_in_use(client: Client, loaded: "Loaded") -> Iterator[Finding]:
-    """Warn where the server of this data directory reads another settings file than applies here."""
+    """Warn if the server of this data directory reads another settings file than the one that applies here."""
     from carrel.main.settings_file import is_same
 
     if client.url != running_url(loaded.settings.storage.data_dir):
@@ -246,7 +246,7 @@ def _check_file_in_use(client: Client, loaded: "Loaded") -> Iterator[Finding]:
     try:
         file = client.get("/api/settings")["file"]
     except BridgeFault:
-        # What is wrong with the token was told above.
+        # A wrong token was reported above.
         return
     here = loaded.file.path.absolute()
     if not is_same(Path(file), here):
@@ -312,7 +312,7 @@ def _check_gateways(client: Client) -> Iterator[Finding]:
     try:
         gateways = client.get("/api/health").get("gateways") or []
     except BridgeFault:
-        # What is wrong with the server or the token was told above.
+        # A problem with the server or the token was reported above.
         return
     for name, why in gateway_faults(gateways):
         yield Finding("warn", f"gateway.{name}", why)

@@ -8,7 +8,7 @@ from carrel.main.cli.names import GOALS, IN_SESSION, LIMIT, is_elsewhere
 from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.request import Request, Table, ago, start_of
 
-_ID = option("goal_id", "GOAL", "id of the goal, cut to what is unique", of=GOALS.of)
+_ID = option("goal_id", "GOAL", "id of the goal, or a unique beginning of it", of=GOALS.of)
 
 
 def _count(goal: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
 
 BATCH_MAX = 100
-# Of text in one request; the server takes more.
+# Characters of JSON in one request; the server accepts more.
 BATCH_CHARS_MAX = 2_000_000
 ATTEMPTS_MAX = 8
 RETRY_SECONDS = 0.25

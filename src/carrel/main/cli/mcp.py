@@ -153,7 +153,7 @@ def mcp(args: Namespace, screen: Screen) -> int:
 
 
 def _connected(args: Namespace) -> Client:
-    """Return a client for the server; a client over MCP is told what is wrong with the settings, and does not wait."""
+    """Return a client for the server; a failure becomes an answer to the MCP client, which would else wait."""
     try:
         return connect(args)
     except Failure as failure:

@@ -1,4 +1,4 @@
-"""`mcp servers`: the MCP servers of the settings file; only whoever may write that file names a command."""
+"""`mcp servers`: the MCP servers in the settings file. Only people who may write that file can name a command."""
 
 import shlex
 from argparse import Namespace
@@ -106,7 +106,7 @@ def _taken_up(args: Namespace) -> str:
         return ""
     with Client(url, owner_token(data_dir)) as client:
         client.post("/api/settings/reload")
-    return " The running server has taken it up."
+    return " The running server has applied it."
 
 
 def test_server(args: Namespace, screen: Screen) -> int:
@@ -131,7 +131,7 @@ def test_server(args: Namespace, screen: Screen) -> int:
 
 
 async def _tried(name: str, server: "McpServerSettings") -> tuple["ConnectorState", tuple["RemoteTool", ...]]:
-    """Return how a server does, and its tools; it has ended by then."""
+    """Start a server, end it, and return its state and its tools."""
     import asyncio
 
     from carrel.tools import connectors_of
@@ -140,7 +140,7 @@ async def _tried(name: str, server: "McpServerSettings") -> tuple["ConnectorStat
     connectors = connectors_of({name: server})
     async with asyncio.TaskGroup() as group:
         serving = group.create_task(connectors.serve())
-        # It takes servers once it runs.
+        # It accepts servers only while it runs.
         await asyncio.sleep(0)
         lists = await connectors.tools(account, [name])
         state = connectors.states(account)[0]

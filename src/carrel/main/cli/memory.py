@@ -9,9 +9,9 @@ from carrel.main.cli.names import IN_SESSION, LIMIT, MEMORY, NOTES, is_elsewhere
 from carrel.main.cli.output import Screen
 from carrel.main.cli.request import Request, Table, ago, start_of
 
-# Those of the API; importing them from there would load the server.
+# As in the API; importing them from there would load the server.
 TYPES = ("decision", "constraint", "failure", "fix", "preference", "fact", "task_state", "result")
-_ID = option("memory_id", "MEMORY", "id of the memory, cut to what is unique", of=MEMORY.of)
+_ID = option("memory_id", "MEMORY", "id of the memory, or a unique beginning of it", of=MEMORY.of)
 _TASK = option("--task", "TASK", "also the memory of this task", field="taskId")
 _GOAL = option("--goal", "GOAL", "also the memory of this goal", field="goalId")
 _SCOPE = option("--scope", "SCOPE", "one scope alone, e.g. global or task:<id>")
@@ -53,7 +53,7 @@ def _add(client: Client, args: Namespace) -> Any:
     return client.post("/api/memory", {**given, "type": args.type, "content": args.text, "tags": args.tag or []})
 
 
-# Those of the API; importing them from there would load the server.
+# As in the API; importing them from there would load the server.
 MODES = ("auto", "cheap", "full", "patient")
 
 
@@ -154,7 +154,7 @@ COMMANDS = (
         option("--mode", choices=MODES, help="how far it looks (default: auto)"),
         option("--max-chars", "N", "characters of the block, at most", type=int, field="maxChars"),
         option(
-            "--explain", action="store_true", field="", help="say of each line where it comes from and why it is there"
+            "--explain", action="store_true", field="", help="explain where each line comes from and why it is there"
         ),
     ),
     Request("note", "write a note, or list notes", _note, _show_note).takes(

@@ -49,7 +49,7 @@ def _plans(args: Namespace) -> Listing:
 
 
 def _fitting(state: dict[str, Any], change: str, session: str) -> str:
-    """Return the plan that is changed where none is named: the active one if it fits, else the newest that does."""
+    """Return the plan to change if none is named: the active one if it fits, else the newest that does."""
     found = [plan["id"] for plan in state["plans"] if plan["status"] in _FITTING[change]]
     if not found:
         raise Failure(Exit.FAILED, f"{session} has no plan that is {' or '.join(_FITTING[change])}.")
@@ -84,7 +84,7 @@ def _show_plan(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
 
 
 _STOP = "/api/auto/stop"
-_AUTO_RUN = option("run_id", "RUN", "id of the auto run, cut to what is unique", of=AUTO_RUNS.of)
+_AUTO_RUN = option("run_id", "RUN", "id of the auto run, or a unique beginning of it", of=AUTO_RUNS.of)
 _AUTO_RUNS = Table(
     "runs",
     {
@@ -119,7 +119,7 @@ def _show_stopped(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
 
 
 Item = dict[str, Any]
-_SCHEDULE = option("schedule_id", "SCHEDULE", "id of the schedule, cut to what is unique", of=SCHEDULES.of)
+_SCHEDULE = option("schedule_id", "SCHEDULE", "id of the schedule, or a unique beginning of it", of=SCHEDULES.of)
 
 
 def _schedule_state(schedule: Item) -> str:

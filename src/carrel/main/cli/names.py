@@ -28,7 +28,7 @@ class Listing(NamedTuple):
     hint: str = ""
 
     def of(self, client: Client, name: str, act: Callable[[str], T]) -> T:
-        """Do something with what was named: `act` is given its id. Only a name that is no id is looked up."""
+        """Call `act` with the id of what was named; look up only a name that is not an id."""
         if name == "last":
             return act(self._newest(client))
         try:
@@ -46,7 +46,7 @@ class Listing(NamedTuple):
         return str(newest[0][self.name_of_id])
 
     def _completed(self, client: Client, name: str) -> str | None:
-        """Return the id among the newest ones that begins so; None if there is none."""
+        """Return the id that begins with a name, searched from the newest; None if there is none."""
         query, found = dict(self.query), set[str]()
         for _ in range(_PAGES_MAX):
             page = client.get(self.path, query)
@@ -73,12 +73,12 @@ AUTO_RUNS = Listing("auto runs", "auto_", "/api/auto/runs", "runs", {"sessionId"
 
 
 def exactly(_: Client, name: str, act: Callable[[str], T]) -> T:
-    """Do something with what has exactly this id."""
+    """Call `act` with exactly this id."""
     return act(name)
 
 
 def of_agent(client: Client, name: str, act: Callable[[str], T]) -> T:
-    """Do something with an agent: `act` is given its id. One that does not exist is told with the nearest."""
+    """Call `act` with the id of an agent; an unknown one is reported with the closest match."""
     try:
         return act(name)
     except Refused as fault:
@@ -100,12 +100,12 @@ def user_named(client: Client, name: str) -> dict[str, Any]:
 
 
 def of_user(client: Client, name: str, act: Callable[[str], T]) -> T:
-    """Do something with a user: `act` is given the id."""
+    """Call `act` with the id of a user."""
     return act(user_named(client, name)["id"])
 
 
 def of_session(client: Client, name: str, act: Callable[[str], T]) -> T:
-    """Do something with the session that was named: `act` is given its key. Only an unknown name is looked up."""
+    """Call `act` with the key of the named session; look up only an unknown name."""
     if is_cut(name):
         return act(session_key(client, name))
     try:
@@ -126,12 +126,12 @@ def of_session(client: Client, name: str, act: Callable[[str], T]) -> T:
 
 
 def is_cut(name: str) -> bool:
-    """Tell whether a table has cut a session key."""
+    """Return whether a table has cut a session key."""
     return _ELLIPSIS in name
 
 
 def session_key(client: Client, name: str) -> str:
-    """Return the key that a name means which a table has shortened; any other name is returned as it is."""
+    """Return the whole key for a name that a table has cut; any other name is returned as it is."""
     if not is_cut(name):
         return name
     found = _session(client, name)
@@ -141,7 +141,7 @@ def session_key(client: Client, name: str) -> str:
 
 
 def _session(client: Client, name: str) -> str | None:
-    """Return the key of the session, archived or not, that a cut name means; None if there is none."""
+    """Return the key of the session, archived or not, that a cut name means, if there is one."""
     start, _, end = name.partition(_ELLIPSIS)
     keys = _keys(client, end or start)
     return _only({key for key in keys if key.startswith(start) and key.endswith(end)}, name, "sessions")
@@ -168,7 +168,7 @@ def _only(found: set[str], name: str, words: str) -> str | None:
     return next(iter(found), None)
 
 
-RUN = option("run_id", "RUN", "id of the run, cut to what is unique, or `last`", of=RUNS.of)
+RUN = option("run_id", "RUN", "id of the run, a unique beginning of it, or `last`", of=RUNS.of)
 SESSION = option("key", "SESSION", "session key or id, or the beginning of one", of=of_session)
 IN_SESSION = option("--session", "SESSION", "session key (default: main)", default=MAIN, field="sessionId")
 LIMIT = option("--limit", "N", type=int, default=50)
@@ -176,5 +176,5 @@ YES = option("--yes -y", action="store_true", help="without being asked")
 
 
 def is_elsewhere(args: Namespace) -> bool:
-    """Tell whether more is shown than the main session has; ids are completed from there alone."""
+    """Return whether more than the main session is shown; only ids of that one can be completed."""
     return args.session != MAIN or any(getattr(args, name, None) for name in ("goal", "task", "scope"))

@@ -9,7 +9,9 @@ from carrel.main.cli.output import Screen
 from carrel.main.cli.request import Request, Table, ago
 from carrel.main.terminal_text import terminal_text
 
-_ID = option("notification_id", "NOTIFICATION", "id of the notification, cut to what is unique", of=NOTIFICATIONS.of)
+_ID = option(
+    "notification_id", "NOTIFICATION", "id of the notification, or a unique beginning of it", of=NOTIFICATIONS.of
+)
 _LIST = Table(
     "notifications",
     {

@@ -49,12 +49,12 @@ KIND = "openclaw"
 KEY_FILE = "openclaw_gateway_token"
 BACKUP_SUFFIX = ".before-carrel"
 LOOK_SECONDS = 1.0
-# What stands in quotes after such a name; not what is said in place of a token that is still to be made.
+# A quoted value after such a name, except the placeholder for a token that is still to be created.
 _SECRET = re.compile(r"((?:token|password|secret|api_?key)[\"']?\s*:\s*[\"'])[^\"'<]*([\"'])", re.IGNORECASE)
 
 
 class Change(NamedTuple):
-    """A file, what is in it, and what shall be."""
+    """A file, its present content, and its future one."""
 
     path: Path
     before: str
@@ -74,7 +74,7 @@ class Change(NamedTuple):
 
 
 def _masked(text: str) -> str:
-    """Return a configuration without the secrets in it, whoever they belong to."""
+    """Return a configuration with all secrets masked, not only ours."""
     return _SECRET.sub(r"\1…\2", text)
 
 
@@ -111,7 +111,7 @@ def setup(args: Namespace, screen: Screen) -> int:
 
 
 def check(args: Namespace, screen: Screen) -> int:
-    """Say of everything that the pair needs whether it is there; exit with 1 if something is missing."""
+    """Check everything that the pair needs; exit with 1 if something is missing."""
     deadline = elapsed_seconds() + args.wait
     with screen.waiting("looking until nothing is missing…"):
         while elapsed_seconds() < deadline:
@@ -149,7 +149,7 @@ def _wanted(args: Namespace, client: Client, token: str) -> Wanted:
 
 
 def _working_token(client: Client, settings: Settings) -> str:
-    """Return the token that the plugin has, if the server takes it; empty if it needs one."""
+    """Return the plugin's token if the server accepts it; empty if the plugin needs a new one."""
     token = at(settings, TOKEN)
     if not isinstance(token, str) or not token or at(settings, BASE_URL) != client.url:
         return ""
@@ -160,7 +160,7 @@ def _working_token(client: Client, settings: Settings) -> str:
 
 
 def _new_token(client: Client) -> str:
-    """Create a token of a user that stands for OpenClaw: an agent's may only add notes, an owner's may everything."""
+    """Create a token of a user that stands for OpenClaw: an agent could only add notes, an owner could do anything."""
     users = client.get("/api/users")["users"]
     known = next((user for user in users if user["slug"] == USER["slug"]), None)
     user = known or client.post("/api/users", USER)["user"]
@@ -204,7 +204,7 @@ def _refuse_if_kept_elsewhere(path: Path) -> None:
 
 
 def _write_with_backup(change: Change, screen: Screen) -> None:
-    # A token is in it from now on, so it is for nobody but its owner, as OpenClaw itself keeps it.
+    # It contains a token from now on, so only its owner may read it; OpenClaw itself keeps it so.
     backup = change.path.with_name(change.path.name + BACKUP_SUFFIX)
     replace_file(backup, change.before, mode=0o600)
     replace_file(change.path, change.after, mode=0o600)
@@ -212,7 +212,7 @@ def _write_with_backup(change: Change, screen: Screen) -> None:
 
 
 def _takes_effect(settings: Settings) -> str:
-    """Say whether the gateway has to be restarted: it watches its configuration, unless it is told not to."""
+    """Say whether the gateway must be restarted: it watches its configuration unless set not to."""
     url = gateway_url(settings, os.environ)
     try:
         with Client(url, timeout_seconds=5.0) as client:
@@ -249,7 +249,7 @@ def _backend(args: Namespace, settings: Settings) -> list[Change]:
 
 
 def _gateway_name(gateways: Mapping[str, "GatewaySettings"]) -> str:
-    """Return the name of the gateway that is OpenClaw's: the one it has, or the default one if no model is that."""
+    """Return the name for OpenClaw's gateway: its present one, else `default` if no other model has that."""
     ours = next((name for name, one in gateways.items() if one.kind == KIND), "")
     has_default = "default" in gateways and gateways["default"].kind != "builtin"
     return ours or ("openclaw" if has_default else "default")
@@ -297,7 +297,7 @@ COMMANDS = (
         ),
     ),
     Command("openclaw check", "say what is missing between OpenClaw and this server", check).takes(
-        _HOME, option("--wait", "SECONDS", "look until nothing is missing, at most so long", type=float, default=0.0)
+        _HOME, option("--wait", "SECONDS", "check until nothing is missing, at most this long", type=float, default=0.0)
     ),
     Command("openclaw remove", "take the plugin and its token out of OpenClaw again", remove).takes(_HOME, *_CONSENT),
 )

@@ -54,7 +54,7 @@ def check_openclaw(args: Namespace) -> Iterator[Finding]:
 
 
 def openclaw_at_a_glance() -> Finding | None:
-    """Say for `doctor` whether OpenClaw is set up; nothing where its configuration does not name our plugin."""
+    """Report to `doctor` whether OpenClaw is set up; nothing if its configuration does not name our plugin."""
     path = config_path(os.environ)
     try:
         _, settings = read_config(path)
@@ -113,7 +113,7 @@ def _why_not_loaded(settings: Settings) -> str:
 
 
 def _check_carrel(settings: Settings) -> Finding:
-    """Check that the server answers the plugin's token, where the plugin looks for it."""
+    """Check that the server accepts the plugin's token, at the address that the plugin uses."""
     url, token = at(settings, BASE_URL), at(settings, TOKEN)
     if not url or not token:
         return Finding("fail", "carrel", "the plugin has no address or no token", SETUP)
@@ -148,7 +148,7 @@ def _check_gateway(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_responses(client: Client) -> Finding:
-    """Ask the endpoint for nothing: what it says to that tells whether it is on and takes the token."""
+    """Send the endpoint an empty request: its answer shows whether it is on and accepts the token."""
     try:
         client.post("/v1/responses", {})
         status = 200
@@ -190,7 +190,7 @@ def _check_plugin(settings: Settings) -> Iterator[Finding]:
 
 
 def _why_not_alive(settings: Settings) -> str:
-    """Return why the plugin gives no sign of life, as OpenClaw tells it where its program is installed."""
+    """Return why the plugin gives no sign of life; OpenClaw's program, if installed, knows more."""
     silent = "it gives no sign of life"
     program = shutil.which("openclaw")
     if program is None:

@@ -27,8 +27,8 @@ _ERASE_LINE = "\r\x1b[K"
 class Screen:
     """A command's stdout and stderr, and what may be drawn on them.
 
-    Both may be the same terminal. So the spinner is drawn only where no line has been begun, and is erased before
-    anything else is written.
+    Both may be the same terminal. So the spinner is drawn only at the start of a line, and erased before anything else
+    is written.
     """
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None, *, as_json: bool = False) -> None:
@@ -82,7 +82,7 @@ class Screen:
         return answer.strip()
 
     def agrees(self, question: str) -> bool:
-        """Ask the person at the terminal; only a yes is one."""
+        """Ask the person at the terminal; return whether the answer was yes."""
         return self.ask(f"{question} [y/N]").lower() in ("y", "yes")
 
     def json(self, body: Any) -> int:
@@ -95,7 +95,7 @@ class Screen:
     ) -> None:
         """Write rows: aligned under headers on a terminal, tab-separated and without headers elsewhere.
 
-        A terminal that is too narrow gets ids that are cut; `whole_ids` is for those that no command completes.
+        A narrow terminal gets cut ids, unless `whole_ids`: some ids no command can complete.
         """
         cells = [[_cell(value) for value in row] for row in rows]
         if not self.is_terminal:
@@ -147,7 +147,7 @@ class Screen:
     def _spin(self, text: str, ended: threading.Event) -> None:
         turns = 0
         while not ended.wait(_SPIN_SECONDS):
-            # What is wider than the terminal would take a second line, which erasing one line would leave.
+            # A text wider than the terminal would wrap to a second line, which is not erased.
             shown = cut(f"{_SPINNER[turns % len(_SPINNER)]} {terminal_text(text)}", _columns() - 1)
             with self._drawing:
                 if not (self.is_terminal and self._is_mid_line):
@@ -169,7 +169,7 @@ def _columns() -> int:
 
 
 def json_text(body: Any, *, indent: int | None = None) -> str:
-    """Return JSON that means the same and in which control characters are escaped."""
+    """Return JSON with control characters escaped."""
     return terminal_json(json.dumps(body, ensure_ascii=False, indent=indent))
 
 

@@ -75,18 +75,18 @@ GROUPS = {
     "token": "create, list and revoke tokens",
     "a2a": "talk to any A2A agent",
     "mcp servers": "name MCP servers in the settings, whose tools agents may use",
-    "webhooks": "see what other programs post to this server, and carry it out again",
+    "webhooks": "see what other programs post to this server, and repeat it",
     "openclaw": "connect an OpenClaw with this server, and check the pair",
     "import": "import what was said in other programs",
 }
 
 
 def _needs_nothing(command: Command | Request) -> bool:
-    """Tell whether a command can be run without arguments."""
+    """Return whether a command can be run without arguments."""
     return all(flags[0].startswith("-") or parameters.get("nargs") == "?" for flags, parameters, *_ in command.options)
 
 
-# The groups of which a noun alone is a list.
+# Groups whose noun alone lists.
 _LISTS = frozenset(
     group for group in GROUPS for command in COMMANDS if command.name == f"{group} list" and _needs_nothing(command)
 )
@@ -223,7 +223,7 @@ def _ending(fault: Exception, args: argparse.Namespace) -> tuple[int, str]:
 
 
 def _flag(field: str, args: argparse.Namespace) -> str:
-    """Return the option that a field of the request was taken from, where it is called alike; else the field."""
+    """Return the option with the name of a request's field, if there is one; else the field."""
     flag = f"--{label_of(field).replace(' ', '-')}"
     known = getattr(args, "parser", None)
     return flag if known is not None and flag in known._option_string_actions else field

@@ -179,7 +179,7 @@ def why(args: Namespace, screen: Screen) -> int:
 
 
 def show_reasons(answer: dict[str, Any], screen: Screen, *, moving: str, run_id: str | None = None) -> None:
-    """Show why something is not progressing, and what would help; `moving` where there is no reason.
+    """Show why something is not progressing, and what would help; without a reason, show `moving`.
 
     The actions of one run are shown with their commands.
     """

@@ -34,10 +34,10 @@ class Table(NamedTuple):
 class Request(NamedTuple):
     """A command that asks the server and prints the answer, as it is with --json.
 
-    `asks` is a method and a path, in which `{}` stands for the id of what an option names. Every other option that has
-    a value is sent, as `sends` is: in the query of a GET, else in the body. It is a function where one request is not
-    enough. `show` is a table, a function, or a sentence in which fields of the answer stand in braces. A DELETE has
-    no answer; with --json the word that is its sentence is said of what was named.
+    `asks` is a method and a path, in which `{}` stands for the id of the object that an option names; or a function,
+    if one request is not enough. Other options with a value, and `sends`, go into the query of a GET, else into the
+    body. `show` is a table, a function, or a sentence with fields of the answer in braces. A DELETE has no answer: with
+    --json its sentence, a single word, becomes the key of the name that was given.
     """
 
     name: str
@@ -103,5 +103,5 @@ def start_of(field: str) -> Callable[[Item], str]:
 
 
 def facts(field: str) -> Show:
-    """Return what prints all that is known of one thing."""
+    """Return a function that prints all fields of one object."""
     return lambda answer, _, screen: screen.facts(answer[field].items())

@@ -24,7 +24,7 @@ _HELD = ("budget_used_up", "loop_suspected")
 
 
 class Troubles:
-    """Tells a person of failed attempts while they happen, of each once."""
+    """Reports failed attempts to a person while they happen, each once."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -55,7 +55,7 @@ def wait_for(
 ) -> Run:  # fmt: skip
     """Return the run once it has ended or waits for a person, or as it is when the time is up.
 
-    Failed attempts are told meanwhile, except those that `troubles` has told already.
+    Failed attempts are reported meanwhile, except those that `troubles` has already reported.
     """
     tell = (troubles or Troubles(screen)).tell
     with screen.waiting(WAITING):
@@ -112,7 +112,7 @@ def question_of(run: Run) -> str:
 
 
 def asks_person(run: Run) -> bool:
-    """Tell whether the run waits for a person."""
+    """Return whether the run waits for a person."""
     return run.state == "waiting" and run.waiting_for != "tool_output"
 
 
@@ -135,7 +135,7 @@ def refusals_in(messages: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def refused_call(block: dict[str, Any]) -> str:
-    """Return which tool call was refused and why, if a block of a transcript says that one was; else nothing."""
+    """Return which tool call was refused and why, if this block of a transcript says so; else an empty text."""
     is_refused = block.get("outcome") == "refused"
     return f"✗ {block['name']} was refused: {refusal_in(block['text'])}" if is_refused else ""
 

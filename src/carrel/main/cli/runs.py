@@ -16,7 +16,7 @@ from carrel.main.cli.request import Request, Table, ago
 from carrel.main.cli.run_results import wait_and_show
 
 WAIT_SECONDS = 600.0
-# What is shown below the rest, or says nothing to people; programs read it with --json.
+# Shown below the rest, or of no use to people; programs read it with --json.
 _HIDDEN = frozenset({
     "message", "reply", "accountId", "sessionId", "deliverySessionKey", "attributes", "announce",
     "deliveryInstructionProfileVersion", "instructionsSha256",
@@ -56,7 +56,7 @@ def _answer(client: Client, args: Namespace) -> Any:
 
 
 def _stop(client: Client, args: Namespace) -> Any:
-    """Stop the whole session of a run: whatever else waits there would go on with the same."""
+    """Stop the whole session of a run: other runs that wait there would go on with the same work."""
     key = RUNS.of(client, args.run_id, client.runs.get).session_key
     return client.post(f"/api/sessions/{segment(key)}/stop", {})
 
@@ -183,7 +183,7 @@ COMMANDS = (
     ).takes(RUN),
     Request(
         "runs allow",
-        "let a run go on that is held because it does nothing new",
+        "resume a run that is held because it does nothing new",
         "POST /api/runs/{}/allow",
         "It goes on.",
     ).takes(RUN),

@@ -80,7 +80,7 @@ def serve(args: Namespace, screen: Screen) -> int:
 
 
 def _of_this_directory(loaded: "Loaded") -> Iterator[str]:
-    """Say that the settings come from the working directory: elsewhere, the same data has others."""
+    """Warn that the settings come from the working directory: from another one, the same data would have others."""
     from carrel.main.settings_file import unread_file
 
     if loaded.file.origin == "working directory":

@@ -26,7 +26,7 @@ _LIST_OPTIONS = (
 # As many as the server returns at once.
 _MESSAGES_MAX = 1000
 _UNDO = option("--undo", action="store_true", help="bring it back, with the same conversation")
-# What other fields say too, or says nothing to people; programs read it with --json.
+# Said by other fields too, or of no use to people; programs read it with --json.
 _HIDDEN = frozenset({
     "key", "sessionKey", "sessionId", "accountId", "agentId", "transcriptPath", "deliveryContext",
     "deliverySessionKey", "lastChannel", "systemSent", "title",
@@ -59,8 +59,8 @@ def tail(args: Namespace, screen: Screen) -> int:
         if screen.as_json:
             read = partial(client.sessions.history, limit=args.lines, include_tools=args.tools)
             return screen.json(of_session(client, args.key, read).raw)
-        # Results too, also where they are not shown: a call that was refused must not look as if it had been made.
-        # There is one for each call at most, so that twice as many messages are enough.
+        # Fetch results even if they are not shown: a refused call must not look as if it had been made.
+        # A call has at most one result, so twice as many messages are enough.
         read = partial(client.sessions.history, limit=min(2 * args.lines, _MESSAGES_MAX), include_tools=True)
         history = of_session(client, args.key, read)
         messages = _shown(history, args)
@@ -103,12 +103,12 @@ def _part(part: dict[str, Any]) -> str:
 
 
 def _rename(client: Client, args: Namespace) -> Any:
-    """Give a session a name, or let it be called after what it is about again."""
+    """Rename a session, or restore its automatic title."""
     return {"session": of_session(client, args.key, lambda key: client.sessions.rename(key, args.title)).raw}
 
 
 def _pin(client: Client, args: Namespace) -> Any:
-    """Pin a session, or let it go again."""
+    """Pin or unpin a session."""
     return of_session(client, args.key, lambda key: client.patch(_path(key), {"pinned": not args.undo}))
 
 
@@ -141,7 +141,7 @@ def archive(args: Namespace, screen: Screen) -> int:
 def _restore(client: Client, key: str, screen: Screen) -> Any:
     warning = _why_another(client.get(_path(key, "generations"))["sessions"])
     if warning:
-        # Before anything is done: it is not what an undo promises.
+        # Warn first: this is not what --undo promises.
         screen.note(warning)
     return client.post(_path(key, "unarchive"))
 
@@ -156,7 +156,7 @@ def _show_restored(answer: dict[str, Any], screen: Screen) -> int:
 
 
 def _why_another(generations: list[dict[str, Any]]) -> str:
-    """Return why the conversation that was archived does not go on; empty if it does, or if none was archived."""
+    """Return why the archived conversation does not continue; empty if it does, or if none was archived."""
     at = next((at for at, one in enumerate(generations) if one["closedReason"] == "archived"), 0)
     if at == 0:
         return ""
@@ -172,7 +172,7 @@ def delete(args: Namespace, screen: Screen) -> int:
     if not args.yes and not sys.stdin.isatty():
         raise Failure(Exit.USAGE, "Deleting cannot be undone; pass --yes to do it without being asked.")
     with connect(args) as client:
-        # Without being asked, only the key itself is good enough: a cut one may mean another session.
+        # Without a question, only the whole key will do: a cut one may mean another session.
         key = args.key if args.yes else _confirmed(client, args, screen)
         client.sessions.delete(key)
     return screen.json({"deleted": key}) if screen.as_json else _said(screen, "Deleted.")
@@ -242,10 +242,10 @@ COMMANDS = (
         ),
     ),
     Request("sessions rename", "give a session a name", _rename, "Renamed: {session[title]}").takes(
-        SESSION, option("title", "NAME", "the new name; left out: the title it has by itself", nargs="?")
+        SESSION, option("title", "NAME", "the new name; left out: its automatic title", nargs="?")
     ),
-    Request("sessions pin", "keep a session at hand", _pin, "{session[title]}").takes(
-        SESSION, option("--undo", action="store_true", help="let it go again")
+    Request("sessions pin", "pin a session", _pin, "{session[title]}").takes(
+        SESSION, option("--undo", action="store_true", help="unpin it")
     ),
     Request(
         "sessions fork",

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-# The first of a row that a group has is meant by all of them.
+# Every word of a row means the first one of them that a group has.
 _SAME_VERBS = (
     ("list", "ls"),
     ("show", "get", "view", "describe", "info"),
@@ -19,7 +19,7 @@ _SAME_VERBS = (
 _SAME_NOUNS = {"config": "settings", "configuration": "settings", "conversation": "session", "chats": "sessions"}
 # Values that are spelled otherwise elsewhere.
 SAME_WORDS = {"canceled": "cancelled", "to_do": "todo"}
-# What to say of words that are no commands; other words are compared with the commands there are.
+# Hints for words that are not commands; for any other word the closest command is suggested.
 HINTS = {
     "models": "`carrel connect` connects one, and `carrel agents` shows which one each agent uses.",
     "model": "`carrel connect` connects one, and `carrel agents` shows which one each agent uses.",
@@ -32,7 +32,7 @@ HINTS = {
 
 
 def spelled(words: list[str], verbs: Mapping[str, Collection[str]]) -> list[str]:
-    """Return a command line in the program's own words; `verbs` are those of each noun, none of a single command.
+    """Return a command line in the program's own words; `verbs` are those of each noun, none for a one-word command.
 
     The noun may follow the verb: `get runs` is `runs list`, and `rm task ID` is `tasks delete ID`.
     """
@@ -50,14 +50,14 @@ def spelled(words: list[str], verbs: Mapping[str, Collection[str]]) -> list[str]
 
 
 def noun_meant(word: str, verbs: Mapping[str, Collection[str]]) -> str:
-    """Return the noun that a word is in singular or plural; a word that is none is returned as it is."""
+    """Return the noun whose singular or plural a word is; any other word is returned as it is."""
     word = _SAME_NOUNS.get(word, word)
     tried = (word, f"{word}s", word.removesuffix("s"), f"{word.removesuffix('y')}ies", f"{word.removesuffix('ies')}y")
     return next((one for one in tried if one in verbs), word)
 
 
 def _listing(words: list[str]) -> str:
-    """The verb before a noun: to get or show nothing in particular is to list."""
+    """Return the verb before a noun: to get or show without an id means to list."""
     is_alone = len(words) == 2 or words[2].startswith("-")
     return "list" if is_alone and words[0] in _SAME_VERBS[1] else words[0]
 

@@ -42,11 +42,11 @@ def width_of(text: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """Return a text that takes at most so many cells; of a session key the end is kept, of anything else the start."""
+    """Return a text cut to at most `width` cells: session keys keep their end, other texts their start."""
     if width_of(text) <= width:
         return text
     if _KEY.fullmatch(text):
-        # The agent too, if half of the room is enough for it.
+        # Keep the agent as well if it fits into half of the width.
         agent = text[: text.index(":", len("agent:")) + 1]
         head = agent if len(agent) <= width // 2 else ""
         return head + _ELLIPSIS + _start(text[::-1], width - width_of(head) - 1)[::-1]
@@ -58,13 +58,13 @@ def _start(text: str, width: int) -> str:
     for end, cells in enumerate(_widths_of_signs(text)):
         taken += cells
         if taken > width:
-            # A sign that would be joined to the next one would be joined to the ellipsis.
+            # A trailing joiner would join the ellipsis to the sign before it.
             return text[:end].rstrip(_JOINER)
     return text
 
 
 def _widths_of_signs(text: str) -> list[int]:
-    """Return the cells of each sign: none for marks and for what is joined to a sign, two for wide ones."""
+    """Return the width of each sign in cells: 0 for marks and joined signs, 2 for wide ones."""
     # Most texts are plain; only others pay for the import.
     import unicodedata
 

@@ -16,10 +16,10 @@ from carrel.main.cli.request import Request, Table, ago, start_of
 from carrel.main.cli.run_results import show_result, wait_for, wait_option
 
 STATUSES = ("inbox", "assigned", "in_progress", "review", "done", "blocked", "archived")
-# Those, and what other boards call them.
+# Statuses, and other boards' names for them.
 _SPELLINGS = (*STATUSES, "todo", "doing", "open")
 WAIT_SECONDS = 600.0
-# What is shown below the rest, or says nothing to people; programs read it with --json.
+# Shown below the rest, or of no use to people; programs read it with --json.
 _HIDDEN = (
     "spaceId",
     "sortIndex",
@@ -32,7 +32,7 @@ _HIDDEN = (
     "pinned",
 )
 _TAIL = 10
-_TASK = option("task", "TASK", "id of the task, cut to what is unique, or `last`", of=TASKS.of)
+_TASK = option("task", "TASK", "id of the task, a unique beginning of it, or `last`", of=TASKS.of)
 _LINES = option("-n --lines", "N", "messages of the thread (default: 10)", type=int, default=_TAIL)
 
 Task = dict[str, Any]
@@ -53,7 +53,7 @@ def _assignees(task: Task) -> list[str]:
 
 
 def _create(client: Client, args: Namespace) -> Any:
-    """Create a task; whoever is assigned is told at once."""
+    """Create a task; its assignees are notified at once."""
     agents, users = _parties(client, args.assign)
     body = {"title": args.title, "description": args.description, "tags": args.tag, "id": args.id}
     body |= {"priority": args.priority, "assignedAgentIds": agents, "assignedUserIds": users}
@@ -151,7 +151,7 @@ def _show_assigned(answer: dict[str, Any], _: Namespace, screen: Screen) -> None
 
 
 def message(args: Namespace, screen: Screen) -> int:
-    """Write to a task's thread and show who was told; with --wait, show the replies of agents too."""
+    """Write to a task's thread and show who was notified; with --wait, show the agents' replies too."""
     text = sys.stdin.read().rstrip("\n") if args.text == "-" else args.text
     with connect(args) as client:
         posted = client.post(_path(_find(client, args.task), "messages"), {"content": text})
@@ -192,7 +192,7 @@ def watch(args: Namespace, screen: Screen) -> int:
         task = _find(client, args.task)
         shown = Shown()
         for _ in client.stream("/api/stream", {"taskId": task["id"]}):
-            # The task before its thread: what was said before it changed is then shown before that is told.
+            # Read the task before its thread, so that messages from before a change are shown before the change.
             changed = client.get(_path(task))["task"]
             shown.update(client.get(_path(task, "thread"), {"limit": args.lines}), screen)
             if changed["status"] != task["status"]:

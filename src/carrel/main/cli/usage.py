@@ -11,7 +11,7 @@ _NAMES = {"day": "day", "agent": "agentId", "model": "model", "task": "title", "
 
 
 def _show(answer: dict[str, Any], args: Namespace, screen: Screen) -> None:
-    """Print a row for each group, and what all of them make together."""
+    """Print a row for each group, and the total."""
     groups = (args.by or "day").split(",")
     total = dict.fromkeys((_NAMES[group] for group in groups), "") | {_NAMES[groups[0]]: "in all"} | answer["total"]
     rows = [_cells(row, groups) for row in [*answer["usage"], *([total] if answer["usage"] else [])]]

@@ -1,4 +1,4 @@
-"""`webhooks`: what other programs post to this server, what became of it, and carrying it out again."""
+"""`webhooks`: what other programs post to this server, with what result, and how to repeat it."""
 
 import json
 from argparse import Namespace
@@ -12,7 +12,7 @@ from carrel.main.cli.output import Screen
 from carrel.main.cli.request import Item, Request, Table, ago, start_of
 
 _DELIVERY = option(
-    "delivery_id", "DELIVERY", "id of the delivery, cut to what is unique, or `last`", of=WEBHOOK_DELIVERIES.of
+    "delivery_id", "DELIVERY", "id of the delivery, a unique beginning of it, or `last`", of=WEBHOOK_DELIVERIES.of
 )
 _OUTCOMES = ("done", "ignored", "failed")
 _WEBHOOKS = Table(
@@ -85,7 +85,7 @@ def _tried(answer: Item, _: Namespace, screen: Screen) -> None:
 
 
 COMMANDS = (
-    Request("webhooks list", "list the webhooks of the settings, and how they fare", "GET /api/hooks/in", _WEBHOOKS),
+    Request("webhooks list", "list the webhooks in the settings, with their state", "GET /api/hooks/in", _WEBHOOKS),
     Request(
         "webhooks deliveries", "list what was delivered, the newest first", "GET /api/hooks/in/deliveries", _DELIVERIES
     ).takes(
@@ -98,7 +98,7 @@ COMMANDS = (
     ),
     Request(
         "webhooks redeliver",
-        "carry out again what failed or was ignored",
+        "repeat a delivery that failed or was ignored",
         "POST /api/hooks/in/deliveries/{}/redeliver",
         _redelivered,
     ).takes(_DELIVERY),

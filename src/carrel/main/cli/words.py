@@ -1,4 +1,4 @@
-"""The words of a command line as people type them, made into those the parser knows; and what was probably meant."""
+"""Turns the words that people type into those the parser knows, and suggests what was probably meant."""
 
 import argparse
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,11 +15,11 @@ _BELOW_MCP = "mcp servers"
 def arranged(words: Sequence[str], *, lists: Iterable[str], verbs: Mapping[str, Collection[str]]) -> list[str]:
     """Return words in the form that the parser knows; `lists` are the groups that can list, `verbs` those of each noun.
 
-    `help` shows the help of what follows it, `ls` lists, sessions unless it is told what, and a group alone lists too.
+    `help X` shows the help of X, `ls` lists sessions or the noun that follows, and a group alone lists too.
     """
     typed = list(words)
     if typed[:1] == ["complete"]:
-        # Words of another command line, which is not finished.
+        # The words are another command line, still unfinished.
         return typed
     if typed[:1] == ["help"]:
         return [*spelled(joined(typed[1:]), verbs), "--help"]
@@ -32,7 +32,7 @@ def arranged(words: Sequence[str], *, lists: Iterable[str], verbs: Mapping[str, 
 
 
 def joined(words: Sequence[str]) -> list[str]:
-    """Return words in which the two of a group below a command are one, as the parser knows it."""
+    """Return words with those of a two-word group joined, as the parser knows the group."""
     return [_BELOW_MCP, *words[2:]] if " ".join(words[:2]) == _BELOW_MCP else list(words)
 
 
@@ -41,7 +41,7 @@ def _is_option(word: str) -> bool:
 
 
 def _with_wait_last(words: list[str]) -> list[str]:
-    """Move a --wait without seconds to the end, where it cannot take the message for them."""
+    """Move a --wait without seconds to the end, where it cannot take the message as its value."""
     if "--wait" not in words:
         return words
     at = words.index("--wait")
@@ -66,7 +66,7 @@ class HelpText(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that takes no option for another, and whose errors name what was probably meant."""
+    """A parser that accepts no abbreviated options, and whose errors suggest what was probably meant."""
 
     def __init__(self, **parameters: Any) -> None:
         # An abbreviation would take `--to` for `--token`.

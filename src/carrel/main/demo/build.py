@@ -57,7 +57,7 @@ async def _act(stage: Stage, first_day: int, days: int, now_ms: int) -> None:
         await fill_board(stage, day, days)
         await fill_transcript(stage, day, days)
         await day_of_work(stage, day)
-    # The morning of today may be later than the moment at which it ends.
+    # This morning may be later than the moment at which the month ends.
     stage.clock.move_to(min(now_ms, stage.clock.now_ms() + _MORNING_MS))
     await last_day(stage)
     stage.clock.move_to(now_ms)

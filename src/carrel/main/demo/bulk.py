@@ -1,4 +1,4 @@
-"""What there is much of: a board of a thousand tasks, and a conversation of ten thousand lines."""
+"""The demo's bulk: a board of a thousand tasks, and a conversation of ten thousand lines."""
 
 from functools import partial
 
@@ -53,7 +53,7 @@ def topic_id_of(number: int) -> str:
 
 
 async def fill_board(stage: Stage, day: int, days: int) -> None:
-    """Create the day's share of the tasks that people do themselves, and move them as far as they have come."""
+    """Create the day's share of the tasks that people do themselves, and move them to their status."""
     share = range(day * stage.size.tasks // days, (day + 1) * stage.size.tasks // days)
     await stage.write(lambda tx: [_task(tx, stage, number, days - day) for number in share])
 

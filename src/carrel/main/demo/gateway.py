@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from carrel.gateway import BuiltinGateway, Call, Gateway, GatewayFault, OnSend, OnText, Step, StepAnswer, Usage
 
-# What stands for the lanes of sub-agents, whose keys nobody knows before they are there.
+# Stands for the lanes of sub-agents, whose keys are unknown in advance.
 SUBAGENTS = "subagents"
 _CHARS_PER_TOKEN = 4
 _PIECES = 6
@@ -39,7 +39,7 @@ Pace = Callable[[int], Awaitable[None]]
 
 
 class DemoGateway(Gateway):
-    """Answers by cues, one for each run of a lane, one act of it for each step."""
+    """Answers from cues: one cue for each run of a lane, one act of the cue for each step."""
 
     name = "demo"
     translates = False
@@ -93,7 +93,7 @@ class DemoGateway(Gateway):
         return StepAnswer(text=text, calls=(), usage=Usage(), model="", output=[item])
 
     async def check(self) -> None:
-        """It is always there."""
+        """Always reachable."""
 
     async def models(self) -> tuple[str, ...]:
         """Return the models that the demo's agents name."""
@@ -118,7 +118,7 @@ def _calling(act: Use, body: dict[str, Any]) -> StepAnswer:
 
 
 def _usage(body: dict[str, Any], sent: bytes, answer: StepAnswer) -> Usage:
-    """Count as a server with a cache would: what stands before the messages is the same in every step."""
+    """Count tokens like a server with a cache: the text before the messages is the same in every step."""
     sent_tokens = len(sent) // _CHARS_PER_TOKEN
     cached = len(json.dumps(body.get("tools") or [])) // _CHARS_PER_TOKEN
     said = len(answer.text) + sum(len(call.arguments) for call in answer.calls)

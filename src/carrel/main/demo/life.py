@@ -1,4 +1,4 @@
-"""The life of the demo: something happens every few seconds, for an hour after each start."""
+"""The activity of the demo: something happens every few seconds, for an hour after each start."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from carrel.work import TaskChange, TaskFilter, change_task, list_tasks
 T = TypeVar("T")
 _PAUSE_SECONDS = 6.0
 _STEP_SECONDS = 1.5
-# What the demo does by itself between two starts; a browser that is left open does not fill the disk.
+# Limit of what happens after each start, so that a demo left open does not fill the disk.
 _HAPPENINGS_MAX = 600
 
 
 async def take_time(chars: int) -> None:
-    """Take as long for a step as people can watch."""
+    """Wait for as long as a step takes, slowly enough for people to watch."""
     await asyncio.sleep(_STEP_SECONDS + chars / 400)
 
 
@@ -33,7 +33,7 @@ class Life:
         self._chance: Chance = system_chance()
 
     async def live(self, assembly: Assembly) -> None:
-        """Let something happen every few seconds, so many times."""
+        """Let something happen every few seconds, up to the limit."""
         house = assembly.house
         owner = await house.db.read(owner_of_default)
         for number in range(_HAPPENINGS_MAX):
@@ -41,7 +41,7 @@ class Life:
             try:
                 await (self._move(house, owner) if number % 3 == 0 else self._talk(house, owner, number))
             except Refusal:
-                # Whoever watches has changed what was to be changed: the next time it is something else.
+                # A viewer changed the same thing first; next time it will be something else.
                 continue
 
     async def _move(self, house: House, owner: Access) -> None:
@@ -55,7 +55,7 @@ class Life:
             await house.db.write(lambda tx: change_task(tx, owner, task.id, change, house.rules))
 
     async def _talk(self, house: House, owner: Access, number: int) -> None:
-        """Let an agent work: asked in a chat of its own."""
+        """Ask an agent to work, in a chat of its own."""
         agent = content.ROLES[number % len(content.ROLES)].id
         said, reply = self._pick(content.SAID), Say(self._pick(content.REPLIES))
         key = SessionKey.of(agent, "web:live-talk")

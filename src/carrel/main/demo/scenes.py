@@ -166,7 +166,7 @@ async def _fail(stage: Stage, number: int) -> None:
 
 
 async def _delegate(stage: Stage, day: int, person: Access) -> None:
-    """Let an agent hand out parts of its work, and tell what came of it."""
+    """Let an agent hand out parts of its work and report the results."""
     key = SessionKey.of("researcher", f"web:sources-{day}")
     parts = ("newspapers", "registers", "letters")
     acts = [Use("sessions_spawn", {"task": f"Look for the year 1911 in the {part}", "label": part}) for part in parts]

@@ -1,4 +1,4 @@
-"""Building the demo and serving it, with a life of its own."""
+"""Builds the demo and serves it, with agents at work."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Where the demo is built: a store on a clock that is moved, a server that is not started, and verbs for both."""
+"""The stage for building the demo: a store with a movable clock, an unstarted server, and functions for both."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,7 +19,7 @@ from carrel.storage import Database, Tx
 from carrel.work import Task
 
 T = TypeVar("T")
-# A step of the demo's model takes so long, and one second more for every so many characters of its answer.
+# A step of the demo's model takes this long, plus a second for this many characters of its answer.
 _STEP_SECONDS = 2
 _CHARS_PER_SECOND = 60
 # Shorter than a lease, which nobody renews while the demo is built.
@@ -27,7 +27,7 @@ _STEP_SECONDS_MAX = 40
 
 
 class Size(NamedTuple):
-    """How much there is of what there is much of."""
+    """The number of tasks and of transcript lines in the demo."""
 
     tasks: int
     lines: int
@@ -37,13 +37,13 @@ WHOLE = Size(tasks=1_000, lines=10_000)
 
 
 class SeededChance:
-    """Chance that is the same for the same seed: the hashes of numbers that are counted up."""
+    """Random numbers that are the same for the same seed: hashes of a counter."""
 
     def __init__(self, seed: int) -> None:
         self._seed, self._drawn = seed, 0
 
     def getrandbits(self, k: int, /) -> int:
-        """Return a number of at most so many bits, up to 256."""
+        """Return a number of at most `k` bits, up to 256."""
         self._drawn += 1
         drawn = sha256(f"{self._seed}:{self._drawn}".encode()).digest()
         return int.from_bytes(drawn) >> (8 * len(drawn) - k)
@@ -68,7 +68,7 @@ class DemoClock:
         self._now_ms = max(self._now_ms, moment_ms)
 
     async def work(self, chars: int) -> None:
-        """Move on by what a model takes for a step."""
+        """Move on by the time that a model takes for a step."""
         seconds = min(_STEP_SECONDS_MAX, _STEP_SECONDS + chars // _CHARS_PER_SECOND)
         self._now_ms += seconds * MS_PER_SECOND
 

@@ -33,7 +33,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     extensions: tuple[str, ...] = ()
     # The version in which the caller made this request.
     version: Version = "1.0"
-    # How far the history shall reach that this request reads.
+    # The history scope that this request asks for.
     scope: HistoryScope = "task"
 
     @property
@@ -96,7 +96,7 @@ def own_run(tx: Tx, caller: Caller, task_id: str) -> Run:
         raise task_not_found()
     if run.provenance_kind == "a2a" and run.actor_id == caller.access.actor_id:
         return run
-    # The run of a plan task is for whoever made the objective.
+    # The run of a plan task belongs to the caller who made the objective.
     if is_run_of_own_plan(tx, caller.access, run):
         return run
     raise task_not_found()

@@ -41,7 +41,7 @@ _PARTS = (
     _part("url", url={"type": "string", "pattern": "^https?://"}, mediaType={"enum": [*FILE_TYPES, "", None]}),
     _part("data"),
 )
-# What is checked beyond the types: of a message by its name, of a field by its message and name.
+# Checks beyond the types: of messages by name, of fields by message and name.
 _BOUNDS: dict[str, Json] = {
     "Message.messageId": {**_ID, "minLength": 1},
     "Message.contextId": _ID,
@@ -99,7 +99,7 @@ _ERRORS = (400, 401, 403, 404, 409, 413, 429, 500, 503)
 
 
 def describe() -> list[Operation]:
-    """Return the operations, of each method one."""
+    """Return one operation for each method."""
     return [_described(one, method) for one in ENDPOINTS for method in one.methods]
 
 

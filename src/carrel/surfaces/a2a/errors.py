@@ -45,7 +45,7 @@ _RATE_LIMITED = ErrorKind("RATE_LIMITED", -32000, 429, "RESOURCE_EXHAUSTED", _OW
 _INTERNAL = ErrorKind("INTERNAL", -32603, 500, "INTERNAL", _OWN)
 UNAVAILABLE = ErrorKind("UNAVAILABLE", -32603, 503, "UNAVAILABLE", _OWN)
 
-# The kind of a refusal: by its code, else by the HTTP status that it has everywhere.
+# The kind of a refusal: by its code, else by its usual HTTP status.
 _BY_CODE = {Code.INVALID_JSON: INVALID_JSON, Code.ALREADY_ENDED: UNSUPPORTED_OPERATION, Code.QUEUE_FULL: QUEUE_FULL}
 _BY_STATUS = {400: INVALID_PARAMS, 405: METHOD_NOT_FOUND, 415: CONTENT_TYPE_NOT_SUPPORTED, 422: INVALID_PARAMS} | {
     kind.http: kind

@@ -25,7 +25,7 @@ BODY_TYPES = ("application/json", "application/a2a+json")
 
 
 class Binding:
-    """What serves requests: the server, who sent wrong tokens, and the operations."""
+    """What a binding serves requests with: the server, its count of wrong tokens, and the operations."""
 
     def __init__(self, house: House, wrong_tokens: WrongTokens, operations: Operations) -> None:
         self._house = house
@@ -51,7 +51,7 @@ class Binding:
 async def respond(
     request: Request, route: str, work: Callable[[], Awaitable[Response]], on_error: Callable[[A2aError], Response]
 ) -> Response:
-    """Return the response of `work`, or what `on_error` makes of the error that it raised."""
+    """Return the response of `work`, or of `on_error` if it raised an error."""
 
     async def guarded() -> Response:
         try:

@@ -84,7 +84,7 @@ class PushDuty(LeasedDuty[Webhook]):
             return None
         except Refusal:
             raise
-        except Exception as error:  # boundary: whatever else fails is a failed attempt too, not retried for ever
+        except Exception as error:  # boundary: any other failure is a failed attempt too, and not retried forever
             log_trouble(_log, "webhook_broke_off", error, run_id=webhook.run_id)
             await self._fail(webhook, f"Delivery failed on this server: {type(error).__name__}.")
             return None

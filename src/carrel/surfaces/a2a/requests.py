@@ -69,12 +69,12 @@ def _check_dropped(request: Any, params: Json) -> None:
 def check_request(request: Any) -> None:
     """Refuse a request that lacks a field that the protocol requires, and a state that it does not know."""
     if request.DESCRIPTOR.file != a2a_pb2.DESCRIPTOR:
-        # A type of 0.3, which has names of its own; it is checked once it is converted.
+        # A type of 0.3 has other names; it is checked after its conversion.
         return
     given = {field.name for field, _ in request.ListFields()}
     needed = [(field.name, field.json_name) for field in required_fields(request.DESCRIPTOR)]
     if isinstance(request, wire.TaskPushNotificationConfig):
-        # Not so within a message, which is about its own task.
+        # A config within a message needs none: it is for the message's own task.
         needed.insert(0, ("task_id", "taskId"))
     for name, shown in needed:
         if name not in given:
@@ -85,7 +85,7 @@ def check_request(request: Any) -> None:
 
 
 def read_scope(metadata: object) -> HistoryScope:
-    """Return how far a history shall reach, as metadata or a query says."""
+    """Return the history scope that metadata or a query asks for."""
     given = [metadata.get(name) for name in _SCOPE_NAMES] if isinstance(metadata, dict) else []
     wanted = next((scope for scope in given if scope not in (None, "")), "task")
     for scope in _SCOPES:

@@ -62,7 +62,7 @@ def _start(
 
 
 def _has_moved_on(tx: Tx, caller: Caller, earlier: Run) -> bool:
-    """Return whether the caller has answered or cancelled the task: it had the task's id, so this is no repetition."""
+    """Return whether the caller answered or cancelled the task: knowing its id, it is not repeating the message."""
     if earlier.state == "cancelled" and earlier.reason == BY_CALLER:
         return True
     entries = talk_of_runs(tx, caller.access, [earlier.id]).get(earlier.id, [])

@@ -61,7 +61,7 @@ class Detail(msgspec.Struct, frozen=True, kw_only=True):
 def original_of(tx: Tx, access: Access, run: Run) -> Json:
     """Return the request that created the run as JSON, without the bytes of its files.
 
-    A run that its plan has started was not requested over A2A; its message is what the agent was told.
+    A run started by its plan was not requested over A2A; its message is the text for the agent.
     """
     if run.original is not None:
         return _decode(run.original)  # type: ignore[no-any-return]
@@ -72,12 +72,12 @@ def original_of(tx: Tx, access: Access, run: Run) -> Json:
 
 
 def context_of(tx: Tx, access: Access, run: Run) -> str:
-    """Return the contextId by which the caller knows the run's lane, or the objective that it is for."""
+    """Return the contextId under which the caller knows the run's lane or objective."""
     return str(original_of(tx, access, run)["message"]["contextId"])
 
 
 def context_of_goal(goal: Goal) -> str:
-    """Return the contextId of a goal's session; what is too long for a key is known by its hash, which leads there."""
+    """Return the contextId of a goal's session: the end of its key, which is a hash if the client's id was too long."""
     return goal.session_key.rest.rpartition(":")[2]
 
 

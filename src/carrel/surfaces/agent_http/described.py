@@ -12,7 +12,7 @@ _LIST_ERRORS = (400, 401, 403, 404, 409, 429, 500, 503)
 _CALL_ERRORS = (400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503)
 
 
-# What comes instead of a result that is too long.
+# Replaces a result that is too long.
 _CUT: Json = {
     "type": "object",
     "properties": {"truncated": {"const": True}, "bytes": {"type": "integer"}, "text": {"type": "string"}},

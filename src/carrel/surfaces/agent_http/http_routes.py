@@ -77,7 +77,7 @@ class _Tools:
             return _json(await self._call(caller, tool, raw, key, keep))
 
         who = caller.caller
-        # Runs of one agent are one actor, and so is an owner in all lanes; the answers of one are not for the others.
+        # All runs of an agent share one actor, as do all lanes of an owner: keep their answers apart.
         own_key = f"{who.key} {who.run.id if who.run else '-'} {key}"
         return await self._answers.once(who.access, own_key, f"POST /agent/{tool.name}\n".encode() + raw, work)
 

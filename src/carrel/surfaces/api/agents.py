@@ -205,7 +205,7 @@ def _busy(tx: Tx, access: Access) -> set[str]:
 
 
 def _check_named(call: Call[Any, NoQuery], access: Access, patch: AgentPatch) -> None:
-    """Refuse what the settings do not have, or not for this account."""
+    """Refuse names that the settings lack, or do not allow this account."""
     if patch.mcp is not UNSET:
         check_servers(call, access, patch.mcp)
     known = call.house.connections

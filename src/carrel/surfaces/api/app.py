@@ -30,7 +30,7 @@ from carrel.surfaces.http.identity import WrongTokens
 from carrel.surfaces.http.response_limits import ResponseLimits
 
 _log = getLogger("carrel.api")
-# What every response has, whatever an endpoint says.
+# Headers of every response; an endpoint cannot change them.
 _ALWAYS = (b"x-request-id", b"x-content-type-options")
 _REQUEST_ID = re.compile(rf"[A-Za-z0-9_.:-]{{1,{REQUEST_ID_CHARS_MAX}}}")
 
@@ -52,7 +52,7 @@ def build_app(
     `refusal_formats` are those of surfaces with a format of their own, by the first part of their paths. `missing_page`
     answers a browser at an address that no route has.
 
-    `wrong` counts wrong tokens for all surfaces together, so that guessing on another one is no way around the limit.
+    `wrong` counts wrong tokens for all surfaces together, so that guessing on another one does not evade the limit.
     """
     clock = clock or SystemClock()
     wrong = wrong or WrongTokens(clock)

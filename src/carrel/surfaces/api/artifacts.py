@@ -13,7 +13,7 @@ from carrel.surfaces.api.endpoint import Call, NoQuery, Out, endpoint, one
 
 
 class ArtifactShape(Out, frozen=True, kw_only=True):
-    """A piece of a result; `text` is its beginning, where it is a text."""
+    """A piece of a result; `text` is its beginning if it is a text."""
 
     id: str
     run_id: str

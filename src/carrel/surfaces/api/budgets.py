@@ -41,15 +41,15 @@ class BudgetQuery(In, frozen=True, kw_only=True):
 
 
 class AllowBody(BudgetQuery, frozen=True, kw_only=True):
-    """Which budget to allow once more; one of each agent, task or session also for which of them."""
+    """Which budget to allow once more; if it is one for each agent, task or session, also for which of them."""
 
     subject: Reference | None = None
 
 
 class BudgetBody(BudgetQuery, frozen=True, kw_only=True):
-    """A budget: tokens (input and output), US dollars and runs, at least one of them, and what it is of.
+    """A budget: its scope, and limits of tokens (input and output), US dollars or runs, at least one of them.
 
-    `scope` is `account`; `agent`, `task` or `session` for each of them by itself; or one of them, as `agent:main`.
+    `scope` is `account`; `agent`, `task` or `session` for each one separately; or a single one, such as `agent:main`.
     """
 
     scope: ScopeText
@@ -68,7 +68,7 @@ def list_budgets(call: Call[None, NoQuery], tx: Tx, access: Access) -> Page[Budg
 
 @endpoint("POST", "/api/budgets", answers={200: one("budget", BudgetShape)}, who=OWNER, body=BudgetBody)
 def make_budget(call: Call[BudgetBody, NoQuery], tx: Tx, access: Access) -> BudgetShape:
-    """Set a budget, in the place of the one of that name; what waits for it looks again whether it may go on."""
+    """Set a budget, replacing the one of that name; runs that wait for it check again whether they may go on."""
     body = call.body
     scope, subject = parse_scope(body.scope)
     budget = Budget(
@@ -85,13 +85,13 @@ def make_budget(call: Call[BudgetBody, NoQuery], tx: Tx, access: Access) -> Budg
 
 @endpoint("DELETE", "/api/budgets", answers={204: None}, who=OWNER, query=BudgetQuery)
 def delete_budget(call: Call[None, BudgetQuery], tx: Tx, access: Access) -> None:
-    """Remove a budget; where the settings have one of that name, that holds again."""
+    """Remove a budget; one of the same name in the settings then applies again."""
     remove_budget(tx, access, call.query.name)
 
 
 @endpoint("POST", "/api/budgets/allow", answers={200: one("budget", BudgetShape)}, who=OWNER, body=AllowBody)
 def allow_budget(call: Call[AllowBody, NoQuery], tx: Tx, access: Access) -> BudgetShape:
-    """Allow as much again as a budget is, until it begins anew; what waits for it goes on."""
+    """Allow a budget's whole amount once more until it resets; runs that wait for it go on."""
     return allow_once(tx, access, call.body.name, _rules(call.house), call.body.subject)
 
 
@@ -100,7 +100,7 @@ def _rules(house: House) -> BudgetRules:
 
 
 def _found(tx: Tx, access: Access, scope: Scope, subject: str) -> str:
-    """The id of what a budget is of, which must exist."""
+    """Return the id of a budget's subject, which must exist."""
     if scope == "agent":
         return require_agent(tx, access, subject).id
     if scope == "task":

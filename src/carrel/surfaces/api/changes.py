@@ -100,7 +100,7 @@ def _some(tx: Tx, access: Access, after: int, limit: int, scope: SpaceScope) -> 
 
 
 def _joined(one: Value, next_one: Value) -> Value:
-    """Return two pages as one: lists are put together, and of everything but `reset` the later holds."""
+    """Return two pages as one: lists joined, other fields from the later page, except `reset`."""
     fields: dict[str, Any] = {}
     for name in one.__struct_fields__:
         before, after = getattr(one, name), getattr(next_one, name)

@@ -44,7 +44,7 @@ class ChatLine(In, frozen=True, kw_only=True):
     client_message_id: Id | None = None
     # The run that the text answers; null for a message that answers none.
     answers_run_id: ShortText | UnsetType | None = UNSET
-    # Whether it joins the run that is at work in the session, and is heard at its next step.
+    # Whether it joins the session's running run at its next step.
     steer: bool = False
     metadata: ChatMetadata | None = None
     attachments: Annotated[tuple[NewFile, ...], Meta(extra_json_schema={"maxItems": ATTACHMENTS_MAX})] = ()
@@ -113,7 +113,7 @@ def _reply(received: Received) -> Reply:
 async def send_line(
     house: House, access: Access, line: ChatLine, promise: Callable[[Tx, Received], object] | None = None
 ) -> Received:
-    """Receive one line in one transaction; `promise` is called in it with what became of the line."""
+    """Receive one line in one transaction; `promise` is called in it with the outcome."""
     message = _message(line)
     if message.command is None:
         house.refuse_when_draining()
@@ -127,7 +127,7 @@ async def send_line(
     try:
         return await house.db.write(work)
     except Refusal as refusal:
-        # What the rooms below call a message is the field `text` here.
+        # The rooms below say `message`; the field here is `text`.
         if refusal.field == "message":
             refusal.field = "text"
         raise

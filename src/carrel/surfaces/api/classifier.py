@@ -1,4 +1,4 @@
-"""The classifier: how far it is, where a session's messages went, and what it is to do now."""
+"""The classifier: its progress, where a session's messages went, and requests to run it now."""
 
 from typing import Annotated, Literal
 
@@ -84,7 +84,7 @@ class TurnBody(In, frozen=True, kw_only=True):
 
 
 class ReplayBody(In, frozen=True, kw_only=True):
-    """What to sort again: the bundle of an entry, or its session from there on."""
+    """What to sort again: the bundle of an entry, or its session from that entry on."""
 
     anchor_log_id: Id
     mode: Literal["bundle", "from_here"] = "bundle"
@@ -99,7 +99,7 @@ class DigestsBody(In, frozen=True, kw_only=True):
 
 @endpoint("GET", "/api/classifier/status", answers={200: ClassifierStatus})
 def show_status(call: Call[None, NoQuery], tx: Tx, access: Access) -> ClassifierStatus:
-    """Get how far the classifier is."""
+    """Get the progress of the classifier."""
     found = backlog(tx, access)
     return ClassifierStatus(
         pending=found.pending,

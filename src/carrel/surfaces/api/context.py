@@ -33,31 +33,31 @@ from carrel.surfaces.api.fields import AnySession
 from carrel.surfaces.api.scope import SpaceNames, names_in
 from carrel.tools import context_reader
 
-# Idempotency keys with commas between them.
+# Comma-separated idempotency keys.
 EntryKeys = Annotated[str, Meta(max_length=(IDEMPOTENCY_KEY_CHARS_MAX + 1) * CONTEXT_LINES_MAX)]
 
 
 class ContextQuery(In, frozen=True, kw_only=True):
-    """Of which session, for which question, from which spaces, and how much; numbers out of range are clamped."""
+    """The session, question, spaces and size of the context; numbers out of range are clamped."""
 
     q: str = ""
-    # As programs expect that know Clawboard's, or exactly as a run of the session would be shown it.
+    # The form that programs for Clawboard expect, or exactly what a run of the session would be shown.
     form: Form = "clawboard"
     session_key: AnySession | None = None
     space_id: Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)] | None = None
     allowed_space_ids: SpaceNames | None = None
     mode: str | None = None
     include_pending: bool = True
-    # As if this had been chosen for the session; people only, who find in search what they may read.
+    # Build it as if this were chosen for the session. For people only: they could search for the same.
     recall: Recall | None = None
-    # By default as many as a run is shown, in that form.
+    # By default as many as a run is shown in that form.
     max_chars: int | None = None
     working_set_limit: int = CONTEXT_LINES_DEFAULT
     timeline_limit: int = CONTEXT_LINES_DEFAULT
     topic_limit: int | None = None
     task_limit: int | None = None
     log_limit: int | None = None
-    # Of entries that the caller has sent for this very question.
+    # Entries that the caller has just sent for this question.
     without_keys: EntryKeys | None = None
 
 

@@ -137,7 +137,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     secret: bool
     # A caller on this machine needs no token.
     open_on_loopback: bool
-    # The tool that does the same; empty when there is none.
+    # The tool that does the same; empty if none does.
     tool: str
     media: str
     tag: str

@@ -1,13 +1,13 @@
 """Which tool does what an endpoint does.
 
-The rules for an agent's tools hold for its token here as well, and where only people may call an endpoint, agents are
-told of the tool instead. An endpoint that agents may call and that is not listed does what no tool does.
+An agent's tool rules apply to its token here as well. If only people may call an endpoint, its refusal tells agents
+about the tool. An endpoint that agents may call and that is not listed has no equal tool.
 """
 
 EQUAL_TOOLS = {
     "GET /api/agents": "agents_list",
     "GET /api/agents/{id}": "agents_list",
-    # Both carry entries, whatever else they carry.
+    # Both contain entries, so the tool for entries decides.
     "GET /api/changes": "clawboard_get_log",
     "GET /api/stream": "clawboard_get_log",
     "POST /api/chat": "sessions_send",

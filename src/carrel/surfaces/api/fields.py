@@ -1,7 +1,7 @@
 """Types of fields that several endpoints share: what is accepted, and how the OpenAPI document says it.
 
-`extra_json_schema` describes what a room below checks, with a code or a sentence of its own. The document adds to every
-text that it has no NUL.
+`extra_json_schema` describes what a room below checks, with a code or a sentence of its own. The document forbids
+NUL in every text.
 """
 
 from functools import cache
@@ -27,7 +27,7 @@ ShortText = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 Id = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)]
 # The id that a caller chooses for something new.
 NewId = Annotated[str, Meta(extra_json_schema={"pattern": f"^{Grammar.CLIENT_ID}$"})]
-# A session of ours or of another program; the latter is only a name here.
+# A session of Carrel, or of another program: that one is only a name here.
 AnySession = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
 # A session reference in any of its forms.
 Reference = Annotated[
@@ -67,5 +67,5 @@ def values_of(body: In) -> dict[str, Any]:
 
 @cache
 def _moments(kind: type[Struct]) -> dict[str, str]:
-    """The names of a body's times, and what they are called on the wire."""
+    """Return the names of a body's times, each with its name in JSON."""
     return {field.name: field.encode_name for field in structs.fields(kind) if Moment in get_args(field.type)}

@@ -25,7 +25,7 @@ from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint, one, pag
 from carrel.surfaces.api.session_ids import OfSession, PageOfSession, required, session_if_named, session_named
 from carrel.surfaces.http.described import SOME_TEXT
 
-# The room below checks these, with codes and sentences of its own; the document says what it accepts.
+# The room below checks these and words the refusals; here they are only described.
 Name = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": GOAL_NAME_CHARS_MAX})]
 Description = Annotated[str, Meta(extra_json_schema={"maxLength": GOAL_DESCRIPTION_CHARS_MAX})]
 FirstStatus = Annotated[str, Meta(extra_json_schema={"enum": ["submitted", *GOAL_MOVES["submitted"]]})]
@@ -102,6 +102,6 @@ def remove_goal(call: Call[None, OfSession], tx: Tx, access: Access) -> None:
 
 @endpoint("POST", "/api/goals/{id}/complete", answers={200: one("goal", GoalShape)}, who=PEOPLE, query=OfSession)
 def finish_goal(call: Call[None, OfSession], tx: Tx, access: Access) -> GoalShape:
-    """Complete a goal; what is left of its plans is not done any more."""
+    """Complete a goal; the rest of its plans is no longer worked on."""
     key = session_if_named(tx, access, call.query.session_id)
     return goal_shape(tx, access, complete_goal(tx, access, call.path("id"), call.house.rules, key=key))

@@ -75,7 +75,7 @@ class ClassifierBacklog(Out, frozen=True, kw_only=True):
 
 
 class GatewayState(Out, frozen=True, kw_only=True):
-    """A gateway: since when it is as it is, how many runs wait for it and, for people, what is wrong with it.
+    """A gateway: its state and since when, how many runs wait for it and, for people, what is wrong with it.
 
     One without a `kind` is not in the settings, although agents of this account name it.
     """
@@ -137,7 +137,7 @@ class Health(Out, frozen=True, kw_only=True):
     context_injection: list[Injection]
     classifier: ClassifierBacklog
     followers: list[FollowerState]
-    # For the owner of the account `default`: it tells of all accounts.
+    # Only for the owner of the account `default`: it covers all accounts.
     database: DatabaseState | None
     duties: list[DutyState] | None
     # For people: why nothing can be written.
@@ -193,7 +193,7 @@ class Readiness:
         """Return the state of the storage, of its migrations and of its feed."""
         try:
             migrated, feed = await self._house.db.read(self._look)
-        except Exception:  # boundary: whatever is wrong with the database, the answer is that it failed
+        except Exception:  # boundary: any fault of the database means that the check failed
             return "failed", "failed", "failed"
         if self._house.db.write_error is not None:
             # A server that is not ready may get no other request that would show that writing is possible again.
@@ -320,7 +320,7 @@ def _injections(tx: Tx, access: Access) -> list[Injection]:
 
 
 def _missing_gateways(tx: Tx, access: Access, configured: Container[str]) -> list[GatewayState]:
-    """The gateways that agents of the caller's view name and the settings do not have."""
+    """Return the gateways that agents in the caller's view name but the settings lack."""
     users: defaultdict[str, list[str]] = defaultdict(list)
     for agent in every_agent(tx, access):
         if agent.enabled and may_address(access, agent.id) and agent.gateway_among(configured) not in configured:
@@ -343,7 +343,7 @@ def _counts(tx: Tx, access: Access) -> tuple[LaneCounts, WaitingCounts]:
 
 
 def require_operator(access: Access) -> None:
-    """Refuse every owner but that of the default account, who runs the server."""
+    """Refuse every owner except the default account's, who runs the server."""
     if access.account_slug != DEFAULT_ACCOUNT_SLUG:
         raise Refusal(Code.FORBIDDEN, "Only the owner of the account 'default' may do this.")
 

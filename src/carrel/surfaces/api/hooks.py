@@ -74,7 +74,7 @@ async def hook_wake(call: Call[WakeText, NoQuery]) -> HookAccepted:
             call, lambda tx, access: wake(tx, access, call.house.rules, call.body.text, call.body.agent_id)
         )
     except Refusal as refusal:
-        # What the rooms below call a message is the field `text` here.
+        # The rooms below say `message`; the field here is `text`.
         if refusal.field == "message":
             refusal.field = "text"
         raise
@@ -96,7 +96,7 @@ async def _accepted(call: Call[Any, NoQuery], send: Callable[[Tx, Access], Run])
 async def hook_claude(call: Call[ClaudeEvent, NoQuery]) -> ClaudeAnswer:
     """Record an event of Claude Code, as its hooks send it; a prompt is answered with the context of its session."""
     require_hooks(call.house.settings.hooks)
-    # Before the prompt is an entry, so that it is not recalled for itself.
+    # Before the prompt becomes an entry, so that it does not recall itself.
     context = await _context(call) if call.body.wants_context else ""
     log = call.body.log()
     if log is not None and not is_unrecorded(log, call.house.settings.intake):
@@ -106,7 +106,7 @@ async def hook_claude(call: Call[ClaudeEvent, NoQuery]) -> ClaudeAnswer:
 
 
 async def _context(call: Call[ClaudeEvent, NoQuery]) -> str:
-    """Return the context for a prompt as a run would be shown it; empty when there is none."""
+    """Return the context for a prompt, as a run would be shown it; may be empty."""
     settings = call.house.settings.context
     if not settings.augment:
         return ""

@@ -52,7 +52,7 @@ ClientId = Annotated[str, Meta(pattern=f"^{Grammar.CLIENT_ID}$")]
 
 Key = Annotated[str, Meta(min_length=1, max_length=IDEMPOTENCY_KEY_CHARS_MAX)]
 Files = Annotated[tuple[Name, ...], Meta(extra_json_schema={"maxItems": ATTACHMENTS_MAX})]
-# Several ids with commas between them.
+# Comma-separated ids.
 Names = Annotated[str, Meta(min_length=1, max_length=LOG_RELATED_MAX * NAME_CHARS_MAX)]
 
 

@@ -8,9 +8,9 @@ from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Out, Page, endpoi
 
 
 class McpServerState(Out, frozen=True, kw_only=True):
-    """A server of the settings: since when it is as it is, how often it was started and, for people, what is wrong.
+    """A server in the settings: its state and since when, how often it was started and, for people, what is wrong.
 
-    It is `idle` until somebody wants its tools. `leftOut` names tools that it lists and that are not offered, and why.
+    It is `idle` until somebody wants its tools. `leftOut` names tools that it lists but that are not offered, and why.
     """
 
     name: str
@@ -24,7 +24,7 @@ class McpServerState(Out, frozen=True, kw_only=True):
 
 
 class McpTool(Out, frozen=True, kw_only=True):
-    """A tool: the name that agents and rules know, whether it may change something, and what its server says of it."""
+    """A tool: the name that agents and rules know, whether it may change something, and its server's description."""
 
     name: str
     effect: Literal["read", "write"]
@@ -50,7 +50,7 @@ async def list_mcp_servers(call: Call[None, NoQuery]) -> Page[McpServerShown]:
 
 @endpoint("POST", "/api/mcp/servers/{name}/test", answers={200: one("server", McpServerShown)}, who=OWNER)
 async def test_mcp_server(call: Call[None, NoQuery]) -> McpServerShown:
-    """Start a server if it does not run, list its tools anew, and say how it does."""
+    """Start a server unless it runs, list its tools again, and return its state."""
     connectors, account, name = call.house.connectors, call.access.account_slug, call.path("name")
     state = await connectors.check(account, name)
     if state is None:
@@ -67,7 +67,7 @@ def _shown(call: Call[None, NoQuery], state: ConnectorState) -> McpServerShown:
 
 
 def server_state(state: ConnectorState, access: Access) -> McpServerState:
-    """Return a server as a caller is shown it; what it said at its end may be about other accounts."""
+    """Return a server as a caller may see it; its last words may concern other accounts."""
     fault = state.last_error
     if not access.is_operator and fault is not None:
         fault = "It does not work; whoever runs Carrel can see why." if access.is_person else None

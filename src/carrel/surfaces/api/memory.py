@@ -41,7 +41,7 @@ from carrel.surfaces.api.session_ids import SessionId, refused_by_name, required
 from carrel.surfaces.api.tasks.bodies import at_most, up_to
 from carrel.tools import reader_named, reader_within, visible_memory
 
-# The room below checks all of these, with codes and sentences of its own; the document says what it accepts.
+# The room below checks these and words the refusals; here they are only described.
 ScopeText = Annotated[str, Meta(extra_json_schema={"pattern": f"^(?:global|{OWN_SCOPE})$"})]
 OwnScope = Annotated[str, Meta(extra_json_schema={"pattern": f"^{OWN_SCOPE}$"})]
 Content = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": MEMORY_CONTENT_CHARS_MAX})]

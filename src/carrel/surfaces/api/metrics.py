@@ -24,7 +24,7 @@ from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
 _log = getLogger("carrel.api")
 
 _MINUTE_SECONDS = 60
-# The current values of rooms above that of the metrics.
+# Current values that come from rooms above the one of metrics.
 _GAUGES = (plan_gauges, classifier_gauges)
 # Whose metrics: an account's id, or "" for those of the whole server.
 Whose = str

@@ -152,7 +152,7 @@ def _key(house: House, server: ModelServer, given: str) -> str:
 
 
 def _key_named(house: House, server: ModelServer) -> Mapping[str, str]:
-    """Return where the key for an address is kept already; a key never goes to another address than before."""
+    """Return where the key for an address is already kept; a key is never sent to a new address."""
     for connection in house.connections.values():
         settings = connection.settings
         if settings.base_url == server.base_url:

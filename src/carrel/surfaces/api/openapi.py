@@ -26,7 +26,7 @@ from carrel.surfaces.http.multipart import MULTIPART
 
 _REF = "#/components/schemas/{name}"
 _NAMED = re.compile(r"#/components/schemas/([\w.]+)")
-# A text with one of these, or with another pattern than these, cannot contain a NUL.
+# A text schema with one of these, or with a pattern that is not in this table, excludes NUL already.
 _LIMITING = {"enum", "const", "format"}
 _WITHOUT_NUL = {None: NO_NUL, r"\S": SOME_TEXT}
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
@@ -116,7 +116,7 @@ class _Schemas:
             self.components[name] = _without_nul(self.components[name])
 
     def of(self, kind: Any) -> Any:
-        """Return the schema of a type; a schema stands for itself."""
+        """Return the schema of a type; return a schema as it is."""
         return self._shapes[id(kind)] if _is_type(kind) else kind
 
     def fields(self, kind: Any) -> dict[str, Any]:
@@ -241,6 +241,6 @@ def _errors(one: Endpoint) -> set[int]:
     if one.method != "GET":
         found |= {401, 403, 409, 422, 429, 503}
     if "scope" in {field.name for field in msgspec.structs.fields(one.query)}:
-        # A scope may be malformed, or be that of several sessions.
+        # A scope may be malformed or ambiguous.
         found |= {409, 422}
     return found

@@ -1,4 +1,4 @@
-"""Plan mode and the plans of a session. Whatever names a session acts on that session alone."""
+"""Plan mode and the plans of a session. A request that names a session acts on that session alone."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -26,10 +26,10 @@ from carrel.surfaces.api.session_ids import OfSession, required, session_named
 from carrel.surfaces.api.tasks.bodies import Dependencies, Description, Title
 from carrel.surfaces.http.described import SOME_TEXT
 
-# The room below checks all of these, with codes and sentences of its own; the document says what it accepts.
+# The room below checks these and words the refusals; here they are only described.
 Markdown = Annotated[str, Meta(extra_json_schema={"maxLength": PLAN_MARKDOWN_CHARS_MAX, "pattern": SOME_TEXT})]
 PlanTitle = Annotated[str, Meta(max_length=GOAL_NAME_CHARS_MAX)]
-# Changes the plan of a session that is named; where none is, it chooses one.
+# Changes the named plan of a session, or chooses one if none is named.
 Change = Callable[[Tx, Access, SessionKey, str | None, Rules], Plan]
 
 

@@ -12,7 +12,7 @@ class _Ends:
 
     def __init__(self, routes: list[BaseRoute]) -> None:
         ends = [(_end(route.path), route) for route in routes if isinstance(route, Route | WebSocketRoute)]
-        # What may stand for several parts fits every length.
+        # A parameter that matches several parts fits every length.
         self._any = [route for route in routes if ":path}" in getattr(route, "path", "")]
         self._by_end: dict[tuple[int, str], list[BaseRoute]] = {}
         for length, last in {end for end, _ in ends}:
@@ -36,7 +36,7 @@ def _end(path: str) -> tuple[int, str]:
 class RouteIndex(BaseRoute):
     """Routes by their paths; those with parameters by their first two parts, length and last part, tried in order.
 
-    The first part must be literal; a route whose second or last part is a parameter is tried for whatever stands there.
+    The first part must be literal; a route whose second or last part is a parameter is tried for every value of it.
     """
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:

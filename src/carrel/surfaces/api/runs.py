@@ -32,7 +32,7 @@ class NewRun(In, frozen=True, kw_only=True):
     session_key: Reference | None = None
     task_id: TaskId | None = None
     timeout_seconds: Annotated[int, Meta(ge=0, le=RUN_TIMEOUT_SECONDS_MAX)] = 0
-    # Whether it joins the run that is at work in the session, and is heard at its next step.
+    # Whether it joins the session's running run at its next step.
     steer: bool = False
 
 
@@ -230,7 +230,7 @@ def why_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> Why:
 
 @endpoint("POST", "/api/runs/{id}/allow", answers={200: one("run", RunShape)}, who=PEOPLE)
 def allow_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
-    """Let the session of a run go on that is held because it does nothing new; what it has done counts no more."""
+    """Resume a run that is held because its session does nothing new; what it did before no longer counts."""
     call.house.refuse_when_draining()
     return run_shape(tx, access, allow_loop(tx, access, visible_run(tx, access, call.path("id"))))
 
@@ -261,7 +261,7 @@ def read_receipt(call: Call[None, ReceiptQuery], tx: LongTx, access: Access) -> 
 
 @endpoint("POST", "/api/runs/{id}/replay", answers={202: Replayed}, who=PEOPLE, body=NewReplay, creates=True)
 def replay_run(call: Call[NewReplay, NoQuery], tx: Tx, access: Access) -> Replayed:
-    """Send a step of a run once more, to another model if wanted, by a run of its own; no tool takes effect."""
+    """Send a step of a run again in a new run, to another model if wanted; no tool takes effect."""
     call.house.refuse_when_draining()
     run, wanted, house = visible_run(tx, access, call.path("id")), call.body, call.house
     again = replay(

@@ -13,7 +13,7 @@ from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import In
 from carrel.surfaces.api.fields import AnySession, Name
 
-# Names with commas between them.
+# Comma-separated names.
 SpaceNames = Annotated[str, Meta(max_length=100_000)]
 
 
@@ -26,9 +26,9 @@ class Scoped(In, frozen=True, kw_only=True):
 
 
 def scope_of(tx: Tx, access: Access, query: Scoped, *, infers: bool = False) -> SpaceScope:
-    """Return the spaces that a read covers; without any that it names, all that the caller may see.
+    """Return the spaces that a read covers: those it names, else all that the caller may see.
 
-    A read that `infers` looks from the space of the session that it names.
+    If it `infers`, it looks from the space of the session that it names.
     """
     allowed = names_in("allowedSpaceIds", query.allowed_space_ids)
     inferred = None
@@ -40,7 +40,7 @@ def scope_of(tx: Tx, access: Access, query: Scoped, *, infers: bool = False) -> 
 
 
 def names_in(field: str, text: str | None, most: int = SPACES_PER_ACCOUNT_MAX) -> tuple[str, ...]:
-    """Return the different names in a parameter, which has commas between them."""
+    """Return the distinct names in a comma-separated parameter."""
     names = tuple(dict.fromkeys(name for part in (text or "").split(",") if (name := part.strip())))
     if len(names) > most:
         raise invalid(field, f"{field} may name at most {most}; it names {len(names)}.")

@@ -15,7 +15,7 @@ from carrel.surfaces.api.scope import SpaceNames, names_in
 from carrel.surfaces.http.described import SOME_TEXT
 
 Kind = Literal["topic", "task", "log", "all"]
-# The room below checks it, with a sentence of its own.
+# The room below checks it and words the refusal.
 Words = Annotated[
     str, Meta(extra_json_schema={"minLength": 1, "maxLength": SEARCH_QUERY_CHARS_MAX, "pattern": SOME_TEXT})
 ]
@@ -38,14 +38,14 @@ class SearchParameters(In, frozen=True, kw_only=True):
 
 
 class ReindexBody(In, frozen=True, kw_only=True):
-    """What to index anew: everything, all of a kind, or one topic, task or entry with what belongs to it."""
+    """What to index again: everything, all of a kind, or one topic, task or entry with what belongs to it."""
 
     kind: Kind
     id: Id | None = None
 
 
 class Reindexing(Out, frozen=True, kw_only=True):
-    """What is being indexed anew; `index` in `GET /api/health` tells when that is done."""
+    """What is being indexed again; `index` in `GET /api/health` shows when that is done."""
 
     kind: Kind
     id: str | None
@@ -91,6 +91,6 @@ async def reindex(call: Call[ReindexBody, NoQuery]) -> Reindexing:
     """Rebuild the search index, or a part of it, while it goes on answering."""
     kind, name = call.body.kind, call.body.id
     if kind == "all" and name is not None:
-        raise invalid("id", "id must be left out when everything is indexed anew.")
+        raise invalid("id", "id must be left out when everything is indexed again.")
     await call.write(lambda tx, access: request_rebuild(tx, access, _SUBJECTS[kind], name))
     return Reindexing(kind=kind, id=name)

@@ -96,11 +96,11 @@ class Server:
         )
 
     async def _body(self, endpoint: Endpoint, request: Request) -> tuple[bytes, Any]:
-        """Return the body as it is compared under an idempotency key, and decoded."""
+        """Return the body twice: as compared under an idempotency key, and decoded."""
         if endpoint.file:
             raw = await read_body(request, (MULTIPART,), bytes_max=ATTACHMENT_BYTES_MAX + 2 * PART_HEADER_BYTES_MAX)
             file = read_file(request.headers.get("content-type", ""), raw, endpoint.file)
-            # Whoever repeats a request may choose another boundary.
+            # A repeated request may have another boundary.
             return msgspec.json.encode((file.name, file.mime_type)) + file.content, file
         if endpoint.body is None:
             return b"", None

@@ -52,7 +52,7 @@ def refused_by_name() -> Iterator[None]:
 
 
 def session_named(tx: Tx, access: Access, reference: str) -> SessionKey:
-    """Return the key of the session that is meant; `current` is that of the agent or run whose token is used."""
+    """Return the key of the session that is meant; `current` means the session of the token's agent or run."""
     with refused_by_name():
         return find_session(tx, access, reference).key
 

@@ -54,9 +54,9 @@ class Announced(Out, frozen=True, kw_only=True):
 
 
 class LastFault(Out, frozen=True, kw_only=True):
-    """Why the newest attempt failed, and when the next one starts; null once it has.
+    """Why the newest attempt failed, and when the next one starts; null once it has started.
 
-    With `unreachableSince` the gateway did not answer since then: the attempt is not counted, and the run waits for it.
+    With `unreachableSince`, the gateway has not answered since then: the run waits, and the attempt does not count.
     """
 
     attempt: int
@@ -131,7 +131,7 @@ def run_shapes(tx: Tx, access: Access, runs: Iterable[Run]) -> list[RunShape]:
         auto = autos.get(run.auto_run_id or "")
         shape = _run_shape(tx, access, run, auto, positions.get(run.key, {}).get(run.id), messages)
         goal_id, plan_id = links.get(shape.task_id or "", (None, None))
-        # The goal of a tick is that of its auto run, which has none where it works on a task alone.
+        # A tick has the goal of its auto run, which has none if it works on a single task.
         goal_id = goal_id if auto is None else auto.goal_id
         context = contexts.get(run.id, InjectedContext())
         named = {"title": titles[run.id].title, "session_title": titles[run.id].session}
@@ -232,7 +232,7 @@ class Waited(Out, frozen=True, kw_only=True):
 
 
 def waited(run: Run, *, with_key: bool = False) -> Waited:
-    """Return the result of waiting for a run; that the run is itself waiting for a person is an error."""
+    """Return the result of waiting for a run; a run that is itself waiting for a person is an error."""
     key = run.key if with_key else UNSET
     if run.state == "completed":
         return Waited(run_id=run.id, status="ok", reply=run.reply or "", session_key=key)

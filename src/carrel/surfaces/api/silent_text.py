@@ -10,7 +10,7 @@ class SilentTextFilter:
     def __init__(self) -> None:
         self._run_id: str | None = None
         self._held = TextBuffer()
-        # The text held back, without the blanks around it: no silent reply has two in a row, so one stands for all.
+        # The text held back, without the blanks around it: no silent reply has two in a row, so one replaces several.
         self._begun = ""
 
     def add(self, run_id: str, piece: str) -> str:

@@ -25,7 +25,7 @@ from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, Page, Re
 from carrel.surfaces.api.fields import Name, PageQuery, ShortText
 from carrel.surfaces.http.described import SOME_TEXT
 
-# The room below checks these, with codes and sentences of its own; the document says what it accepts. Ids may have
+# The room below checks these and words the refusals; here they are only described. Ids may have
 # letters of every script as well, which a pattern cannot say in all languages alike.
 NewName = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": NAME_CHARS_MAX})]
 NewId = Annotated[

@@ -57,7 +57,7 @@ def _last_event_id(call: Call[None, StreamQuery]) -> int | None:
 
 def _filter(tx: Tx, access: Access, query: StreamQuery) -> Callable[[Event], bool]:
     key = chat = None
-    # It is determined again for every page; here it refuses spaces that no page could be read for.
+    # Read again for every page; read here to refuse wrong spaces before the stream begins.
     scope_of(tx, access, query)
     if query.session_key:
         key = find_lane(tx, access, query.session_key)[0].key
@@ -113,7 +113,7 @@ class _Client:
             if left < 0:
                 return True
             after = page[-1].seq
-            # Reading never waits, so others get their turn between pages.
+            # Reading never waits, so give other tasks a turn between pages.
             await asyncio.sleep(0)
         return False
 

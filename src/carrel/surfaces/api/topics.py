@@ -39,7 +39,7 @@ from carrel.topics import (
 )
 from carrel.work import Thread, read_thread
 
-# The room below checks these, with codes and sentences of its own; the document says what it accepts.
+# The room below checks these and words the refusals; here they are only described.
 TopicName = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": TOPIC_NAME_CHARS_MAX})]
 Description = Annotated[str, up_to(TOPIC_DESCRIPTION_CHARS_MAX)]
 Status = Literal["active", "snoozed", "archived"]
@@ -154,7 +154,7 @@ def merge_into_topic(call: Call[TopicMerge, NoQuery], tx: Tx, access: Access) ->
 
 @endpoint("POST", "/api/topics/{id}/split", answers={201: _TOPIC}, who=PEOPLE, body=TopicSplit, creates=True)
 def split_from_topic(call: Call[TopicSplit, NoQuery], tx: Tx, access: Access) -> Reply:
-    """Move entries of a topic into a new one; with those of an entry of `mergedFrom`, take that merge back."""
+    """Move entries of a topic into a new one; the entries of an item of `mergedFrom` undo that merge."""
     return Reply(201, topic_shape(split_topic(tx, access, call.path("id"), call.body.entry_ids, call.body.name)))
 
 

@@ -23,7 +23,7 @@ _WIRE = {
 
 
 class UsageQuery(In, frozen=True, kw_only=True, rename=_WIRE):
-    """Which usage: of the days from one moment to another, by what, and of what."""
+    """Which usage: the period, the grouping, and the agent, task or session."""
 
     since: Moment | None = None
     until: Moment | None = None

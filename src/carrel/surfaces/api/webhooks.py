@@ -1,4 +1,4 @@
-"""Webhooks of other programs as their owner sees them: their addresses, what was delivered, what became of it."""
+"""Webhooks of other programs as their owner sees them: addresses, deliveries and outcomes."""
 
 from typing import Annotated, Any
 
@@ -34,7 +34,7 @@ class DeliveryQuery(PageQuery, frozen=True, kw_only=True):
 
 
 class Trial(In, frozen=True, kw_only=True):
-    """An event and a body to try; what is left out is such as the program sends."""
+    """An event and a body to try; by default, what the program usually sends."""
 
     event: Annotated[str, Meta(min_length=1, max_length=WEBHOOK_EVENT_CHARS_MAX)] | None = None
     payload: dict[str, Any] | None = None
@@ -42,7 +42,7 @@ class Trial(In, frozen=True, kw_only=True):
 
 @endpoint("GET", PATH, answers={200: page_of("webhooks", WebhookShape)}, who=OWNER)
 def list_webhooks(call: Call[None, NoQuery], tx: LongTx, access: Access) -> Page[WebhookShape]:
-    """List the webhooks of the settings that belong to this account, and how they fare."""
+    """List this account's webhooks from the settings, with their state."""
     return Page(every_webhook(tx, access, call.house.webhooks, call.house.base_url(call.request.base_url)))
 
 
@@ -66,7 +66,7 @@ def get_delivery(call: Call[None, NoQuery], tx: LongTx, access: Access) -> Deliv
 
 @endpoint("POST", f"{PATH}/deliveries/{{id}}/redeliver", answers={200: one("delivery", DeliveryShape)}, who=OWNER)
 def redeliver(call: Call[None, NoQuery], tx: Tx, access: Access) -> DeliveryShape:
-    """Carry out again what failed or was ignored, as the settings are now; what was done is not done twice."""
+    """Carry out a failed or ignored delivery again, with the current settings; nothing is done twice."""
     call.house.refuse_when_draining()
     house = call.house
     return DeliveryShape.of_delivery(repeat(tx, access, house.webhooks, call.path("id"), house.rules))
@@ -74,7 +74,7 @@ def redeliver(call: Call[None, NoQuery], tx: Tx, access: Access) -> DeliveryShap
 
 @endpoint("POST", f"{PATH}/{{name}}/test", answers={200: one("preview", Preview)}, who=OWNER, body=Trial)
 async def try_webhook(call: Call[Trial, NoQuery]) -> Preview:
-    """Show what a webhook would make of a delivery, and do nothing."""
+    """Show what a webhook would do with a delivery, without doing it."""
     webhook = call.house.webhooks.named(call.path("name"), call.access.account_slug)
     if webhook is None:
         raise not_found("webhook")

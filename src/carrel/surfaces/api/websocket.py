@@ -129,7 +129,7 @@ class _Connection:
         return await _identify(self._socket, self._house, self._offered)
 
     async def _check_access(self) -> None:
-        """Close the connection before a message is taken whose token was revoked in this very moment."""
+        """Close the connection instead of taking a message if its token has just been revoked."""
         try:
             self._access = await self._identify()
         except Refusal as refusal:
@@ -231,7 +231,7 @@ class _Connection:
         return visible_events(tx, self._access, events)
 
     def _send_event(self, event: Event) -> None:
-        # Live text is sent in the very next step of the loop, an event only after its commit: the order is kept.
+        # Live text is sent in the next round of the loop, an event only after its commit, so they stay in order.
         listener = self._listeners.get(event.key or "")
         frame = None if listener is None else frame_of(event)
         if listener is None or frame is None:
@@ -246,7 +246,7 @@ class _Connection:
         try:
             self._out.put_nowait(frame)
         except asyncio.QueueFull:
-            # The client does not read what it is sent.
+            # The client does not read.
             raise Closing(TRY_AGAIN_LATER) from None
 
     async def _write(self) -> None:

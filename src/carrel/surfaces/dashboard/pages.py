@@ -24,10 +24,10 @@ PAGE = "index.html"
 # The files in it have a hash of their content in their names.
 HASHED = "assets/"
 
-# Which files the page at an address needs besides those that the page names; written by the build.
+# Which files each page needs beyond those named in the HTML; written by the build.
 PRELOADS = "preloads.json"
 
-# Every path of the page, which itself reads the ids and keys in it.
+# Every path of the page; its script reads the ids and keys in them.
 _PLACES = (
     "board", "sessions", "runs", "memory", "isolation", "search", "agents", "goals", "schedules", "spaces", "tokens",
     "models", "usage", "settings", "health", "mcp", "webhooks",
@@ -35,7 +35,7 @@ _PLACES = (
 _WITH_IDS = ("chat", "sessions", "runs", "isolation", "tasks")
 PAGE_PATHS = ("/", "/chat", *(f"/{place}" for place in _PLACES), *(f"/{place}/{{id:path}}" for place in _WITH_IDS))
 
-# The page of MCP servers, and where programs speak MCP.
+# Browsers get the page of MCP servers here, programs the MCP endpoint.
 SHARED_PATHS = ("/mcp",)
 
 MEDIA_TYPES = {
@@ -100,7 +100,7 @@ class Preloads:
         self._links = [(_address(path), ", ".join(map(_link, files))) for path, files in needed.items()]
 
     def of(self, path: str) -> dict[str, str]:
-        """Return the header for the page at a path; none where nothing more is needed, or no page is."""
+        """Return the header for the page at a path; empty if it needs no more files, or if there is no page."""
         link = next((link for address, link in self._links if address.fullmatch(path)), "")
         return {"Link": link} if link else {}
 
@@ -112,7 +112,7 @@ def _address(path: str) -> re.Pattern[str]:
 
 
 def _link(file: str) -> str:
-    # As the page's own scripts: the browser does not use what was preloaded in another mode.
+    # In the mode of the page's own scripts; a browser does not use a file preloaded in another mode.
     return f"</static/{file}>; rel=modulepreload; crossorigin"
 
 
@@ -135,7 +135,7 @@ def routes() -> list[BaseRoute]:
 
 
 class _PageRoute(Route):
-    """A route of the page. What other surfaces have at the same path is theirs, but for browsers that open a page."""
+    """A route of the page. At a path shared with another surface, only browsers that open a page get it."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         if self.path in SHARED_PATHS and scope["type"] == "http" and not _wants_page(Request(scope)):
@@ -160,12 +160,12 @@ def _files() -> dict[str, StaticFile]:
 
 
 def respond(request: Request, file: StaticFile, more: dict[str, str] | None = None) -> Response:
-    """Return the file, compressed where the client takes that, or 304 when the client already has it."""
+    """Return the file, compressed if the client accepts that, or 304 if the client already has it."""
     caching = "public, max-age=31536000, immutable" if file.immutable else "no-cache"
     headers = {**HEADERS, **(more or {}), "Cache-Control": caching, "ETag": file.etag, "Vary": "Accept-Encoding"}
     compress = takes_gzip(request.headers.get("accept-encoding", ""))
     if compress:
-        # The same content in another coding: a strong tag names one of them.
+        # A strong tag identifies one coding of the content.
         headers["ETag"] = f'{file.etag[:-1]}-gzip"'
     if has_current(request.headers.get("if-none-match", ""), headers["ETag"]):
         return Response(status_code=304, headers=headers)

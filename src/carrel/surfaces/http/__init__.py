@@ -1,13 +1,13 @@
 """What every surface shares:
 
 - bodies: reading and decoding request bodies
-- budgets: how many bytes large requests and responses hold, and who of them
+- budgets: how many bytes large requests and responses hold, in all and per caller
 - described: how a surface describes its operations for the OpenAPI document
 - errors: the HTTP status of every error code, and the error body
 - house: House, what main hands to every surface
 - idempotency: answers kept under an idempotency key
 - identity: who sends a request, by token, cookie or loopback address
-- responder: a request from its arrival to its answer, whatever goes wrong
+- responder: answers every request, even if something goes wrong
 - response_limits: sending responses, within a budget and a time limit
 - streaming: server-sent events
 - tool_callers: who calls a tool, by token and session header

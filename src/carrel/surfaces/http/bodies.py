@@ -42,7 +42,7 @@ async def read_body(
 
 
 async def refuse_too_many_values(raw: bytes) -> None:
-    """Refuse JSON of so many values that everybody would wait while it is decoded, which a thread cannot prevent."""
+    """Refuse JSON with so many values that decoding would block everybody, even in a thread."""
     if len(raw) <= SMALL_BODY_BYTES_MAX or await asyncio.to_thread(_has_few_values, raw):
         return
     message = f"The body may have at most {BODY_VALUES_MAX} values, items and fields together; send fewer at a time."
@@ -50,11 +50,11 @@ async def refuse_too_many_values(raw: bytes) -> None:
 
 
 def _has_few_values(raw: bytes) -> bool:
-    """Count what begins a value, outside of strings; a piece at a time, so that other threads get their turn."""
+    """Count the beginnings of values outside strings, piece by piece so that other threads get a turn."""
     values, inside, escape = 0, False, b""
     for first in range(0, len(raw), SMALL_BODY_BYTES_MAX):
         piece = (escape + raw[first : first + SMALL_BODY_BYTES_MAX]).replace(b"\\\\", b"").replace(b'\\"', b"")
-        # A backslash at the end belongs to what the next piece begins with.
+        # A backslash at the end escapes the first character of the next piece.
         escape = piece[-1:] if piece.endswith(b"\\") else b""
         texts = piece.split(b'"')
         values += sum(b"".join(texts[inside::2]).count(mark) for mark in (b",", b"[", b"{"))

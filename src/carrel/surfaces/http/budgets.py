@@ -1,4 +1,4 @@
-"""Budgets of bytes: how much all requests or responses hold at one moment, and how much of it one caller may hold."""
+"""Budgets of bytes: how much all requests or responses may hold at once, and how much of it one caller may."""
 
 from collections import Counter
 from typing import Self
@@ -9,7 +9,7 @@ from carrel.kernel import Access, Code, Refusal
 from carrel.kernel.limits import BUSY_RETRY_SECONDS, SMALL_BODY_BYTES_MAX
 
 Holder = tuple[str, ...]
-# Of the whole budget: what an account may hold, and what one caller may, so that nobody alone shuts out others.
+# Shares of the budget for everybody, an account and a caller, so that nobody alone shuts out others.
 _SHARES = (1, 3 / 4, 1 / 2)
 
 
@@ -23,7 +23,7 @@ class ByteBudget:
 
     @property
     def held_bytes(self) -> int:
-        """How much is held now."""
+        """How many bytes are held now."""
         return self._held[()]
 
     def share_of(self, scope: Scope) -> "Share":

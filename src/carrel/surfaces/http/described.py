@@ -11,11 +11,11 @@ from carrel.surfaces.http.tool_callers import SESSION_HEADER
 
 Json = dict[str, Any]
 JSON = ("application/json",)
-# The database cannot store a NUL, so every text is refused that contains one.
+# The database cannot store a NUL, so a text that contains one is refused.
 NO_NUL = r"^[^\u0000]*$"
 # A text that is not only white space. Written with one repetition, which generators of test data can invert.
 SOME_TEXT = r"^(?=\s*\S)[^\u0000]*$"
-# Base64 as decoders take it that check it.
+# Base64 in the form that strict decoders accept.
 BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?"
 NAME_SCHEMA: Json = {"type": "string", "minLength": 1, "pattern": NO_NUL}
 REFERENCE_SCHEMA: Json = {"pattern": f"^{SESSION_REFERENCE}$"}
@@ -28,7 +28,7 @@ IDEMPOTENCY_KEY: Json = {
 
 
 class Operation(Struct, frozen=True, kw_only=True):
-    """One operation. Whatever has a schema is a type that msgspec can describe, or a JSON schema as it stands."""
+    """One operation. Bodies, queries and answers are types that msgspec can describe, or plain JSON schemas."""
 
     method: str
     path: str
@@ -43,11 +43,11 @@ class Operation(Struct, frozen=True, kw_only=True):
     media: tuple[str, ...] = JSON
     query: Any = None
     body: Any = None
-    # Types that a schema of its own refers to by name.
+    # Types that a plain schema refers to by name.
     uses: tuple[type, ...] = ()
     body_media: tuple[str, ...] = JSON
     headers: tuple[Json, ...] = ()
-    # The schemas of parameters of the path that are more than a name.
+    # Schemas of path parameters that are more than a name.
     path_schemas: dict[str, Json] = {}
     access: Literal["by token", "open on loopback", "open"] = "by token"
 

@@ -19,14 +19,14 @@ from carrel.tools import OpenChannelThread, ToolServices
 
 
 class Reloaded(Struct, frozen=True, kw_only=True):
-    """What reading the settings again has changed, and what only a restart will."""
+    """What a reload of the settings changed, and what needs a restart."""
 
     changed: list[str]
     need_restart: list[str]
 
 
 class WrongSettings(Exception):
-    """The settings cannot be taken up: one sentence for each mistake."""
+    """The settings cannot be applied: one sentence for each mistake."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
@@ -43,16 +43,16 @@ class Configuration(Protocol):
         """Return the path of the file that the settings are read from, which need not exist."""
 
     async def reload(self) -> Reloaded:
-        """Read the settings again and take up what can be; raise WrongSettings, changing nothing, if they are wrong."""
+        """Read the settings again and apply what can be; raise WrongSettings, changing nothing, if they are wrong."""
 
     async def connect(self, name: str, fields: Mapping[str, str], key: str) -> Reloaded:
-        """Write a gateway into the settings file, with its key in a file of its own, and take it up.
+        """Write a gateway into the settings file, with its key in a file of its own, and apply it.
 
-        Raise Refusal, changing nothing, if the file cannot be written or would not count.
+        Raise Refusal, changing nothing, if the file cannot be written or would be overridden.
         """
 
     async def troubles(self) -> dict[str, str | None]:
-        """Return what is wrong with each gateway now; None where nothing is."""
+        """Return what is wrong with each gateway now, None if nothing is."""
 
 
 class House(Struct, frozen=True, kw_only=True):

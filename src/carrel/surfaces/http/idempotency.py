@@ -102,7 +102,7 @@ class IdempotentAnswers:
 
 
 def _sight(access: Access) -> bytes:
-    """What tells apart callers of one actor who may read different things: a repetition by another is a mismatch."""
+    """Return what differs between callers of one actor who see different things; another's repetition is a mismatch."""
     if access.run_id is None and "*" in access.space_ids:
         return b""
     return f"{access.run_id} {sorted(access.space_ids)}\n".encode()

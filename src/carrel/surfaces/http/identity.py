@@ -89,7 +89,7 @@ async def identify(
 ) -> Access | None:
     """Return the Access of the client, None when it sent no credentials; Refusal for a wrong token."""
     access = await _identify(connection, house, wrong, token)
-    # For whoever notes what was done.
+    # For the audit log.
     connection.state.access = access
     return access
 

@@ -32,7 +32,7 @@ def read_file(content_type: str, body: bytes, field: str) -> NewAttachment:
 
 
 def _file_name(headers: Message) -> str:
-    """The name of a file; browsers write a quotation mark or a line break in it as a code."""
+    """Return the name of a file; browsers percent-encode quotation marks and line breaks in it."""
     return (headers.get_filename() or "").replace("%22", '"').replace("%0D", " ").replace("%0A", " ").replace("\0", "")
 
 
@@ -44,6 +44,6 @@ def _parameter(header: str, name: str) -> str:
 
 
 def _media_type(headers: Message) -> str:
-    """The media type that a part names; one that would be no valid header again is not kept."""
+    """Return the media type that a part names; ignore one that is not valid as a header."""
     named = str(headers.get("content-type", "")).partition(";")[0].strip().lower()
     return named if _MEDIA_TYPE.fullmatch(named) else _OCTETS

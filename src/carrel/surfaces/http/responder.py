@@ -1,4 +1,4 @@
-"""A request from its arrival to its answer: whatever goes wrong, the client gets a response, and it is counted."""
+"""Answers requests: even if something goes wrong, the client gets a response, and it is counted."""
 
 from collections.abc import Awaitable, Callable
 from logging import getLogger
@@ -40,16 +40,16 @@ async def answer_request(
 
 
 def _note_change(request: Request, route: str, status: int) -> None:
-    """Note who asked for a change, and what became of it; no bodies and no tokens."""
+    """Log who asked for a change, and the outcome, without bodies and tokens."""
     access: Access | None = getattr(request.state, "access", None)
     caller = {} if access is None else {"account_id": access.account_id, "kind": access.kind, "actor": access.actor_id}
-    # A secret in a path is one all the same.
+    # A secret in the path must not be logged.
     path = route if "secret" in route else request.scope["path"]
     asked = {"method": request.method, "path": path, "status": status}
     _audit.info("request", extra={"request_id": request.state.request_id, **caller, **asked})
 
 
 def _refuse_nul(request: Request) -> None:
-    """PostgreSQL cannot store a NUL, so nothing can be found under one."""
+    """Refuse a NUL in the URL: PostgreSQL cannot store one, so nothing can be found by it."""
     if b"%00" in request.scope["raw_path"] + request.scope["query_string"]:
         raise Refusal(Code.INVALID_PARAMS, "The URL contains a NUL character, which is not allowed.")

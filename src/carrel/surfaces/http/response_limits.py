@@ -68,7 +68,7 @@ class _Sending:
         seconds_max = STREAM_SEND_SECONDS_MAX + len(body) / RESPONSE_BYTES_PER_SECOND_MIN
         try:
             async with asyncio.timeout(seconds_max):
-                # A connection takes whatever it is given, and the client is waited for only between two pieces.
+                # A connection accepts a piece of any size; waiting for the client happens only between pieces.
                 for first in range(0, len(body), SMALL_BODY_BYTES_MAX):
                     after = first + SMALL_BODY_BYTES_MAX
                     more = after < len(body) or message.get("more_body", False)

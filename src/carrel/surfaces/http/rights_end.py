@@ -1,6 +1,6 @@
-"""The end of a caller's rights: a connection that is open does not outlive the token that opened it.
+"""The end of a caller's rights: no open connection outlives the token that opened it.
 
-Changed rights ring a bell on every server, so an open connection costs nothing while they stay as they are.
+Every server is notified of changed rights, so an open connection costs nothing while they stay the same.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from carrel.surfaces.http.identity import WrongTokens, identify, require_known
 
 
 async def rights_end(house: House, access: Access, look: Callable[[], Awaitable[Access]]) -> Refusal:
-    """Wait until the caller of an open connection is refused, or may do other things than when it was opened.
+    """Wait until the caller of an open connection is refused or has other rights than when it was opened.
 
     Return the refusal. `look` identifies the caller again.
     """
@@ -33,18 +33,18 @@ async def rights_end(house: House, access: Access, look: Callable[[], Awaitable[
                 if _rights(await look()) != _rights(access):
                     return Refusal(Code.UNAUTHENTICATED, "What this token may do has changed; connect again.")
                 if access.expires_at is not None:
-                    # No bell rings when a token expires.
+                    # Nothing notifies us when a token expires.
                     now = await house.db.read(lambda tx: tx.now)
                     seconds_left = min(max(0, access.expires_at - now) / MS_PER_SECOND, seconds_left)
             except Refusal as refusal:
-                # While the store is away, nobody can be identified, and nothing is read from it either.
+                # Without the store nobody can be identified, but nothing can be read from it either.
                 if refusal.code is not Code.STORAGE_UNAVAILABLE:
                     return refusal
             await _any_rung(bells, versions, seconds_left)
 
 
 async def request_rights_end(request: HTTPConnection, house: House, wrong: WrongTokens) -> Refusal:
-    """Wait until whoever sent a request, which was identified, is refused or may do other things than before."""
+    """Wait until the caller of an identified request is refused or has other rights than before."""
 
     async def look() -> Access:
         return require_known(await identify(request, house, wrong))

@@ -66,7 +66,7 @@ class FrameStream(Response):
         return sending.cancelled() or sending.result()
 
     async def _send_all(self, send: Send) -> bool:
-        """Send frames until there are no more; False when the client must reconnect for the rest."""
+        """Send all frames; False if the client must reconnect for the rest."""
         try:
             return await self._send_frames(send)
         except Refusal as refusal:
@@ -75,7 +75,7 @@ class FrameStream(Response):
             return False
 
     async def _send_frames(self, send: Send) -> bool:
-        """Send frames until there are no more; False when the client does not read them."""
+        """Send all frames; False if the client does not read them."""
         async for frame in self._frames:
             try:
                 async with asyncio.timeout(STREAM_SEND_SECONDS_MAX):

@@ -49,7 +49,7 @@ class Endpoint:
         self._protocol: Protocol | None = None
 
     async def serve(self) -> None:
-        """Run the SDK's servers, from the first request on; for ever."""
+        """Run the SDK's servers from the first request on, forever."""
         await self._requested.wait()
         protocol = await asyncio.to_thread(self._new_protocol)
         async with protocol.running():
@@ -69,7 +69,7 @@ class Endpoint:
         except Refusal as refusal:
             await self._refused(request, refusal)(scope, receive, answer)
         except ClientDisconnect:
-            # There is nobody to answer.
+            # The client has left.
             return
         except Exception:  # boundary: one broken request must not end the connection without an answer
             _log.exception("request_failed", extra={"request_id": request.state.request_id, "route": MCP_PATH})

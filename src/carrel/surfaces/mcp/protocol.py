@@ -81,7 +81,7 @@ class Protocol:
             on_list_resource_templates=_listing(ListResourceTemplatesResult(resource_templates=[])),
             on_list_prompts=_listing(ListPromptsResult(prompts=[])),
         )
-        # It would only trace every request.
+        # The default only traces every request.
         server.middleware.clear()
         return server
 

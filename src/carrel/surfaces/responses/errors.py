@@ -58,7 +58,7 @@ def from_refusal(refusal: Refusal) -> ResponsesError:
         STATUS[refusal.code],
         str(refusal.code),
         refusal.message,
-        # What the rooms below call a message is the field `input` here.
+        # The rooms below say `message`; the field here is `input`.
         param="input" if refusal.field in ("message", "attachments") else refusal.field,
         retry_after_seconds=refusal.retry_after_seconds,
     )

@@ -62,7 +62,7 @@ class EventWriter:
         # A step that is taken again first repeats what was sent.
         again = min(len(text), max(self._open.length - self._compared, 0))
         if again and self._open.sent.text[self._compared : self._compared + again] != text[:again]:
-            # It says something else this time: wait for the stored reply.
+            # The text differs this time: wait for the stored reply.
             self._done_step = step
             return
         self._compared += len(text)

@@ -1,4 +1,4 @@
-"""The routes of Open Responses, over HTTP and as a WebSocket, and that of Chat Completions."""
+"""The routes of Open Responses, over HTTP and as a WebSocket, and the route of Chat Completions."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -134,7 +134,7 @@ def refusal_response(refusal: Refusal) -> Response:
 
 
 async def _frames(events: Events) -> AsyncIterator[bytes]:
-    """Yield each event as one frame, and the marker of the end."""
+    """Yield each event as one frame, then the end marker."""
     async for event in events:
         if event is None:
             yield PING

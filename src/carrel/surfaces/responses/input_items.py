@@ -225,7 +225,7 @@ def _user_message(param: str, item: Json) -> UserMessage:
 
 
 def links_text(links: list[Json] | tuple[Json, ...]) -> str:
-    """Return the URLs of files as text, for where no parts are possible."""
+    """Return the URLs of files as text, for messages that cannot have parts."""
     return "\n".join(f"File: {link.get('image_url') or link.get('file_url')}" for link in links)
 
 

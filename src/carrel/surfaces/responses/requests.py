@@ -28,7 +28,7 @@ Short = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 FUNCTION_NAME = r"[a-zA-Z0-9_-]{1,64}"
 _FUNCTION_NAME = re.compile(FUNCTION_NAME)
 Input = Annotated[str, Meta(extra_json_schema=INPUT_TEXT)] | Annotated[list[Any], Meta(extra_json_schema=INPUT_ITEMS)]
-# What is compacted may be longer than a message, and empty beside a previous response.
+# A transcript to compact may be longer than a message, and empty if there is a previous response.
 Transcript = (
     Annotated[str, Meta(extra_json_schema=TRANSCRIPT_TEXT)]
     | Annotated[list[Any], Meta(extra_json_schema=TRANSCRIPT_ITEMS)]
@@ -71,7 +71,7 @@ class StreamOptions(In, frozen=True, kw_only=True):
 
 
 class NamedFunction(In, frozen=True, kw_only=True):
-    """A function that the caller executes, without the type of tool that it is."""
+    """A function that the caller executes, without the tool's type."""
 
     name: Annotated[
         str,
@@ -224,7 +224,7 @@ def options_of(request: CreateResponse) -> Json:
 
 
 def repeated(request: CreateResponse, agent_id: str) -> Json:
-    """Return what a response repeats of its request, with defaults for what the request leaves out."""
+    """Return the fields that a response repeats from its request, with defaults for those left out."""
     choice = request.tool_choice or "auto"
     if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
         choice = {"mode": "auto"} | choice

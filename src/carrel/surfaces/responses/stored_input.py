@@ -1,4 +1,4 @@
-"""GET /v1/responses/{id}/input_items: what a request said, from what is stored of its run."""
+"""GET /v1/responses/{id}/input_items: the input of a request, from the stored entries of its run."""
 
 from typing import Annotated, Literal
 
@@ -83,7 +83,7 @@ def _continuation(tx: Tx, access: Access, run: Run, response: Response) -> list[
 def _message(
     tx: Tx, access: Access, text: str, file_ids: tuple[str, ...], links: tuple[Json, ...] = ()
 ) -> Json:  # fmt: skip
-    """Return a message; of its files only the names, because the caller has them."""
+    """Return a message with only the names of its files: the caller has them."""
     files = [{"type": "input_file", "filename": file.name} for file in attachment_heads(tx, access, file_ids)]
     words = [{"type": "input_text", "text": text}] if text else []
     return {"type": "message", "role": "user", "content": [*words, *files, *links]}

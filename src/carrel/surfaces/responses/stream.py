@@ -32,7 +32,7 @@ async def wait_for_rest(house: House, access: Access, response: Response) -> Res
 
 
 async def follow(house: House, access: Access, response: Response, words: Words | None) -> Events:
-    """Yield every event of a response, exactly one of which ends it; None now and then, as a sign of life.
+    """Yield every event of a response, exactly one of which ends it; None now and then, as a keepalive.
 
     `words` is the live text of its run, gathered from the start; without it, text comes complete once it is stored.
     """

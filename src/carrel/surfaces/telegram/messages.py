@@ -70,7 +70,7 @@ def _sender(tx: Tx, settings: TelegramSettings, sent: UserMessage) -> Access:
 
 
 def _actor_id(tx: Tx, account: Account, sent: UserMessage) -> str:
-    """Return who the sender is: a hash, but the raw id for whoever made the chat's session when that was the name."""
+    """Return the sender's id: a hash, or the raw id for the maker of a session that dates from before hashes."""
     raw = f"{CHANNEL}:{sent.sender_id}"
     active = pointed_lane(tx, system_access(account.id, account.slug), CHANNEL, sent.chat_address)
     return raw if active is not None and active.made_by == raw else person_id(CHANNEL, sent.sender_id)

@@ -122,7 +122,7 @@ class TelegramChannel:
         self._bell = db.bell(POSTS)
 
     async def post(self, message: ChannelMessage) -> None:
-        """Post a message to the last chat address of its lane; ChannelFault when it is dropped or there is none.
+        """Post a message to the last chat address of its lane; ChannelFault if it is dropped or there is no address.
 
         Under the same id it is not sent again; the wait goes on. The caller limits the time.
         """

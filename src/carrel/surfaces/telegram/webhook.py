@@ -96,7 +96,7 @@ class _Webhook:
 
 
 def _acknowledge(sent: UserMessage | None = None, words: str = "") -> Response:
-    """Acknowledge an update; Telegram sends `words` to the chat for us, where nothing was stored."""
+    """Acknowledge an update; Telegram sends `words` to the chat for us if nothing was stored."""
     body: dict[str, Any] = {}
     if sent is not None:
         body = {"method": "sendMessage", **address_of(sent.chat_address), "text": words}

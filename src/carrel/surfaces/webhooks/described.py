@@ -6,7 +6,7 @@ from carrel.surfaces.http.described import Json, Operation
 
 
 class Accepted(Shape, frozen=True, kw_only=True):
-    """The delivery is kept under this id, which is the same for a delivery that is sent again."""
+    """The id of the delivery; the same delivery sent again has the same id."""
 
     delivery_id: str
 

@@ -59,7 +59,7 @@ class FilePart(Shape, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Read(Struct, frozen=True):
-    """What a call has come to before it is recorded."""
+    """The outcome of a read, before its call is recorded."""
 
     part: FilePart | None = None
     files: tuple[NewAttachment, ...] = ()
@@ -105,7 +105,7 @@ async def _read(file: OpenedFile, params: ReadFile) -> _Read:
 
 
 def _pages(about: FilePart, pdf: PdfText, params: ReadFile) -> FilePart:
-    """A part of the text of a PDF; its end says what could not be read."""
+    """Return part of a PDF's text; its end says what could not be read."""
     part = _text_part(about, pdf.text, params)
     is_end = part.next_offset is None
     return structs.replace(part, note=_MORE_PAGES if is_end and not pdf.has_all else pdf.error if is_end else None)

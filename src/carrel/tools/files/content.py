@@ -32,9 +32,9 @@ class _InWorkspace(Struct, frozen=True):
 
 
 async def open_file(db: Database, caller: Caller, wanted: str, task_id: str | None) -> OpenedFile:
-    """Return a file that the caller may open, named by its id, or by a name that only one of its files has.
+    """Return a file that the caller may open, by its id or by a name that only one of its files has.
 
-    With a task, the files of that one are looked at instead of the caller's own.
+    With a task, look among that task's files instead of the caller's own.
     """
     found = await db.long_read(lambda tx: _find(tx, caller, wanted, task_id))
     if isinstance(found, OpenedFile):

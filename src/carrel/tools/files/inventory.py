@@ -21,7 +21,7 @@ from carrel.workspaces import Placed
 
 Source = Literal["message", "thread", "artifact", "workspace"]
 ANY_TYPE = "application/octet-stream"
-# What a part of a result is, where its agent did not say.
+# Media type of a part if its agent gave none.
 _TYPES = {"text": "text/plain", "data": "application/json", "url": "text/uri-list"}
 _placed = msgspec.json.Decoder(Placed).decode
 
@@ -88,7 +88,7 @@ def _attached(tx: Tx, caller: Caller, entries: Iterable[Entry], source: Source) 
 
 
 def _artifacts(tx: Tx, caller: Caller, wanted: RunFilter) -> list[ListedFile]:
-    """The parts of results of runs that the caller may see; texts that were added to one another are one file."""
+    """Return artifact parts of runs that the caller may see; texts appended to one another make one file."""
     runs = runs_newest_first(tx, caller.own_access, wanted, before=None, limit=FILES_LISTED_MAX)
     heads = artifact_heads(tx, caller.access, [run.id for run in runs], limit=FILES_LISTED_MAX)
     found: dict[str, ListedFile] = {}

@@ -19,7 +19,7 @@ _places = BoundedSemaphore(limits.PDF_AT_ONCE_MAX)
 
 
 class PdfBounds(Struct, frozen=True, kw_only=True):
-    """What reading one PDF may take."""
+    """Limits for reading one PDF."""
 
     pages: int = limits.PDF_PAGES_MAX
     memory_bytes: int = limits.PDF_MEMORY_BYTES_MAX

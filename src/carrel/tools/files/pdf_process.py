@@ -30,7 +30,7 @@ def read_pages(content: bytes, *, chars_max: int, pages_max: int) -> dict[str, o
             if sum(map(len, texts)) > chars_max:
                 break
     except (PyPdfError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, OSError, RecursionError):
-        # Whatever a damaged file makes of the reader; what was read before it stays.
+        # A damaged file can raise anything in the reader; keep what was read before.
         return {"texts": texts, "pages": len(texts), "error": _DAMAGED}
     except ImportError:
         # Some ciphers need another package.
@@ -39,11 +39,11 @@ def read_pages(content: bytes, *, chars_max: int, pages_max: int) -> dict[str, o
 
 
 def _limit(memory_bytes_max: int, seconds_max: int) -> None:
-    """Let the system end this process before it takes more than that."""
+    """Have the system end this process once it exceeds these limits."""
     try:
         import resource
     except ImportError:
-        # Where there are no such limits, the time that its caller waits has to do.
+        # Without such limits, only the caller's timeout applies.
         return
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes_max, memory_bytes_max))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds_max, seconds_max))

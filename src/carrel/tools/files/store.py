@@ -1,4 +1,4 @@
-"""The SQL of files: the messages that brought some."""
+"""The SQL of files: messages with attachments."""
 
 from carrel.journal import Entry, entries_matching
 from carrel.kernel import Access

@@ -1,4 +1,4 @@
-"""The tools for memory. They act in the chain of the caller's own session and task, whatever ids they are given."""
+"""The tools for memory. They act only in the chain of the caller's own session and task, even on ids of others."""
 
 from typing import Annotated, Literal
 

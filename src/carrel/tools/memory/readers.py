@@ -1,4 +1,4 @@
-"""Whose memory a caller may read: an agent that of its own session and task, people that of what they may see."""
+"""Whose memory a caller may read: agents their own session's and task's, people that of all they may see."""
 
 from contextlib import suppress
 
@@ -23,7 +23,7 @@ def goal_worked_for(
 ) -> Goal | None:  # fmt: skip
     """Return the goal of a task, in the task's own lane and in the goal's session; None elsewhere.
 
-    None as well where whoever looks, or has caused the run, may not read that session.
+    None as well if the reader, or whoever caused the run, may not read that session.
     """
     goal = None if task_id is None else goal_of_task(tx, access, task_id)
     if goal is None or not (key.task_id == task_id or key == goal.session_key):
@@ -32,7 +32,7 @@ def goal_worked_for(
 
 
 def plan_worked_on(tx: Tx, access: Access, key: SessionKey, task_id: str, run: Run) -> Plan | None:
-    """Return the plan of a task, in the task's own lane; None as well where its session may not be read."""
+    """Return the plan of a task, in the task's own lane; None as well if its session may not be read."""
     plan = plan_of_task(tx, access, task_id) if key.task_id == task_id else None
     return plan if plan is not None and _may_read_session(tx, access, plan, run) else None
 
@@ -44,21 +44,21 @@ def _may_read_session(tx: Tx, access: Access, goal: Goal | Plan, run: Run | None
     if owner in (None, run.actor_id, run.behalf):
         return True
     if run.behalf is not None:
-        # Somebody else has caused it, however many agents have passed it on.
+        # Somebody else caused the run, however many agents passed it on.
         return False
     if run.provenance_kind not in _BY_PERSONS:
         return True
-    # Carrel itself and agents act for the session in which they were told to.
+    # Carrel itself and agents act for the session that told them to.
     return run.actor_id in ("", "system") or agent_by_id(tx, access, run.actor_id) is not None
 
 
 def memory_reader(tx: Tx, caller: Caller) -> Reader:
-    """Return the reader that the caller of a tool is: the chain of its session, and of its run's task and goal."""
+    """Return the memory reader of a tool's caller: the chain of its session and of its run's task and goal."""
     return _reader_of_run(tx, caller.access, caller.key, caller.run)
 
 
 def reader_of(tx: Tx, access: Access, key: SessionKey, task_id: str | None, run: Run | None = None) -> Reader:
-    """Return the reader that a run in a lane is, or whoever looks at it: one of the session whose goal it works for."""
+    """Return the memory reader of a lane: it reads in the session whose goal the run works for, else in its own."""
     goal = goal_worked_for(tx, access, key, task_id, run)
     return _reader(key if goal is None else goal.session_key, task_id, goal)
 
@@ -89,9 +89,9 @@ def reader_named(
 
 
 def reader_within(tx: Tx, access: Access, text: str, agent: str | None) -> Reader:
-    """Return the reader of one scope alone; what is not of the account, or not to be seen, is not found.
+    """Return the reader of one scope alone; a scope outside the account or the caller's view is not found.
 
-    A session's scope may be that of several agents, each with a memory of its own: `agent` says which is meant.
+    Several agents may share a session's scope, each with a memory of its own: `agent` says which is meant.
     """
     scope = Scope.parse(text)
     agent_id = None if agent is None else named_agent(tx, access, agent).id
@@ -123,14 +123,14 @@ def _reader(key: SessionKey, task_id: str | None, goal: Goal | None) -> Reader:
 
 
 def _own_reader(tx: Tx, access: Access) -> Reader:
-    """The reader that an agent or a run is, wherever it asks."""
+    """Return the memory reader of an agent or a run, wherever it asks."""
     assert access.current is not None, "an agent that may see anything has a session"
     run = None if access.run_id is None else run_by_id(tx, access, access.run_id)
     return _reader_of_run(tx, access, access.current, run)
 
 
 def _reader_of_run(tx: Tx, access: Access, key: SessionKey, run: Run | None) -> Reader:
-    """The reader that a run is. A tick looks at the goal of its auto run, which has none where it works on a task."""
+    """Return the memory reader of a run. A tick uses its auto run's goal; one that works on a task has none."""
     if run is None:
         return reader_of(tx, access, key, None)
     auto = None if run.auto_run_id is None else auto_runs_by_id(tx, access, [run.auto_run_id]).get(run.auto_run_id)
@@ -140,7 +140,7 @@ def _reader_of_run(tx: Tx, access: Access, key: SessionKey, run: Run | None) -> 
 
 
 def _agent_of(tx: Tx, access: Access, scope: Scope, agent_id: str | None) -> str:
-    """The agent whose scope is meant, which the caller may see; empty for scopes that are of no agent."""
+    """Return the agent whose scope is meant, if the caller may see it; empty for scopes without an agent."""
     if scope.kind == "session" and agent_id is None:
         return _only_agent(tx, access, scope)
     if scope.kind == "goal":

@@ -95,7 +95,7 @@ def _deliver(tx: Tx, caller: Caller, found: FoundSession, text: str) -> Run:
     )
     try:
         caller.services.refuse_when_draining()
-        # Tool visibility has allowed it, which reaches further than what an agent may address by itself.
+        # Tool visibility has allowed it, and is wider than what an agent may otherwise address.
         return deliver(tx, caller.account_access, envelope, caller.services.rules)
     except Refusal as refusal:
         raise _Refused(str(refusal.code), refusal.message, by_rule=refusal.code in _BY_RULE) from refusal

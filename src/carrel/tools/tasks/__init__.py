@@ -1,1 +1,1 @@
-"""The tools for tasks. The room `work` decides; a tool reads its parameters and returns what came of it."""
+"""The tools for tasks. The room `work` decides; a tool reads its parameters and returns the outcome."""

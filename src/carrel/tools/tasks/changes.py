@@ -159,7 +159,7 @@ def _update(tx: Tx, caller: Caller, params: UpdateTask) -> Result:
         given["due_date"] = moment("dueDate", params.due_date)
     task = change_task(tx, access, params.task_id, TaskChange(**given), rules).task
     if params.status is not None:
-        # As task_status moves it, so that no status is easier to reach by this tool.
+        # By the rules of task_status, so that no status is easier to reach with this tool.
         task = move_task(tx, access, task.id, params.status, rules, reason=params.blocked_reason, walk=True).task
     return _task(tx, access, task)
 
@@ -193,12 +193,12 @@ def _level(params: UpdateTask | CreateTask) -> dict[str, Any]:
 
 
 def level(priority: int | str) -> int | str:
-    """Return a priority as it is meant: a number may be written as a string."""
+    """Return a priority; a number may also be written as a string."""
     return int(priority) if isinstance(priority, str) and priority.isdecimal() else priority
 
 
 def moment(field: str, text: str | UnsetType | None) -> int | None:
-    """Return the time that a field says; an empty one is none."""
+    """Return the time in a field; None if it is empty."""
     try:
         return parse_iso(text) if text else None
     except (ValueError, OverflowError) as error:
@@ -240,14 +240,14 @@ def _request(tx: Tx, caller: Caller, params: RequestResponses) -> Result:
 
 
 def _shown_status(actor: Actor) -> Shown:
-    """Only what the agent may set; whether it may finish is decided by the task of its run."""
+    """Show only statuses that the agent may set; its run's task decides whether it may finish."""
     may_finish = actor.may_finish(actor.task_id or "")
     allowed = tuple(one for one in Words.AGENT_STATUSES if one != "done" or may_finish)
     return Shown(words=(("status", allowed),))
 
 
 def _shown_update(actor: Actor) -> Shown:
-    """Without the second name of tags, and without the status where task_status is there for it."""
+    """Hide the second name of tags, and the status if the agent has task_status for it."""
     hidden = ("labels", *_hidden_parties(actor, "assignedAgentIds", "assignedUserIds"))
     if actor.task_id is not None:
         return Shown(without=(*hidden, "status", "blockedReason"))

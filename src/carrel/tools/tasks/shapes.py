@@ -55,8 +55,9 @@ class SearchResult(Shape, frozen=True, kw_only=True):
 
 
 def result_of(shape: Struct) -> Result:
-    """Return a shape as the result of a tool: secrets redacted, long texts clipped, the oldest rows left out if it is
-    too long. Of messages the result says so.
+    """Return a shape as a tool result: long texts clipped, the oldest rows dropped if it is too long.
+
+    Secrets in messages are redacted, and the result says what was done to them.
     """
     value: dict[str, Any] = to_builtins(shape)
     for task in value.get("tasks", []):
@@ -89,7 +90,7 @@ def _messages(messages: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def first_that_fit(rows: list[Any], bytes_max: int) -> list[Any]:
-    """Return as many of the first rows as fit into so many bytes of JSON."""
+    """Return the first rows that fit into `bytes_max` bytes of JSON."""
     kept, left = [], bytes_max
     for row in rows:
         left -= len(json.encode(row)) + 1

@@ -47,7 +47,7 @@ def parse_legacy(kind: type[BaseModel], params: object) -> Any:
 def _first_error(error: ValidationError) -> tuple[str, str]:
     """Return the path of the first invalid field, and what is wrong with it."""
     errors = error.errors()
-    # A part is tried as every kind of part; errors about the kinds that it is not mean nothing.
+    # A part is tried as every kind of part; ignore the errors about all other kinds.
     others = [one["loc"][:-1] for one in errors if one["type"] == "literal_error" and one["loc"][-1] == "kind"]
     first = next((one for one in errors if not any(one["loc"][: len(other)] == other for other in others)), errors[0])
     # The path also has the class names of the kinds that were tried.

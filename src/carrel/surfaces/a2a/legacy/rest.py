@@ -48,7 +48,7 @@ def _write_push_config(config: Json) -> Json:
 
 # Paths of 1.0 that have another name.
 PATHS = {"/extendedAgentCard": "/card"}
-# By operation: how the bodies are read that 0.3 has of its own, with the task in the URL, and how results are written.
+# Per operation: how to read a body in 0.3's own form, with the task in the URL, and how to write the result.
 READERS: dict[str, Callable[[str, object], Any]] = {
     "SendMessage": _read_sent,
     "SendStreamingMessage": _read_sent,

@@ -1,4 +1,4 @@
-"""What a message says about objectives in its metadata: which task it answers, belongs to, or is to begin."""
+"""What a message says about objectives in its metadata: which task it answers, belongs to, or begins."""
 
 from typing import Any
 
@@ -37,10 +37,10 @@ class Hints(Struct, frozen=True, kw_only=True):
         return self.prefers_objective and self.place is None
 
     def answers(self, objectives: Objectives) -> str:
-        """Return the id of the A2A task that the message answers: that of a plan task is its newest run."""
+        """Return the id of the A2A task that the message answers; for a plan task, its newest run."""
         task = objectives.find_task(self.task_id)
         if task is None:
-            # It may be the A2A task itself; if it is not, whoever looks for it says so.
+            # It may be the A2A task itself; if not, the lookup of the run refuses it.
             return self.task_id
         run_id = objectives.newest_runs([task.id]).get(task.id)
         if run_id is None:
@@ -71,7 +71,7 @@ class Hints(Struct, frozen=True, kw_only=True):
 
 
 def read_hints(caller: Caller, request: SendMessageRequest) -> Hints:
-    """Return the hints of a message: from its own metadata, else from that of the request."""
+    """Return the hints of a message: from its own metadata, else from the request's."""
     given = to_json(request.metadata) | to_json(request.message.metadata)
     scope = read_scope(given)
     if not caller.uses_opt:

@@ -1,4 +1,4 @@
-"""Histories wider than one task: those of all tasks of its plan or objective, merged by time."""
+"""Histories of all tasks of a plan or an objective, merged by time."""
 
 from carrel.goals import Objectives
 from carrel.journal import talk_of_runs
@@ -16,7 +16,7 @@ _FIELD = "metadata.historyScope"
 
 
 def require_scope(objectives: Objectives, caller: Caller, run: Run, scope: HistoryScope) -> Task | None:
-    """Return the plan task of a run whose history shall reach further than itself; refuse that for any other run."""
+    """Return the plan task of a run, if its history can reach beyond the run; refuse a wider scope for other runs."""
     if scope == "task":
         return None
     if not caller.uses_opt:
@@ -28,7 +28,7 @@ def require_scope(objectives: Objectives, caller: Caller, run: Run, scope: Histo
 
 
 def scoped_task(tx: Tx, caller: Caller, objectives: Objectives, run: Run, detail: Detail) -> Json:
-    """Return a run as a task whose history reaches as far as the caller asks for."""
+    """Return a run as a task with the history scope that the caller asks for."""
     task = require_scope(objectives, caller, run, caller.scope)
     shown = task_json(tx, caller.access, run, detail)
     if task is None or "history" not in shown:

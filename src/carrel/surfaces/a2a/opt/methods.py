@@ -46,7 +46,7 @@ def objectives_of(tx: Tx, caller: Caller, house: House) -> Objectives:
 
 
 class _Desk(Struct, frozen=True):
-    """What a method works with: the caller's own objectives; whatever else it names does not exist."""
+    """What a method works with: the caller's own objectives. For it, no others exist."""
 
     tx: Tx
     caller: Caller

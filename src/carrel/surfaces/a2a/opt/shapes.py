@@ -74,7 +74,7 @@ def plan_task_status(task: Task | TaskShape) -> str:
 
 
 def status_of_task(task: Task, wanted: str) -> str:
-    """Return the status that a task gets where a caller wants it to be so; the one it has, where it is so already."""
+    """Return the status for a task that should become `wanted`: its own if that already counts as `wanted`."""
     if plan_task_status(task) == wanted:
         return wanted if wanted == "failed" else task.status
     if wanted == "pending":

@@ -51,7 +51,7 @@ class SessionNamed(Out, frozen=True, kw_only=True):
 class SessionPatch(In, frozen=True, kw_only=True):
     """Changes of a session; null inherits, fields left out stay as they are.
 
-    `title` renames it: it is another word for `displayName`, and null brings back the title that it has by itself.
+    `title` is another name for `displayName`: it renames the session, and null brings back its automatic title.
     """
 
     title: ShortText | UnsetType | None = UNSET
@@ -70,7 +70,7 @@ class SessionMessage(In, frozen=True, kw_only=True):
 
     message: Text
     timeout_seconds: int = 0
-    # Whether it joins the run that is at work in the session, and is heard at its next step.
+    # Whether it joins the session's running run at its next step.
     steer: bool = False
 
 

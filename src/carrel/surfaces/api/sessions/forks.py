@@ -1,4 +1,4 @@
-"""Forking sessions: a chat of one's own that starts with what was said in another one."""
+"""Forks of sessions: a private chat that starts with the transcript of another session."""
 
 from carrel.commands import fork
 from carrel.kernel import PEOPLE, Access

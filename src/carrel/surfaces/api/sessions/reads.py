@@ -70,7 +70,7 @@ class HistoryQuery(In, frozen=True, kw_only=True):
 
     limit: int | None = None
     include_tools: bool = False
-    # Only what one run heard, called and said.
+    # Only the messages, calls and replies of one run.
     run_id: Words | None = None
     cursor: Cursor | None = None
 
@@ -172,7 +172,7 @@ def read_history(call: Call[None, HistoryQuery], tx: LongTx, access: Access) -> 
 
 
 def _newest_of_run(tx: Tx, access: Access, session_id: str, query: HistoryQuery, *, before: int | None) -> list[Entry]:
-    """The entries of a run in a generation, newest first; without the results of tools unless they are asked for."""
+    """Return a run's entries in a generation, newest first; results of tools only on request."""
     return [
         entry
         for entry in reversed(entries_of_run(tx, access, query.run_id or ""))

@@ -25,7 +25,7 @@ Awaited = Literal["input", "auth", "approval"]
 
 
 class ContextWindow(Out, frozen=True, kw_only=True):
-    """How many tokens the last run of a session used; `modelTokens` is null where nobody knows the model's limit."""
+    """How many tokens the last run of a session used; `modelTokens` is null if the model's limit is unknown."""
 
     used_tokens: int
     model_tokens: int | None = None
@@ -94,7 +94,7 @@ def session_shape(tx: Tx, access: Access, lane: Lane, session: Session | None) -
 def with_windows(
     tx: Tx, access: Access, shapes: list[SessionShape], connections: Mapping[str, Connection]
 ) -> list[SessionShape]:
-    """Add how many tokens the model of each session takes, where somebody says so."""
+    """Add the token limit of each session's model, if it is known."""
     agents = {agent.id: agent for agent in every_agent(tx, access)}
     return [_with_window(shape, agents.get(shape.agent_id), connections) for shape in shapes]
 

@@ -1,4 +1,4 @@
-"""What callers send about tasks, and how the room that decides about them reads it."""
+"""Request bodies about tasks, converted to what the room of tasks takes."""
 
 from typing import Annotated, Any
 
@@ -33,7 +33,7 @@ def at_most(items_max: int) -> Meta:
     return Meta(extra_json_schema={"maxItems": items_max})
 
 
-# The room below checks all of these, with codes and sentences of its own; the document says what it accepts.
+# The room below checks these and words the refusals; here they are only described.
 Title = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": TASK_TITLE_CHARS_MAX})]
 Description = Annotated[str, up_to(TASK_DESCRIPTION_CHARS_MAX)]
 Reason = Annotated[str, up_to(BLOCKED_REASON_CHARS_MAX)]
@@ -77,8 +77,8 @@ class TaskBody(In, frozen=True, kw_only=True):
 class TaskPatch(In, frozen=True, kw_only=True):
     """Changes of a task; fields left out stay as they are. Lists replace what was there.
 
-    `beforeId` and `afterId` put it next to another task of its column, also together with a new status; `position` is
-    its rank there, which `sortIndex` is another word for.
+    `beforeId` and `afterId` put it next to another task of its column, also together with a new status. `position` is
+    its rank there; `sortIndex` is another name for it.
     """
 
     title: Title | UnsetType = UNSET
@@ -161,7 +161,7 @@ def task_change(body: TaskPatch) -> TaskChange:
 
 
 def _read(body: TaskBody | TaskPatch) -> dict[str, Any]:
-    """Return the fields of a body as the room below calls and spells them."""
+    """Return the fields of a body under the names and in the values of the room below."""
     fields = values_of(body)
     labels, tags = fields.pop("labels"), fields.pop("tags")
     if labels is not UNSET and tags is not UNSET:

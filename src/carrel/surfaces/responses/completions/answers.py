@@ -5,12 +5,12 @@ from carrel.surfaces.responses.requests import Json
 
 # Between what the agent said before a call and what it said after it.
 PARAGRAPH = "\n\n"
-# A client repeats a request after a 5xx, a 409 or a 429, and the agent would be told the same thing again.
+# A client repeats a request after a 5xx, a 409 or a 429, and the agent would get the same message again.
 _FAILED_STATUS = 424
 
 
 def completion_of(response: Json) -> Json:
-    """Return a response that is over as a completion; ResponsesError when it failed or still goes on."""
+    """Return a finished response as a completion; ResponsesError if it failed or still goes on."""
     refuse_unfinished(response)
     said = [item["content"][0]["text"] for item in response["output"] if item["type"] == "message"]
     calls = [call_of(item) for item in response["output"] if item["type"] == "function_call"]
@@ -25,7 +25,7 @@ def completion_of(response: Json) -> Json:
 
 
 def heading_of(response: Json, kind: str) -> Json:
-    """Return what a completion and each of its chunks begin with."""
+    """Return the fields common to a completion and each of its chunks."""
     metadata = response["metadata"]
     return {
         "id": f"chatcmpl-{metadata['runId']}",

@@ -1,4 +1,4 @@
-"""A completion from its request to its answer: it is a response, and found again by the calls that it left."""
+"""A completion from its request to its answer: a response, found again by the calls that it left open."""
 
 from starlette.datastructures import Headers
 

@@ -21,7 +21,7 @@ _ENDS = ("response.completed", "response.failed", "response.incomplete")
 
 
 async def frames_of(events: Events, *, includes_usage: bool) -> AsyncGenerator[bytes, None]:
-    """Yield each chunk as one frame, and the marker of the end; a failure is a chunk with an error."""
+    """Yield each chunk as one frame, then the end marker; a failure is a chunk with an error."""
     try:
         async for chunk in _chunks(events, includes_usage=includes_usage):
             yield PING if chunk is None else _frame(chunk)

@@ -32,7 +32,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
         return {item["call_id"]: (item["name"], item["arguments"]) for item in made}
 
     def newest(self) -> "Conversation":
-        """Return what is new in a session that has heard the rest: the last message of the user, and what follows."""
+        """Return what is new to a session that has the rest: the user's last message, and what follows it."""
         told = [n for n, item in enumerate(self.items) if item.get("role") == "user"]
         first = told[-1] if told else 0
         return Conversation(
@@ -40,7 +40,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
         )  # fmt: skip
 
     def in_its_words(self, error: ResponsesError) -> ResponsesError:
-        """Return an error with the field of the request that it is about."""
+        """Return an error that names the field of this API's request."""
         match (error.param or "").split("."):
             case ["input", number, *rest] if number.isdecimal() and int(number) < len(self.origins):
                 named = ["tool_call_id" if name == "call_id" else name for name in rest]
@@ -101,7 +101,7 @@ def _call(param: str, call: Any) -> Json:
 
 
 def _words(param: str, content: Any) -> str:
-    """Return the text of a message that can have nothing else."""
+    """Return the text of a message that may contain only text."""
     parts = _parts(param, content)
     for n, part in enumerate(parts):
         if part["type"] != "input_text":

@@ -97,7 +97,7 @@ def as_response(request: CreateCompletion, said: Conversation, previous_id: str 
         max_output_tokens=request.max_completion_tokens or request.max_tokens,
         reasoning=Reasoning(effort=request.reasoning_effort) if request.reasoning_effort else None,
         text=text if text != TextOptions() else None,
-        # It is never read again under an id of its own.
+        # Clients of this API cannot read it again by an id.
         store=False,
     )
 
