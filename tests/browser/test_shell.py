@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.talking import Client, OpenPage
@@ -45,10 +46,14 @@ def test_keys_go_to_pages_and_are_listed(signed_in: OpenPage) -> None:
     expect(page.get_by_role("textbox", name="Message")).to_have_value("?")
 
 
+# It opens every page twice.
+@pytest.mark.timeout(300)
 @requirement("P.ui.unreached")
 def test_every_page_that_is_opened_while_the_server_is_away_waits_and_opens_when_it_is_back(
-    signed_in: OpenPage,
+    signed_in: OpenPage, client: Client
 ) -> None:
+    # A session, whose goals have to be read.
+    client.open_lane("Away")
     first = signed_in()
     names = first.get_by_role("navigation", name="Main").get_by_role("link").all_inner_texts()
     assert len(names) > 15
