@@ -53,7 +53,7 @@ async def day_of_work(stage: Stage, day: int) -> None:
 
 
 async def last_day(stage: Stage) -> None:
-    """Leave what is waiting for somebody: questions, approvals, failures, a plan to approve, reviews, a task in parts."""
+    """Leave what waits for somebody: questions, approvals, failures, a plan to approve, reviews, a task in parts."""
     await stage.write(lambda tx: _parts(tx, stage))
     for number in range(4):
         await _ask(stage, 100 + number, answered=False)
