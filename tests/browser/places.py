@@ -41,7 +41,7 @@ PLACES = {
     "search": Place("/search?q=paper", "#main li"),
     "agents": Place("/agents", "#main [data-row]"),
     "models": Place("/models", "#main [data-row]"),
-    "MCP servers": Place("/mcp?peek=files", "#main [data-row]"),
+    "MCP servers": Place("/mcp-servers?peek=files", "#main [data-row]"),
     "schedules": Place("/schedules", "#main [data-row]"),
     "webhooks": Place("/webhooks", "#main pre"),
     "spaces": Place("/spaces", "#main [role=switch]"),

@@ -58,7 +58,7 @@ def test_a_server_is_tested_and_shows_what_it_offers(signed_in: OpenPage) -> Non
 
 @requirement("P.mcp.page")
 def test_a_server_that_cannot_be_started_says_why(signed_in: OpenPage) -> None:
-    page = signed_in("/mcp?peek=broken")
+    page = signed_in("/mcp-servers?peek=broken")
     peek = page.get_by_role("complementary", name="broken")
     peek.get_by_role("button", name="Test").click()
     expect(peek.get_by_role("status")).to_contain_text("The command /nowhere/at-all cannot be started")

@@ -68,7 +68,7 @@ def test_a_run_that_was_shown_a_memory_is_listed_with_it(signed_in: OpenPage, cl
     page = signed_in(f"/memory?session={key}&peek={item['id']}")
     shown = page.get_by_role("region", name="Who was shown it")
     expect(shown.get_by_role("listitem")).to_have_count(1)
-    expect(shown).to_contain_text("main")
+    expect(shown).to_contain_text("Main")
 
 
 def test_what_a_memory_says_can_be_changed(signed_in: OpenPage, client: Client) -> None:

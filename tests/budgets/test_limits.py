@@ -131,7 +131,7 @@ async def test_what_waits_for_a_budget_says_which_and_until_when(store_url: str,
         why = await server.read(lambda tx: explain(tx, server.access, held))
         (reason,) = why.reasons
         assert reason.code == "budget_used_up"
-        assert reason.text == ("Budget limit of agent Main, 18 tokens a day, is used up; it begins anew at 00:00 UTC.")
+        assert reason.text == ("Budget limit of agent Main, 18 tokens a day, is used up; it renews at 00:00 UTC.")
         assert "allow it once" in reason.actions
         assert held.last_fault is not None
         assert held.last_fault.told() == reason.text
@@ -156,10 +156,10 @@ async def test_owners_are_told_once_when_a_budget_is_nearly_and_when_it_is_wholl
             await server.ask("go on")
         assert await told() == []
         await server.ask("go on")
-        warning = "budget: Budget limit of agent Main is used to 83%: 90 tokens of 108 tokens a day."
+        warning = "budget: Budget limit of agent Main is 83% used: 90 tokens of 108 tokens a day."
         assert await told() == [warning]
         await server.ask("go on")
-        used_up = "budget: Budget limit of agent Main, 108 tokens a day, is used up; it begins anew at 00:00 UTC."
+        used_up = "budget: Budget limit of agent Main, 108 tokens a day, is used up; it renews at 00:00 UTC."
         assert await told() == [used_up, warning]
         await server.send("go on")
         await server.until_at_rest()
@@ -226,7 +226,7 @@ async def test_a_budget_of_a_month_begins_anew_on_the_first_and_says_so(
         assert renews_at[8:] == "01T00:00:00.000Z"
         now = await server.read(lambda tx: tx.now)
         seconds = (datetime.fromisoformat(renews_at).timestamp() * 1000 - now) / 1000
-        assert "begins anew on " in ((await server.run(waits)).error_message or "")
+        assert "renews on " in ((await server.run(waits)).error_message or "")
         server.advance(seconds - 60)
         await server.until_at_rest()
         assert (await server.run(waits)).state == "queued"

@@ -70,7 +70,7 @@ async def test_an_agent_that_dies_in_its_turn_is_started_again_and_told_so(
         assert (run.state, run.error_code) == ("failed", "agent_died")
         assert run.error_message == (
             'The coding agent of gateway "default" ended during its turn: The program ended with exit code 3. '
-            "Its last words: I fell over."
+            "Its last output: I fell over."
         )
         assert run.attempt > 1
         assert ear.said("load") == ["s1"] * (run.attempt - 1)
@@ -93,7 +93,7 @@ async def test_an_agent_that_floods_is_ended_and_not_asked_again(
         run = await server.ask("flood")
         assert (run.state, run.error_code, run.attempt) == ("failed", "agent_died", 1)
         assert run.error_message is not None
-        assert f"more than {ACP_MESSAGES_MAX} messages" in run.error_message
+        assert f"more than {ACP_MESSAGES_MAX} unsolicited messages" in run.error_message
         await asyncio.to_thread(until_ended, ear.pids)
 
 
@@ -119,7 +119,7 @@ async def test_rubbish_is_passed_over(sqlite_url: str, tmp_path: Path) -> None:
     [
         ("speaks rubbish", "gateway_unavailable", "It does not speak the Agent Client Protocol."),
         ("of another version", "gateway_unavailable", "It speaks version 99 of the protocol, not 1."),
-        ("dies at once", "gateway_unavailable", "Its last words: I cannot even start."),
+        ("dies at once", "gateway_unavailable", "Its last output: I cannot even start."),
         ("needs a login", "gateway_unauthorized", "Sign in with the agent's own command"),
     ],
 )

@@ -134,7 +134,7 @@ async def test_a_server_that_dies_is_started_again_after_a_pause(elapsing: Elaps
         assert died.is_unknown
         state = connectors.states("default")[0]
         assert state.status == "failed"
-        assert state.last_error == "The program ended with exit code 3. Its last words: I cannot go on"
+        assert state.last_error == "The program ended with exit code 3. Its last output: I cannot go on"
         at_once = await failure(connectors, "change")
         assert not at_once.is_unknown
         assert "It is started again in" in at_once.message

@@ -44,7 +44,7 @@ async def test_a_round_beyond_the_bound_is_not_made_and_ends_the_run_for_good(
 async def test_sixteen_rounds_are_allowed_unless_the_settings_say_otherwise(
     server: Server, gateway: ScriptedGateway
 ) -> None:
-    gateway.script(*[calls(("session_status", {}))] * 16, text("Done."))
+    gateway.script(*[calls(("artifact_add", {"text": f"part {n}"})) for n in range(16)], text("Done."))
     run = await server.ask("hello")
     assert run.reply == "Done."
 
@@ -97,9 +97,10 @@ async def test_a_run_whose_answers_stay_empty_completes_without_a_reply(
 async def test_a_turn_of_more_calls_than_a_page_of_history_keeps_all_of_them_before_the_model(
     server: Server, gateway: ScriptedGateway
 ) -> None:
-    many = calls(*[("session_status", {})] * TOOL_CALLS_PER_ROUND_MAX)
     rounds = HISTORY_ROWS_MAX // (2 * TOOL_CALLS_PER_ROUND_MAX) + 1
-    gateway.script(*[many] * rounds, text("Done."))
+    # All of them different: the same one over and over would be held as a loop.
+    many = [[("nonsense", {"n": (each, n)}) for n in range(TOOL_CALLS_PER_ROUND_MAX)] for each in range(rounds)]
+    gateway.script(*[calls(*named) for named in many], text("Done."))
     run = await server.ask("count to a thousand")
     last = gateway.requests[-1].json["input"]
     assert run.reply == "Done."

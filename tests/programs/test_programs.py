@@ -88,7 +88,7 @@ async def test_what_a_program_leaves_behind_ends_with_it() -> None:
         assert await heard.says() == b"running\n"
         await program.write_line(b"end")
         said = await said_at_its_end(program)
-        assert said == "The program ended with exit code 3. Its last words: I have had enough"
+        assert said == "The program ended with exit code 3. Its last output: I have had enough"
         assert await heard.says() == b""
 
 

@@ -54,6 +54,8 @@ ONLY_NAMED = {
     "entries.related_id": "the entry it names may be deleted first",
     "topics.created_by": "whether a user, an agent, the classifier or an import created it: a word, not a row",
     "runs.sender_id": SENDER,
+    "runs.held_for": "the name of a budget with its subject, or that it is held for a loop",
+    "loop_traces.run_id": PRUNED,
     "runs.parent_run_id": PRUNED,
     "runs.retried_from": PRUNED,
     "runs.waiting_for": "what a run waits for: a word, not a row",

@@ -83,12 +83,30 @@ async def test_what_is_read_ahead_is_answered_once(postgres_url: str) -> None:
     async with opened(postgres_url) as db:
 
         def work(tx: Tx) -> tuple[object, object]:
-            draw = "SELECT nextval('ticks')"
+            draw = "SELECT nextval('ticks') AS drawn"
             tx.ahead(lambda: tx.one(draw))
             return tx.one(draw), tx.one(draw)
 
         first, second = await db.read(work)
         assert first != second
+
+
+async def test_a_number_that_was_drawn_ahead_is_used_once_and_not_after_forgetting(postgres_url: str) -> None:
+    async with opened(postgres_url) as db:
+
+        def work(tx: Tx) -> tuple[list[int], list[int]]:
+            tx.ahead(tx.tick, lambda: tx.all(_NAMES), tx.tick)
+            row = tx.one("SELECT last_value FROM ticks")
+            assert row is not None
+            put(tx, "one")
+            used = [tx.tick(), tx.tick(), tx.tick()]
+            tx.ahead(tx.tick)
+            tx.forget()
+            return [row[0] - 1, row[0], row[0] + 1, row[0] + 3], [*used, tx.tick()]
+
+        await db.write(lambda tx: tx.run(_ACCOUNT))
+        expected, used = await db.write(work)
+        assert used == expected
 
 
 async def test_a_statement_that_comes_again_is_prepared_and_gives_the_same(postgres_url: str) -> None:

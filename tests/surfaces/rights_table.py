@@ -356,7 +356,7 @@ SIGNED: Rights = dict.fromkeys(KINDS, LOGIN)
 DASHBOARD = (
     "", "chat", "chat/{id:path}", "board", "sessions", "sessions/{id:path}", "runs", "runs/{id:path}", "memory",
     "isolation", "isolation/{id:path}", "search", "agents", "goals", "schedules", "spaces", "tokens", "models", "usage",
-    "settings", "health", "webhooks", "tasks/{id:path}",
+    "settings", "health", "mcp-servers", "webhooks", "tasks/{id:path}",
 )  # fmt: skip
 PAGES: dict[str, Rights] = {
     **{f"GET /{page}": OPEN for page in DASHBOARD},

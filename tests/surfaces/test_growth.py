@@ -9,6 +9,9 @@ import pytest
 from carrel.access import make_space
 from carrel.board import LogSource, NewLog, record
 from carrel.delivery import Spoken, Words
+from carrel.inbound import receive
+from carrel.journal import json_text
+from carrel.kernel.settings import Settings
 from carrel.main.assembly import whole_document
 from carrel.storage import Tx
 from carrel.surfaces.api.silent_text import SilentTextFilter
@@ -17,6 +20,8 @@ from carrel.topics import NewTopic, put_topic
 from carrel.work import NewTask, create_task
 from tests.growth import BLOCK, GROWTH, Work, cost_of_answer, grew_too_much, shown_to_be_linear
 from tests.harness.server import HttpServer, open_http_server
+from tests.inbound.posts import SECRET_VARIABLE, webhook
+from tests.inbound.senders import SECRET
 from tests.surfaces.api_calls import Json
 
 BLANK = " " * len(BLOCK)
@@ -85,7 +90,11 @@ NOT_ASKED = re.compile(r"/(?:api/stream|a2a/.*|v1/responses/.*|api/artifacts/.*|
 async def grow(server: HttpServer, client: httpx.AsyncClient, numbers: range) -> dict[str, str]:
     """Add something of every kind for each number; return what paths of reads name."""
 
-    def work(tx: Tx) -> None:
+    alerts = server.house.webhooks.named("alerts", "default")
+    assert alerts is not None
+
+    def work(tx: Tx) -> str:
+        delivery_id = ""
         for n in numbers:
             make_space(tx, server.access, f"Space {n}")
             put_topic(tx, server.access, NewTopic(id=f"topic-{n}", name=f"Topic {n}", space_id=f"space-space-{n}"))
@@ -95,8 +104,12 @@ async def grow(server: HttpServer, client: httpx.AsyncClient, numbers: range) ->
             source = LogSource(session_key="claude:s1")
             log = NewLog(id=f"log-{n}", type="note", content="sheep", source=source, topic_id="topic-0")
             record(tx, server.access, log)
+            payload = {"title": "sheep", "number": n}
+            raw = json_text(payload).encode()
+            delivery_id = receive(tx, alerts, alerts.read({}, raw, payload), raw, server.rules)
+        return delivery_id
 
-    await server.db.write(work)
+    delivery_id = await server.db.write(work)
     made: dict[str, Json] = {}
     for n in numbers:
         for path, body in (
@@ -113,7 +126,7 @@ async def grow(server: HttpServer, client: httpx.AsyncClient, numbers: range) ->
             answer = await client.post(path, json=body)
             assert answer.status_code < 300, f"{path}: {answer.text}"
             made[path] = answer.json()
-    return named_by(made)
+    return named_by(made) | {"deliveries": delivery_id}
 
 
 def named_by(made: dict[str, Json]) -> dict[str, str]:
@@ -138,8 +151,12 @@ def reads() -> dict[str, list[str]]:
 
 
 @pytest.mark.anyio
-async def test_no_read_costs_far_more_than_in_proportion_to_what_there_is(sqlite_url: str) -> None:
-    async with open_http_server(sqlite_url, works=False) as server, server.client() as client:
+async def test_no_read_costs_far_more_than_in_proportion_to_what_there_is(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SECRET_VARIABLE, SECRET)
+    hooked = Settings(webhooks={"alerts": webhook(agent="main")})
+    async with open_http_server(sqlite_url, settings=hooked, works=False) as server, server.client() as client:
 
         async def costs(numbers: range) -> dict[str, Any]:
             ids = await grow(server, client, numbers)

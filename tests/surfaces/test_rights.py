@@ -1,6 +1,7 @@
 """The rights of every kind of token, on every endpoint, page and tool of a running server, against one table."""
 
 import itertools
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from carrel.surfaces.api.route_index import RouteIndex
 from carrel.tools import CATALOG
 from carrel.topics import NewTopic, put_topic
 from carrel.work import tasks_planned
+from tests.connectors.plain import plain
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, send_and_wait, start
@@ -44,7 +46,7 @@ from tests.surfaces.rights_table import (
 from tests.surfaces.rights_world import DAILY, MAIN, VERDICTS, World, furnished
 
 pytestmark = pytest.mark.anyio
-WEBHOOK = "tickets"
+WEBHOOK, MCP_SERVER = "tickets", "plain"
 PLANNING = "agent:main:web:planned-conversation"
 
 
@@ -57,6 +59,7 @@ async def world(sqlite_url: str, tmp_path: Path) -> AsyncIterator[World]:
     settings = Settings(
         hooks=HooksSettings(enabled=True),
         webhooks={WEBHOOK: WebhookSettings(secret_file=str(secret), agent="nobody")},
+        mcp={MCP_SERVER: plain(accounts=("*",))},
         classifier=ClassifierSettings(mode="rules"),
     )
     async with open_http_server(sqlite_url, settings=settings) as server, furnished(server) as built:
@@ -357,13 +360,14 @@ async def asked(world: World, name: str, kind: str, has_body: bool) -> int:
     method, path = name.split(" ")
     kept = world.task if path.startswith("/api/tasks/") else world.run
     ids = {"/api/schedules/{id}": world.schedule, "/api/attachments/{id}": world.file}
+    ids["/api/mcp/servers/{name}/test"] = MCP_SERVER
     ids |= dict.fromkeys(("/api/agents/{id}", "/api/agents/{id}/prompt"), "main")
     ids["/api/auto/runs/{id}"] = world.auto
     fixed = ids.get(path, kept)
     subject, body = await NEW[name](world, kind) if name in NEW else (MAIN if "{key}" in path else fixed, None)
     body = BODIES[name](world) if name in BODIES else body
     query = QUERIES[name](world) if name in QUERIES else {}
-    where = path.replace("{id}", subject).replace("{key}", subject)
+    where = re.sub(r"{(id|key|name)}", lambda _: subject, path)
     # One endpoint hands out a cookie, which would speak for every later caller.
     world.clients[kind].cookies.clear()
     files = {"file": b"x"} if name == "POST /api/attachments" else None

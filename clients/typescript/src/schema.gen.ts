@@ -2351,7 +2351,7 @@ export interface components {
         };
         /**
          * Activity
-         * @description Something that was done to a task.
+         * @description A change of a task.
          */
         Activity: {
             id: string;
@@ -2470,7 +2470,7 @@ export interface components {
         };
         /**
          * AmountsShape
-         * @description How much of each there is; null limits nothing.
+         * @description An amount of each; null means no limit.
          */
         AmountsShape: {
             tokens: number | null;
@@ -2502,7 +2502,7 @@ export interface components {
         };
         /**
          * AppliedLimits
-         * @description The limits that a history was read with.
+         * @description The limits with which a history was read.
          */
         AppliedLimits: {
             messageLimitApplied: number;
@@ -2649,7 +2649,7 @@ export interface components {
         };
         /**
          * BoardSession
-         * @description The topic and the task that a session is about.
+         * @description The topic and the task of a session.
          */
         BoardSession: {
             topic: components["schemas"]["ContextRow"] | null;
@@ -2688,13 +2688,13 @@ export interface components {
         };
         /**
          * BudgetShape
-         * @description A budget as it stands: what it is of, its amounts, how much is used, how often it was allowed once more.
+         * @description A budget's balance: its scope, amounts, usage, and how often it was allowed once more.
          *
          *         `scope` is `account`, `agent`, `task` or `session`, or one of them as `agent:main`; `subject` is the one whose usage
-         *         this is, and null for the account, and for tasks and sessions of which none has used much yet. `limits` are the
-         *         amounts with what was allowed on top. `action` says whether work waits when it is used up, or people are only told.
-         *         `source` says whether the settings or an owner has set it. `waiting` counts the sessions whose next run waits for
-         *         it. `title` is how people know the subject.
+         *         this is, and null for the account, and for tasks and sessions if none has used much yet. `limits` are the amounts
+         *         including what was allowed in addition. `action` says whether work waits when it is used up, or people are only
+         *         notified. `source` says whether the settings or an owner set it. `waiting` counts the sessions whose next run waits
+         *         for it. `title` is how people know the subject.
          */
         BudgetShape: {
             name: string;
@@ -2831,7 +2831,7 @@ export interface components {
         };
         /**
          * ClaudeEvent
-         * @description An event as Claude Code sends it to a hook; what a version adds is ignored.
+         * @description An event as Claude Code sends it to a hook; unknown fields are ignored.
          */
         ClaudeEvent: {
             session_id: string;
@@ -2896,7 +2896,7 @@ export interface components {
         };
         /**
          * ContextData
-         * @description What a block shows, by section, and how many lines found no room.
+         * @description What a block shows, by section, and how many lines did not fit.
          */
         ContextData: {
             scope: components["schemas"]["ContextScope"];
@@ -2914,7 +2914,7 @@ export interface components {
         };
         /**
          * ContextItem
-         * @description A line of a block, explained; its text is in the block.
+         * @description A line of a block with its reasons; its text is in the block.
          */
         ContextItem: {
             id: string;
@@ -2940,7 +2940,7 @@ export interface components {
         };
         /**
          * ContextScope
-         * @description The spaces that were looked in, and how they were found; null for all that the caller may see.
+         * @description The spaces that were searched, and how they were determined; null for all that the caller may see.
          */
         ContextScope: {
             sourceSpaceId: string | null;
@@ -3014,7 +3014,7 @@ export interface components {
         };
         /**
          * DeliveryDetail
-         * @description A delivery with its body, while that is kept.
+         * @description A delivery with its body, while it is kept.
          */
         DeliveryDetail: {
             id: string;
@@ -3041,9 +3041,9 @@ export interface components {
         };
         /**
          * DeliveryShape
-         * @description A delivery: what it was, what became of it, and why where that was nothing.
+         * @description A delivery: its event, outcome, and the reason if nothing was done.
          *
-         *         One that failed or was ignored can be carried out again while its body is kept.
+         *         A failed or ignored one can be carried out again while its body is kept.
          */
         DeliveryShape: {
             id: string;
@@ -3748,7 +3748,7 @@ export interface components {
         };
         /**
          * MemorySource
-         * @description What a memory was taken from.
+         * @description The source of a memory.
          */
         MemorySource: {
             runId: string | null;
@@ -3765,7 +3765,7 @@ export interface components {
         };
         /**
          * Merged
-         * @description A topic that was merged into another: its name then, when that was, and the entries that came from it.
+         * @description A topic that was merged into another: its name at that time, the moment, and its entries.
          */
         Merged: {
             id: string;
@@ -4052,7 +4052,7 @@ export interface components {
         };
         /**
          * Notified
-         * @description Somebody who was notified; `runId` is the run that tells an agent.
+         * @description Somebody who was notified; `runId` is the run that notifies an agent.
          */
         Notified: {
             kind: string;
@@ -4225,7 +4225,7 @@ export interface components {
         };
         /**
          * Preview
-         * @description What a webhook would make of a delivery; nothing was done. Without a `thread` it would stand alone.
+         * @description What a webhook would make of a delivery, without doing it. Without a `thread` it would stand alone.
          */
         Preview: {
             event: string;
@@ -4308,7 +4308,7 @@ export interface components {
         };
         /**
          * Reason
-         * @description One reason, since when it holds, and the actions that would change it; the run it is about and its session.
+         * @description One reason, since when it holds, the actions that would change it, and the run and session it is about.
          *
          *         The reason `lane_busy` is about the run that holds the lane.
          */
@@ -4322,7 +4322,7 @@ export interface components {
         };
         /**
          * Recalled
-         * @description What a search has found.
+         * @description What a search found.
          */
         Recalled: {
             topics: components["schemas"]["ContextRow"][];
@@ -4626,7 +4626,7 @@ export interface components {
         };
         /**
          * SearchMeta
-         * @description Where was looked, and how; `allowedSpaceIds` is null for everything.
+         * @description Where and how the search looked; `allowedSpaceIds` is null for everything.
          */
         SearchMeta: {
             sourceSpaceId: string | null;
@@ -4638,7 +4638,7 @@ export interface components {
         };
         /**
          * SearchShape
-         * @description What a search has found, best first; `mode` says whether meanings were compared, or words alone.
+         * @description Search results, best first; `mode` says whether meanings were compared, or only words.
          */
         SearchShape: {
             query: string;
@@ -4737,7 +4737,7 @@ export interface components {
         };
         /**
          * SessionIdentity
-         * @description The two parts that name a session apart from its agent.
+         * @description The two parts that identify a session besides its agent.
          */
         SessionIdentity: {
             channelType: string;
@@ -4953,7 +4953,7 @@ export interface components {
         };
         /**
          * Spent
-         * @description What was used; the dollars are those of the tokens whose price is known, `unpriced_tokens` are the others.
+         * @description What was used; the dollars cover tokens with a known price, `unpriced_tokens` are the others.
          */
         Spent: {
             /** @default 0 */
@@ -5434,7 +5434,7 @@ export interface components {
         };
         /**
          * Usage
-         * @description What runs used; `costUsd` is null where neither a gateway nor the settings say what it costs.
+         * @description What runs used; `costUsd` is null if neither a gateway nor the settings give a price.
          */
         Usage: {
             /** @default 0 */
@@ -5452,7 +5452,7 @@ export interface components {
         };
         /**
          * UsageReport
-         * @description Usage, the most tokens first, days in their order; `more` says whether there were more rows than are shown.
+         * @description Usage, most tokens first, days in order; `more` means that there are more rows.
          */
         UsageReport: {
             usage: components["schemas"]["UsageRow"][];
@@ -5461,7 +5461,7 @@ export interface components {
         };
         /**
          * UsageRow
-         * @description The usage of one day, agent, model, task or session, or of several of them together; `title` names the last.
+         * @description The usage of one day, agent, model, task or session, or a combination; `title` names the last.
          */
         UsageRow: {
             /** @default 0 */
@@ -5548,9 +5548,9 @@ export interface components {
         };
         /**
          * WebhookShape
-         * @description A webhook: where programs post to, what becomes of it, and how that went.
+         * @description A webhook: where programs post to, what it does, and how that went.
          *
-         *         `refused` counts what was not signed with its secret since the server was started; nothing else is known of that.
+         *         `refused` counts deliveries without a valid signature since the server started; nothing else is kept of them.
          */
         WebhookShape: {
             name: string;
@@ -5579,7 +5579,7 @@ export interface components {
         };
         /**
          * WorkingSet
-         * @description What is worked on.
+         * @description What is being worked on.
          */
         WorkingSet: {
             topics: components["schemas"]["ContextRow"][];

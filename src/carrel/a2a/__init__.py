@@ -1,8 +1,8 @@
 """The A2A protocol as values, shared by everything here that is an A2A client.
 
 `card` reads agent cards and chooses an interface, `requests` builds requests and reads responses, `shapes` converts
-between protocol 0.3 and 1.0, and `remote_task` assembles a task from responses and events. Nothing is sent from here:
-the gateway and the bridge each bring their own HTTP connection.
+between protocol 0.3 and 1.0, and `remote_task` assembles a task from responses and events. This room sends nothing: the
+gateway and the bridge each have their own HTTP connection.
 """
 
 from carrel.a2a.card import card_urls, choose_interface, interfaces_of, origin_of, supports_streaming

@@ -17,7 +17,7 @@ _PREFERRED = ((JSON_RPC, "1.0"), (HTTP_JSON, "1.0"), (JSON_RPC, "0.3"))
 
 
 class A2aInterface(Struct, frozen=True, kw_only=True):
-    """One URL at which an agent listens, with the binding and protocol version it expects there."""
+    """One URL of an agent, with the binding and protocol version it expects there."""
 
     url: str
     binding: str
@@ -26,13 +26,13 @@ class A2aInterface(Struct, frozen=True, kw_only=True):
 
 
 def origin_of(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port of a URL, which a credential is for; raise ValueError if it is malformed."""
+    """Return scheme, host and port of a URL, the scope of a credential; raise ValueError if it is malformed."""
     parts = urlsplit(url.strip())
     return parts.scheme, (parts.hostname or "").rstrip("."), parts.port or _PORTS.get(parts.scheme)
 
 
 def card_urls(url: str) -> tuple[str, ...]:
-    """Return where to look for the card of the agent at `url`, in order; the URL of a card is used as it is."""
+    """Return where to look for the card of the agent at `url`, in order; the URL of a card is used unchanged."""
     plain = url.strip().partition("#")[0]
     if urlsplit(plain).path.endswith(".json"):
         return (plain,)
@@ -41,7 +41,7 @@ def card_urls(url: str) -> tuple[str, ...]:
 
 
 def choose_interface(card: Item, card_url: str) -> A2aInterface:
-    """Return the interface to use: JSON-RPC before HTTP+JSON, 1.0 before 0.3; ValueError when there is none.
+    """Return the interface to use: JSON-RPC before HTTP+JSON, 1.0 before 0.3; ValueError if there is none.
 
     A card fetched over HTTPS never leads to a plain HTTP interface.
     """

@@ -1,4 +1,4 @@
-"""A task on another server, assembled from its responses and events; fetching those is the caller's part."""
+"""A task on another server, assembled from its responses and events; the caller fetches those."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class RemoteTask:
         self.history: list[Item] = []
         self.message: Item | None = None
         self._index: dict[str, int] = {}
-        # The artifact whose text was returned last; earlier ones add nothing any more.
+        # The artifact whose text was returned last; earlier ones add nothing.
         self._current: int | None = None
         if event is not None:
             self.apply(event)
@@ -66,7 +66,7 @@ class RemoteTask:
         return message_text(message) if isinstance(message, dict) else ""
 
     def apply(self, event: Item) -> str:
-        """Apply one event, or a task or message that was read, and return the text it adds to the result."""
+        """Apply an event, task or message, and return the text it adds to the result."""
         match event:
             case {"task": task}:
                 return self._apply_task(task)
@@ -120,7 +120,7 @@ class RemoteTask:
 
 
 def _text(owner: Item) -> str:
-    """Return the text parts of a message or artifact joined without separators, because streams split anywhere."""
+    """Return the joined text parts of a message or artifact; no separators, because streams split anywhere."""
     return "".join(part["text"] for part in items_of(owner.get("parts")) if isinstance(part.get("text"), str))
 
 

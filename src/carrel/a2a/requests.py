@@ -114,7 +114,7 @@ class A2aCodec:
         return read_event(self._result(200, value))
 
     def read(self, status: int, body: bytes) -> Item:
-        """Return the result in a response; A2aFault when it is an error or not A2A."""
+        """Return the result in a response; raise A2aFault if it is an error or not A2A."""
         return self._result(status, _parsed(body))
 
     def _result(self, status: int, value: Any) -> Item:

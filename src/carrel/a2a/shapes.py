@@ -14,7 +14,7 @@ _EVENTS = {"task": "task", "message": "message", "status-update": "statusUpdate"
 
 
 def read_event(value: Item) -> Item:
-    """Return a stream event or the result of a send as 1.0 wraps it; empty when it is neither."""
+    """Return a stream event or the result of a send as 1.0 wraps it; empty if it is neither."""
     for name, read in _READERS.items():
         if isinstance(value.get(name), dict):
             return {name: read(value[name])}
@@ -96,7 +96,7 @@ def write_message_03(message: Item) -> Item:
 
 
 def items_of(value: Any) -> list[Item]:
-    """Return the objects in a list; empty when the value is not a list."""
+    """Return the objects in a list; empty if the value is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 

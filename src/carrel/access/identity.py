@@ -1,4 +1,4 @@
-"""Authentication: from the secret of a token or cookie to an Access."""
+"""Authentication: turns the secret of a token or cookie into an Access."""
 
 import msgspec
 from msgspec import Struct, structs
@@ -39,9 +39,9 @@ def access_by_token(tx: Tx, secret: str) -> Access | None:
 
 
 def access_and_touch(tx: Tx, secret: str) -> tuple[Access, str | None] | None:
-    """Return the access of a token, and the token's id if its last recorded use is over a minute ago.
+    """Return the access of a token, and the token's id if its use was last recorded over a minute ago.
 
-    Recording every use would cost more than it is worth.
+    Recording every use would cost too much.
     """
     bearer = store.bearer_of_token(tx, secret_digest(secret))
     access = _access(bearer)
@@ -78,12 +78,12 @@ def mint_run_token(tx: Tx, access: Access, agent_id: str, run_id: str) -> str:
 
 
 def admit_token(tx: Tx, access: Access, new: NewToken, token_id: str, secret: str) -> Token:
-    """Store a token whose secret was created, and written to a file for its owner, before."""
+    """Store a token whose secret was created earlier, and written to a file for its owner."""
     return store.insert_token(tx, access, token_id, new, secret_digest(secret))
 
 
 def revoke(tx: Tx, access: Access, token_id: str) -> None:
-    """Revoke a token; the last owner token cannot be revoked, or nobody could ever create another."""
+    """Revoke a token; the last owner token cannot be revoked, or nobody could create another."""
     known = store.token_by_id(tx, access, token_id)
     if known is not None and known.kind == "owner" and not store.other_owner_tokens(tx, access, token_id):
         raise Refusal(Code.CONFLICT, "This is the account's last owner token; create another one first.")

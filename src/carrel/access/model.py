@@ -20,7 +20,7 @@ class Account(Struct, frozen=True, kw_only=True):
     name: str
     settings: dict[str, Any]
     created_at: int
-    # What the server's settings say of lanes for which nobody has chosen.
+    # The server's setting for lanes for which nobody has chosen.
     recall_default: Recall = "own"
 
 
@@ -43,7 +43,7 @@ class Space(Struct, frozen=True, kw_only=True):
     created_at: int
     updated_at: int
     color: str | None = None
-    # Whether spaces that are made later see it.
+    # Whether new spaces see it.
     default_visible: bool = True
     # The number of its newest change.
     seq: int = 0

@@ -1,4 +1,4 @@
-"""The SQL of spaces and of which are visible from which."""
+"""The SQL of spaces and of their visibility edges."""
 
 from carrel.access.model import Space
 from carrel.kernel import Access
@@ -19,7 +19,7 @@ def update_space(tx: Tx, access: Access, space: Space) -> None:
 
 
 def delete_space(tx: Tx, access: Access, space_id: str) -> bool:
-    """Delete a space that nothing belongs to, with its edges."""
+    """Delete a space that is empty, with its edges."""
     return tx.run("DELETE FROM spaces WHERE account_id = :account AND id = :id", access, id=space_id) > 0
 
 
@@ -34,13 +34,13 @@ def all_spaces(tx: Tx, access: Access) -> list[Space]:
 
 
 def spaces_changed(tx: Tx, access: Access, after: int, upto: int) -> list[Space]:
-    """Return the spaces whose newest change is after one number and up to another, oldest change first."""
+    """Return the spaces whose newest change lies after one number and up to another, oldest change first."""
     sql = f"{_SELECT} AND seq > :after AND seq <= :upto ORDER BY seq"
     return _SPACES.rows(tx.all(sql, access, after=after, upto=upto))
 
 
 def seed_edges(tx: Tx, access: Access, space_id: str) -> None:
-    """Connect a new space with every other, both ways, as the space that is looked at says; known edges stay."""
+    """Connect a new space with every other in both directions, by each target's default; existing edges stay."""
     insert = "INSERT INTO space_edges (account_id, space_id, target_id, visible) "
     others = "FROM spaces o JOIN spaces s ON s.account_id = o.account_id AND s.id = :id"
     where = "WHERE o.account_id = :account AND o.id <> :id ON CONFLICT DO NOTHING"

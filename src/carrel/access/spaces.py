@@ -1,4 +1,4 @@
-"""Spaces: the parts of an account's board, which of them are visible from which, and which a read covers."""
+"""Spaces: the parts of an account's board, which of them see each other, and which a read covers."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from carrel.kernel.limits import NAME_CHARS_MAX, SPACE_ID_CHARS_MAX, SPACES_PER_
 from carrel.storage import Tx
 
 _PREFIX = "space:"
-# Who may make spaces.
+# Who may create spaces.
 _MAKERS = ("owner", "system")
 # Labels that all mean the default space.
 _DEFAULT_LABELS = ("default", "global", "all", "all-spaces")
@@ -24,7 +24,7 @@ ResolvedFrom = Literal["spaceId", "boardKey", "entries", "routing"]
 
 
 class SpaceChange(Struct, frozen=True, kw_only=True):
-    """Changes of a space; unset fields stay as they are."""
+    """Changes to a space; unset fields stay as they are."""
 
     name: str | UnsetType = UNSET
     color: str | UnsetType | None = UNSET
@@ -44,9 +44,9 @@ class SpaceShape(Shape, frozen=True, kw_only=True):
 
 
 class SpaceScope(Struct, frozen=True, kw_only=True):
-    """The spaces that a read covers: where it looks from, how that was found, and what is visible from there.
+    """The spaces that a read covers: where it looks from, how that was determined, and what is visible there.
 
-    `allowed` is None for a read of everything by a caller who may see everything.
+    `allowed` is None if the read covers everything and the caller may see everything.
     """
 
     source: str | None = None
@@ -54,12 +54,12 @@ class SpaceScope(Struct, frozen=True, kw_only=True):
     allowed: tuple[str, ...] | None = None
 
     def narrowed_for(self, access: Access) -> tuple[str, ...] | None:
-        """Return the spaces, where the read looks from one or names some; None for all that the caller may see."""
+        """The spaces to which the read is narrowed; None for all that the caller may see."""
         return None if self.source is None and self.allowed == access.space_ids else self.allowed
 
 
 class SpaceRemoved(Struct, frozen=True):
-    """A space is about to be removed; what belongs to it must move to the default space in this transaction."""
+    """A space is about to be removed; its contents must move to the default space in this transaction."""
 
     access: Access
     space_id: str
@@ -69,12 +69,12 @@ def make_space(
     tx: Tx, access: Access, name: str, *, space_id: str | None = None, color: str | None = None,
     default_visible: bool = True,
 ) -> tuple[Space, bool]:  # fmt: skip
-    """Make a space and connect it with the others; return it, and False where it was there and is only changed."""
+    """Create a space and connect it with the others; return it, and False if it existed and was only changed."""
     _check_name(name)
     if space_id is not None and not _is_id(space_id):
         raise invalid("id", "The id of a space is `space-` and lower-case letters and digits, joined by hyphens.")
     wanted = space_id or _id_of(name) or f"space-{tx.new_id('space').removeprefix('space_')}"
-    # Two spaces that are made at once must both find each other.
+    # Two spaces that are created at once must both see each other here.
     hold_account(tx, access)
     known = space_store.space_by_id(tx, access, wanted)
     if known is not None:
@@ -92,7 +92,7 @@ def make_space(
 
 
 def change_space(tx: Tx, access: Access, space_id: str, change: SpaceChange) -> Space:
-    """Change fields of a space; no edge changes with `default_visible`."""
+    """Change fields of a space; changing `default_visible` changes no edge."""
     space = readable_space(tx, access, space_id)
     given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
     _check_name(given.get("name", space.name))
@@ -104,7 +104,7 @@ def change_space(tx: Tx, access: Access, space_id: str, change: SpaceChange) -> 
 def connect_spaces(
     tx: Tx, access: Access, space_id: str, connectivity: dict[str, bool], change: SpaceChange | None = None
 ) -> Space:  # fmt: skip
-    """Set which spaces are visible from one; those that are not named stay as they are."""
+    """Set which spaces are visible from one; unnamed ones stay as they are."""
     space = change_space(tx, access, space_id, change or SpaceChange())
     known = {other.id for other in space_store.all_spaces(tx, access)}
     for target in connectivity:
@@ -136,7 +136,7 @@ def remove_space(tx: Tx, access: Access, space_id: str) -> None:
 
 
 def readable_space(tx: Tx, access: Access, space_id: str, *, field: str | None = None) -> Space:
-    """Return a space that the caller may see; any other is refused as if it did not exist, or as a wrong `field`."""
+    """Return a space that the caller may see; otherwise refuse as not found, or as an invalid `field`."""
     space = space_store.space_by_id(tx, access, space_id)
     if space is None or not access.covers([space_id]):
         known = [one.id for one in every_space(tx, access)]
@@ -160,7 +160,7 @@ def effective_spaces(
     tx: Tx, access: Access, *, space_id: str | None = None, allowed_ids: tuple[str, ...] | None = None,
     inferred: tuple[str, ResolvedFrom] | None = None,
 ) -> SpaceScope:  # fmt: skip
-    """Return the spaces of a read: a given space decides, else the inferred one; `allowed_ids` only narrow.
+    """Return the spaces of a read: a given space wins over the inferred one; `allowed_ids` only narrows.
 
     With neither, the read covers all that the caller may see.
     """
@@ -184,9 +184,9 @@ def space_of_tag(tag: str) -> str | None:
 
 
 def ensure_spaces_of_tags(tx: Tx, access: Access, tags: Iterable[str]) -> tuple[str, ...]:
-    """Make the spaces that tags name and that are missing; return the ids of all of them, in the order of the tags.
+    """Create the missing spaces that tags name; return the ids of all of them, in the order of the tags.
 
-    Only owners make spaces. For anybody else a tag of a missing space, like one of a hidden space, names none.
+    Only owners create spaces. For anybody else, the tag of a missing or hidden space names none.
     """
     labels: dict[str, str] = {}
     for tag in tags:
@@ -243,6 +243,6 @@ def _save(tx: Tx, access: Access, space: Space) -> Space:
 
 
 def _publish(tx: Tx, access: Access, name: str, space: Space) -> None:
-    # The event is for all who may see the space, so it does not depend on what the writer may see.
+    # Everybody who may see the space gets the event, so it must not depend on what the writer may see.
     shape = _shape(space, space_store.edges_of(tx, access, space.id), structs.replace(access, space_ids=("*",)))
     append_event(tx, access, name, About(space_id=space.id), json_text({"space": shape}))

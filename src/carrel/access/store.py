@@ -63,7 +63,7 @@ def bearer_of_token(tx: Tx, secret_sha256: str) -> Bearer | None:
 
 def bearer_of_login(tx: Tx, secret_sha256: str) -> Bearer | None:
     """Return who is signed in by a cookie with that digest; the token behind it must be live."""
-    # The cookie may expire before the token behind it, and the token before the cookie.
+    # The cookie may expire before the token behind it, or the token before the cookie.
     first = "CASE WHEN t.expires_at < l.expires_at THEN t.expires_at ELSE l.expires_at END"
     bearer = _BEARER.replace("t.expires_at", first)
     sql = (
@@ -75,7 +75,7 @@ def bearer_of_login(tx: Tx, secret_sha256: str) -> Bearer | None:
 
 
 def account_by_slug(tx: Tx, slug: str) -> Account | None:
-    """Return an account by its slug; for the start of the server, which belongs to no account."""
+    """Return an account by its slug; for the start of the server, which has no account."""
     return _ACCOUNTS.row(tx.one(f"{_SELECT_ACCOUNT} WHERE slug = :slug", slug=slug))
 
 
@@ -96,7 +96,7 @@ def account_of(tx: Tx, access: Access) -> Account:
 
 def hold_account(tx: Tx, access: Access) -> Account:
     """Return the caller's own account, locked against other changes until the end of the transaction."""
-    # Another change may have been waited for.
+    # The lock may have waited for another change.
     tx.forget()
     return _own(tx, access, "FOR NO KEY UPDATE")
 
@@ -137,7 +137,7 @@ def update_user(tx: Tx, access: Access, user: User) -> None:
 
 
 def slug_taken(tx: Tx, access: Access, slug: str, but: str) -> bool:
-    """Return True when another user of the account has that slug."""
+    """Return whether another user of the account has that slug."""
     sql = "SELECT 1 FROM users WHERE account_id = :account AND slug = :slug AND id <> :but"
     return tx.one(sql, access, slug=slug, but=but) is not None
 
@@ -171,7 +171,7 @@ def live_tokens(tx: Tx, access: Access, *, after: str, limit: int) -> list[Token
 
 
 def other_owner_tokens(tx: Tx, access: Access, token_id: str) -> int:
-    """Return how many other owner tokens the account has; locks all of them until the end of the transaction."""
+    """Return how many other owner tokens the account has; locks them until the end of the transaction."""
     sql = (
         "SELECT id FROM tokens WHERE account_id = :account AND kind = 'owner' AND revoked_at IS NULL "
         "AND (expires_at IS NULL OR expires_at > :now) ORDER BY id FOR UPDATE"
@@ -192,7 +192,7 @@ def delete_run_tokens(tx: Tx, access: Access, run_id: str) -> bool:
 
 
 def prune_run_tokens(tx: Tx, access: Access, *, limit: int) -> int:
-    """Delete tokens of ended runs, in small batches; they no longer let anyone in."""
+    """Delete tokens of ended runs, in small batches; they are already invalid."""
     sql = (
         "DELETE FROM tokens WHERE account_id = :account AND id IN (SELECT t.id FROM tokens t JOIN runs r "
         "ON r.account_id = t.account_id AND r.id = t.run_id WHERE t.account_id = :account AND t.run_id IS NOT NULL "
@@ -236,7 +236,7 @@ def answer_given(tx: Tx, access: Access, key: str, since: int) -> Row | None:
 def keep_answer(
     tx: Tx, access: Access, key: str, request_sha256: str, status: int, body: str, *, replaces_before: int
 ) -> bool:
-    """Keep an answer, replacing one given before a moment; False when there is a later one, which stays."""
+    """Keep an answer, replacing one given before a moment; False if there is a later one, which stays."""
     sql = (
         "INSERT INTO answers (account_id, actor_id, idempotency_key, request_sha256, status, body, answered_at) "
         "VALUES (:account, :actor, :key, :request_sha256, :status, :body, :now) "

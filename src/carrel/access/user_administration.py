@@ -79,7 +79,7 @@ def remove_user(tx: Tx, access: Access, user_id: str) -> None:
 
 
 def _append_updated(tx: Tx, access: Access, user_id: str) -> None:
-    # Without the name: not everybody who follows the feed may read the users.
+    # Without the name: some followers of the feed may not read the users.
     append_event(tx, access, "user.updated", About(), json_text({"id": user_id}))
 
 

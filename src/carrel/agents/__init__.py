@@ -1,4 +1,4 @@
-"""Agents and their profiles, and what an owner decides about an account that depends on its agents."""
+"""Agents and their profiles, and the account settings that depend on agents."""
 
 from carrel.agents.accounts import (
     ACCOUNT_SLUG,

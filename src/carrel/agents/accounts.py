@@ -1,4 +1,4 @@
-"""Accounts where they depend on agents: opening one with its first agent, its settings, and tokens for agents."""
+"""The parts of accounts that involve agents: creation with a first agent, settings, and agents' tokens."""
 
 import re
 from typing import Any
@@ -29,7 +29,7 @@ from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Code, Refusal, invalid, 
 from carrel.kernel.settings import Recall
 from carrel.storage import Tx
 
-# The grammar of an account's name in addresses.
+# The grammar of an account's slug.
 ACCOUNT_SLUG = r"[a-z0-9][a-z0-9-]{0,63}"
 _SLUG = re.compile(ACCOUNT_SLUG)
 _AGENT_KEYS = ("defaultAgentId", "orchestratorAgentId")
@@ -46,7 +46,7 @@ _EMPTY: dict[str, Any] = {
 
 
 class AccountChanged(Struct, frozen=True):
-    """The name or the settings of an account were changed, and with them perhaps what its lanes recall."""
+    """The name or the settings of an account changed, and perhaps what its lanes recall."""
 
     access: Access
     recall_changed: bool = False
@@ -129,7 +129,7 @@ def _make_account(tx: Tx, name: str, slug: str, recall: Recall = "own") -> Accou
 
 
 def _merged(present: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """`changes` over `present`, objects key by key; null removes a key."""
+    """`changes` merged into `present`, objects key by key; null removes a key."""
     merged = dict(present)
     for key, value in changes.items():
         held = merged.get(key)
@@ -151,7 +151,7 @@ def _only_for(new: NewToken, kind: str, field: str, value: object) -> None:
 
 
 def _check_spaces(tx: Tx, access: Access, new: NewToken) -> None:
-    """Check that only a person or an agent is limited to spaces, and to some that exist."""
+    """Check that only a person or an agent is limited to spaces, and that these exist."""
     if "*" in new.space_ids:
         return
     if new.kind not in ("user", "agent"):

@@ -42,9 +42,9 @@ def require_agent(tx: Tx, access: Access, name: str) -> Agent:
 
 
 def _unknown(tx: Tx, access: Access, name: str) -> Refusal:
-    """The same for an agent that does not exist and for one that the caller may not use; it names those it may."""
+    """The same error for a missing agent and for one that the caller may not use; it names the allowed ones."""
     if access.kind == "system":
-        # A tool looks on behalf of its agent, which may not know of all the others.
+        # A tool acts for its agent, which may not know about all the others.
         return not_found("agent")
     known = [agent.slug for agent in callable_agents(tx, access)]
     return Refusal.of_name(None, "agent", name, known, code=Code.NOT_FOUND)

@@ -52,14 +52,14 @@ class Profile(Wire, frozen=True, kw_only=True):
     description: Annotated[str, Meta(max_length=2000)] = ""
     gateway: ShortText = ""
     model: ShortText = ""
-    # How many of its runs may work at once; None is what the settings say, 0 any number.
+    # How many of its runs may work at once; None uses the setting, 0 means no limit.
     concurrency: Annotated[int, Meta(ge=0, le=CONCURRENCY_MAX)] | None = None
     thinking: Thinking | None = None
     behavior_flags: BehaviorFlags = BehaviorFlags()
     space_ids: tuple[str, ...] = ("*",)
     tools: ToolRules = ToolRules()
     subagents: SubagentRules = SubagentRules()
-    # The MCP servers of the settings whose tools it gets.
+    # The MCP servers of the settings whose tools it may use.
     mcp: tuple[str, ...] = ()
     sandbox: Literal["off", "on"] = "off"
     runtime: Literal["subagent", "acp"] = "subagent"

@@ -10,7 +10,7 @@ _TABLE = Table(
     "agents", Agent, without=("aliases",), also=("gateway", "concurrency"),
     codecs={"enabled": FLAG, "profile": json_column(Profile)},
 )  # fmt: skip
-# With all slugs that an agent has or had in the last column: none contains a space.
+# The last column has all slugs that an agent has or had; none contains a space.
 _SLUGS = (
     "SELECT string_agg(s.slug, ' ' ORDER BY s.slug) FROM agent_slugs s "
     "WHERE s.account_id = agents.account_id AND s.agent_id = agents.id"
@@ -38,7 +38,7 @@ def agent_by_id(tx: Tx, access: Access, agent_id: str) -> Agent | None:
 
 
 def agent_enabled(tx: Tx, access: Access, agent_id: str) -> bool | None:
-    """Return whether an agent may be sent anything; None when there is no such agent."""
+    """Return whether an agent may be sent anything; None if it does not exist."""
     row = tx.one("SELECT enabled FROM agents WHERE account_id = :account AND id = :id", access, id=agent_id)
     return None if row is None else bool(row[0])
 
@@ -51,7 +51,7 @@ def agent_by_slug(tx: Tx, access: Access, slug: str) -> Agent | None:
 
 
 def insert_agent(tx: Tx, access: Access, agent: Agent) -> None:
-    """Write a new agent; no other may have its id as id or slug."""
+    """Write a new agent; its id must not be the id or a slug of another."""
     tx.run(_TABLE.insert, access, **_values(agent))
     keep_slug(tx, access, agent.slug, agent.id)
 
@@ -63,7 +63,7 @@ def update_agent(tx: Tx, access: Access, agent: Agent) -> None:
 
 
 def keep_slug(tx: Tx, access: Access, slug: str, agent_id: str) -> None:
-    """Record for good that this slug means this agent."""
+    """Record permanently that this slug means this agent."""
     sql = (
         "INSERT INTO agent_slugs (account_id, slug, agent_id) VALUES (:account, :slug, :agent_id) "
         "ON CONFLICT DO NOTHING"
@@ -79,5 +79,5 @@ def _agent(row: Row) -> Agent:
 
 
 def _values(agent: Agent) -> dict[str, object]:
-    """The columns of an agent; what claims search for stands beside the profile."""
+    """The columns of an agent; fields that claims search by have columns beside the profile."""
     return _TABLE.values(agent) | {"gateway": agent.profile.gateway, "concurrency": agent.profile.concurrency}

@@ -1,4 +1,4 @@
-"""The board: what comes in, where it belongs, what is found on it, and how delegated work is followed up."""
+"""The board: incoming entries, where they belong, searching them, and follow-ups on delegated work."""
 
 from carrel.board.classifier.administration import (
     CLASSIFIER,

@@ -9,7 +9,7 @@ from carrel.kernel import clip, redact
 from carrel.kernel.limits import HOOK_RAW_CHARS_MAX, MESSAGE_CHARS_MAX, NAME_CHARS_MAX
 
 CHANNEL = "claude"
-# What is only noted, as one line.
+# Events that are recorded as one line.
 _NOTED = {
     "SessionStart": "Session started: {source}.",
     "SessionEnd": "Session ended: {reason}.",
@@ -21,7 +21,7 @@ _NOTED = {
 
 
 class ClaudeEvent(Struct, frozen=True, kw_only=True):
-    """An event as Claude Code sends it to a hook; what a version adds is ignored."""
+    """An event as Claude Code sends it to a hook; unknown fields are ignored."""
 
     session_id: str
     hook_event_name: str
@@ -48,7 +48,7 @@ class ClaudeEvent(Struct, frozen=True, kw_only=True):
         return self.hook_event_name in ("SessionStart", "UserPromptSubmit")
 
     def log(self) -> NewLog | None:
-        """Return the event as an entry; None when there is nothing to record."""
+        """Return the event as an entry; None if there is nothing to record."""
         match self.hook_event_name:
             case "UserPromptSubmit":
                 return self._said(PERSON, self.prompt)

@@ -1,6 +1,6 @@
-"""Words that say nothing about what a message is about: they neither make nor name a topic.
+"""Words that do not reveal the subject of a message: they neither create nor name a topic.
 
-English and German; of Spanish and French function words and greetings alone.
+English and German; for Spanish and French only function words and greetings.
 
 Words of every conversation (function words, verbs and nouns for anything at all, times, numbers), words that are only
 polite, and first names. A word in another form of the same stem counts as well.
@@ -89,7 +89,7 @@ geil gell gerne glückwunsch grüß grüße gruß guten hallo hallöchen herzlic
 klingt krass liebe lieben lieber mega mensch moin na nö oh okay prima schade schön schöne schönen servus sorry
 spannend spitze stark super tja toll tolle tschau tschüss tut uff vielen wow wunderbar wiedersehen willkommen
 """
-# What would be a word of a subject in English or German is left out: son, van, pour.
+# Without words that have a meaning in English or German: son, van, pour.
 _OF_OTHER_LANGUAGES = """
 el la los las un una unos unas al del de en con por para entre hasta desde hacia según pero porque pues aunque cuando
 donde como que qué quién quien cuál cual cuánto cuándo dónde cómo si sí ya también tampoco muy más menos mucho mucha
@@ -142,7 +142,7 @@ def _known(*lists: str) -> frozenset[str]:
     return frozenset(form for words in lists for word in words.split() for form in (word, *words_of(word)))
 
 
-# Filler, and what a person is called; "grace", "mark" and the like lose nothing that another word would not say.
+# Filler and first names; "grace", "mark" and the like lose nothing that another word would not say.
 FILLER_WORDS = _known(_FUNCTION, _GENERAL, _SOCIAL, _OF_OTHER_LANGUAGES, _SOCIAL_OF_OTHER_LANGUAGES)
 SOCIAL_WORDS = _known(_SOCIAL, _SOCIAL_OF_OTHER_LANGUAGES)
 FIRST_NAMES = _known(_FIRST_NAMES)

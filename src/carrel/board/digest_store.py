@@ -1,4 +1,4 @@
-"""The SQL of digests: which are to be renewed, and from what they are written."""
+"""The SQL of digests: which to renew, and the entries they are written from."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from carrel.kernel import Access
 from carrel.storage import Tx
 
 Kind = Literal["topic", "task"]
-# In the order in which they are locked.
+# In locking order.
 KINDS: tuple[Kind, ...] = ("topic", "task")
 _TABLES: dict[Kind, str] = {"topic": "topics", "task": "tasks"}
 _NAMES: dict[Kind, str] = {"topic": "name", "task": "title"}
@@ -17,7 +17,7 @@ _ONE = "account_id = :account AND id = :id"
 
 
 class Renewal(Struct, frozen=True):
-    """A topic or a task whose digest is to be renewed."""
+    """A topic or a task whose digest needs renewal."""
 
     kind: Kind
     id: str
@@ -26,7 +26,7 @@ class Renewal(Struct, frozen=True):
 
 
 def note_digest(tx: Tx, access: Access, kind: Kind, item_id: str, interval_ms: int) -> None:
-    """Note that a digest is no longer up to date; it is renewed once the one there is as old as the interval.
+    """Record that a digest is outdated; it is renewed once it is older than the interval.
 
     The row is locked for the rest of the transaction.
     """
@@ -43,14 +43,14 @@ def ask_for_digest(tx: Tx, access: Access, kind: Kind, item_id: str) -> None:
 
 
 def hasten_digests(tx: Tx, access: Access) -> None:
-    """Let all digests that are not up to date be renewed now."""
+    """Let all outdated digests be renewed now."""
     for table in _TABLES.values():
         sql = f"UPDATE {table} SET digest_due_at = :now WHERE account_id = :account AND digest_due_at > :now"
         tx.run(sql, access, now=tx.now)
 
 
 def forget_digest(tx: Tx, access: Access, kind: Kind, item_id: str) -> str | None:
-    """Remove a digest and let another be written now; return the space of its topic or task, None if there was none."""
+    """Remove a digest and request another; return the space of its topic or task, None if there was none."""
     hold_item(tx, access, kind, item_id)
     sql = (
         f"UPDATE {_TABLES[kind]} SET digest = NULL, digest_updated_at = :now, digest_due_at = :now, seq = tick() "
@@ -61,17 +61,17 @@ def forget_digest(tx: Tx, access: Access, kind: Kind, item_id: str) -> str | Non
 
 
 def forget_profile(tx: Tx, access: Access, topic_id: str) -> None:
-    """Delete the profile of a topic: it has words of something that is deleted, changed or moved."""
+    """Delete the profile of a topic, because words in it were deleted, changed or moved."""
     tx.run("DELETE FROM topic_profiles WHERE account_id = :account AND topic_id = :id", access, id=topic_id)
 
 
 def hold_item(tx: Tx, access: Access, kind: Kind, item_id: str) -> None:
-    """Lock a topic or a task: either its digest is written, or what it may quote is deleted, and not both at once."""
+    """Lock a topic or a task, so that writing its digest and deleting what it quotes cannot overlap."""
     tx.one(f"SELECT 1 FROM {_TABLES[kind]} WHERE {_ONE} FOR NO KEY UPDATE", access, id=item_id)
 
 
 def renewals_due(tx: Tx, access: Access, *, limit: int) -> list[Renewal]:
-    """Return digests to be renewed now, those first that have waited longest."""
+    """Return digests that are due for renewal, the longest waiting first."""
     found: list[Renewal] = []
     for kind, table in _TABLES.items():
         sql = (
@@ -83,16 +83,16 @@ def renewals_due(tx: Tx, access: Access, *, limit: int) -> list[Renewal]:
 
 
 def end_renewal(tx: Tx, access: Access, renewal: Renewal) -> None:
-    """Note that a digest is up to date."""
+    """Record that a digest is up to date."""
     sql = f"UPDATE {_TABLES[renewal.kind]} SET digest_due_at = NULL WHERE {_ONE}"
     tx.run(sql, access, id=renewal.id)
 
 
 def entries_told_of(tx: Tx, access: Access, kind: Kind, item_id: str, *, limit: int) -> list[Entry]:
-    """Return the newest entries that a digest tells of, oldest first; not what ticks are told, which nobody said.
+    """Return the newest entries for a digest, oldest first; without the messages of ticks, which nobody said.
 
-    That of a topic tells of nothing that belongs to one of its tasks, since it is shown to the others; that of a task
-    which was reopened begins there.
+    A topic's digest leaves out its tasks' entries, since readers of other tasks see it; the digest of a reopened task
+    begins at the reopening.
     """
     mine = (
         "task_id IS NULL"

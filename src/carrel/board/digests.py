@@ -1,6 +1,6 @@
-"""Digests: a few lines on how a topic or a task stands, renewed quietly when something was said there.
+"""Digests: the state of a topic or a task in a few lines, renewed in the background after new messages.
 
-What repeats the words of entries must not outlive or outrun them.
+Quotations of entries must neither outlive nor precede them.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ _log = getLogger("carrel.board")
 async def renew_digests(
     db: Database, access: Access, settings: DigestsSettings, model: Model | None, cycle_id: str
 ) -> None:  # fmt: skip
-    """Renew as many digests as one turn may; by rule where no model answers."""
+    """Renew as many digests as one turn may; by rule if no model answers."""
     for renewal in await db.read(lambda tx: store.renewals_due(tx, access, limit=settings.per_cycle)):
         told = partial(store.entries_told_of, access=access, kind=renewal.kind, item_id=renewal.id)
         entries = await db.long_read(partial(told, limit=DIGEST_ENTRIES_MAX))
@@ -46,15 +46,15 @@ async def renew_digests(
 def _write(
     tx: Tx, access: Access, settings: DigestsSettings, renewal: Renewal, material: Material, text: str
 ) -> None:  # fmt: skip
-    """Write a digest; what was said while it was written is told by the next one."""
+    """Write a digest; messages that arrive meanwhile go into the next one."""
     kind, item_id = renewal.kind, renewal.id
-    # Whoever deletes what it tells of waits from here on, and then removes it.
+    # From here on, whoever deletes a quoted entry waits, and then removes the digest.
     store.hold_item(tx, access, kind, item_id)
     told = [entry.id for entry in store.entries_told_of(tx, access, kind, item_id, limit=DIGEST_ENTRIES_MAX)]
     newest = [entry.id for entry in material.entries[-1:]]
     as_told = entries_by_id(tx, access, [entry.id for entry in material.entries])
     if as_told != list(material.entries) or not set(newest) <= set(told):
-        # What it tells of was deleted, changed or moved, or its task was reopened: the next turn writes another.
+        # A quoted entry was deleted, changed or moved, or the task was reopened: the next turn writes another digest.
         return
     space_id = None
     if kind == "topic":
@@ -68,7 +68,7 @@ def _write(
 
 
 def forget_digest(tx: Tx, access: Access, kind: Kind, item_id: str) -> None:
-    """Remove the digest of a topic or a task, if it has one, and let another be written; and a topic's profile."""
+    """Remove the digest of a topic or a task, if any, and request another; also a topic's profile."""
     space_id = store.forget_digest(tx, access, kind, item_id)
     if kind == "topic":
         store.forget_profile(tx, access, item_id)
@@ -77,9 +77,9 @@ def forget_digest(tx: Tx, access: Access, kind: Kind, item_id: str) -> None:
 
 
 def forget_quotations(tx: Tx, access: Access, entries: Iterable[Entry | DeletedEntry]) -> None:
-    """Forget what may quote entries that are about to be deleted, changed or moved: routes, and digests for now.
+    """Remove what may quote entries that are about to be deleted, changed or moved: routes and digests.
 
-    Topics and tasks are locked here, so before the entries, as by whoever moves them with their entries.
+    Topics and tasks are locked here, so before the entries, as in every move of them with their entries.
     """
     quoted = list(entries)
     for kind in store.KINDS:
@@ -91,7 +91,7 @@ def forget_quotations(tx: Tx, access: Access, entries: Iterable[Entry | DeletedE
 
 
 def publish_digest(tx: Tx, access: Access, kind: Kind, item_id: str, space_id: str | None) -> None:
-    """Tell that the digest of a topic or a task was written, or removed."""
+    """Publish that the digest of a topic or a task was written or removed."""
     about = About(topic_id=item_id, space_id=space_id) if kind == "topic" else About(task_id=item_id)
     body = {"kind": kind, "id": item_id, "digestUpdatedAt": iso(tx.now)}
     append_event(tx, access, "digest.updated", about, json_text(body))

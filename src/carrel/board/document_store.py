@@ -1,4 +1,4 @@
-"""The SQL of what can be found: topics and tasks with the spaces in which they are visible."""
+"""The SQL of documents for search: topics and tasks with the spaces in which they are visible."""
 
 from collections.abc import Iterable
 
@@ -7,13 +7,13 @@ from msgspec import Struct, structs
 from carrel.kernel import Access
 from carrel.storage import Row, Tx
 
-# Rows that are read by their ids at a time.
+# Rows that are read by id at a time.
 _AT_A_TIME = 200
 _TABLES = {"topic": "topics", "task": "tasks", "entry": "entries"}
 
 
 class _FoundPlace(Struct, frozen=True):
-    """What is found and shown of a topic and of a task alike."""
+    """What is searched and shown of topics and tasks alike."""
 
     id: str
     space_id: str
@@ -26,14 +26,14 @@ class _FoundPlace(Struct, frozen=True):
 
 
 class FoundTopic(_FoundPlace, frozen=True):
-    """What of a topic is found and shown. `spaces` are those in which it is visible: its own, and those of its tags."""
+    """What is searched and shown of a topic. It is visible in `spaces`: its own, and those of its tags."""
 
     name: str
     spaces: tuple[str, ...] = ()
 
 
 class FoundTask(_FoundPlace, frozen=True):
-    """What of a task is found and shown; `is_chat` marks the orchestrator chat, which is not on the board."""
+    """What is searched and shown of a task; `is_chat` marks the orchestrator chat, which is not on the board."""
 
     topic_id: str | None
     title: str
@@ -51,7 +51,7 @@ _SELECT_TOPIC, _SELECT_TASK = _select(FoundTopic, "topics"), _select(FoundTask, 
 
 
 def found_topics(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FoundTopic]:
-    """Return those of the topics that exist."""
+    """Return the existing ones of these topics."""
     names = list(ids)
     spaces: dict[str, list[str]] = {}
     for topic_id, space_id in _named(tx, access, "SELECT topic_id, space_id FROM topic_spaces", "topic_id", names):
@@ -62,7 +62,7 @@ def found_topics(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FoundT
 
 
 def found_tasks(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FoundTask]:
-    """Return those of the tasks that exist."""
+    """Return the existing ones of these tasks."""
     tasks = [FoundTask(*row) for row in _named(tx, access, _SELECT_TASK, "id", list(ids))]
     return {one.id: structs.replace(one, pinned=bool(one.pinned), is_chat=bool(one.is_chat)) for one in tasks}
 
@@ -83,12 +83,13 @@ def ids_after(tx: Tx, access: Access, kind: str, after: str, *, limit: int) -> l
 
 
 def ids_in_session(tx: Tx, access: Access, session_key: str, *, tool_calls: bool, limit: int) -> list[str]:
-    """Return the ids of entries of a session that may be found, in no order: all of them, or at least the limit.
+    """Return unordered ids of a session's findable entries: all of them, or at least `limit`.
 
-    An entry that is in the session in two ways is named twice.
+    An entry that is in the session in two ways appears twice.
     """
     spoken = "" if tool_calls else "AND (role IS NULL OR role NOT IN ('toolCall', 'toolResult')) "
-    # Two statements in one, each with its index: a condition on either column would read all entries of the account.
+    # Two statements in one, each with its own index: a condition on either column would read all entries of the
+    # account.
     sql = " UNION ALL ".join(
         f"SELECT id FROM (SELECT id FROM entries WHERE account_id = :account AND {column} = :session_key {spoken}"
         f"LIMIT :limit) AS by_{column}"

@@ -1,4 +1,4 @@
-"""What of the board can be found: topics, tasks and entries as documents of search, and where they are visible."""
+"""Topics, tasks and entries of the board as documents of search, and where they are visible."""
 
 from collections.abc import Iterable
 
@@ -12,12 +12,12 @@ from carrel.visibility import Recalls
 
 
 class BoardDocuments:
-    """The board as it is stored, for the index and for a second look at what the index has found."""
+    """The stored board, for the index and for checking its results."""
 
     ids_after = staticmethod(ids_after)
 
     def documents(self, tx: Tx, access: Access, subjects: Iterable[Subject], *, tool_calls: bool) -> list[Document]:
-        """Return those of the subjects that can be found, as they are now."""
+        """Return the findable ones of these subjects, in their current state."""
         ids: dict[SubjectKind, list[str]] = {"topic": [], "task": [], "entry": []}
         for kind, name in dict.fromkeys(subjects):
             ids[kind].append(name)
@@ -37,14 +37,14 @@ class BoardDocuments:
 
 def is_found(entry: Entry, *, tool_calls: bool) -> bool:
     """Return whether an entry can be found: it says something, and is no noise."""
-    # What was done to a task is told by the task itself.
+    # The task itself shows its activities.
     if not entry.content.strip() or entry.task_view == "activities":
         return False
     return tool_calls if is_tool_trace(entry) else verdict(entry) is None
 
 
 def document_of_topic(topic: FoundTopic) -> Document:
-    """Return a topic as it is indexed: its tags and its digest are no part of its text."""
+    """Return a topic as it is indexed: without its tags and digest."""
     return Document(
         kind="topic", id=topic.id, label=topic.name, text=topic.description, at=topic.created_at, spaces=topic.spaces
     )
@@ -69,7 +69,7 @@ def document_of_entry(
     """Return an entry as it is indexed: visible in its own space, in its task's and in its topic's."""
     task = tasks.get(entry.task_id or "")
     if task is not None and task.is_chat:
-        # The orchestrator chat is on no board: what was said there belongs to those who talk there.
+        # The orchestrator chat is not on the board: its messages belong to its participants.
         task = None
     task_id, task_topic = (None, None) if task is None else (task.id, task.topic_id)
     inherited = (
@@ -91,7 +91,7 @@ def document_of_entry(
         task_topic_id=task_topic,
         session_key=entry.session_key,
         sequence=entry.seq,
-        # What nobody could sort is its session's alone, wherever that is.
+        # An entry that could not be sorted is found only by its session.
         on_board=recalls.is_on_board(entry) and (entry.topic_id or task_id) is not None,
         is_alone=lane.private_to is not None or (entry.key is not None and not inherited and entry.space_id is None),
         private_to=lane.private_to,

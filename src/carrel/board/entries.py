@@ -60,7 +60,7 @@ class LogShape(Shape, frozen=True, kw_only=True):
 
 
 def readable_entry(tx: Tx, access: Access, entry_id: str) -> Entry:
-    """Return an entry that the caller may see; any other is refused as if it did not exist."""
+    """Return an entry that the caller may see; otherwise refuse as not found."""
     entry = store.entry_in_view(tx, access, entry_id)
     if entry is None:
         raise not_found("entry")
@@ -68,13 +68,13 @@ def readable_entry(tx: Tx, access: Access, entry_id: str) -> Entry:
 
 
 def change_entry(tx: Tx, access: Access, entry_id: str, change: LogChange) -> Entry:
-    """Change what an entry says, or where it belongs; what a person has sorted is classified."""
+    """Change what an entry says or where it belongs; an entry sorted by a person counts as classified."""
     entry = readable_entry(tx, access, entry_id)
     given: dict[str, Any] = {}
     if change.content is not UNSET:
         check_length("content", change.content, MESSAGE_CHARS_MAX)
         given["content"] = clean(change.content)
-        # What an entry no longer says is not left in its summary.
+        # The summary must not keep what the entry no longer says.
         given["summary"] = None if entry.summary is None else summary_of(given["content"])
     if change.summary is not UNSET:
         check_length("summary", change.summary or "", LOG_SUMMARY_CHARS_MAX)
@@ -87,14 +87,14 @@ def change_entry(tx: Tx, access: Access, entry_id: str, change: LogChange) -> En
     if moved or "content" in given:
         forget_quotations(tx, access, [entry])
     for topic_id in sorted(filter(None, {entry.topic_id, moved["topic_id"]})) if "topic_id" in moved else ():
-        # A person has said what belongs there and what does not: that is settled.
+        # A person has sorted it, which overrides the classifier for good.
         curate_topic(tx, access, topic_id)
         forget_profile(tx, access, topic_id)
     return update_entry(tx, access, structs.replace(entry, **given)) if given else entry
 
 
 def _moved(tx: Tx, access: Access, entry: Entry, change: LogChange) -> dict[str, Any]:
-    """Where an entry belongs from now on; empty when that stays."""
+    """The new location of an entry; empty if it stays."""
     given: dict[str, Any] = {}
     if change.task_id is not UNSET or change.topic_id is not UNSET:
         task_id = change.task_id if change.task_id is not UNSET else _task_of(tx, access, entry, change.topic_id)
@@ -110,14 +110,14 @@ def _moved(tx: Tx, access: Access, entry: Entry, change: LogChange) -> dict[str,
 
 
 def _task_of(tx: Tx, access: Access, entry: Entry, topic_id: str | UnsetType | None) -> str | None:
-    """The task of an entry that gets another topic: the same one, if it belongs to that."""
+    """The task of an entry that gets another topic: kept only if it belongs to that topic."""
     if entry.task_id is None or topic_id is UNSET:
         return None
     return entry.task_id if required_place(tx, access, entry.task_id, None).topic_id == topic_id else None
 
 
 def delete_entry(tx: Tx, access: Access, entry_id: str) -> None:
-    """Delete an entry; one of a run that has not ended is needed to go on."""
+    """Delete an entry; not one of a running run, which needs it to continue."""
     entry = readable_entry(tx, access, entry_id)
     run = run_by_id(tx, access, entry.run_id) if entry.run_id is not None else None
     if run is not None and run.ended_at is None:
@@ -127,7 +127,7 @@ def delete_entry(tx: Tx, access: Access, entry_id: str) -> None:
 
 
 def read_file(tx: Tx, access: Access, file_id: str) -> Attachment:
-    """Return a file of an entry that the caller may see, or of a thread."""
+    """Return a file of an entry or a thread that the caller may see."""
     upload = upload_of(tx, access, file_id)
     if upload is None or upload.entry_id is None:
         return read_thread_file(tx, access, file_id)
@@ -145,7 +145,7 @@ def log_shapes(tx: Tx, access: Access, entries: list[Entry], *, raw: bool = Fals
 
 
 def log_shape(entry: Entry, files: dict[str, AttachmentHead], raw: str | UnsetType | None = UNSET) -> LogShape:
-    """Return an entry as surfaces show it, with those of its files that are given."""
+    """Return an entry as surfaces show it, with its files among the given ones."""
     own = {"channel": entry.channel, "sessionKey": entry.session_key, "messageId": entry.message_id}
     return LogShape.of(
         entry,
@@ -162,6 +162,6 @@ def log_shape(entry: Entry, files: dict[str, AttachmentHead], raw: str | UnsetTy
 
 
 def check_length(field: str, text: str | None, chars_max: int) -> None:
-    """Refuse a text that is too long; `field` is named in the error."""
+    """Refuse a text that is too long; the error names `field`."""
     if text is not None and len(text) > chars_max:
         raise Refusal(Code.TOO_LONG, f"`{field}` has at most {chars_max} characters.", field=field)

@@ -1,4 +1,4 @@
-"""Entries that belong in no topic: what a program said to itself. Pure; the same rules for new and for old entries."""
+"""Entries that belong in no topic, such as a program's messages to itself. Pure; the same rules for old entries."""
 
 from typing import Literal
 
@@ -25,7 +25,7 @@ _SCAFFOLD = "[Subagent Context]"
 
 
 def verdict(entry: Entry | NewEntry) -> Verdict | None:
-    """Return how an entry ends that is no part of a conversation between people and agents; None for any other."""
+    """Return how an entry that is not part of a conversation is classified; None for any other."""
     if entry.channel == CRON_CHANNEL:
         return "failed", CRON_EVENT
     if is_tool_trace(entry):
@@ -34,7 +34,7 @@ def verdict(entry: Entry | NewEntry) -> Verdict | None:
     if entry.type != "conversation":
         return None
     text = clean(entry.content).strip()
-    # Nothing is left once injected context is removed.
+    # Nothing is left after removing injected context.
     if (not text or text.startswith((ContextMarks.HEADING, ContextMarks.RUN_HEADING))) and not entry.attachment_ids:
         return "failed", CONTEXT_NOISE
     if is_control_text(text) or entry.provenance.kind == "heartbeat":

@@ -1,4 +1,4 @@
-"""The SQL of follow-ups: which delegated runs have not ended, and when each is looked after next."""
+"""The SQL of follow-ups: delegated runs that have not ended, and when each is checked next."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from carrel.storage import Table, Tx
 
 
 class Followup(Struct, frozen=True, kw_only=True):
-    """When a delegated run is looked after next, and its state at the last check."""
+    """When a delegated run is checked next, and its state at the last check."""
 
     account_id: str
     run_id: str
@@ -21,12 +21,12 @@ _ONE = "account_id = :account AND run_id = :run_id"
 
 
 def begin_followup(tx: Tx, access: Access, followup: Followup) -> None:
-    """Begin to look after a run; one that is queued again is being looked after already."""
+    """Begin to follow up a run; a requeued run already is."""
     tx.run(f"{_TABLE.insert} ON CONFLICT DO NOTHING", access, **_TABLE.values(followup))
 
 
 def end_followup(tx: Tx, access: Access, run_id: str) -> None:
-    """Look after a run no more."""
+    """Stop following up a run."""
     tx.run(f"DELETE FROM followups WHERE {_ONE}", access, run_id=run_id)
 
 
@@ -47,7 +47,7 @@ def hold_followup(tx: Tx, access: Access, run_id: str) -> Followup | None:
 
 
 def keep_followup(tx: Tx, access: Access, followup: Followup) -> None:
-    """Write when a run is looked after next, and its state now; this transaction must have locked it."""
+    """Write when a run is checked next, and its current state; this transaction must have locked it."""
     tx.run(_TABLE.update, access, **_TABLE.values(followup))
 
 

@@ -1,4 +1,4 @@
-"""Follow-ups: delegated work is looked after at growing intervals, and people are told once it takes long.
+"""Follow-ups: delegated work is checked at growing intervals, and people are notified if it takes long.
 
 The server does this itself: a check reads the run and writes, and starts no turn in any lane.
 """
@@ -21,13 +21,13 @@ from carrel.runs import Claim, Run, RunChanged, about_run, run_by_id
 from carrel.sessions import Session, lock_lane, session_by_id
 from carrel.storage import Database, StepDuty, Tx
 
-# The bell that is rung when a run is to be looked after soon.
+# The bell that is rung when a run should be checked soon.
 FOLLOWUPS = "followups"
 _ENDS = ("completed", "failed", "cancelled")
 
 
 class Position(Struct, frozen=True):
-    """Where a run is on the ladder: the number of its last check, and after how long the next one is due."""
+    """A position on the ladder: the number of the last check, and the interval to the next."""
 
     check: int
     next_ms: int
@@ -69,13 +69,13 @@ def _begin(tx: Tx, run: Claim, position: Position) -> None:
     due_at = run.created_at + position.next_ms
     followup = Followup(account_id=run.account_id, run_id=run.id, due_at=due_at, seen=_state(run))
     store.begin_followup(tx, run.access, followup)
-    # What is due later is found by the look that the duty takes every few seconds.
+    # For later ones, the duty looks every few seconds anyway.
     if due_at - tx.now <= SAFETY_POLL_SECONDS * MS_PER_SECOND:
         tx.wake(FOLLOWUPS)
 
 
 class Followups(StepDuty[Followup]):
-    """Looks after the delegated runs of one store."""
+    """Checks the delegated runs of one store."""
 
     name = "followups"
     bell = FOLLOWUPS
@@ -94,13 +94,13 @@ class Followups(StepDuty[Followup]):
         return store.due_followups(tx, limit)
 
     def advance(self, tx: Tx, item: Followup) -> None:
-        """Look after one run, if that is still due."""
+        """Check one run, if that is still due."""
         access = system_access(item.account_id)
         seen = run_by_id(tx, access, item.run_id)
         if seen is None:
             return
         asked_in = _requester(tx, access, seen)
-        # Lanes before rows, as everywhere.
+        # Lanes are always locked before rows.
         for key in sorted({seen.key, asked_in.key} if asked_in else {seen.key}):
             lock_lane(tx, access, key)
         held, run = store.hold_followup(tx, access, item.run_id), run_by_id(tx, access, item.run_id)
@@ -115,12 +115,12 @@ class Followups(StepDuty[Followup]):
         store.keep_followup(tx, access, structs.replace(held, due_at=due_at, seen=_state(run)))
 
     def postpone(self, tx: Tx, item: Followup) -> None:
-        """Look after this run again later."""
+        """Postpone this run."""
         until = tx.now + FOLLOWUP_RETRY_SECONDS * MS_PER_SECOND
         store.postpone_followup(tx, system_access(item.account_id), item, until)
 
     def _check(self, tx: Tx, run: Run, asked_in: Session | None, check: int, *, changed: bool) -> None:
-        """Say how a run is doing: at first only if its state has changed, and to people once it takes long."""
+        """Report how a run is doing: at first only if its state has changed, and to people once it takes long."""
         elapsed_ms = tx.now - run.created_at
         is_long = elapsed_ms >= self._settings.progress_after_minutes * MS_PER_MINUTE
         if not (is_long or changed):
@@ -133,7 +133,7 @@ class Followups(StepDuty[Followup]):
 
 
 def _requester(tx: Tx, access: Access, run: Run) -> Session | None:
-    """Return the session that handed a run over; None when nobody was in one, or it has ended since."""
+    """Return the session that handed a run over; None if there was none, or it has ended since."""
     exchange, parent = exchange_after(tx, access, run.id), _parent(tx, run)
     session_id = (exchange and exchange.requester_session_id) or (parent and parent.session_id)
     session = session_by_id(tx, access, session_id) if session_id else None
@@ -158,7 +158,7 @@ def _tell(tx: Tx, run: Run, asked_in: Session | None, note: str, progress: dict[
             key=asked_in.key,
             session_id=asked_in.id,
             agent_id=asked_in.agent_id,
-            # Nothing that anybody said: it has no place on the board.
+            # Nobody said it, so it has no place on the board.
             classification="classified",
         )
         append_entry(tx, run.access, entry)

@@ -1,4 +1,4 @@
-"""What a search has found, as every surface shows it."""
+"""Search results as every surface shows them."""
 
 from typing import Any, TypeVar
 
@@ -25,7 +25,7 @@ class HitReason(Shape, frozen=True, kw_only=True):
 
 
 class _PlaceHit(Shape, frozen=True, kw_only=True):
-    """What is shown of a topic and of a task alike."""
+    """What is shown of topics and tasks alike."""
 
     id: str
     space_id: str
@@ -76,7 +76,7 @@ class LogHit(Shape, frozen=True, kw_only=True):
 
 
 class SearchMeta(Shape, frozen=True, kw_only=True):
-    """Where was looked, and how; `allowedSpaceIds` is null for everything."""
+    """Where and how the search looked; `allowedSpaceIds` is null for everything."""
 
     source_space_id: str | None
     resolved_from: str | None
@@ -87,7 +87,7 @@ class SearchMeta(Shape, frozen=True, kw_only=True):
 
 
 class SearchShape(Shape, frozen=True, kw_only=True):
-    """What a search has found, best first; `mode` says whether meanings were compared, or words alone."""
+    """Search results, best first; `mode` says whether meanings were compared, or only words."""
 
     query: str
     mode: Mode
@@ -102,7 +102,7 @@ class SearchShape(Shape, frozen=True, kw_only=True):
 
 
 def search_shape(text: str, scope: SpaceScope, found: BoardFound, *, chars_max: int) -> SearchShape:
-    """Return what was found as it is shown, with long texts cut."""
+    """Return search results as shown, with long texts cut."""
     return SearchShape(
         query=text,
         mode="hybrid" if found.dense else "lexical",

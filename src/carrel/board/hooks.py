@@ -1,4 +1,4 @@
-"""Hooks: how other programs hand something to an agent, in a lane of its own or in the agent's main lane."""
+"""Hooks: how other programs send messages to an agent, in a lane of their own or its main lane."""
 
 from carrel.agents import Agent, default_agent, named_agent
 from carrel.kernel import Access, Code, Envelope, Message, Provenance, Refusal, SessionKey, invalid, uuid_for
@@ -29,7 +29,7 @@ def run_hook(
 def wake(tx: Tx, access: Access, rules: Rules, text: str, agent: str | None = None) -> Run:
     """Queue a text of another program in an agent's main lane."""
     key = _addressed(tx, access, agent).base_key
-    # The caller may address the agent; the main lane is shared and need not be one that the caller may read.
+    # The caller may address the agent, but need not be able to read its shared main lane.
     return deliver(tx, access.as_system(), Envelope(key=key, message=_message(access, text)), rules)
 
 

@@ -26,7 +26,7 @@ _ONE = "account_id = :account AND seq = :seq"
 
 
 def insert_ingest(tx: Tx, access: Access, item: Ingest) -> None:
-    """Write down an entry that is to be stored."""
+    """Write an entry that waits to be stored."""
     tx.run(_TABLE.insert, access, **_TABLE.values(item))
 
 
@@ -38,29 +38,29 @@ def count_ingests(tx: Tx, access: Access, limit: int) -> int:
 
 
 def next_ingest_due(tx: Tx) -> int | None:
-    """Return when an entry is next to be stored, in whatever account."""
+    """Return when an entry is next due to be stored, in any account."""
     row = tx.one("SELECT min(due_at) FROM ingests")
     return None if row is None or row[0] is None else int(row[0])
 
 
 def accounts_with_ingests(tx: Tx, limit: int) -> list[str]:
-    """Return accounts with entries that are to be stored now."""
+    """Return accounts with entries that are due to be stored."""
     sql = "SELECT DISTINCT account_id FROM ingests WHERE due_at <= :now ORDER BY account_id LIMIT :limit"
     return [row[0] for row in tx.all(sql, now=tx.now, limit=limit)]
 
 
 def hold_ingests(tx: Tx, access: Access, *, limit: int) -> list[Ingest]:
-    """Return the oldest entries to be stored now, locked: another server waits, so that they keep their order."""
+    """Return the oldest due entries, locked: other servers wait, so that the order is kept."""
     sql = f"{_TABLE.select} WHERE account_id = :account AND due_at <= :now ORDER BY seq LIMIT :limit FOR UPDATE"
     return _TABLE.rows(tx.all(sql, access, now=tx.now, limit=limit))
 
 
 def postpone_ingest(tx: Tx, access: Access, seq: int, attempt: int, due_at: int) -> None:
-    """Store an entry later."""
+    """Postpone storing an entry."""
     sql = f"UPDATE ingests SET attempt = :attempt, due_at = :due_at WHERE {_ONE}"
     tx.run(sql, access, seq=seq, attempt=attempt, due_at=due_at)
 
 
 def delete_ingest(tx: Tx, access: Access, seq: int) -> None:
-    """Forget an entry that waits no longer."""
+    """Delete a waiting entry."""
     tx.run(f"DELETE FROM ingests WHERE {_ONE}", access, seq=seq)

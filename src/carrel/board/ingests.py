@@ -1,4 +1,4 @@
-"""Entries that are accepted at once and stored soon after: durably, once, and in the order in which they came."""
+"""Entries that are accepted at once and stored soon after: durably, once, and in order of arrival."""
 
 import re
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _OF_AGENT = re.compile(r"^agent:[^:]+:")
 
 
 def is_unrecorded(log: NewLog, settings: IntakeSettings) -> bool:
-    """Return whether an entry is of a session that is not recorded on the board, or comes from ourselves."""
+    """Return whether an entry comes from ourselves, or from a session that is not recorded on the board."""
     source = log.source
     sent = (source.session_key, effective_key(None, source.conversation_id, source.thread_id, source.channel_id))
     if OwnTraffic.is_request(log.content):
@@ -46,12 +46,12 @@ def is_unrecorded(log: NewLog, settings: IntakeSettings) -> bool:
 
 
 def _begins(key: str, prefixes: tuple[str, ...]) -> bool:
-    """Whether a key begins so, also where another system has put its agent before it."""
+    """Whether a key begins with a prefix, even if another system put its agent before it."""
     return any(name.startswith(prefixes) for name in (key, _OF_AGENT.sub("", key)))
 
 
 def accept(tx: Tx, access: Access, logs: Sequence[NewLog], settings: IntakeSettings) -> list[str]:
-    """Accept entries to be stored soon, all or none; return an id for each that will be."""
+    """Accept entries to be stored soon, all or none; return an id for each accepted one."""
     for log in logs:
         check_log(access, log)
     if store.count_ingests(tx, access, INGEST_WAITING_MAX) + len(logs) > INGEST_WAITING_MAX:
@@ -65,7 +65,7 @@ def accept(tx: Tx, access: Access, logs: Sequence[NewLog], settings: IntakeSetti
 
 
 def _waiting(tx: Tx, access: Access, log: NewLog) -> Ingest:
-    # It was said when it came, not when it is stored.
+    # It was said when it arrived, not when it is stored.
     said = structs.replace(log, created_at=log.created_at or tx.now)
     seq, new_id = tx.tick(), tx.new_id("ing")
     return Ingest(account_id=access.account_id, seq=seq, id=new_id, caller=access, log=said, due_at=tx.now)
@@ -95,9 +95,9 @@ def _store_page(tx: Tx, access: Access) -> None:
     for item in store.hold_ingests(tx, access, limit=INGEST_ROWS_AT_A_TIME):
         try:
             tx.attempt(lambda item=item: record(tx, item.caller, item.log))  # type: ignore[misc]
-        except Exception as error:  # boundary: one broken entry holds back no other
+        except Exception as error:  # boundary: a broken entry must not hold back others
             log_trouble(_log, "ingest_failed", error, ingest_id=item.id)
-            # What is refused stays so; anything else may pass.
+            # A refusal is final; other errors may be temporary.
             if not isinstance(error, Refusal) and item.attempt + 1 < INGEST_ATTEMPTS_MAX:
                 later = tx.now + INGEST_RETRY_SECONDS * MS_PER_SECOND
                 store.postpone_ingest(tx, access, item.seq, item.attempt + 1, later)

@@ -1,4 +1,4 @@
-"""What comes in: entries that people, programs and agents send to the board, each stored once and in its place."""
+"""Intake: entries that people, programs and agents send to the board, each stored once and in its place."""
 
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ from carrel.work import actor_of
 
 
 class _Said(Struct, frozen=True, kw_only=True):
-    """Who said something, and by whose doing."""
+    """Who said something, and who caused it."""
 
     author: str
     role: str
@@ -39,15 +39,15 @@ class _Said(Struct, frozen=True, kw_only=True):
 
 
 class Recorded(NamedTuple):
-    """The entry that was stored, or the stored one that it repeats."""
+    """The stored entry, or the earlier one that it repeats."""
 
     entry: Entry
     is_duplicate: bool
 
     def shown(self, tx: Tx, access: Access) -> dict[str, Any]:
-        """Return what the sender is told of the entry: its id alone, if it may not read it.
+        """Return what the sender sees of the entry: only its id, if it may not read it.
 
-        Message ids and idempotency keys can be guessed, and are those of a whole account.
+        Message ids and idempotency keys can be guessed, and are shared by a whole account.
         """
         if self.is_duplicate and store.entry_in_view(tx, access, self.entry.id) is None:
             return {"id": self.entry.id}
@@ -56,7 +56,7 @@ class Recorded(NamedTuple):
 
 
 def record(tx: Tx, access: Access, log: NewLog) -> Recorded:
-    """Store an entry that was sent, in its place, unless it repeats a stored one."""
+    """Store a sent entry in its place, unless it repeats a stored one."""
     check_log(access, log)
     key, bucket = session_of(tx, access, log.source)
     said = _said(tx, access, log, bucket or key)
@@ -71,7 +71,7 @@ def record(tx: Tx, access: Access, log: NewLog) -> Recorded:
     if ruled is not None:
         entry = structs.replace(entry, classification=ruled[0], classification_error=ruled[1])
     elif log.type == "note" and (entry.topic_id or entry.task_id):
-        # A note is put where it belongs by its author.
+        # A note is sorted by its author.
         entry = structs.replace(entry, classification="classified")
     written = append_once(tx, access, structs.replace(entry, dedupe=dedupe))
     if written is None:
@@ -83,7 +83,7 @@ def record(tx: Tx, access: Access, log: NewLog) -> Recorded:
 
 
 def check_log(access: Access, log: NewLog) -> None:
-    """Refuse what the caller may not send, or nobody may."""
+    """Refuse what the caller, or anybody, may not send."""
     if not access.is_person and access.kind != "system":
         access.require("agent", "run")
         if log.type != "note" or log.related_id is None or log.agent_id not in (None, access.agent_id):
@@ -101,7 +101,7 @@ def check_log(access: Access, log: NewLog) -> None:
 
 
 def _tied(tx: Tx, access: Access, log: NewLog) -> NewLog:
-    """An entry about another one belongs where that belongs, unless it says so itself."""
+    """An entry about another one belongs with it, unless it says otherwise."""
     if log.related_id is None:
         return log
     related = store.entry_in_view(tx, access, log.related_id)
@@ -137,7 +137,7 @@ def _entry(
         channel=log.source.channel,
         topic_id=place.topic_id,
         task_id=place.task_id,
-        # The default space that nobody gave says nothing about where an entry belongs.
+        # The default space counts as given only if somebody chose it.
         space_id=None if place.space_id == DEFAULT_SPACE and log.space_id is None else place.space_id,
         related_id=log.related_id,
         source=_source(log, bucket, place),
@@ -161,9 +161,9 @@ def _source(log: NewLog, bucket: str | None, place: Place) -> dict[str, Any]:
 
 
 def _said(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> _Said:
-    """Who said it. Each kind of message has one writer, whatever a program says of it.
+    """Who said it. Each kind of message has one author, whatever a program claims.
 
-    Only the caller speaks for itself; what it says of others is its report.
+    Callers speak only for themselves; what they say of others is their report.
     """
     author = log.agent_id or access.agent_id or PERSON
     reported = Provenance(kind="reported", by=access.actor_id)
@@ -171,7 +171,7 @@ def _said(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> _Said
         if is_control_text(clean(log.content)) or log.source.channel == CRON_CHANNEL:
             return _Said(author="system", role="system", author_kind="system", provenance=reported)
         if is_subagent_key(session_key):
-            # What a sub-agent is told comes from the agent that has spawned it.
+            # The agent that spawned a sub-agent writes its messages.
             parent = _parent(tx, access, session_key or "")
             return _Said(author=parent, role="user", author_kind="agent", provenance=reported)
     kind = "user" if author == PERSON else "agent"
@@ -181,7 +181,7 @@ def _said(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> _Said
 
 
 def _parent(tx: Tx, access: Access, session_key: str) -> str:
-    """The agent that has spawned a sub-agent's session: of another system's, the one in its key."""
+    """The agent that spawned a sub-agent's session; for another system's session, the one in its key."""
     try:
         key = SessionKey.parse(session_key)
     except Refusal:
@@ -199,7 +199,7 @@ def _role(log: NewLog, kind: str) -> str:
 
 
 def _mark(log: NewLog, said: _Said) -> str | None:
-    """What makes an entry that is sent again the same one; None where two equal ones are two or its message tells."""
+    """The key by which a repeated entry is recognised; None if equal entries are distinct or have a message id."""
     if log.idempotency_key is not None:
         return NewLog.marked(log.idempotency_key)
     source = log.source
@@ -219,7 +219,7 @@ def _repeated(tx: Tx, access: Access, log: NewLog, said: _Said, dedupe: str | No
 def _echoed(
     tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, place: Place
 ) -> Entry | None:  # fmt: skip
-    """What was said here already, where the host that a message was passed on to tells of it and of its answer."""
+    """The message that was said here already, if the host it was passed on to reports it or its answer."""
     if log.type != "conversation" or (key is None and place.task_id is None):
         return None
     since, text = tx.now - ECHO_MINUTES * MS_PER_MINUTE, clean(log.content)
@@ -228,7 +228,7 @@ def _echoed(
 
 
 def _taken(tx: Tx, access: Access, log: NewLog, said: _Said, dedupe: str | None) -> Entry:
-    """The entry that another request has stored at this moment; Refusal where only the id is the same."""
+    """The entry that a concurrent request stored; Refusal if only the id is the same."""
     known = _repeated(tx, access, log, said, dedupe)
     if known is None:
         raise Refusal.of_taken_id(log.id)

@@ -1,4 +1,4 @@
-"""Session keys of the board: its own, those of providers, and any other, which is kept as an opaque bucket. Pure."""
+"""Session keys on the board: its own, those of providers, and opaque buckets. Pure."""
 
 import re
 
@@ -23,7 +23,7 @@ def effective_key(
     session_key: str | None, conversation_id: str | None = None, thread_id: str | None = None,
     channel_id: str | None = None,
 ) -> str | None:  # fmt: skip
-    """Return the session key that counts: one of the board, else the provider's conversation, else what was sent."""
+    """Return the effective session key: one of the board, else the provider's conversation, else the sent one."""
     if board_key(session_key) is not None:
         return session_key
     if conversation_id:

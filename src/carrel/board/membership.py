@@ -1,4 +1,4 @@
-"""What is on the board and what is not: when that changes for lanes, what was said in them follows at once."""
+"""Moves messages of lanes onto or off the board when the choice for these lanes changes."""
 
 from functools import partial
 from logging import getLogger
@@ -22,7 +22,7 @@ from carrel.topics import TopicChange, change_topic, forget_merges, readable_top
 from carrel.visibility import Recalls
 
 _log = getLogger("carrel.board")
-# The name of a topic in which nothing was said that it could be named after.
+# The name of a topic without messages to name it after.
 _NAMELESS = "Untitled topic"
 
 
@@ -35,8 +35,8 @@ class Settled(Struct):
 
 
 def settle(tx: Tx, access: Access, keys: list[str] | None = None) -> Settled:
-    """Put what was said in lanes on the board or take it off, as the rule has it now; by default in all lanes."""
-    # Who changes the setting may not see all of the board; what has to leave it leaves all the same.
+    """Put the messages of lanes on the board or take them off, by the current rule; by default for all lanes."""
+    # Whoever changes the setting may not see all of the board, but everything affected must move.
     system, done = system_access(access.account_id, access.account_slug), Settled()
     recalls = Recalls(tx, system)
     for key in store.lanes_to_settle(tx, system) if keys is None else keys:
@@ -52,7 +52,7 @@ def settle(tx: Tx, access: Access, keys: list[str] | None = None) -> Settled:
 def _take_off(tx: Tx, access: Access, key: str, done: Settled, *, is_private: bool) -> None:
     places = store.places_of_lane(tx, access, key, is_private=is_private)
     topics = sorted({topic_id for topic_id, _ in places})
-    # What repeats the words goes first, since topics and tasks are locked before entries.
+    # Quotations first, since topics and tasks are locked before entries.
     for topic_id in topics:
         forget_digest(tx, access, "topic", topic_id)
     for task_id in sorted({task_id for _, task_id in places if task_id is not None}):
@@ -68,7 +68,7 @@ def _take_off(tx: Tx, access: Access, key: str, done: Settled, *, is_private: bo
 
 
 def _rename(tx: Tx, access: Access, topic_id: str) -> None:
-    """Name a topic after what is left in it, if the classifier named it: its name may be made of what is gone."""
+    """Rename a topic that the classifier named after what is left in it: its name may quote what is gone."""
     topic = readable_topic(tx, access, topic_id)
     forget_merges(tx, access, topic_id)
     if topic.created_by == "classifier" and not topic.curated and topic.name != SMALL_TALK:
@@ -77,9 +77,9 @@ def _rename(tx: Tx, access: Access, topic_id: str) -> None:
 
 
 def observe_changes(db: Database) -> None:
-    """Register what the board does in the transactions of others.
+    """Register what the board does in other rooms' transactions.
 
-    Words that are deleted go everywhere, and what lanes say follows what is chosen.
+    Deleted words are removed everywhere, and messages of lanes follow the choice for the lane.
     """
     db.observe(EntriesDeleted, lambda tx, deleted: forget_quotations(tx, deleted.access, deleted.entries))
     db.observe(LaneDeleted, lambda tx, deleted: route_store.delete_routes(tx, deleted.access, str(deleted.key)))
@@ -103,7 +103,7 @@ def _follow_account(tx: Tx, changed: AccountChanged) -> None:
 
 
 async def settle_accounts(db: Database, recall: Recall) -> None:
-    """Let the default of the settings hold in every account that began with another one; tell what that changed."""
+    """Apply the default of the settings to accounts that had another one; log what changed."""
     for account in await db.read(every_account):
         if account.recall_default == recall:
             continue

@@ -1,12 +1,12 @@
-"""The SQL of putting what was said in lanes on the board, and of taking it off."""
+"""The SQL of putting messages of lanes on the board, and of taking them off."""
 
 from carrel.board.filters import PRIVATE
 from carrel.kernel import Access
 from carrel.kernel.settings import Recall
 from carrel.storage import Tx
 
-# What the classifier has sorted, or would sort: no note, no message of a thread, nothing that its run was given a task
-# for, and nothing that a program has logged on purpose.
+# What the classifier sorts: no notes, thread messages, entries whose run was given a task, or entries that a program
+# logged on purpose.
 _SAID = (
     "i.account_id = :account AND i.key = :key AND i.type <> 'note' AND i.task_view IS NULL AND {logged} "
     "AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.account_id = i.account_id AND r.id = i.run_id "
@@ -19,12 +19,12 @@ _SHARED = "(i.source IS NULL OR i.run_id IS NOT NULL)"
 
 
 def _said(*, is_private: bool) -> str:
-    """What was said in a lane; what programs log in a person's chat is that person's as well."""
+    """What was said in a lane; in a person's chat this includes what programs log there."""
     return _SAID.format(logged="TRUE" if is_private else _SHARED)
 
 
 def lanes_to_settle(tx: Tx, access: Access) -> list[str]:
-    """Return the lanes of an account of which something is sorted, or was kept from being sorted."""
+    """Return the lanes of an account with sorted entries, or with entries that were kept from being sorted."""
     sql = (
         "SELECT DISTINCT i.key FROM entries i WHERE i.account_id = :account AND i.key IS NOT NULL "
         "AND (i.topic_id IS NOT NULL OR i.classification_error = :private) ORDER BY i.key"
@@ -33,7 +33,7 @@ def lanes_to_settle(tx: Tx, access: Access) -> list[str]:
 
 
 def places_of_lane(tx: Tx, access: Access, key: str, *, is_private: bool) -> list[tuple[str, str | None]]:
-    """Return the topics and tasks that what was said in a lane is sorted into."""
+    """Return the topics and tasks into which the messages of a lane are sorted."""
     sql = (
         f"SELECT DISTINCT i.topic_id, i.task_id FROM entries i WHERE {_said(is_private=is_private)} "
         "AND i.topic_id IS NOT NULL"
@@ -42,7 +42,7 @@ def places_of_lane(tx: Tx, access: Access, key: str, *, is_private: bool) -> lis
 
 
 def openings_of_topic(tx: Tx, access: Access, topic_id: str) -> list[str]:
-    """Return what was first said in a topic."""
+    """Return the first messages of a topic."""
     sql = (
         "SELECT content FROM entries WHERE account_id = :account AND topic_id = :topic_id AND type = 'conversation' "
         "ORDER BY seq LIMIT :limit"
@@ -51,7 +51,7 @@ def openings_of_topic(tx: Tx, access: Access, topic_id: str) -> list[str]:
 
 
 def take_off(tx: Tx, access: Access, key: str, *, is_private: bool) -> int:
-    """Take what was said in a lane out of topics and tasks; return how many entries were there."""
+    """Remove a lane's messages from topics and tasks; return how many entries those were."""
     said = _said(is_private=is_private)
     left = (
         "INSERT INTO departures (account_id, seq, kind, item_id, key, agent_id, space_id) "
@@ -69,7 +69,7 @@ def take_off(tx: Tx, access: Access, key: str, *, is_private: bool) -> int:
 
 
 def put_on(tx: Tx, access: Access, key: str) -> int:
-    """Let what was said in a lane be sorted; return how many entries that are."""
+    """Let a lane's messages be sorted; return how many entries those are."""
     sql = (
         "UPDATE entries SET classification = 'pending', classification_attempts = 0, classification_error = NULL, "
         "changed_seq = tick() WHERE account_id = :account AND key = :key AND classification_error = :private"
@@ -78,7 +78,7 @@ def put_on(tx: Tx, access: Access, key: str) -> int:
 
 
 def is_empty(tx: Tx, access: Access, topic_id: str) -> bool:
-    """Return whether the classifier has made a topic that nothing belongs to any more."""
+    """Return whether a topic made by the classifier has become empty."""
     sql = (
         "SELECT 1 FROM topics o WHERE o.account_id = :account AND o.id = :id AND o.created_by = 'classifier' "
         "AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.account_id = o.account_id AND e.topic_id = o.id) "
@@ -90,6 +90,6 @@ def is_empty(tx: Tx, access: Access, topic_id: str) -> bool:
 
 
 def stamp_default(tx: Tx, access: Access, recall: Recall) -> None:
-    """Write what holds for lanes of an account for which nobody has chosen."""
+    """Write the default for lanes of an account for which nobody has chosen."""
     tx.run("UPDATE accounts SET recall_default = :recall WHERE id = :account", access, recall=recall)
     tx.forget()

@@ -8,7 +8,7 @@ from carrel.kernel.limits import NAME_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
 
 Classification = Literal["pending", "classified", "failed"]
 LogType = Literal["conversation", "action", "note", "system", "import"]
-# The author of what a person said.
+# The author of a person's messages.
 PERSON = "user"
 
 
@@ -34,7 +34,7 @@ class LogSource(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
 
 
 class NewLog(Struct, frozen=True, kw_only=True):
-    """An entry that somebody sends. `agent_id` is who said it: an agent, or `user` for a person."""
+    """An entry that somebody sends. `agent_id` is its author: an agent, or `user` for a person."""
 
     type: LogType
     content: str
@@ -54,12 +54,12 @@ class NewLog(Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def marked(idempotency_key: str) -> str:
-        """Return how an entry is marked that was sent under a key."""
+        """Return the mark of an entry that was sent under an idempotency key."""
         return f"key:{idempotency_key}"
 
 
 class LogChange(Struct, frozen=True, kw_only=True):
-    """Changes of an entry; unset fields stay as they are, None clears a field."""
+    """Changes to an entry; unset fields stay as they are, None clears a field."""
 
     topic_id: str | UnsetType | None = UNSET
     task_id: str | UnsetType | None = UNSET
@@ -70,7 +70,7 @@ class LogChange(Struct, frozen=True, kw_only=True):
 
 
 class LogFilter(Struct, frozen=True, kw_only=True):
-    """Which entries are listed; None matches everything. `key` is the lane that `bucket` names, if it names one."""
+    """Which entries to list; None matches everything. `key` is the lane that `bucket` names, if any."""
 
     topic_id: str | None = None
     task_id: str | None = None
@@ -85,14 +85,14 @@ class LogFilter(Struct, frozen=True, kw_only=True):
 
 
 class Place(Struct, frozen=True):
-    """Where an entry belongs; `space_id` is None where nobody gave one."""
+    """Where an entry belongs; `space_id` is None if nobody gave one."""
 
     topic_id: str | None = None
     task_id: str | None = None
     space_id: str | None = None
 
     def scope(self) -> dict[str, Any]:
-        """Return what the source of an entry says about its place."""
+        """Return the location that an entry's source gives."""
         said = {
             "boardScopeTopicId": self.topic_id,
             "boardScopeTaskId": self.task_id,

@@ -14,7 +14,7 @@ from carrel.storage import Database, Tx
 
 
 class Model(Struct, frozen=True):
-    """A model that can be asked: the gateway it is reached by, its name there, whether it streams, and how long."""
+    """A model that can be asked: its gateway, its name there, whether it streams, and the time limit."""
 
     gateway: Gateway
     name: str
@@ -24,9 +24,10 @@ class Model(Struct, frozen=True):
     async def ask(
         self, db: Database, access: Access, name: str, instructions: str, text: str, *, agent_id: str = ""
     ) -> str:  # fmt: skip
-        """Return what the model answers; GatewayFault or TimeoutError when it does not. `name` must be new each time.
+        """Return the model's answer; raise GatewayFault or TimeoutError. `name` must be new each time.
 
-        Address and text both say that nobody else asked, since a host that records conversations may change either.
+        The address and the text both mark it as our own request, since a host that records conversations may change
+        either.
         """
         await db.write(lambda tx: begin_request(tx, access, name))
         content = [{"type": "input_text", "text": f"{OwnTraffic.MARK}\n\n{text}"}]
@@ -44,5 +45,5 @@ class Model(Struct, frozen=True):
         return answer
 
 
-# The model of an account's default agent; None when that has none.
+# The model of an account's default agent; None if it has none.
 ModelOf = Callable[[Tx, Access], Model | None]

@@ -1,7 +1,7 @@
-"""What we ask models for ourselves: how much of late, and what they answered.
+"""Our own requests to models: how many recently, and the answers.
 
-A host that records conversations sends both back. A question is known by its mark, an answer by its words: what comes
-back is not sorted, so that our own work never causes work again.
+A host that records conversations sends both back. A question is recognised by its mark, an answer by its words; neither
+is sorted, so that our own work never causes work again.
 """
 
 from hashlib import sha256
@@ -14,14 +14,14 @@ from carrel.storage import Tx
 
 
 def begin_request(tx: Tx, access: Access, request_id: str) -> None:
-    """Write down that a model is asked, and forget requests that are too old to come back."""
+    """Record that a model is asked, and delete requests that are too old to come back."""
     tx.run("DELETE FROM own_requests WHERE account_id = :account AND asked_at < :since", access, since=_oldest(tx))
     sql = "INSERT INTO own_requests (account_id, id, asked_at) VALUES (:account, :id, :now) ON CONFLICT DO NOTHING"
     tx.run(sql, access, id=request_id, now=tx.now)
 
 
 def end_request(tx: Tx, access: Access, request_id: str, answer: str) -> None:
-    """Write down what the model answered, as a digest of its words."""
+    """Record the model's answer, as a digest of its words."""
     words = _words(answer)
     short = len(words) <= SHORT_ANSWER_CHARS_MAX
     minutes = SHORT_ANSWER_MINUTES if short else OWN_REQUEST_MINUTES
@@ -37,13 +37,13 @@ def requests_of_late(tx: Tx, access: Access) -> int:
 
 
 def is_own_answer(tx: Tx, access: Access, text: str) -> bool:
-    """Return whether a text is what a model answered to one of the requests."""
+    """Return whether a text is a model's answer to one of the requests."""
     sql = "SELECT 1 FROM own_requests WHERE account_id = :account AND answer = :answer AND known_until >= :now LIMIT 1"
     return tx.one(sql, access, answer=_digest(_words(text)), now=tx.now) is not None
 
 
 def own_verdict(tx: Tx, access: Access, entry: Entry | NewEntry) -> Verdict | None:
-    """Return how an entry ends that a host sent back to us; None for any other."""
+    """Return how an entry that a host sent back to us is classified; None for any other."""
     is_back = entry.type == "conversation" and entry.run_id is None and is_own_answer(tx, access, entry.content)
     return ("failed", OWN_REQUEST) if is_back else None
 

@@ -1,4 +1,4 @@
-"""Where an entry belongs: as its board key says, else its source, its ids, or the session it was spawned from."""
+"""Where an entry belongs: by its board key, else its source, its ids, or the session that spawned its session."""
 
 import re
 
@@ -23,9 +23,9 @@ _CHILD = re.compile(
 
 
 def session_of(tx: Tx, access: Access, source: LogSource) -> tuple[str | None, str | None]:
-    """Return the lane that something was said in; and its bucket: the session key as sent, where that names no lane.
+    """Return the lane of a source, and its bucket: the session key as sent, if it names no lane.
 
-    A key of the board is a bucket in any case, since its lane may be opened later.
+    A board key is always a bucket, since its lane may be opened later.
     """
     sent = effective_key(source.session_key, source.conversation_id, source.thread_id, source.channel_id)
     if sent is None:
@@ -35,7 +35,7 @@ def session_of(tx: Tx, access: Access, source: LogSource) -> tuple[str | None, s
 
 
 def lane_meant(tx: Tx, access: Access, session_key: str) -> str | None:
-    """The key of the lane that a session key names; None for an opaque one, Refusal for a lane out of view."""
+    """The key of the lane that a session key names; None for an opaque one, Refusal for a hidden lane."""
     reference = session_key.partition("|")[0]
     try:
         found = find_session(tx, access, reference, forbids_hidden=True)
@@ -51,7 +51,7 @@ def _is_lane(tx: Tx, access: Access, reference: str) -> bool:
 
 
 def named_session(tx: Tx, access: Access, session_key: str) -> tuple[str | None, str | None]:
-    """Return the lane and the generation that a session key of a read names, as far as the caller may see them."""
+    """Return the visible lane and generation that a session key of a read names."""
     try:
         found = find_session(tx, access, session_key.partition("|")[0])
     except Refusal:
@@ -74,7 +74,7 @@ def place_of(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> Pl
 
 
 def place_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Place:
-    """Return the place of a task or topic that is in view: a task decides about its topic, and both about the space."""
+    """Return the place of a visible task or topic: a task determines its topic, and both determine the space."""
     topic = topic_by_id(tx, access, topic_id) if topic_id else None
     if task_id:
         try:
@@ -87,7 +87,7 @@ def place_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | Non
 
 
 def required_place(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Place:
-    """Return the place of a task or topic that a caller names; Refusal when it is not in view."""
+    """Return the place of a task or topic that a caller names; Refusal if it is not visible."""
     place = place_named(tx, access, task_id, topic_id)
     if task_id and place.task_id is None:
         raise invalid("taskId", f"There is no task '{task_id[:80]}'.")
@@ -98,7 +98,7 @@ def required_place(tx: Tx, access: Access, task_id: str | None, topic_id: str | 
 
 def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
     named = None if log.space_id is None else required_space(tx, access, log.space_id)
-    # The place from which something is said is nearer than the space that a program sends with everything.
+    # The place from which something is said is more specific than the space that a program sends with everything.
     scope = log.source.board_scope_space_id
     try:
         return readable_space(tx, access, scope).id if scope else named
@@ -107,12 +107,12 @@ def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
 
 
 def required_space(tx: Tx, access: Access, space_id: str) -> str:
-    """Return the id of a space that a caller names; Refusal when it is not in view."""
+    """Return the id of a space that a caller names; Refusal if it is not visible."""
     return readable_space(tx, access, space_id, field="spaceId").id
 
 
 def inherited_place(tx: Tx, access: Access, session_key: str) -> Place | None:
-    """Return the place that a sub-agent's session has from the session it was spawned from; None without a link.
+    """Return the place that a sub-agent's session inherits from its spawning session; None without a link.
 
     Only the link of this very session counts, never what other sessions were about.
     """
@@ -132,9 +132,9 @@ def inherited_place(tx: Tx, access: Access, session_key: str) -> Place | None:
 
 
 def _spawned_by(tx: Tx, access: Access, session_key: str) -> str | Place | None:
-    """The lane that a lane was spawned from; or the place of the entry that tells of a foreign session's spawning.
+    """The lane that spawned a lane; or the place of the entry about a foreign session's spawning.
 
-    An entry that the caller may not see tells it nothing, and neither do its topic and task.
+    An entry that the caller may not see reveals nothing, not even its topic and task.
     """
     try:
         lane = lane_of(tx, access, SessionKey.parse(session_key))
@@ -149,7 +149,7 @@ def _spawned_by(tx: Tx, access: Access, session_key: str) -> str | Place | None:
 
 
 def link_spawned(tx: Tx, access: Access, entry: Entry, raw: str | None) -> None:
-    """Remember the sub-agents' sessions that a tool call of an entry has opened."""
+    """Record the sub-agents' sessions that a tool call in an entry opened."""
     if entry.type != "action":
         return
     for text in (entry.content, raw or ""):

@@ -1,4 +1,4 @@
-"""Profiles: the words that a topic is recognised by and named after, and how much each of them says. Pure."""
+"""Profiles: the words by which a topic is recognised and named, and their weights. Pure."""
 
 import math
 import re
@@ -19,17 +19,17 @@ from carrel.kernel.limits import (
 from carrel.search import words_of
 
 _WORD = re.compile(r"[^\W_]+")
-# What an apostrophe leaves behind: "don't" is "don", "we'll" is "we".
+# What an apostrophe separates: "don't" becomes "don", "we'll" becomes "we".
 _ENDING = re.compile(r"['\u2019](?:s|t|m|ll|ve|re|d)\b", re.IGNORECASE)
 _CODE = re.compile(r"```.*?(?:```|\Z)|https?://\S+", re.DOTALL)
-# A name has so many words, each of which has to say nearly as much as the first.
+# The most words of a name, and the weight of each relative to the first.
 _NAME_WORDS_MAX, _NAME_SHARE_MIN = 3, 0.35
 
 
 class Profile(Struct, frozen=True):
-    """Words of a topic's messages, each with the number of messages that have it and the form it was first seen in.
+    """Words of a topic's messages, each with its number of messages and the form it was first seen in.
 
-    `named` is how many messages there were when the topic was named; 0 when it is named after a message.
+    `named` is how many messages there were when the topic was named; 0 if it is named after a message.
     """
 
     lines: int = 0
@@ -37,7 +37,7 @@ class Profile(Struct, frozen=True):
     named: int = 0
 
     def with_said(self, texts: Iterable[str]) -> "Profile":
-        """Return the profile with more messages; those that say nothing do not count."""
+        """Return the profile with more messages; meaningless ones do not count."""
         words, lines = dict(self.words), self.lines
         for told in filter(None, map(telling_words, texts)):
             lines += 1
@@ -56,16 +56,16 @@ class Profile(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The words as one text, for its meaning."""
+        """The words as one text, for its embedding."""
         return " ".join(form for _, form in self.words.values())
 
 
 def telling_words(text: str) -> Mapping[str, str]:
-    """Return the words of a message that say what it is about, each with the form it stands there in."""
+    """Return the words of a message that reveal its subject, each with the form used there."""
     return _telling(text[: CLASSIFIER_SAID_CHARS_MAX * 2])
 
 
-# Names of topics and what was said last are looked at again for each message.
+# Topic names and the newest messages are read again for each message.
 @lru_cache(maxsize=NEARNESS_TEXTS_KEPT)
 def _telling(text: str) -> Mapping[str, str]:
     read = _ENDING.sub("", _CODE.sub(" ", text)[:CLASSIFIER_SAID_CHARS_MAX])
@@ -81,18 +81,18 @@ def _telling(text: str) -> Mapping[str, str]:
 
 
 def is_filler(word: str) -> bool:
-    """Return whether a word says nothing about a subject: a word of every conversation, or a first name."""
+    """Return whether a word says nothing about a subject: a common word, or a first name."""
     lower = word.lower()
     return lower in FILLER_WORDS or lower in FIRST_NAMES
 
 
 def gist(text: str) -> str:
-    """Return what of a message says what it is about, for its meaning."""
+    """Return the part of a message that reveals its subject, for its embedding."""
     return " ".join(telling_words(text).values())
 
 
 def _commonest(words: dict[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
-    """The words that are in most messages, of equal ones those that were seen last."""
+    """The words in the most messages; among equals, those seen last."""
     if len(words) <= CLASSIFIER_PROFILE_WORDS_MAX:
         return words
     ranked = sorted(enumerate(words), key=lambda at: (-words[at[1]][0], -at[0]))[:CLASSIFIER_PROFILE_WORDS_MAX]
@@ -100,7 +100,7 @@ def _commonest(words: dict[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
 
 
 class Weights:
-    """How much a word says among topics: the more, the fewer of them have it."""
+    """The weight of words among topics: rarer words weigh more."""
 
     def __init__(self, bags: Sequence[Iterable[str]]) -> None:
         self._topics = len(bags)
@@ -111,13 +111,13 @@ class Weights:
         return math.log(1 + (self._topics + 1) / (self._having[word] + 0.5))
 
     def share(self, part: Mapping[str, float], whole: Iterable[str]) -> float:
-        """Return how much of what some words say is in a part of them, each counted by so much."""
+        """Return the weight of some words relative to a whole, each with its count."""
         total = sum(map(self.of, whole))
         return sum(self.of(word) * counted for word, counted in part.items()) / total if total else 0.0
 
 
 def name_by_words(profile: Profile, weights: Weights) -> str | None:
-    """Return a name of the words that set a topic apart; None where no word is in more than one of its messages."""
+    """Return a name made of a topic's distinctive words; None if no word is in more than one message."""
     said = {word: count * weights.of(word) ** 2 for word, (count, _) in profile.words.items() if count > 1}
     ranked = sorted(said, key=lambda word: (-said[word], word))[:_NAME_WORDS_MAX]
     chosen = [word for word in ranked if said[word] >= _NAME_SHARE_MIN * said[ranked[0]]]

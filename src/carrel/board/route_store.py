@@ -1,4 +1,4 @@
-"""The SQL of routing memory: where the messages of a session went, and in which space that is."""
+"""The SQL of routing memory: where the messages of a session went, and the spaces of these places."""
 
 from msgspec import Struct
 
@@ -26,7 +26,7 @@ _OF_SESSION = "account_id = :account AND session_key = :session_key"
 def insert_route(
     tx: Tx, access: Access, session_key: str, seq: int, topic_id: str, task_id: str | None, anchor: str
 ) -> None:  # fmt: skip
-    """Write one of a session's routes, in place of an earlier one of its number."""
+    """Write one of a session's routes, replacing an earlier one with its number."""
     sql = (
         "INSERT INTO topic_routes (account_id, session_key, seq, topic_id, task_id, anchor, at) "
         "VALUES (:account, :session_key, :seq, :topic_id, :task_id, :anchor, :now) "
@@ -50,7 +50,7 @@ def keep_newest(tx: Tx, access: Access, session_key: str, count: int) -> None:
 def newest_routes(
     tx: Tx, access: Access, session_key: str, *, limit: int, before: int | None = None
 ) -> list[Route]:  # fmt: skip
-    """Return a session's newest routes below a number, newest last, with the names that topics and tasks have now."""
+    """Return a session's newest routes below a number, newest last, with current names of topics and tasks."""
     sql = (
         "SELECT r.at, r.topic_id, o.name, o.space_id, r.task_id, t.title, r.anchor FROM topic_routes r "
         "JOIN topics o ON o.account_id = r.account_id AND o.id = r.topic_id "
@@ -64,24 +64,24 @@ def newest_routes(
 
 
 def move_routes(tx: Tx, access: Access, topic_id: str, to: str) -> None:
-    """Let what went to one topic have gone to another."""
+    """Redirect the routes of one topic to another."""
     sql = "UPDATE topic_routes SET topic_id = :to WHERE account_id = :account AND topic_id = :topic_id"
     tx.run(sql, access, topic_id=topic_id, to=to)
 
 
 def move_route(tx: Tx, access: Access, session_key: str, seq: int, to: str) -> None:
-    """Let one message of a session have gone to another topic."""
+    """Redirect the route of one message to another topic."""
     sql = f"UPDATE topic_routes SET topic_id = :to WHERE {_OF_SESSION} AND seq = :seq"
     tx.run(sql, access, session_key=session_key, seq=seq, to=to)
 
 
 def delete_routes(tx: Tx, access: Access, session_key: str) -> None:
-    """Forget where a session's messages went."""
+    """Delete the routes of a session."""
     tx.run(f"DELETE FROM topic_routes WHERE {_OF_SESSION}", access, session_key=session_key)
 
 
 def delete_routes_of_messages(tx: Tx, access: Access, session_key: str, numbers: set[int]) -> None:
-    """Delete those of a session's routes that quote the messages with those numbers."""
+    """Delete a session's routes that quote the messages with those numbers."""
     known = tx.all(f"SELECT seq FROM topic_routes WHERE {_OF_SESSION}", access, session_key=session_key)
     for seq in numbers.intersection(row[0] for row in known):
         tx.run(f"DELETE FROM topic_routes WHERE {_OF_SESSION} AND seq = :seq", access, session_key=session_key, seq=seq)
@@ -97,7 +97,7 @@ def delete_routes_before(tx: Tx, access: Access, before: int, *, limit: int) -> 
 
 
 def newest_spaces(tx: Tx, access: Access, session_key: str, *, limit: int) -> list[tuple[str | None, str | None]]:
-    """Return space and source of a session's newest entries, newest first; a lane's key, or any other name."""
+    """Return space and source of a session's newest entries, newest first; the source is a lane's key or a name."""
     sql = (
         "SELECT space_id, source FROM entries WHERE account_id = :account AND {} = :session_key "
         "ORDER BY seq DESC LIMIT :limit"

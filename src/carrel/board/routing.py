@@ -1,4 +1,4 @@
-"""Routing memory: where the messages of a session went; and from which space a session looks at the board."""
+"""Routing memory: where the messages of a session went; and the space from which a session sees the board."""
 
 from typing import Any, Literal
 
@@ -26,9 +26,9 @@ def remember_route(
     tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str, *,
     seq: int | None = None,
 ) -> None:  # fmt: skip
-    """Keep in mind where messages of a session went; only the newest few places are kept.
+    """Record where messages of a session went; only the newest few places are kept.
 
-    `seq` is the number of the message, by which routes are in order even where it was sorted later than others.
+    `seq` is the message's number, which orders routes even if messages are sorted late.
     """
     said = clip(one_line(anchor), ROUTE_ANCHOR_CHARS_MAX)
     store.insert_route(tx, access, session_key, seq or tx.tick(), topic_id, task_id, said)
@@ -41,11 +41,11 @@ def routes_of(tx: Tx, access: Access, session_key: str, limit: int = ROUTES_MAX)
 
 
 def visible_routes(tx: Tx, access: Access, session_key: str) -> tuple[str, list[Route]]:
-    """Return the key of a session, and where its messages went, as far as the caller sees it and its topics."""
+    """Return the key of a session, and where its messages went, as far as the caller may see that."""
     try:
         key, bucket = session_of(tx, access, LogSource(session_key=session_key))
     except Refusal:
-        # A session that the caller may not see looks like one that nothing is known of.
+        # A session that the caller may not see looks like one without routes.
         return session_key, []
     found = routes_of(tx, access, key or bucket or session_key)
     seen = {topic.id for topic in topics_by_id(tx, access, {route.topic_id for route in found})}
@@ -55,7 +55,7 @@ def visible_routes(tx: Tx, access: Access, session_key: str) -> tuple[str, list[
 def add_route(
     tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str
 ) -> None:  # fmt: skip
-    """Keep in mind what a person says about where messages of a session belong."""
+    """Record a person's decision on where messages of a session belong."""
     key, bucket = session_of(tx, access, LogSource(session_key=session_key))
     topic = readable_topic(tx, access, topic_id)
     if task_id is not None and readable_task(tx, access, task_id)[0].topic_id != topic.id:
@@ -64,10 +64,10 @@ def add_route(
 
 
 def infer_space(tx: Tx, access: Access, session_key: str) -> tuple[str, InferredFrom] | None:
-    """Return the space from which a session looks at the board, and what says so; None when nothing does.
+    """Return the space from which a session sees the board, and its source; None if there is none.
 
-    `session_key` is a lane's key, or the name under which entries were sent. What was given outright counts before what
-    was concluded: the board key, then the newest entries, then routing memory.
+    `session_key` is a lane's key, or the name under which entries were sent. What was given explicitly counts before
+    what was inferred: the board key, then the newest entries, then routing memory.
     """
     named = _space_of_key(tx, access, session_key)
     if named is not None:
@@ -82,7 +82,7 @@ def infer_space(tx: Tx, access: Access, session_key: str) -> tuple[str, Inferred
 def _space_of_key(tx: Tx, access: Access, session_key: str) -> str | None:
     topic_id, task_id = named_by(session_key)
     task = place_of_task(tx, access, task_id) if task_id is not None else None
-    # A task that was given no space of its own is where its topic is.
+    # A task without a space of its own is where its topic is.
     if task is not None and (task.space_id != DEFAULT_SPACE or task.topic_id is None):
         return task.space_id
     of_topic = (task.topic_id if task is not None else None) or topic_id
@@ -91,7 +91,7 @@ def _space_of_key(tx: Tx, access: Access, session_key: str) -> str | None:
 
 
 def named_by(session_key: str) -> tuple[str | None, str | None]:
-    """Return the topic and the task that a key names: one of the board, or that of a lane of theirs."""
+    """Return the topic and the task that a board key, or the key of a topic or task lane, names."""
     named = board_key(session_key)
     if named is not None:
         return named.topic_id, named.task_id
@@ -110,5 +110,5 @@ def _space_of_entries(tx: Tx, access: Access, session_key: str) -> str | None:
 
 
 def prune_routes(tx: Tx, access: Access) -> int:
-    """Forget where the messages of sessions went that have been quiet for long; return how many were forgotten."""
+    """Delete the routes of sessions that have been quiet for long; return how many."""
     return store.delete_routes_before(tx, access, tx.now - ROUTE_DAYS_MAX * MS_PER_DAY, limit=PRUNE_ROWS_MAX)

@@ -1,7 +1,7 @@
 """Searching the board: what a caller finds, and nothing that it may not see.
 
-The index may be behind: what was found is read from the store once more, and only what the caller may see by then is
-returned, as it is by then.
+The index may be behind: results are read from the store again, and only what the caller may see now is returned, in its
+current state.
 """
 
 from typing import Generic, Literal, TypeVar
@@ -29,17 +29,18 @@ _MS = 1_000
 
 
 class BoardQuery(Query, frozen=True, kw_only=True):
-    """What is looked for on the board, and from where; at a task, only what was said since it was last reopened."""
+    """What to search for on the board, and from where; at a task, only what was said since its last reopening."""
 
     scope: SpaceScope = SpaceScope()
-    # The session that looks, by default the caller's own: a lane's key, or a name under which a program sends entries.
+    # The session that searches, by default the caller's own: a lane's key, or a name under which a program sends
+    # entries.
     session_key: str | None = None
-    # Look as a run of that session would, whoever asks: what was said elsewhere is found by people, not by lanes.
+    # Search as a run of that session would: people find what was said elsewhere, lanes do not.
     as_run: bool = False
     with_pending: bool = True
-    # What that session is taken to recall, in place of what was chosen for it.
+    # What that session should recall, instead of the choice made for it.
     recall: Recall | None = None
-    # Entries that the caller has in front of it anyway.
+    # Entries that the caller already has.
     without: frozenset[str] = frozenset()
 
 
@@ -51,7 +52,7 @@ class Ranked(Struct, Generic[T], frozen=True):
 
 
 class BoardFound(Struct, frozen=True, kw_only=True):
-    """What was found, best first; and how long it had to wait for its turn, and took in all."""
+    """Results, best first; the wait for its turn, and the total time."""
 
     topics: tuple[Ranked[FoundTopic], ...] = ()
     tasks: tuple[Ranked[FoundTask], ...] = ()
@@ -71,7 +72,7 @@ def place_of_search(
     tx: Tx, access: Access, *, session_key: str | None, space_id: str | None = None,
     allowed_ids: tuple[str, ...] | None = None,
 ) -> tuple[str | None, SpaceScope]:  # fmt: skip
-    """Return the session that looks and the spaces it looks in: given ones, else what its session says.
+    """Return the session that searches and its spaces: given ones, else those of its session.
 
     Refusal `forbidden` for the session of a lane that the caller may not see.
     """
@@ -83,9 +84,9 @@ def place_of_search(
 async def board_search(db: Database, search: Search, access: Access, query: BoardQuery) -> BoardFound:
     """Return what a caller finds on the board within a scope, and never beyond what it may see.
 
-    Refusal `invalid_params` for a text that is empty or too long, `search_busy` (with `retry_after_seconds`) when too
-    many are searching already, `storage_unavailable` when it takes too long. Nothing is found for a text of which
-    nothing is left once injected context is removed. A caller that goes away leaves nothing running.
+    Refusal `invalid_params` for a text that is empty or too long, `search_busy` (with `retry_after_seconds`) if too
+    many searches are running, `storage_unavailable` if it takes too long. A text that only consists of injected context
+    finds nothing. The search stops if its caller goes away.
     """
     begun = elapsed_seconds()
     _search_query(access, query, Viewer(spaces=_spaces(access, query))).check()
@@ -102,7 +103,7 @@ async def board_search(db: Database, search: Search, access: Access, query: Boar
 
 
 def found_entry(tx: Tx, access: Access, entry_id: str) -> Entry:
-    """Return an entry that the caller may find, or may see otherwise; any other is refused as if it did not exist."""
+    """Return an entry that the caller may find or otherwise see; any other is refused as not found."""
     entries = entries_by_id(tx, access, [entry_id])
     anything = BoardQuery(text="")
     asked, rule = _asked(tx, access, anything), _EntryRule(tx, access, anything)
@@ -116,14 +117,14 @@ def found_entry(tx: Tx, access: Access, entry_id: str) -> Entry:
 
 
 def _asked_unless_vain(tx: Tx, access: Access, query: BoardQuery, *, tool_calls: bool) -> SearchQuery | None:
-    """What is asked of the index; None where it can find nothing, as on a board on which nothing is but this chat."""
+    """The query for the index; None if it can find nothing, as on a board with nothing but this chat."""
     viewer = _viewer(tx, access, query)
     is_vain = _is_vain(tx, access, query, viewer, tool_calls=tool_calls)
     return None if is_vain else _asked(tx, access, query, viewer)
 
 
 def _is_vain(tx: Tx, access: Access, query: BoardQuery, viewer: Viewer, *, tool_calls: bool) -> bool:
-    """Whether all there is to find is in front of a lane: it looks at itself alone, and nothing is kept."""
+    """Whether the lane already has everything it could find: it recalls only itself, and nothing is kept."""
     if viewer.kind != "lane" or viewer.recalls_board or viewer.task_id or viewer.own_tasks or not viewer.session_key:
         return False
     if len(query.without) > SEARCH_SHOWN_COMPARED_MAX:
@@ -134,13 +135,13 @@ def _is_vain(tx: Tx, access: Access, query: BoardQuery, viewer: Viewer, *, tool_
 
 
 def _asked(tx: Tx, access: Access, query: BoardQuery, viewer: Viewer | None = None) -> SearchQuery:
-    """What is asked of the index: with who looks, and the names of agents."""
+    """The query for the index: with the viewer and the names of agents."""
     names = tuple(agent.id for agent in every_agent(tx, access))
     return structs.replace(_search_query(access, query, viewer or _viewer(tx, access, query)), names=names)
 
 
 def _viewer(tx: Tx, access: Access, query: BoardQuery) -> Viewer:
-    """Who looks: a person, or a session with what it recalls. An agent looks from its own lane, whatever it names."""
+    """Who searches: a person, or a session with what it recalls. Agents search from their own lane."""
     spaces, everywhere = _spaces(access, query), query.scope.narrowed_for(access) is None
     if not query.as_run and (access.is_person or access.kind == "system"):
         kind: Literal["user", "owner"] = "user" if access.kind == "user" else "owner"
@@ -157,16 +158,17 @@ def _viewer(tx: Tx, access: Access, query: BoardQuery) -> Viewer:
         looks_everywhere=everywhere,
         session_key=named,
         task_id=named_by(named or "")[1],
-        # A program that looks by itself, and not inside a run, looks at the board.
+        # A program that searches outside a run searches the board.
         recalls_board=recall == "space" or (access.run_id is None and not query.as_run),
         own_tasks=_own_tasks(tx, access, query, named),
     )
 
 
 def _own_tasks(tx: Tx, access: Access, query: BoardQuery, session_key: str | None) -> tuple[str, ...]:
-    """The tasks that an agent finds although they are out of its spaces, because it works on them.
+    """The tasks outside its spaces that an agent finds because it works on them.
 
-    A search that looks from a space or names some covers those alone, but for the task that it looks into or from.
+    A search from a space, or one that names spaces, covers only those, except for the task that it is about or comes
+    from.
     """
     if "*" in access.space_ids:
         return ()
@@ -177,13 +179,13 @@ def _own_tasks(tx: Tx, access: Access, query: BoardQuery, session_key: str | Non
 
 
 def _spaces(access: Access, query: BoardQuery) -> tuple[str, ...] | None:
-    """The spaces to look in; whatever the scope says, nobody looks further than they may."""
+    """The spaces to search; never more than the caller may see."""
     allowed = access.narrowed(query.scope.allowed)
     return None if "*" in allowed else allowed
 
 
 def _search_query(access: Access, query: BoardQuery, viewer: Viewer) -> SearchQuery:
-    # What is left out of entries at the second look must not leave gaps.
+    # Results that are dropped on the second look must not leave gaps.
     spare = not query.with_pending or query.without or query.task_id or access.view is not None
     asked = {name: getattr(query, name) for name in Query.__struct_fields__}
     most = {f"{kind}s_max": SEARCH_FOUND_MAX[kind] for kind in ("log", "note") if spare and asked[f"{kind}s_max"]}
@@ -191,7 +193,7 @@ def _search_query(access: Access, query: BoardQuery, viewer: Viewer) -> SearchQu
 
 
 def _seen(tx: Tx, access: Access, query: BoardQuery, asked: SearchQuery, found: Found) -> BoardFound:
-    """What was found, as it is now, without what the caller may not see by now."""
+    """The results in their current state, without what the caller may no longer see."""
     subjects: list[Subject] = [("topic", hit.id) for hit in found.topics]
     subjects += [("task", hit.id) for hit in found.tasks]
     subjects += [("entry", hit.id) for hit in (*found.logs, *found.notes)]
@@ -200,7 +202,7 @@ def _seen(tx: Tx, access: Access, query: BoardQuery, asked: SearchQuery, found: 
     topics = found_topics(tx, access, [hit.id for hit in found.topics])
     tasks = found_tasks(tx, access, [hit.id for hit in found.tasks])
     if asked.viewer.kind == "lane":
-        # A digest is made of what was said: a lane is shown it where it may be shown that.
+        # A digest repeats what was said: only lanes that may see that get it.
         topics = topics if asked.viewer.recalls_board else {name: _named(one) for name, one in topics.items()}
         tasks = {name: one if name == asked.viewer.task_id else _named(one) for name, one in tasks.items()}
     said = entries_by_id(tx, access, [hit.id for hit in (*found.logs, *found.notes)])
@@ -227,14 +229,14 @@ def _ranked(hits: tuple[Hit, ...], items: dict[str, T], seen: set[tuple[str, str
 
 
 class _EntryRule:
-    """Which entries a caller is shown, of those in its spaces."""
+    """Which entries a caller is shown, among those in its spaces."""
 
     def __init__(self, tx: Tx, access: Access, query: BoardQuery) -> None:
         here = query.task_id or (None if access.current is None else access.current.task_id)
         self._tx = tx
         self._access = access
         self._query = query
-        # The task whose lane looks, or that is looked into.
+        # The task whose lane searches, or that is searched.
         self._task = None if here is None else found_tasks(tx, access, [here]).get(here)
         self._lanes: dict[str, bool] = {}
 
@@ -242,7 +244,7 @@ class _EntryRule:
         query, task = self._query, self._task
         if entry.id in query.without or (entry.classification == "pending" and not query.with_pending):
             return False
-        # A task that was reopened begins anew.
+        # A reopened task starts afresh.
         if task is not None and entry.task_id == task.id and entry.seq <= task.reopened_seq:
             return False
         view = self._access.view

@@ -1,4 +1,4 @@
-"""The board's SQL: which entries a caller may see, which of them are the same, and links to sub-agents' sessions."""
+"""The board's SQL: visible entries, duplicates, and links to sub-agents' sessions."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from carrel.visibility import seen_log
 
 
 def place_of_task(tx: Tx, access: Access, task_id: str) -> Place | None:
-    """Return the place of a task's entries; None when there is no such task."""
+    """Return the place of a task's entries; None if there is no such task."""
     row = tx.one("SELECT topic_id, space_id FROM tasks WHERE account_id = :account AND id = :id", access, id=task_id)
     return None if row is None else Place(row[0], task_id, row[1])
 
 
 def place_of_topic(tx: Tx, access: Access, topic_id: str) -> Place | None:
-    """Return the place of a topic's entries; None when there is no such topic."""
+    """Return the place of a topic's entries; None if there is no such topic."""
     row = tx.one("SELECT space_id FROM topics WHERE account_id = :account AND id = :id", access, id=topic_id)
     return None if row is None else Place(topic_id, None, row[0])
 
@@ -24,7 +24,7 @@ def place_of_topic(tx: Tx, access: Access, topic_id: str) -> Place | None:
 def list_entries(
     tx: Tx, access: Access, wanted: LogFilter, *, before: int | None = None, limit: int
 ) -> list[Entry]:  # fmt: skip
-    """Return entries that the caller may see, newest first, below a number."""
+    """Return visible entries below a number, newest first."""
     seen, values = seen_log(tx, access, wanted.spaces)
     rules, asked = _conditions(wanted)
     values |= asked
@@ -62,7 +62,7 @@ def _conditions(wanted: LogFilter) -> tuple[list[str], dict[str, Any]]:
 
 
 def raws_of(tx: Tx, access: Access, entry_ids: list[str]) -> dict[str, str | None]:
-    """Return what each of those entries was made from, by id."""
+    """Return the raw source of those entries, by id."""
     names: dict[str, object] = {f"id_{at}": entry_id for at, entry_id in enumerate(entry_ids)}
     if not names:
         return {}
@@ -80,7 +80,7 @@ def entry_once(tx: Tx, access: Access, dedupe: str) -> str | None:
 def entry_of_message(
     tx: Tx, access: Access, kind: str, author: str, channel: str | None, message_id: str
 ) -> str | None:  # fmt: skip
-    """Return the id of the entry of a message that its sender has named."""
+    """Return the id of the entry with a sender's message id."""
     sql = (
         "SELECT id FROM entries WHERE account_id = :account AND message_id = :message_id AND type = :kind "
         "AND author = :author AND COALESCE(channel, '') = :channel ORDER BY seq LIMIT 1"
@@ -92,7 +92,7 @@ def entry_of_message(
 def entry_said_here(
     tx: Tx, access: Access, key: str | None, task_id: str | None, role: str, content: str, since: int, *, limit: int
 ) -> str | None:  # fmt: skip
-    """Return the id of what was said here with these words, in a lane or about a task, among the newest entries."""
+    """Return the id of a recent entry with these words, in a lane or about a task."""
     of_it = "(key = :key OR task_id = :task_id)" if key and task_id else "key = :key" if key else "task_id = :task_id"
     named = {"key": key, "task_id": task_id}
     sql = (
@@ -106,7 +106,7 @@ def entry_said_here(
 
 
 def link_spawn(tx: Tx, access: Access, child_key: str, entry_id: str) -> None:
-    """Remember which entry tells that a session was spawned; the first one that does counts."""
+    """Record the entry about a session's spawning; only the first one counts."""
     sql = (
         "INSERT INTO spawn_links (account_id, child_key, entry_id) VALUES (:account, :child_key, :entry_id) "
         "ON CONFLICT DO NOTHING"
@@ -115,7 +115,7 @@ def link_spawn(tx: Tx, access: Access, child_key: str, entry_id: str) -> None:
 
 
 def entry_of_spawn(tx: Tx, access: Access, child_key: str) -> str | None:
-    """Return the id of the entry that tells that a session was spawned."""
+    """Return the id of the entry about a session's spawning."""
     sql = "SELECT entry_id FROM spawn_links WHERE account_id = :account AND child_key = :child_key"
     row = tx.one(sql, access, child_key=child_key)
     return row[0] if row else None

@@ -1,4 +1,4 @@
-"""Summaries by rule: what an entry says, in one short line. Pure."""
+"""Summaries by rule: an entry in one short line. Pure."""
 
 import re
 
@@ -12,7 +12,7 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 
 
 def summary_of(text: str) -> str:
-    """Return the first sentence that says something, without markup and cut at a word."""
+    """Return the first meaningful sentence, without markup and cut at a word."""
     read = text[:SUMMARY_READ_CHARS_MAX]
     lines = (_MARKS.sub("", line).strip() for line in _FENCED.sub("", read).splitlines() or [""])
     said = one_line(next(filter(None, lines), "") or read)
@@ -21,14 +21,14 @@ def summary_of(text: str) -> str:
 
 
 def sentences_of(text: str) -> list[str]:
-    """Return the sentences of a text in order, without markup, code, and lines that a program has put in brackets."""
+    """Return the sentences of a text in order, without markup, code, and lines that programs put in brackets."""
     lines = (_MARKS.sub("", line).strip() for line in _FENCED.sub("", text[:SUMMARY_READ_CHARS_MAX]).splitlines())
     said = (one_line(line) for line in lines if line and not line.startswith("["))
     return [sentence for line in said for sentence in _SENTENCES.split(line) if sentence]
 
 
 def short(text: str, chars_max: int) -> str:
-    """Return a line cut to at most `chars_max` characters, at the end of a word where there is one."""
+    """Return a line cut to at most `chars_max` characters, at the end of a word if possible."""
     line = one_line(text)
     if len(line) <= chars_max:
         return line

@@ -1,4 +1,4 @@
-"""Budgets: how much agents may use in a day, a month or forever, and what happens when it is used up."""
+"""Budgets: how much agents may use in a day, a month or forever, and what happens when a budget is used up."""
 
 from carrel.budgets.administration import allow_once, every_budget, find_budget, remove_budget, set_budget
 from carrel.budgets.checks import UsedUp, check_budgets, hold, note_spending

@@ -1,4 +1,4 @@
-"""What owners do with budgets: see how they stand, set, remove and allow them; what waits for one then looks again."""
+"""What owners do with budgets: list, set, remove and allow them; runs that wait for one then check again."""
 
 from carrel.agents import every_agent
 from carrel.budgets.balances import Periods, balance_of
@@ -33,9 +33,9 @@ from carrel.storage import Tx
 
 
 def every_budget(tx: Tx, access: Access, rules: BudgetRules) -> list[BudgetShape]:
-    """Return the budgets of the account as they stand, the fullest first.
+    """Return the balances of the account's budgets, the most used first.
 
-    One of each agent is there for every agent; one of each task or session for those that people were told of.
+    A budget of each agent has one per agent; a budget of each task or session, one for those people were notified of.
     """
     periods, held = periods_of(tx, access), count_held(tx, access)
     rows: list[tuple[float, BudgetShape]] = []
@@ -47,7 +47,7 @@ def every_budget(tx: Tx, access: Access, rules: BudgetRules) -> list[BudgetShape
 
 
 def find_budget(tx: Tx, access: Access, name: str, rules: BudgetRules, subject: str | None = None) -> BudgetShape:
-    """Return one budget as it stands: that of its own subject, of the account, or of the one that is given."""
+    """Return the balance of a budget: for its own subject, the account, or the given one."""
     budget = _known(tx, access, name, rules)
     of = budget.subject or ("" if budget.scope == "account" else subject)
     balance = _balance(tx, access, budget, of, rules, periods_of(tx, access))
@@ -55,7 +55,7 @@ def find_budget(tx: Tx, access: Access, name: str, rules: BudgetRules, subject: 
 
 
 def set_budget(tx: Tx, access: Access, budget: Budget) -> None:
-    """Set a budget, in the place of the one of that name before."""
+    """Set a budget, replacing the one with that name."""
     if not budget.amounts.any:
         raise invalid("tokens", "A budget limits tokens, usd or runs: give at least one of them.")
     if budget_by_name(tx, access, budget.name) is None and count_budgets(tx, access) >= BUDGETS_MAX:
@@ -65,7 +65,7 @@ def set_budget(tx: Tx, access: Access, budget: Budget) -> None:
 
 
 def remove_budget(tx: Tx, access: Access, name: str) -> None:
-    """Remove a budget that an owner has set; one of the settings with that name holds again."""
+    """Remove an owner's budget; one of the settings with that name applies again."""
     budget = budget_by_name(tx, access, name)
     if budget is None or not delete_budget(tx, access, name):
         raise not_found("budget")
@@ -73,12 +73,13 @@ def remove_budget(tx: Tx, access: Access, name: str) -> None:
 
 
 def allow_once(tx: Tx, access: Access, name: str, rules: BudgetRules, subject: str | None = None) -> BudgetShape:
-    """Allow as much again as the budget is, until it begins anew. One of each needs to know of which."""
+    """Allow the amount once more until the budget renews. Budgets of each agent, task or session need a subject."""
     budget = _known(tx, access, name, rules)
-    if budget.subject and subject not in (None, budget.subject):
-        raise invalid("subject", f"This budget is of {budget.scope_text}: leave subject out.")
-    if budget.scope != "account" and not budget.subject and subject is None:
-        raise invalid("subject", f"This budget is of each {budget.scope}: subject must name the {budget.scope}.")
+    is_one = bool(budget.subject) or budget.scope == "account"
+    if is_one and subject not in (None, budget.subject):
+        raise invalid("subject", f"This budget applies to {budget.scope_text}: leave subject out.")
+    if not is_one and subject is None:
+        raise invalid("subject", f"This budget applies to each {budget.scope}: subject must name the {budget.scope}.")
     of = budget.subject or subject or ""
     allow_period(tx, access, BudgetPeriod(budget.name, of, budget.since(tx.now)))
     release_held(tx, access, held_text(name, of))
@@ -96,7 +97,7 @@ def _known(tx: Tx, access: Access, name: str, rules: BudgetRules) -> Budget:
 
 
 def _renew(tx: Tx, access: Access, budget: Budget) -> None:
-    """Let a budget begin without what was allowed before, and everything that waits for it look again."""
+    """Clear what was allowed in addition, and let runs that wait for the budget check again."""
     renew_periods(tx, access, budget.name)
     for subject in subjects_told(tx, access, budget.name):
         release_held(tx, access, held_text(budget.name, subject))
@@ -104,7 +105,7 @@ def _renew(tx: Tx, access: Access, budget: Budget) -> None:
 
 
 def _subjects(tx: Tx, access: Access, budget: Budget, periods: Periods) -> list[str | None]:
-    """Return whose balances are shown; None stands for each of its kind."""
+    """Return the subjects whose balances are shown; None stands for each of its kind."""
     if budget.subject or budget.scope == "account":
         return [budget.subject]
     if budget.scope == "agent":

@@ -15,14 +15,14 @@ Periods = Mapping[tuple[str, str, int], BudgetPeriod]
 
 
 def subjects_of(run: Claim) -> Subjects:
-    """Return what budgets may limit a run."""
+    """Return the subjects by which budgets may limit a run."""
     subjects: dict[Scope, str] = {"account": "", "agent": run.agent_id, "session": run.key}
     task_id = run.task_id or run.session_key.task_id
     return subjects | {"task": task_id} if task_id else subjects
 
 
 def balances_on(tx: Tx, run: Claim, rules: BudgetRules) -> list[Balance]:
-    """Return the budgets that limit a run, as they stand, in the order in which they are locked."""
+    """Return the balances that limit a run, in locking order."""
     subjects = subjects_of(run)
     known = rules.merged(budgets_on(tx, run.access, subjects, list(rules.budgets)))
     limiting = [budget for budget in known if budget.limits_any(subjects)]
@@ -33,7 +33,7 @@ def balances_on(tx: Tx, run: Claim, rules: BudgetRules) -> list[Balance]:
 def balance_of(
     tx: Tx, access: Access, budget: Budget, subject: str, rules: BudgetRules, periods: Periods
 ) -> Balance:  # fmt: skip
-    """Return a budget as it stands for one subject."""
+    """Return a budget's balance for one subject."""
     column, since = _COLUMNS.get(budget.scope), budget.since(tx.now)
     used = usage_of(tx, access, since_day=since, **({} if column is None else {column: subject}))
     period = periods.get((budget.name, subject, since)) or BudgetPeriod(budget.name, subject, since)

@@ -1,4 +1,4 @@
-"""Checking budgets: before a run goes on, and after a step was counted."""
+"""Checking budgets: before a run continues, and after a step was counted."""
 
 from carrel.budgets.balances import balances_on
 from carrel.budgets.model import WARNED_FROM, Balance, Budget, BudgetRules
@@ -11,16 +11,16 @@ from carrel.notifications import OWNERS, NewNotification, notify
 from carrel.runs import Claim, Failed
 from carrel.storage import Tx
 
-# The code of a run that waits for a budget, and the reason of one that could not wait.
+# The error code of a run that waits for a budget, and the reason of one that could not wait.
 _USED_UP = "budget_used_up"
 
 
 class UsedUp(Exception):
-    """A budget of the run is used up, so that no step may be sent; whatever the transaction has written is void."""
+    """A budget of the run is used up, so no step may be sent; the transaction is rolled back."""
 
 
 def check_budgets(tx: Tx, run: Claim, rules: BudgetRules, *, begins: bool) -> None:
-    """Raise UsedUp if the run may not go on. `begins`: it was counted just now, in this transaction."""
+    """Raise UsedUp if the run may not continue. `begins`: it was counted just now, in this transaction."""
     balances = balances_on(tx, run, rules)
     if begins and any(balance.budget.amounts.runs for balance in balances):
         # Runs that begin at the same moment count each other, one after the other.
@@ -34,15 +34,15 @@ def check_budgets(tx: Tx, run: Claim, rules: BudgetRules, *, begins: bool) -> No
 
 
 def note_spending(tx: Tx, run: Claim, rules: BudgetRules) -> None:
-    """Notify the owners of budgets that are nearly or wholly used up, once a step was counted."""
+    """After a step was counted, notify the owners of budgets that are nearly or wholly used up."""
     for balance in balances_on(tx, run, rules):
         _notify(tx, run, balance)
 
 
 def hold(tx: Tx, run: Claim, rules: BudgetRules, *, begins: bool) -> Failed:
-    """Return why and until when the run has to wait, in the transaction that lets it; at once if it was raised."""
+    """Return why and until when the run has to wait, in the transaction that holds it; at once if it was raised."""
     for balance in balances_on(tx, run, rules):
-        # A run that would have begun is not counted now.
+        # A run that did not begin must not be counted.
         if balance.stops(begins=begins, is_counted=False):
             hold_period(tx, run.access, balance.period)
             _notify(tx, run, balance)
@@ -66,13 +66,13 @@ def _tell_owners(tx: Tx, run: Claim, balance: Balance, column: str, text: str) -
         return
     publish_budget(tx, run.access, balance.budget, balance.period.subject)
     if notifies(tx, run.access, "budget"):
-        happened = "is used up" if column == "used_up_at" else f"is used to {balance.share:.0%}"
+        happened = "is used up" if column == "used_up_at" else f"is {balance.share:.0%} used"
         title = f"{title_of(tx, run.access, balance)} {happened}"
         notify(tx, run.access, [OWNERS], NewNotification(type="budget", title=title, body=text, run_id=run.id))
 
 
 def publish_budget(tx: Tx, access: Access, budget: Budget, subject: str) -> None:
-    """Tell the owners' pages that a budget stands differently."""
+    """Tell the owners' pages that a balance has changed."""
     agent_id = subject if subject and budget.scope == "agent" else None
     body = {"name": budget.name, "scope": budget.scope_text, "subject": subject or None}
     append_event(tx, access, "budget.changed", About(agent_id=agent_id), json_text(body), recipient=OWNERS)

@@ -1,4 +1,4 @@
-"""Budgets as values: what they are of, what they allow, and how much of it is used. Pure."""
+"""Budgets as values: whom they limit, what they allow, and how much is used. Pure."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -15,15 +15,15 @@ Scope = Literal["account", "agent", "task", "session"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 Source = Literal["settings", "owner"]
 State = Literal["within", "warned", "used_up"]
-# What budgets may limit a run, by scope; the account's own is the empty text.
+# The subjects by which budgets may limit a run, by scope; the account's is the empty text.
 Subjects = Mapping[Scope, str]
-# From this share on people are warned.
+# The share from which people are warned.
 WARNED_FROM = 0.8
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Amounts(Struct, frozen=True, kw_only=True):
-    """How much of each there is; 0 limits nothing."""
+    """An amount of each; 0 means no limit."""
 
     tokens: int = 0
     usd: float = 0.0
@@ -31,18 +31,18 @@ class Amounts(Struct, frozen=True, kw_only=True):
 
     @property
     def any(self) -> bool:
-        """Whether anything is limited."""
+        """Whether there is any limit."""
         return bool(self.tokens or self.usd or self.runs)
 
     def times(self, factor: int) -> "Amounts":
-        """Return so many times as much."""
+        """Return the amounts multiplied by a factor."""
         return Amounts(tokens=self.tokens * factor, usd=self.usd * factor, runs=self.runs * factor)
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """A budget: how much its subject may use in a day, in a month or forever, and what happens when that is used up.
+    """A budget: how much its subject may use in a day, a month or forever, and what happens when it is used up.
 
-    Without a subject it is of each agent, task or session by itself, or of the account.
+    Without a subject it applies to each agent, task or session separately, or to the account.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Budget(Struct, frozen=True, kw_only=True):
         return today if self.per == "day" else 0
 
     def renews_at(self, now: int) -> int | None:
-        """Return when it begins anew; None if it never does."""
+        """Return when it renews; None if never."""
         if self.per == "forever":
             return None
         if self.per == "day":
@@ -80,12 +80,12 @@ class Budget(Struct, frozen=True, kw_only=True):
         return (following.toordinal() - _EPOCH) * MS_PER_DAY
 
     def look_at(self, now: int) -> int:
-        """Return when what waits for it looks again, if nobody changes it before."""
+        """Return when runs that wait for it check again, if nobody changes it before."""
         return self.renews_at(now) or now + HELD_LOOK_HOURS * MS_PER_HOUR
 
 
 class Spent(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was used; the dollars are those of the tokens whose price is known, `unpriced_tokens` are the others."""
+    """What was used; the dollars cover tokens with a known price, `unpriced_tokens` are the others."""
 
     tokens: int = 0
     usd: float = 0.0
@@ -94,7 +94,7 @@ class Spent(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class BudgetPeriod(Struct, frozen=True):
-    """What has become of a budget of one subject since a day; its fields are columns of its table."""
+    """The record of a budget for one subject since a day; its fields are columns of its table."""
 
     name: str
     subject: str
@@ -105,7 +105,7 @@ class BudgetPeriod(Struct, frozen=True):
 
 
 class Balance(Struct, frozen=True, kw_only=True):
-    """A budget as it stands for one subject, in the period that is now."""
+    """A budget's state for one subject, in the current period."""
 
     budget: Budget
     period: BudgetPeriod
@@ -113,12 +113,12 @@ class Balance(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The name as runs that wait for the budget store it."""
+        """The name that runs waiting for the budget store."""
         return held_text(self.budget.name, self.period.subject)
 
     @property
     def limits(self) -> Amounts:
-        """What may be used, with what was allowed on top of it."""
+        """The amounts, including what was allowed in addition."""
         return self.budget.amounts.times(1 + self.period.allowed)
 
     @property
@@ -139,11 +139,11 @@ class Balance(Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> State:
-        """How near its end it is."""
+        """How close it is to being used up."""
         return "used_up" if self.share >= 1 else "warned" if self.share >= WARNED_FROM else "within"
 
     def stops(self, *, begins: bool, is_counted: bool = True) -> bool:
-        """Return whether a run may not go on. One that begins is counted in what was spent, or is not."""
+        """Return whether a run may not continue. One that begins may or may not be counted already."""
         if self.budget.action == "warn":
             return False
         shares = self.shares
@@ -152,7 +152,7 @@ class Balance(Struct, frozen=True, kw_only=True):
 
 
 def held_text(name: str, subject: str) -> str:
-    """Return what runs that wait for a budget store: its name, which has no colon, and its subject."""
+    """Return what runs waiting for a budget store: its name, which has no colon, and its subject."""
     return f"{name}:{subject}"
 
 
@@ -168,12 +168,12 @@ class BudgetRules(Struct, frozen=True):
         return bool(self.budgets)
 
     def merged(self, owners: Iterable[Budget]) -> list[Budget]:
-        """Return the budgets in force, by name: those that owners have set, and those of the settings besides."""
+        """Return the budgets in force, by name: the owners', and those of the settings."""
         given = {name: _of_settings(name, budget) for name, budget in self.budgets.items()}
         return [budget for _, budget in sorted((given | {budget.name: budget for budget in owners}).items())]
 
     def spent(self, used: Iterable[tuple[str, Tally]]) -> Spent:
-        """Return what the usage of several models makes together."""
+        """Return the total usage of several models."""
         spent = Spent()
         for model, tally in used:
             cost = cost_of(model, tally, self.prices)
@@ -196,13 +196,13 @@ def _of_settings(name: str, given: BudgetSettings) -> Budget:
 
 
 def parse_scope(text: str) -> tuple[Scope, str]:
-    """Split a scope, whose form was checked, into its kind and its subject, which may be empty."""
+    """Split a validated scope into its kind and its subject, which may be empty."""
     word, _, subject = text.partition(":")
     return next(scope for scope in SCOPES if scope == word), subject
 
 
 class AmountsShape(Shape, frozen=True, kw_only=True):
-    """How much of each there is; null limits nothing."""
+    """An amount of each; null means no limit."""
 
     tokens: int | None
     usd: float | None
@@ -210,13 +210,13 @@ class AmountsShape(Shape, frozen=True, kw_only=True):
 
 
 class BudgetShape(Shape, frozen=True, kw_only=True):
-    """A budget as it stands: what it is of, its amounts, how much is used, how often it was allowed once more.
+    """A budget's balance: its scope, amounts, usage, and how often it was allowed once more.
 
     `scope` is `account`, `agent`, `task` or `session`, or one of them as `agent:main`; `subject` is the one whose usage
-    this is, and null for the account, and for tasks and sessions of which none has used much yet. `limits` are the
-    amounts with what was allowed on top. `action` says whether work waits when it is used up, or people are only told.
-    `source` says whether the settings or an owner has set it. `waiting` counts the sessions whose next run waits for
-    it. `title` is how people know the subject.
+    this is, and null for the account, and for tasks and sessions if none has used much yet. `limits` are the amounts
+    including what was allowed in addition. `action` says whether work waits when it is used up, or people are only
+    notified. `source` says whether the settings or an owner set it. `waiting` counts the sessions whose next run waits
+    for it. `title` is how people know the subject.
     """
 
     name: str

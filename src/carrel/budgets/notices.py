@@ -1,4 +1,4 @@
-"""What people are told of budgets, in sentences."""
+"""Sentences for people about budgets."""
 
 from datetime import UTC, datetime
 
@@ -14,7 +14,7 @@ _PER = {"day": "a day", "month": "a month", "forever": "in all"}
 
 
 def subject_of(tx: Tx, access: Access, budget: Budget, subject: str | None) -> str:
-    """Return how people know what a budget is of: `agent Writer`; None is each of its kind."""
+    """Return how people know the subject of a budget: `agent Writer`; None is each of its kind."""
     if budget.scope == "account":
         return "this account"
     if subject is None:
@@ -35,7 +35,7 @@ def title_of(tx: Tx, access: Access, balance: Balance) -> str:
 
 
 def used_up_text(tx: Tx, access: Access, balance: Balance) -> str:
-    """Return why work waits, and until when; or that it does not."""
+    """Return why work waits, and until when; or that it does not wait."""
     measure = max(balance.shares, key=lambda name: balance.shares[name])
     amount = f"{_amount(balance.limits, measure)} {_PER[balance.budget.per]}"
     return f"{title_of(tx, access, balance)}, {amount}, is used up; {_what_follows(balance.budget, tx.now)}."
@@ -48,16 +48,14 @@ def _what_follows(budget: Budget, now: int) -> str:
     if renews_at is None:
         return _RAISE
     day = datetime.fromtimestamp(renews_at / MS_PER_SECOND, UTC)
-    return f"it begins anew {f'on {day:%B} {day.day} ' if budget.per == 'month' else ''}at 00:00 UTC"
+    return f"it renews {f'on {day:%B} {day.day} ' if budget.per == 'month' else ''}at 00:00 UTC"
 
 
 def warning_text(tx: Tx, access: Access, balance: Balance) -> str:
     """Return how much of a budget is used."""
     measure = max(balance.shares, key=lambda name: balance.shares[name])
     used, limit = _amount(balance.spent, measure), _amount(balance.limits, measure)
-    return (
-        f"{title_of(tx, access, balance)} is used to {balance.share:.0%}: {used} of {limit} {_PER[balance.budget.per]}."
-    )
+    return f"{title_of(tx, access, balance)} is {balance.share:.0%} used: {used} of {limit} {_PER[balance.budget.per]}."
 
 
 def _amount(amounts: Amounts | Spent, measure: str) -> str:

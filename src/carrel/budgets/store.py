@@ -1,4 +1,4 @@
-"""The SQL of budgets: what owners have set, and what has become of each in its period."""
+"""The SQL of budgets: those that owners set, and the record of each period."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from carrel.storage import Table, Tx
 
 
 class _Row(Struct, frozen=True):
-    """A budget that an owner has set."""
+    """A budget that an owner set."""
 
     name: str
     scope: Scope
@@ -34,18 +34,18 @@ _BUDGETS = Table("budgets", _Row, key=("account_id", "name"))
 _PERIODS = Table("budget_periods", BudgetPeriod)
 _CHANGED = ", ".join(f"{field} = :{field}" for field in _Row.__struct_fields__ if field != "name")
 _PERIOD = "account_id = :account AND since = :since AND name = :name AND subject = :subject"
-# The days in which periods that are now began: today, the first of the month, and that of budgets that are forever.
+# The days on which current periods began: today, the first of the month, and 0 for budgets that are forever.
 _NOW = "since IN (:day, :month, 0)"
 
 
 def every_owners_budget(tx: Tx, access: Access) -> list[Budget]:
-    """Return the budgets that owners have set."""
+    """Return the budgets that owners set."""
     sql = f"{_BUDGETS.select} WHERE account_id = :account ORDER BY name"
     return [row.value() for row in _BUDGETS.rows(tx.all(sql, access))]
 
 
 def budgets_on(tx: Tx, access: Access, subjects: Subjects, names: Sequence[str]) -> list[Budget]:
-    """Return the budgets that owners have set for these subjects, and those with one of these names."""
+    """Return the owners' budgets for these subjects, and those with one of these names."""
     kinds = [f"(scope = '{scope}' AND subject IN ('', :of_{scope}))" for scope in subjects]
     named = {f"name_{at}": name for at, name in enumerate(names)}
     kinds += [f"name IN ({', '.join(f':{each}' for each in named)})"] if named else []
@@ -63,7 +63,7 @@ def budget_by_name(tx: Tx, access: Access, name: str) -> Budget | None:
 def periods_of(
     tx: Tx, access: Access, subjects: Sequence[str] | None = None
 ) -> dict[tuple[str, str, int], BudgetPeriod]:  # fmt: skip
-    """Return what has become of budgets in the periods that are now: of these subjects, or of all."""
+    """Return the records of the current periods: of these subjects, or of all."""
     named = {f"of_{at}": subject for at, subject in enumerate(subjects or ())}
     only = f" AND subject IN ({', '.join(f':{each}' for each in named)})" if named else ""
     days = {"day": tx.now // MS_PER_DAY, "month": _month(tx.now)}
@@ -84,7 +84,7 @@ def count_budgets(tx: Tx, access: Access) -> int:
 
 
 def write_budget(tx: Tx, access: Access, budget: Budget) -> None:
-    """Set a budget, whether there was one of that name or not."""
+    """Write a budget, replacing one of that name."""
     sql = f"{_BUDGETS.insert} ON CONFLICT (account_id, name) DO UPDATE SET {_CHANGED}"
     values = structs.asdict(budget.amounts) | {field: getattr(budget, field) for field in _NOT_AMOUNTS}
     tx.run(sql, access, **values)
@@ -99,13 +99,13 @@ def delete_budget(tx: Tx, access: Access, name: str) -> bool:
 
 
 def hold_period(tx: Tx, access: Access, period: BudgetPeriod) -> None:
-    """Lock what becomes of a budget in its period, so that those who count see each other."""
+    """Lock the record of a period, so that concurrent counts see each other."""
     sql = f"{_INSERT} ON CONFLICT (account_id, since, name, subject) DO UPDATE SET allowed = budget_periods.allowed"
     tx.run(sql, access, **_key(period), allowed=0)
 
 
 def allow_period(tx: Tx, access: Access, period: BudgetPeriod) -> None:
-    """Allow a budget once more in its period; people are told of it again."""
+    """Allow a budget once more in its period; people are notified again."""
     sql = (
         f"{_INSERT} ON CONFLICT (account_id, since, name, subject) "
         "DO UPDATE SET allowed = budget_periods.allowed + 1, warned_at = NULL, used_up_at = NULL"
@@ -114,13 +114,13 @@ def allow_period(tx: Tx, access: Access, period: BudgetPeriod) -> None:
 
 
 def subjects_told(tx: Tx, access: Access, name: str) -> list[str]:
-    """Return what a budget was allowed once more for, or people were told of: whatever waits for it is among that."""
+    """Return the subjects for which a budget was allowed or people notified; all waiting ones are among them."""
     sql = "SELECT DISTINCT subject FROM budget_periods WHERE account_id = :account AND name = :name"
     return [subject for (subject,) in tx.all(sql, access, name=name)]
 
 
 def renew_periods(tx: Tx, access: Access, name: str) -> None:
-    """Let people be told of a budget again; what was allowed before is void."""
+    """Let people be notified of a budget again, and clear what was allowed before."""
     sql = (
         "UPDATE budget_periods SET allowed = 0, warned_at = NULL, used_up_at = NULL "
         "WHERE account_id = :account AND name = :name"
@@ -139,7 +139,7 @@ def _key(period: BudgetPeriod) -> dict[str, object]:
 
 
 def mark_period(tx: Tx, access: Access, period: BudgetPeriod, column: str) -> bool:
-    """Note that people were told of a budget; False if it was noted before."""
+    """Record that people were notified of a budget; False if that was recorded before."""
     assert column in ("warned_at", "used_up_at")
     hold_period(tx, access, period)
     sql = f"UPDATE budget_periods SET {column} = :now WHERE {_PERIOD} AND {column} IS NULL"
@@ -147,7 +147,7 @@ def mark_period(tx: Tx, access: Access, period: BudgetPeriod, column: str) -> bo
 
 
 def prune_periods(tx: Tx, access: Access) -> int:
-    """Delete a batch of periods that began longer ago than usage is kept; return how many rows."""
+    """Delete a batch of periods that are past the retention of usage; return how many rows."""
     rows = (
         "SELECT since, name, subject FROM budget_periods "
         "WHERE account_id = :account AND since > 0 AND since < :day LIMIT :limit"

@@ -1,6 +1,6 @@
 """Chats: which session a message from a browser, a terminal or a messenger is for.
 
-A transport points to one session; a message can name another. The sessions themselves are in the room below.
+A transport points to one session; a message can name another. `carrel.sessions` has the sessions themselves.
 """
 
 from carrel.chats.addresses import ChatAddress, active_session, chat_session, name_chat, shared_key

@@ -13,7 +13,7 @@ from carrel.visibility import PERSONAL_KINDS
 
 
 class ChatAddress(Struct, frozen=True, kw_only=True):
-    """What a chat message says about its session; everything but the channel is optional."""
+    """Everything in a chat message about its session; all optional but the channel."""
 
     channel: str
     client_instance_id: str | None = None
@@ -40,7 +40,7 @@ def active_session(
 
 
 def name_chat(tx: Tx, access: Access, key: SessionKey, text: str) -> None:
-    """Name a new chat after its first message, which tells more than its key."""
+    """Name a new chat after its first message, which says more than its key."""
     lane = lane_of(tx, access, key)
     if lane is None or key.kind != "chat" or lane.generation or lane.display_name or lane.label:
         return

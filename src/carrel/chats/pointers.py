@@ -24,7 +24,7 @@ class PointedSession(Struct, frozen=True):
 
 
 def transport_name(access: Access, channel: str, client_instance_id: str) -> str:
-    """Return the name of a transport; browsers and terminals belong to one user, a Telegram chat to all its members."""
+    """Return the name of a transport: per user for browsers and terminals, per chat for Telegram."""
     return f"{channel}|{'' if channel == 'telegram' else access.actor_id}|{client_instance_id or '_'}"
 
 
@@ -99,17 +99,17 @@ def move_pointer(tx: Tx, access: Access, channel: str, client_instance_id: str, 
     store.set_pointer(tx, access, transport, lane.key)
     METRICS.count("sessions.switch.count", access.account_id, channel=channel)
     body = {"channelType": channel, "from": before, "to": lane.key, "source": source}
-    # It names two sessions, of which others may see one or none: it is the matter of the person alone.
+    # It names two sessions that others may not see, so it concerns only this person.
     recipient = mailbox_of(access) or OWNERS
     append_event(tx, access, "pointer.changed", about_lane(lane.session_key), json_text(body), recipient=recipient)
 
 
 def repair_pointers(tx: Tx, access: Access, lane: Lane) -> None:
-    """Before a lane is deleted, point its transports to its creator's most recent other chat, if there is one."""
+    """Before a lane is deleted, point its transports to its creator's most recent other chat, if any."""
     channel = lane.session_key.channel or ""
     for transport in store.transports_to(tx, access, lane.key):
         if transport.startswith("telegram|"):
-            # Others may read this chat, so only sessions that were held in it may appear there.
+            # Others may read this chat, so only sessions held in it may appear there.
             chat_address = transport.rpartition("|")[2]
             other = store.newest_chat_at(tx, access, chat_address, lane.made_by, but=lane.key)
         else:

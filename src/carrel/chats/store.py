@@ -1,4 +1,4 @@
-"""The SQL of pointers, and of the chats that they can point to."""
+"""The SQL of pointers and of the chats that they can point to."""
 
 from carrel.kernel import Access
 from carrel.storage import Tx
@@ -27,7 +27,7 @@ def transports_to(tx: Tx, access: Access, key: str) -> list[str]:
 
 
 def newest_chat(tx: Tx, access: Access, channel: str, made_by: str, but: str) -> str | None:
-    """Return the most recent chat that one maker has on a channel, apart from one key."""
+    """Return the most recent chat that a maker has on a channel, other than one key."""
     sql = (
         "SELECT key FROM lanes WHERE account_id = :account AND kind = 'chat' AND made_by = :made_by "
         "AND archived_at IS NULL AND key <> :but AND key LIKE :like ORDER BY updated_at DESC, key DESC LIMIT 1"
@@ -37,13 +37,13 @@ def newest_chat(tx: Tx, access: Access, channel: str, made_by: str, but: str) ->
 
 
 def note_chat_address(tx: Tx, access: Access, key: str, chat_address: str) -> None:
-    """Record the chat address of a lane's last message, where what its agent sends on its own initiative goes."""
+    """Record the chat address of a lane's last message; its agent's own posts go there."""
     sql = "UPDATE lanes SET last_to = :chat_address WHERE account_id = :account AND key = :key"
     tx.run(sql, access, key=key, chat_address=chat_address)
 
 
 def newest_chat_at(tx: Tx, access: Access, chat_address: str, made_by: str, but: str) -> str | None:
-    """Return the most recent chat that one maker has at a chat address, apart from one key."""
+    """Return the most recent chat that a maker has at a chat address, other than one key."""
     sql = (
         "SELECT key FROM lanes WHERE account_id = :account AND kind = 'chat' AND made_by = :made_by AND last_to = :to "
         "AND archived_at IS NULL AND key <> :but ORDER BY updated_at DESC, key DESC LIMIT 1"

@@ -1,4 +1,4 @@
-"""Ids of people and chats on messaging channels. Session keys and actors name them by a hash, and so does the log."""
+"""Ids of people and chats on messaging channels. Session keys, actors and the log name them by a hash."""
 
 import re
 
@@ -13,23 +13,23 @@ _CHAT = re.compile(
     re.IGNORECASE,
 )
 _PERSON = re.compile(rf"{_BEGIN}(?P<channel>telegram{_SEPARATOR})(?P<id>-?\d+)\b", re.IGNORECASE)
-# Digits alone may as well be the id itself.
+# Digits alone may be the id itself.
 _HASH = re.compile(r"(?=.*[a-f])[0-9a-f]{12}")
 
 
 def chat_key(channel: str, kind: str, chat: int | str, topic: int | str | None = None) -> str:
-    """Return the end of the key of a chat's own session."""
+    """Return the last part of the key of a chat's own session."""
     key = f"{channel}:{kind}:{caller_hash(str(chat))}"
     return key if topic is None else f"{key}:thread:{caller_hash(f'{chat}:{topic}')}"
 
 
 def person_id(channel: str, sender: int | str) -> str:
-    """Return the actor that a person on a channel is."""
+    """Return the actor for a person on a channel."""
     return f"{channel}:{caller_hash(str(sender))}"
 
 
 def hide_transport_ids(text: str) -> str:
-    """Return a text in which chats and people are named by their hash: old keys, and keys that people chose, are not.
+    """Return a text with ids of chats and people replaced by hashes; old and chosen keys contain plain ids.
 
     A key is shown as if it had been made by `chat_key`.
     """

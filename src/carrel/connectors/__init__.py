@@ -1,7 +1,7 @@
 """Connectors: MCP servers that the operator's settings name, whose tools agents call.
 
-A server is started when its tools are first wanted, shared by everyone who may use it, started again when it dies, and
-ended with this process. What it sends is bounded, and never believed further than the settings say.
+A server is started when its tools are first needed, shared by everyone who may use it, restarted when it dies, and
+ended with this process. What it sends is limited in size, and trusted only as far as the settings say.
 """
 
 from carrel.connectors.connectors import Connectors

@@ -1,4 +1,4 @@
-"""All servers of the settings: which an account may use, their tools, calls, and their end."""
+"""All servers of the settings: who may use them, their tools, calls, and their end."""
 
 import asyncio
 from collections.abc import Collection, Coroutine, Iterable, Mapping
@@ -16,7 +16,7 @@ _ALL = "*"
 
 
 class Connectors:
-    """The servers; they live within `serve`. A tool that would have a name that is `taken` is not offered."""
+    """The servers; they run within `serve`. A tool whose name is in `taken` is not offered."""
 
     def __init__(
         self, settings: Mapping[str, McpServerSettings], clock: Clock | None = None, *, taken: Collection[str] = ()
@@ -28,7 +28,7 @@ class Connectors:
         self.replace(settings)
 
     def replace(self, settings: Mapping[str, McpServerSettings]) -> None:
-        """Use other settings from now on; servers whose settings have changed are ended."""
+        """Use new settings; servers whose settings changed are ended."""
         before = self._servers
         self._servers = {
             name: before[name] if name in before and before[name].settings == one else self._server(name, one)
@@ -42,7 +42,7 @@ class Connectors:
         return Server(name, settings, self._clock, self._start, self._taken)
 
     async def serve(self) -> None:
-        """Keep the servers; they end when this is cancelled."""
+        """Run the servers; they end when this is cancelled."""
         async with asyncio.TaskGroup() as group:
             self._group = group
             try:
@@ -67,12 +67,12 @@ class Connectors:
         return tuple(sorted(name for name, accounts in allowed if _ALL in accounts or account_slug in accounts))
 
     async def tools(self, account_slug: str, names: Iterable[str]) -> tuple[ToolList, ...]:
-        """Return what those of the named servers offer that the account may use, starting them if need be."""
+        """Return the tools of the named servers that the account may use, starting the servers if needed."""
         found = await asyncio.gather(*(server.tools() for server in self._named(account_slug, names)))
         return tuple(one for one in found if one is not None)
 
     def known_tools(self, account_slug: str, names: Iterable[str]) -> tuple[ToolList, ...] | None:
-        """Return the same where nothing has to be waited for; else None."""
+        """Return the same if nothing has to be waited for; else None."""
         found = [server.known_tools() for server in self._named(account_slug, names)]
         return None if None in found else tuple(one for one in found if one is not None)
 
@@ -81,14 +81,14 @@ class Connectors:
         return [self._servers[name] for name in dict.fromkeys(names) if name in usable]
 
     async def call(self, account_slug: str, tool: RemoteTool, arguments: dict[str, Any]) -> CallResult:
-        """Call a tool; raise CallFailed where there is no result."""
+        """Call a tool; raise CallFailed if there is no result."""
         server = self._servers.get(tool.server)
         if server is None or tool.server not in self.usable(account_slug):
             raise CallFailed(f"The MCP server {tool.server} is not in the settings any more.", is_unknown=False)
         return await server.call(tool, arguments)
 
     async def check(self, account_slug: str, name: str) -> ConnectorState | None:
-        """Start a server if need be, list its tools anew, and return how it does; None for one of other accounts."""
+        """Start a server if needed, list its tools anew, and return its state; None for one of other accounts."""
         found = self._named(account_slug, [name])
         if not found:
             return None
@@ -96,10 +96,10 @@ class Connectors:
         return state if fault is None else structs.replace(state, status="failed", last_error=fault)
 
     def last_tools(self, account_slug: str, names: Iterable[str]) -> tuple[ToolList, ...]:
-        """Return what those of the named servers offered last that the account may use and that were asked already."""
+        """Return what the named servers that the account may use last offered, without starting any."""
         lists = (server.offered for server in self._named(account_slug, names))
         return tuple(one for one in lists if one is not None)
 
     def states(self, account_slug: str) -> list[ConnectorState]:
-        """Return the servers that an account may use, as people see them, by name."""
+        """Return the servers that an account may use, sorted by name, as people see them."""
         return [self._servers[name].state() for name in self.usable(account_slug)]

@@ -1,4 +1,4 @@
-"""What a server sends, bounded: one that floods us is cut off."""
+"""Limits what a server sends: a flood is cut off."""
 
 import asyncio
 from types import TracebackType
@@ -13,7 +13,7 @@ CLOSED = "It closed the connection."
 
 
 class GuardedStream:
-    """What a server sends, up to the end of the connection or a flood; then `ended` is set and `fault` says why."""
+    """The messages of a server until it disconnects or floods; then `ended` is set and `fault` says why."""
 
     def __init__(self, inner: ReadStream[SessionMessage | Exception], guard: FloodGuard) -> None:
         self._inner = inner
@@ -23,7 +23,7 @@ class GuardedStream:
 
     @property
     def last_context(self) -> Any:
-        """The context in which the newest message was sent, which the SDK's transport over HTTP keeps."""
+        """The context in which the newest message was sent, which the SDK's HTTP transport records."""
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:

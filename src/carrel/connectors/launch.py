@@ -1,4 +1,4 @@
-"""How a server is reached: what the settings say, with the values of the variables that they name."""
+"""How a server is reached: its settings, with the values of the variables that they name."""
 
 import os
 import shlex
@@ -11,7 +11,7 @@ from carrel.programs import Program, ProgramFault, missing_variable, program_of
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """A program or, without one, the headers of requests; and the secrets among both."""
+    """A program or, without one, the headers of requests; and the secrets in either."""
 
     program: Program | None
     headers: Mapping[str, str]
@@ -19,12 +19,12 @@ class Launch(Struct, frozen=True, kw_only=True):
 
 
 def address_of(settings: McpServerSettings) -> str:
-    """Return what the settings say a server is: its command line, or its URL."""
+    """Return what the settings name: a command line or a URL."""
     return shlex.join((settings.command, *settings.args)) if settings.command else settings.url
 
 
 def launch_of(name: str, settings: McpServerSettings, env: Mapping[str, str] = os.environ) -> Launch:
-    """Return how to reach a server; raise ProgramFault, naming the setting, where a variable is missing."""
+    """Return how to reach a server; raise ProgramFault naming the setting if a variable is missing."""
     missing = missing_variable((*settings.env, *settings.headers.values()), env)
     if missing:
         where = "env" if missing in settings.env else "headers"

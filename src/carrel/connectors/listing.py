@@ -1,7 +1,7 @@
-"""What a server says of its tools, within limits: what is too much of it is left out. Pure.
+"""Reads a server's list of tools, within limits: what exceeds them is left out. Pure.
 
-Descriptions come from somebody else and are read by a model. They are bounded, their invisible characters are removed,
-and the model is told whose words they are.
+Descriptions come from somebody else and are read by a model. They are shortened, invisible characters are removed, and
+the model is told who wrote them.
 """
 
 import unicodedata
@@ -26,12 +26,12 @@ from carrel.kernel.limits import (
 from carrel.kernel.settings import McpServerSettings
 
 _LEFT_OUT_SHOWN_MAX = 20
-# Characters that a person does not see and a model does: format characters, private use, and control characters.
+# Characters that a person does not see but a model does: format, private-use and control characters.
 _INVISIBLE = frozenset({"Cf", "Co", "Cc", "Cs"})
 
 
 class Listed(Struct, frozen=True):
-    """The tools that are offered, and which are not, and why."""
+    """The tools that are offered, and which are left out, and why."""
 
     tools: tuple[RemoteTool, ...]
     left_out: tuple[str, ...]
@@ -43,7 +43,7 @@ def read_tools(
 ) -> Listed:  # fmt: skip
     """Return the tools that the settings allow, under names that are not `taken`.
 
-    Those `written` have been known to write, whatever is said now.
+    Tools in `written` once were listed as writing; they count as writing, whatever the server says now.
     """
     present = {tool.name: tool for tool in listed}
     allowed = [name for name in present if _is_allowed(name, settings)]
@@ -99,7 +99,7 @@ def _schema_problem(schema: dict[str, Any]) -> str | None:
 
 
 def _depth(value: Any, left: int) -> int | None:
-    """Return what is left of a depth below a value; None where it is nested deeper."""
+    """Return the nesting depth left below a value; None if it is nested too deep."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if left == 0:
         return None
@@ -108,14 +108,14 @@ def _depth(value: Any, left: int) -> int | None:
 
 
 def visible(text: str) -> str:
-    """Return a text without characters that nobody sees; line breaks and tabs stay."""
+    """Return a text without invisible characters; line breaks and tabs stay."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(one for one in text if one in "\n\t" or unicodedata.category(one) not in _INVISIBLE)
 
 
 def _visible_schema(value: Any) -> Any:
-    """Return a schema whose descriptions and titles are visible and bounded; everything else decides what is valid."""
+    """Return a schema with readable, shortened descriptions and titles; the rest decides validity and stays."""
     if isinstance(value, list):
         return [_visible_schema(one) for one in value]
     if not isinstance(value, dict):

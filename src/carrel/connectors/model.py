@@ -8,9 +8,9 @@ from carrel.kernel import NewAttachment
 
 
 class RemoteTool(Struct, frozen=True, kw_only=True):
-    """A tool of a server: its own name, the one under which it is offered, and what its server says of it.
+    """A tool of a server: its own name, the name under which it is offered, and its description.
 
-    `digest` changes whenever its server says something else.
+    `digest` changes whenever the server's description changes.
     """
 
     server: str
@@ -31,7 +31,7 @@ class ToolList:
 
 
 class CallResult(Struct, frozen=True, kw_only=True):
-    """What a call returned: the value for the model, and files."""
+    """The result of a call: the value for the model, and files."""
 
     value: dict[str, Any]
     files: tuple[NewAttachment, ...] = ()
@@ -47,14 +47,14 @@ class CallFailed(Exception):
 
 
 class ConnectorState(Struct, frozen=True, kw_only=True):
-    """A server as people see it; `idle` before anybody has wanted its tools.
+    """A server as people see it; `idle` until its tools are first needed.
 
-    `tools` counts those that are offered, and `left_out` says which are not, and why.
+    `tools` counts the offered ones, and `left_out` says which are not offered, and why.
     """
 
     name: str
     kind: Literal["command", "url"]
-    # The command line or the URL: for whoever runs the server.
+    # The command line or the URL, for the operator.
     address: str
     accounts: tuple[str, ...]
     status: Literal["idle", "starting", "ok", "failed"]

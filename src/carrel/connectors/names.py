@@ -1,7 +1,7 @@
 """Names of servers and their tools. Pure.
 
-A tool is offered as `<server>_<tool>`. The settings allow no two servers whose tools could meet under one name; one
-that would have the name of one of our own tools is left out.
+A tool is offered as `<server>_<tool>`. The settings reject servers whose tools could get the same name; a tool with the
+name of one of ours is left out.
 """
 
 import re
@@ -15,7 +15,7 @@ _HASH_CHARS = 8
 
 
 def offered_names(server: str, names: Iterable[str]) -> dict[str, str]:
-    """Return the tools of a server by the names under which they are offered; every tool gets a name of its own.
+    """Return the tools of a server by the names under which they are offered; names are unique.
 
     A name that is too long or has other characters ends with a hash of the whole.
     """

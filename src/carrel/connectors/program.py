@@ -1,4 +1,4 @@
-"""A server that is a program, as the SDK talks to one: its messages, read from its lines.
+"""A server that runs as a program, connected to the SDK: reads messages from its lines.
 
 The SDK's transport would keep a line of any length in memory. Everything else about the protocol is the SDK's.
 """
@@ -20,7 +20,7 @@ _Incoming = MemoryObjectSendStream[SessionMessage | Exception]
 
 @asynccontextmanager
 async def program_streams(program: Program, guard: FloodGuard) -> AsyncIterator[TransportStreams]:
-    """Start a program and talk to it over its stdin and stdout; it has ended when the context is left."""
+    """Start a program and talk to it over stdin and stdout; it has ended when the context exits."""
     running = await start_program(program, MCP_MESSAGE_BYTES_MAX)
     incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     sent, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
@@ -54,7 +54,7 @@ async def _pass_on(running: RunningProgram, incoming: _Incoming, guard: FloodGua
         guard.received(size=len(line))
         message = _message(line)
         if message is None:
-            # Some programs print what they do before they speak the protocol.
+            # Some programs print other lines before they speak the protocol.
             guard.received(messages=1)
         else:
             await incoming.send(message)

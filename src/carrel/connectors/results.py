@@ -28,12 +28,12 @@ from carrel.kernel.limits import (
 
 _UNNAMED = "application/octet-stream"
 _SHORTEST_SECRET_CHARS = 6
-# What is left of a long text; as JSON it takes more.
+# The length to which a long text is cut; as JSON it gets longer.
 _TEXT_CHARS_MAX = TOOL_RESULT_BYTES_MAX // 2
 
 
 def read_result(tool: str, result: CallToolResult, secrets: Iterable[str]) -> CallResult:
-    """Return what a call returned, without secrets; `secrets` are those that the server was given."""
+    """Return the result of a call without secrets; `secrets` are those that the server was given."""
     texts: list[str] = []
     files: list[NewAttachment] = []
     for at, part in enumerate(result.content):
@@ -80,7 +80,7 @@ def _add_file(files: list[NewAttachment], texts: list[str], name: str, mime_type
 
 
 class _Secrets:
-    """The values that must not be seen in what a server says; too short ones would be found everywhere."""
+    """Values that must not appear in what a server says; very short ones would match everywhere."""
 
     def __init__(self, values: Iterable[str]) -> None:
         self._values = [value for value in values if len(value) >= _SHORTEST_SECRET_CHARS]

@@ -1,4 +1,4 @@
-"""A server of the settings: started when it is wanted, and again after it died, but not at once and not for ever."""
+"""A server of the settings: started when needed, and restarted after it died, with pauses and not for ever."""
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from carrel.connectors.session import Life, Session
 
 _log = getLogger("carrel.connectors")
-# How a server ends without a fault of its own.
+# Reasons why a server ends without a fault of its own.
 _ENDED, _REPLACED = "It was ended.", "Its settings were changed."
 # Starts a task that lives as long as the server process.
 Start = Callable[[Coroutine[Any, Any, None]], None]
 
 
 class Server:
-    """One server. Everything that is said of it is kept for people: since when, what it offers, and what is wrong."""
+    """One server. Its state is kept for people: since when it runs, what it offers, and what is wrong."""
 
     def __init__(
         self, name: str, settings: McpServerSettings, clock: Clock, start: Start, taken: Collection[str]
@@ -46,7 +46,7 @@ class Server:
         self._slots = asyncio.Semaphore(MCP_CALLS_AT_ONCE_MAX)
         self.offered: ToolList | None = None
         self._left_out: tuple[str, ...] = ()
-        # Tools that were listed as writing. One that says later that it only reads is not believed.
+        # Tools that were listed as writing. A later claim that they only read is not believed.
         self._written: set[str] = set()
         self._life: _Run | None = None
         self._failures = 0
@@ -57,7 +57,7 @@ class Server:
         self._since = clock.now_ms()
 
     def state(self) -> ConnectorState:
-        """Return the server as people see it."""
+        """Return the server's state, as people see it."""
         running = self._life
         if running is not None and running.settled.is_set() and running.session is not None:
             status = "ok"
@@ -79,23 +79,23 @@ class Server:
         )
 
     async def tools(self) -> ToolList | None:
-        """Return what it offers, starting it where that is not known; None where it cannot be started."""
+        """Return its tools, starting it if they are unknown; None if it cannot be started."""
         if self.offered is None:
             try:
                 await self._ready()
             except ProgramFault:
                 return None
         elif self._life is not None and self._life.is_stale:
-            # At most for as long as a listing takes; what it offered before is offered where it does not answer.
+            # Waits no longer than a listing takes; a server that does not answer keeps its earlier tools.
             with suppress(TimeoutError):
                 async with asyncio.timeout(MCP_LIST_PAUSE_SECONDS + self.settings.start_seconds):
                     await self._life.until_listed()
         return self.offered
 
     def known_tools(self) -> ToolList | None:
-        """Return what it offers; None where that is not known yet, or it has said that it offers something else now.
+        """Return its tools; None if they are not known yet, or it has announced a change.
 
-        What a server offered before it died is still offered: it is started again for the call.
+        The tools of a server that died are still offered: it is restarted for the call.
         """
         running = self._life
         if running is None or running.life is None:
@@ -103,12 +103,12 @@ class Server:
         if running.is_stale:
             return None
         if elapsed_seconds() - self._listed_at > MCP_LIST_AGAIN_SECONDS:
-            # Not everybody says so when the tools change. This run goes on with those that are known.
+            # Not every server announces changed tools. This run continues with the known ones.
             running.life.changed.set()
         return self.offered
 
     async def check(self) -> str | None:
-        """List its tools anew, starting it at once where it does not run; return what is wrong, if anything."""
+        """List its tools anew, starting it if it does not run; return what is wrong, if anything."""
         starts, self._again_at = self._starts, 0.0
         try:
             running = await self._ready()
@@ -125,7 +125,7 @@ class Server:
         return None
 
     async def call(self, tool: RemoteTool, arguments: dict[str, Any]) -> CallResult:
-        """Call a tool as it was offered; raise CallFailed where there is no result."""
+        """Call a tool by its offered name; raise CallFailed if there is no result."""
         sent_to: _Run | None = None
         try:
             async with asyncio.timeout(self.settings.timeout_seconds), self._slots:
@@ -143,17 +143,17 @@ class Server:
         except CallFailed as failure:
             if sent_to is None or not failure.is_unknown or not sent_to.is_over:
                 raise
-            # How it ended says more.
+            # The reason for its end says more.
             await sent_to.ended.wait()
             raise CallFailed(self._fault or failure.message, is_unknown=True) from failure
-        except Exception as error:  # boundary: whatever breaks between us and the server, the turn goes on
+        except Exception as error:  # boundary: whatever breaks between us and the server, the turn continues
             _log.warning("connector_call_failed", extra={"connector": self.name, "error": type(error).__name__})
             raise CallFailed("The connection broke during the call.", is_unknown=sent_to is not None) from error
         sent_to.unanswered = 0
         return result
 
     def end(self) -> None:
-        """End it: its settings are no longer in force."""
+        """End it because its settings no longer apply."""
         if self._life is not None:
             self._life.stop(_REPLACED)
 
@@ -164,7 +164,7 @@ class Server:
             raise CallFailed(f"The server {gone}. Look at your tools in the next turn.", is_unknown=False)
 
     async def _note_unanswered(self) -> None:
-        """After several calls without an answer, end the server: the next one gets a new one."""
+        """After several unanswered calls, end the server: the next call gets a new one."""
         running = self._life
         if running is None:
             return
@@ -174,7 +174,7 @@ class Server:
             await running.ended.wait()
 
     async def _ready(self) -> "_Run":
-        """Return the running server, started if need be; raise ProgramFault if it cannot be used now."""
+        """Return the running server, started if needed; raise ProgramFault if it cannot be used now."""
         if self._life is not None and self._life.is_over:
             await self._life.ended.wait()
         if self._life is None:
@@ -192,7 +192,7 @@ class Server:
         return running
 
     async def _live(self, running: "_Run") -> None:
-        """Live from start to end. Nothing that a server does gets out of here."""
+        """Run from start to end. No error of the server gets out of here."""
         fault = _ENDED
         began = elapsed_seconds()
         try:
@@ -204,7 +204,7 @@ class Server:
                 running.session, running.life = session, life
                 self._settle(running)
                 fault = await self._watch(running, session, life)
-                # Known at once, although the program may take a while to end.
+                # Reported at once, although the program may take a while to end.
                 self._ended(running, fault, lived=elapsed_seconds() - began)
         except ProgramFault as error:
             fault = str(error)
@@ -236,7 +236,7 @@ class Server:
         _log.log(level, "connector_ended", extra={"connector": self.name, "reason": fault})
 
     async def _watch(self, running: "_Run", session: "Session", life: "Life") -> str:
-        """Wait for the end and return its reason; list the tools again when they may be others."""
+        """Wait for the end and return its reason; list the tools again when they may have changed."""
         async with asyncio.TaskGroup() as group:
             ended = group.create_task(life.until_ended())
             stopped = group.create_task(running.stopped.wait())
@@ -255,7 +255,7 @@ class Server:
             try:
                 async with asyncio.timeout(self.settings.start_seconds):
                     await self._list(session)
-            except Exception as error:  # boundary: a server that cannot list its tools keeps those it had
+            except Exception as error:  # boundary: a server that cannot list its tools keeps its earlier ones
                 _log.warning("connector_not_listed", extra={"connector": self.name, "error": type(error).__name__})
             running.listed.set()
             await asyncio.sleep(MCP_LIST_PAUSE_SECONDS)
@@ -274,7 +274,7 @@ class Server:
 
 
 class _Run:
-    """One life of a server; `settled` is set once it is ready or has failed, and `ended` with its end."""
+    """One run of a server; `settled` is set once it is ready or has failed, and `ended` when it ends."""
 
     def __init__(self) -> None:
         self.settled = asyncio.Event()
@@ -289,18 +289,18 @@ class _Run:
 
     @property
     def is_over(self) -> bool:
-        """Whether its connection has ended, which the rest follows."""
+        """Whether its connection has ended; the program ends soon after."""
         return self.stopped.is_set() or (self.life is not None and self.life.is_over)
 
     @property
     def is_stale(self) -> bool:
-        """Whether it has said that its tools are others, and they were not listed yet."""
+        """Whether it has announced changed tools that were not listed yet."""
         return not self.listed.is_set() or (self.life is not None and self.life.changed.is_set())
 
     async def until_listed(self) -> None:
-        """Wait until the tools were listed that it offers now, or until it has ended."""
+        """Wait until its current tools are listed, or until it has ended."""
         while self.is_stale and not self.is_over:
-            # The listing takes the change up before it says that it is done.
+            # The listing takes up the change before it sets this event.
             self.listed.clear()
             await self.listed.wait()
 
@@ -312,5 +312,5 @@ class _Run:
 
 @cache
 def _load() -> Any:
-    """Import the SDK, which takes its time, where somebody needs it."""
+    """Import the SDK; slow, so only on use."""
     return import_module("carrel.connectors.session")

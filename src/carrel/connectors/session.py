@@ -1,6 +1,6 @@
-"""One life of a server: connected by the official client, its tools listed, until the connection ends.
+"""One connection to a server through the official client, with its tools, until it ends.
 
-Importing this module imports the SDK; only a server that is started does so.
+Importing this module imports the SDK; import it only to start a server.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ from carrel.kernel.settings import McpServerSettings
 from carrel.programs import FloodGuard, ProgramFault
 from carrel.wire import sdk_client
 
-# The SDK logs whatever a server sends that it does not understand.
+# The SDK logs every message of a server that it does not understand.
 for _name in ("mcp", "client", "httpx2"):
     getLogger(_name).setLevel(CRITICAL)
 
@@ -77,12 +77,12 @@ class Session:
         return read_tools(self._name, tools, self._settings, written, taken)
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> CallResult:
-        """Call a tool; raise CallFailed where there is no result."""
+        """Call a tool; raise CallFailed if there is no result."""
         request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
         self._guard.asked()
         try:
             # Not the client's own call_tool: it checks results by patterns that the server wrote, which may take any
-            # time, and it answers questions that the server asks meanwhile.
+            # time, and meanwhile answers questions of the server.
             result = await self._client.session.send_request(request, CallToolResult)
         except MCPError as error:
             is_unknown = error.code == CONNECTION_CLOSED
@@ -94,7 +94,7 @@ class Session:
 
 
 class Life:
-    """What happens to a connected server: its end, and that its tools have `changed`."""
+    """Events of a connected server: its end, and that its tools have `changed`."""
 
     def __init__(self) -> None:
         self.changed = asyncio.Event()
@@ -115,7 +115,7 @@ class Life:
         return self.stream.fault
 
     async def noted(self, message: IncomingMessage) -> None:
-        """Hear what the server sends unasked."""
+        """Note a message that the server sends unasked."""
         if isinstance(message, ToolListChangedNotification):
             self.changed.set()
 
@@ -124,7 +124,7 @@ class Life:
 async def open_session(
     name: str, settings: McpServerSettings, launch: Launch
 ) -> AsyncIterator[tuple[Session, Life]]:  # fmt: skip
-    """Connect to a server; raise ProgramFault where that does not work within its time, or the connection breaks."""
+    """Connect to a server; raise ProgramFault if that fails or takes too long, or the connection breaks."""
     life, bound = Life(), asyncio.timeout(settings.start_seconds)
     try:
         async with AsyncExitStack() as stack:
@@ -142,7 +142,7 @@ async def open_session(
             raise
         message = f"It did not get ready within {settings.start_seconds} seconds (mcp.{name}.start_seconds)."
         raise ProgramFault(message) from error
-    except Exception as error:  # boundary: whatever a server does, it alone cannot be used
+    except Exception as error:  # boundary: whatever a server does, only that server becomes unusable
         raise ProgramFault(_why(error, life)) from error
 
 

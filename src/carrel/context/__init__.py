@@ -1,4 +1,4 @@
-"""The context block: what a session is about, laid out in sections within a limit, each line explained."""
+"""The context block: what a session is about, laid out in sections within a limit, with a reason for each line."""
 
 from carrel.context.budget import AROUND_CHARS, injected, shown_to_run
 from carrel.context.builder import Contexts, build_now

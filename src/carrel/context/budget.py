@@ -1,6 +1,6 @@
-"""The block within its limit: sections share it by their worth, what one leaves flows on, lines are dropped whole.
+"""Fits a block into its limit: sections share it by worth, unused space is passed on, whole lines are dropped.
 
-Lengths are counted in UTF-16 units, of which a text never has fewer than code points. Pure.
+Lengths are counted in UTF-16 units; a text never has fewer of them than code points. Pure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,14 +15,14 @@ CUT = "…"
 TITLES: dict[Form, str] = {"clawboard": ContextMarks.HEADING, "run": ContextMarks.RUN_HEADING}
 _INTENT = "Current user intent: "
 _INTENT_CHARS_MAX = 180
-# The intent takes no more than this part of a small block.
+# The intent takes at most this fraction (one in …) of a small block.
 _INTENT_PART = 4
-# A line that is cut to less tells nothing. A block of 200 characters has room for it in every section.
+# A line cut shorter says nothing. A block of 200 characters has room for one in every section.
 _CUT_LINE_CHARS_MIN = 20
 
 
 class Laid(Struct, frozen=True):
-    """A block, its lines in the order of the block, and how many lines of each section found no room."""
+    """A block, its lines in order, and how many lines of each section did not fit."""
 
     block: str
     lines: tuple[Line, ...]
@@ -48,26 +48,26 @@ def cut(text: str, width_max: int) -> str:
 
 
 def as_line(text: str, width_max: int) -> str:
-    """Return a text as one line of a block: no line breaks, nothing that could end the block, cut to a length."""
+    """Return a text as one line of a block: no line breaks, no end marker, cut to a length."""
     return cut(one_line(text), width_max)
 
 
 def injected(block: str) -> str:
-    """Return a block for a program that knows Clawboard's: between its markers, with a sentence on what it is."""
+    """Return a block for programs that know Clawboard's: between markers, with a sentence that explains it."""
     return f"{ContextMarks.BEGIN}\n{ContextMarks.PREAMBLE}\n{block}\n{ContextMarks.END}"
 
 
 def shown_to_run(block: str) -> str:
-    """Return a block as a run of ours is shown it."""
+    """Return a block as it is shown to a run."""
     return f"{ContextMarks.OWN_BEGIN}\n{ContextMarks.PREAMBLE}\n{block}\n{ContextMarks.OWN_END}"
 
 
-# The most that is put around a block.
+# The longest text put around a block.
 AROUND_CHARS = len(injected(""))
 
 
 def worth(section: str, lines: Sequence[Line]) -> float:
-    """Return what a section is worth for its question: by what it tells, and by how well its best line matches."""
+    """Return the worth of a section for a question: by its kind, and by how well its best line matches."""
     scores = [line.score for line in lines if line.score is not None]
     return SECTIONS[section].parts * (max(scores) if scores else 1.0)
 
@@ -75,9 +75,9 @@ def worth(section: str, lines: Sequence[Line]) -> float:
 def lay_out(
     lines: Iterable[Line], *, question: str, mode: Mode, max_chars: int, form: Form = "clawboard"
 ) -> Laid:  # fmt: skip
-    """Return the block of those lines, and what had to be left out.
+    """Return the block of those lines, and what was left out.
 
-    In a run, the sections come in the order of their worth, and its message is not repeated.
+    In a run, sections are ordered by worth, and the run's message is not repeated.
     """
     sections = {name: list[Line]() for name in SECTIONS}
     for line in lines:
@@ -98,12 +98,12 @@ def lay_out(
 
 
 def _best_first(section: str, lines: list[Line]) -> list[Line]:
-    """The lines of a section as they are served; what is in passages comes as it is read."""
+    """The lines of a section in the order of selection; passages in reading order."""
     return sorted(lines, key=lambda line: -(line.score or 0)) if SECTIONS[section].in_passages else lines
 
 
 def _as_printed(section: str, lines: list[Line], taken: list[Line]) -> list[Line]:
-    """Those lines of a section that were taken, in the order they are printed."""
+    """The selected lines of a section, in printing order."""
     if SECTIONS[section].in_passages:
         places = {line.id: at for at, line in enumerate(lines)}
         return sorted(taken, key=lambda line: places[line.id])
@@ -111,7 +111,7 @@ def _as_printed(section: str, lines: list[Line], taken: list[Line]) -> list[Line
 
 
 def _by_worth(served: dict[str, list[Line]]) -> list[str]:
-    """The sections that have lines, that first which is worth most."""
+    """The sections with lines, the most valuable first."""
     return sorted(served, key=lambda name: -worth(name, served[name]))
 
 
@@ -128,11 +128,11 @@ def _head(title: str, question: str, mode: Mode, max_chars: int) -> list[str]:
 
 
 def _taken(served: dict[str, list[Line]], room: int) -> dict[str, list[Line]]:
-    """Which lines of each section are shown, its best first, together within the room; sections as in the block."""
+    """The lines shown of each section, best first, within the room in total; sections as in the block."""
     worths = {name: worth(name, lines) for name, lines in served.items()}
     taken: dict[str, list[Line]] = {name: [] for name in served}
     left, total = room, sum(worths.values())
-    # First everyone takes of its own share, then of what is left of all; those first that are worth most.
+    # First each section takes from its own share, then from what is left; the most valuable first.
     for own_share in (True, False):
         for name in _by_worth(served):
             limit = int(room * worths[name] / total) if own_share else left
@@ -143,7 +143,7 @@ def _taken(served: dict[str, list[Line]], room: int) -> dict[str, list[Line]]:
 
 
 def _cut_first(served: dict[str, list[Line]], room: int) -> dict[str, list[Line]]:
-    """The line that is worth most, cut to the room there is, if that leaves any of it, so that the block has one."""
+    """The most valuable line, cut to the available room, if that leaves anything, so that the block is not empty."""
     name = next(iter(_by_worth(served)), None)
     if name is None or room - width(name) - 2 < _CUT_LINE_CHARS_MIN:
         return {}
@@ -152,7 +152,7 @@ def _cut_first(served: dict[str, list[Line]], room: int) -> dict[str, list[Line]
 
 
 def _fitting(name: str, lines: list[Line], limit: int, *, begun: bool) -> tuple[int, list[Line]]:
-    """How much room the first lines take that fit into the limit, and these lines; a section has a heading."""
+    """The first lines that fit into the limit, and their size; a section has a heading."""
     used, count, cost = 0, 0, 0 if begun else 1 + width(name)
     for line in lines:
         cost += 1 + width(line.line)

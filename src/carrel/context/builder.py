@@ -1,6 +1,6 @@
-"""Building a context: read the board once, then recall and search side by side, each within its time, then lay it out.
+"""Building a context: read the board once, recall and search in parallel, each within its time, then lay it out.
 
-A part that is slow, busy or broken is left out, and the context says so. Nothing is awaited in a transaction.
+A part that is slow, busy or broken is left out, and the context says so. No transaction awaits anything.
 """
 
 import asyncio
@@ -38,13 +38,13 @@ from carrel.visibility import LaneRecall, Recalls
 
 _log = getLogger("carrel.context")
 T = TypeVar("T")
-# A part of a context: told how many seconds it has.
+# A part of a context; gets the number of seconds it may take.
 Work = Callable[[float], Awaitable[T]]
-# So many times as many entries are searched for as passages are shown, or as many as the block has room for.
+# Search for this many times as many entries as passages are shown, or for as many as the block has room for.
 _SPARE, _LINE_CHARS = 4, 100
-# Notifications that are sentences of ours, or copies of what somebody said in a thread: nothing of their own.
+# Notifications that are our own sentences or copies of thread messages: they add nothing.
 _NOTICES = ("assignment", "status_change", "stalled", "mention", "thread_update")
-# Refusals that pass, and what a context says of them.
+# Temporary refusals, and how a context reports them.
 _PASSING = {Code.SEARCH_BUSY: "search_busy", Code.STORAGE_UNAVAILABLE: "timeout"}
 
 
@@ -55,18 +55,18 @@ class Board(Struct, frozen=True, kw_only=True):
     scope: SpaceScope
     # What the session recalls.
     recall: Recall
-    # The caller with what a run of the session would see, and with no more than those spaces.
+    # The caller, limited to what a run of the session would see, and to those spaces.
     reader: Access
     seen: Access
     lines: tuple[Line, ...]
-    # The tasks that are worked on; which of them are shown depends on what is recalled.
+    # The tasks being worked on; which of them are shown depends on what is recalled.
     pressing: tuple[Pressing, ...]
-    # The entries that are neither recalled nor in the timeline: they hold the question itself, or are shown anyway.
+    # Entries that are neither recalled nor in the timeline: they contain the question itself, or are shown anyway.
     left_out: frozenset[str]
 
 
 def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Board:
-    """Read layer A but for memory: where the session is, what is worked on, and what was said last."""
+    """Read layer A except memory: where the session is, what is being worked on, and the newest messages."""
     if request.key is not None:
         look_ahead(tx, access, request.key)
     name, access = str(request.key) if request.key is not None else request.reference, _reader(tx, access, request)
@@ -99,13 +99,13 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
 
 
 def read_small_board(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Board | None:
-    """Read the board where it is so small that this takes no longer than a short read; else None."""
+    """Read the board if it is small enough for a short read; else None."""
     is_small = store.is_small_board(tx, access, SMALL_BOARD_ROWS_MAX)
     return read_board(tx, access, request, settings) if is_small else None
 
 
 def _told_of_task(tx: Tx, seen: Access, here: Here | None, request: ContextRequest) -> frozenset[str]:
-    """What a run in a lane of a task has heard of the thread, and the unheard messages that head its own."""
+    """Thread messages that a run in a task lane has already, and the unseen ones that precede its own."""
     if request.form != "run" or here is None or here.task is None:
         return frozenset()
     heard: set[str] = set()
@@ -120,7 +120,7 @@ def _told_of_task(tx: Tx, seen: Access, here: Here | None, request: ContextReque
 
 
 def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:
-    """The caller, limited to the spaces of the session's agent: a context shows what a run would be shown."""
+    """The caller, limited to the spaces of the session's agent, since a context shows what a run would see."""
     agent = None if request.key is None else agent_by_id(tx, access, request.key.agent)
     return access if agent is None else structs.replace(access, space_ids=access.narrowed(agent.profile.space_ids))
 
@@ -128,7 +128,7 @@ def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:
 def _pressing(
     tx: Tx, seen: Access, spaces: tuple[str, ...] | None, here: Here | None, request: ContextRequest, settings: Settings
 ) -> list[Pressing]:
-    """The tasks that are worked on; in the lane of a task none but itself, unless the settings widen it."""
+    """The tasks being worked on; in a task lane only its own task, unless the settings widen it."""
     reach, limit = settings.context.task_lane, request.limits.working_set
     if here is None or not here.is_of_task or reach == "space":
         return pressing_tasks(tx, seen, spaces, None, limit=limit)
@@ -140,8 +140,8 @@ def _lines(
     tx: Tx, seen: Access, here: Here | None, request: ContextRequest, settings: Settings, lane: LaneRecall,
     asked_in: frozenset[str], left_out: frozenset[str],
 ) -> list[Line]:  # fmt: skip
-    """The lines of layer A. In the lane of a task nothing of another task is read, unless the settings widen it."""
-    # What is said in a lane that is not on the board is not shown in another, whatever an agent may ask for.
+    """The lines of layer A. In a task lane nothing of other tasks is read, unless the settings widen it."""
+    # Messages of a lane that is not on the board are not shown in another, whatever an agent asks for.
     is_own = seen.view is None or here is None or here.key == seen.current or lane.on_board
     said = [] if here is None or here.is_fresh or not is_own else _said(tx, seen, here, request, lane, asked_in)
     routes = [] if here is None else routes_of(tx, seen, here.name, CONTEXT_ROUTES_SHOWN)
@@ -163,23 +163,23 @@ def _lines(
 
 
 def shows_newest(request: ContextRequest, board: Board, settings: Settings) -> bool:
-    """Return whether a context that has nothing else to show says what is new on the board; in a task's lane nothing.
+    """Return whether an otherwise empty context shows the newest things on the board; never in a task lane.
 
-    A run is shown nothing rather than what has nothing to do with it.
+    A run is rather shown nothing than unrelated things.
     """
     is_of_task = board.here is not None and board.here.is_of_task and settings.context.task_lane != "space"
     return not is_of_task and request.form != "run"
 
 
 def read_newest(tx: Tx, request: ContextRequest, board: Board) -> list[Line]:
-    """Read what is new on the board."""
+    """Read the newest things on the board."""
     return newest_lines(tx, board.seen, board.scope.narrowed_for(board.reader), limit=request.limits.working_set)
 
 
 def _said(
     tx: Tx, seen: Access, here: Here, request: ContextRequest, lane: LaneRecall, asked_in: frozenset[str]
 ) -> list[Said]:  # fmt: skip
-    """What was said last in a session, newest first; after a reopening of its task, only what came after."""
+    """The newest messages of a session, newest first; after a reopening of its task, only later ones."""
     spoken = Spoken(
         key=None if here.key is None else str(here.key),
         session_id=here.session_id,
@@ -194,7 +194,7 @@ def _said(
 
 
 def read_facts(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> list[Line]:
-    """Read what the session remembers for a question, but for what was kept from messages that are shown anyway."""
+    """Read what the session remembers for a question, without facts kept from messages that are shown anyway."""
     if request.reader is None:
         return []
     found = recall(tx, access, request.reader, request.question, items_max=settings.memory.recall_items_max)
@@ -203,17 +203,17 @@ def read_facts(tx: Tx, access: Access, request: ContextRequest, settings: Settin
 
 
 def _is_shown(memory: Memory, shown: Heard) -> bool:
-    """Return whether a fact was kept from words that are shown anyway."""
+    """Return whether a fact was kept from a message that is shown anyway."""
     return as_said(memory.content) in as_said(shown.texts.get(memory.source_entry_id or "", ""))
 
 
 def about_board(request: ContextRequest, here: Here | None) -> bool:
-    """Return whether a message says no more than to go on with the topic or the task of its session."""
+    """Return whether a message only asks to continue the topic or the task of its session."""
     return here is not None and here.is_of_board and is_low_signal(request.asked)
 
 
 def recall_query(request: ContextRequest, board: Board, settings: Settings) -> BoardQuery:
-    """Return what is searched for. In the lane of a task that is the task alone, unless the settings widen it."""
+    """Return the search query. In a task lane it covers only the task, unless the settings widen it."""
     here, shown = board.here, shown_by(request.mode, settings.context, request.limits)
     query = BoardQuery(
         text=request.asked,
@@ -227,14 +227,14 @@ def recall_query(request: ContextRequest, board: Board, settings: Settings) -> B
         quick=True,
         topics_max=shown.topics,
         tasks_max=shown.tasks,
-        # Some of them may not be shown, and those that are near each other are one passage.
+        # Some of them may not be shown, and neighbouring ones form one passage.
         logs_max=max(shown.logs * _SPARE, request.limits.max_chars // _LINE_CHARS) if shown.logs else 0,
         notes_max=shown.notes,
     )
     if here is None or not here.is_of_board:
         return query
     if about_board(request, here):
-        # A word of agreement says nothing; what it is said about is the topic or the task of the session.
+        # A short agreement says nothing; it refers to the topic or the task of the session.
         query = structs.replace(query, text=f"{request.asked} {here.about}"[:CONTEXT_QUERY_CHARS_MAX])
     if here.is_of_task and settings.context.task_lane != "space":
         if settings.context.task_lane == "topic" and here.topic is not None:
@@ -247,7 +247,7 @@ def recall_query(request: ContextRequest, board: Board, settings: Settings) -> B
 def laid_out(
     access: Access, request: ContextRequest, board: Board | None, lines: list[Line], degraded: str | None
 ) -> Context:
-    """Return the context of lines."""
+    """Return the context with these lines."""
     laid = lay_out(
         lines, question=request.asked, mode=request.mode, max_chars=request.limits.max_chars, form=request.form
     )
@@ -269,7 +269,7 @@ def laid_out(
 
 
 def build_now(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Context:
-    """Build a context without a search, in a transaction that is open already."""
+    """Build a context without a search, in an already open transaction."""
     board = read_board(tx, access, request, settings)
     lines = _put_together(request, board, read_facts(tx, access, request, settings), None)
     if not lines and shows_newest(request, board, settings):
@@ -280,7 +280,7 @@ def build_now(tx: Tx, access: Access, request: ContextRequest, settings: Setting
 def _put_together(
     request: ContextRequest, board: Board, facts: list[Line], recalled: list[Line] | None
 ) -> list[Line]:  # fmt: skip
-    """All lines of a context; None for what is recalled where nothing was looked for."""
+    """All lines of a context; `recalled` is None if nothing was searched."""
     topic = None if board.here is None else board.here.topic
     tasks = task_lines(board.pressing, None if topic is None else topic.id, recalled)
     found = [line for line in (*tasks, *(recalled or ())) if line.id != request.told_task_id]
@@ -290,9 +290,9 @@ def _put_together(
 def _heard_here(
     request: ContextRequest, here: Here | None, logs: tuple[Ranked[Entry], ...]
 ) -> tuple[Ranked[Entry], ...]:  # fmt: skip
-    """What is shown of entries: what an auto run says is for its own ticks, and the rest of a lane for its generation.
+    """The entries to show: those of an auto run only to its own ticks, others of a lane to their generation.
 
-    A session that begins afresh has not heard what was said before, unless that is on the board or its task's.
+    A new generation does not see what was said before, unless that is on the board or belongs to its task.
     """
     own, generation = (None, request.auto_run_id), None if here is None else here.session_id
 
@@ -305,7 +305,7 @@ def _heard_here(
 
 
 class Contexts:
-    """Builds contexts, for runs and for whoever asks."""
+    """Builds contexts, for runs and for other callers."""
 
     def __init__(self, db: Database, settings: Settings, search: Search) -> None:
         self._db = db
@@ -313,7 +313,7 @@ class Contexts:
         self._search = search
 
     async def build(self, access: Access, request: ContextRequest) -> Context:
-        """Build a context; it never takes longer than the settings allow in all."""
+        """Build a context, within the time limit of the settings."""
         until = elapsed_seconds() + self._settings.context.total_budget_ms / 1000
         missing: list[str] = []
         board = await self._part("board", partial(self._board, access, request), until, missing)
@@ -331,7 +331,7 @@ class Contexts:
         return laid_out(access, request, board, lines, missing[0] if missing else None)
 
     def _parts(self, access: Access, request: ContextRequest, board: Board) -> dict[str, Work[list[Line]]]:
-        """What is looked for besides the board itself: kept facts and, where the question says enough, recall."""
+        """The parts besides the board itself: kept facts and, if the question says enough, recall."""
         parts: dict[str, Work[list[Line]]] = {}
         if request.reader is not None:
             parts["memory"] = partial(self._facts, access, request)
@@ -341,7 +341,7 @@ class Contexts:
         return parts
 
     async def _part(self, name: str, work: Work[T], until: float, missing: list[str]) -> T | None:
-        """Do one part of a context within its time; None where it could not be done, which is noted."""
+        """Do one part of a context within its time; None, noted in `missing`, if that failed."""
         seconds = min(self._settings.context.fetch_timeout_ms / 1000, until - elapsed_seconds())
         try:
             async with asyncio.timeout(max(0.0, seconds)):
@@ -352,13 +352,13 @@ class Contexts:
             if name == "board" and refusal.code not in _PASSING:
                 raise
             missing.append(_PASSING.get(refusal.code, name))
-        except Exception as error:  # boundary: whatever is wrong with a part, a run goes on without it
+        except Exception as error:  # boundary: whatever is wrong with a part, the run continues without it
             _log.warning("context_part_failed", extra={"part": name}, exc_info=error)
             missing.append(name)
         return None
 
     async def _board(self, access: Access, request: ContextRequest, seconds: float) -> Board:
-        # Elsewhere a short read changes threads as well, and does not see one moment.
+        # On other engines a short read changes threads as well, and does not see one moment.
         if self._db.engine == "sqlite":
             small = await self._db.read(lambda tx: read_small_board(tx, access, request, self._settings))
             if small is not None:
@@ -380,7 +380,7 @@ class Contexts:
         found = await board_search(self._db, self._search, board.reader, query)
         topic = None if board.here is None else board.here.topic
         if query.task_id is not None and topic is not None and query.notes_max:
-            # The lane of a task is shown the notes of its topic as well, but none that belong to other tasks.
+            # A task lane is also shown the notes of its topic, but none that belong to other tasks.
             of_topic = structs.replace(query, task_id=None, topic_id=topic.id, logs_max=0)
             notes = (await board_search(self._db, self._search, board.reader, of_topic)).notes
             found = structs.replace(found, notes=(*found.notes, *(one for one in notes if one.item.task_id is None)))
@@ -393,7 +393,7 @@ class Contexts:
             recall=board.recall,
             shown=shown_by(request.mode, self._settings.context, request.limits),
             max_chars=request.limits.max_chars,
-            # Whatever the topic or the task of a session holds is a match for "go on".
+            # Anything in the topic or the task of a session matches "go on".
             floor=0 if about_board(request, board.here) else FLOOR,
         )
         return await self._db.read(lambda tx: recalled_lines(tx, board.seen, recalling, found))

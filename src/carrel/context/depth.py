@@ -25,7 +25,7 @@ _SIGNAL_CHARS, _SIGNAL_WORDS, _SIGNAL_WORD_CHARS = 6, 2, 4
 
 
 class Shown(Struct, frozen=True):
-    """How many of each kind recall shows."""
+    """How many results of each kind recall shows."""
 
     topics: int
     tasks: int
@@ -42,7 +42,7 @@ def mode_named(text: str | None) -> Mode:
 
 
 def is_low_signal(question: str) -> bool:
-    """Return whether a question says nothing to search for: it is empty, a command, a short agreement, or a "go on"."""
+    """Return whether a question has nothing to search for: empty, a command, a short agreement, or "go on"."""
     text = question.strip()
     if not text or text.startswith("/"):
         return True
@@ -58,14 +58,14 @@ def has_signal(question: str) -> bool:
 
 
 def recalls(mode: Mode, question: str, *, in_board_session: bool) -> bool:
-    """Return whether a context is searched for; nothing can be found for an empty question."""
+    """Return whether a context includes a search; an empty question finds nothing."""
     if mode == "cheap" or not question.strip():
         return False
     return mode != "auto" or has_signal(question) or (in_board_session and is_low_signal(question))
 
 
 def shown_by(mode: Mode, settings: ContextSettings, limits: ContextLimits) -> Shown:
-    """Return how much recall shows: what the request asks for, else by its mode."""
+    """Return how much recall shows: what the request asks for, else by mode."""
     usual = Shown(topics=settings.topic_limit, tasks=settings.task_limit, logs=settings.log_limit, notes=_NOTES)
     own = _PATIENT if mode == "patient" else usual
     return Shown(

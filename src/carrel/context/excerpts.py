@@ -1,15 +1,15 @@
-"""What is shown of a text that is too long for its line: the part that answers the question. Pure."""
+"""Excerpts of texts that are too long for their line: the part that answers the question. Pure."""
 
 from carrel.context.budget import CUT, cut, width
 from carrel.kernel import one_line
 from carrel.search import places_of
 
-# How much of the line stands before the first word that was asked for: enough to read it in its sentence.
+# How much of the line precedes the first matching word (one in …): enough to read it in its sentence.
 _LEAD_PART = 4
 
 
 def excerpt(text: str, words: frozenset[str], width_max: int) -> str:
-    """Return a text as one line within a length: as it begins, or from before the place that has most of the words."""
+    """Return a text as one line within a length: its beginning, or the part with most of the words."""
     whole = one_line(text)
     if width(whole) <= width_max:
         return whole
@@ -17,15 +17,15 @@ def excerpt(text: str, words: frozenset[str], width_max: int) -> str:
     start = first - width_max // _LEAD_PART
     if start <= 0:
         return cut(whole, width_max)
-    # A line ends where the text does, so that no room is left at its end.
+    # If the text ends earlier, start earlier, so that the line is filled.
     start = min(start, len(whole) - width_max + 1)
-    # At the beginning of a word, if one begins before the first that was asked for.
+    # At the beginning of a word, if one begins before the first match.
     space = whole.find(" ", start, first)
     return cut(CUT + whole[start if space < 0 else space + 1 :], width_max)
 
 
 def _densest(text: str, words: frozenset[str], span: int) -> int:
-    """Where a part of the text begins that has as many different words as any of its length."""
+    """The start of the part of a text that contains the most different words."""
     places = list(places_of(text, words))
     best, best_at, last = 0, 0, 0
     counts: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The session that a context is of: its lane, or the name under which a program sends its entries."""
+"""The session that a context is for: its lane, or the name under which a program sends its entries."""
 
 from msgspec import Struct
 
@@ -15,21 +15,21 @@ from carrel.visibility import Recalls
 
 
 class Here(Struct, frozen=True, kw_only=True):
-    """A session. `name` is what routing memory knows it by, `buckets` are all names that entries were sent under."""
+    """A session. Routing memory knows it as `name`; `buckets` are all names under which entries were sent."""
 
     name: str
     key: SessionKey | None = None
     session_id: str | None = None
-    # The generation is about to begin, while the one before is still open: nothing was said in it.
+    # The generation is about to begin, while the previous one is still open: it has no messages.
     is_fresh: bool = False
     buckets: tuple[str, ...] = ()
-    # What the session is about, if that is in view.
+    # What the session is about, if the caller may see that.
     topic: TopicRow | None = None
     task: TaskRow | None = None
 
     @property
     def about(self) -> str:
-        """What the session is about, in the words of its topic and task."""
+        """What the session is about: the names of its topic and task."""
         topic = "" if self.topic is None else self.topic.name
         return f"{topic} {'' if self.task is None else self.task.title}".strip()
 
@@ -45,12 +45,12 @@ class Here(Struct, frozen=True, kw_only=True):
 
     @property
     def task_id(self) -> str | None:
-        """The task that it is the session of, in view or not."""
+        """The task of the session, visible or not."""
         return None if self.key is None else self.key.task_id
 
 
 def key_named(tx: Tx, access: Access, reference: str) -> SessionKey | None:
-    """Return the lane that a session reference names; None for any other text, which is a name of the sender's own.
+    """Return the lane of a session reference; None for other texts, which are a sender's own names.
 
     Refusal `forbidden` for a lane that the caller may not see, whether or not it exists.
     """
@@ -71,7 +71,7 @@ def _names_lane(tx: Tx, access: Access, reference: str) -> bool:
 
 
 def look_ahead(tx: Tx, access: Access, key: SessionKey) -> None:
-    """Read at once what the context of every session needs."""
+    """Prefetch what the context of every session needs."""
     name = str(key)
     tx.ahead(
         lambda: agent_by_id(tx, access, key.agent),
@@ -84,7 +84,7 @@ def look_ahead(tx: Tx, access: Access, key: SessionKey) -> None:
 
 
 def read_here(tx: Tx, seen: Access, key: SessionKey | None, reference: str, session_id: str | None = None) -> Here:
-    """Return a session with what it is about, as far as that is in view; by default its open generation."""
+    """Return a session with the visible part of what it is about; by default its open generation."""
     if key is None:
         return Here(name=reference, buckets=(reference,))
     opened = open_session_of(tx, seen, str(key))

@@ -1,4 +1,4 @@
-"""The context of a session: what is asked for, the lines it is made of, and the block they become. Pure."""
+"""The context of a session: the request, its lines, and the resulting block. Pure."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -11,7 +11,7 @@ from carrel.kernel.settings import Recall
 
 Mode = Literal["auto", "cheap", "full", "patient"]
 MODES: tuple[Mode, ...] = ("auto", "cheap", "full", "patient")
-# How a block is laid out: as programs expect that know Clawboard's, or as a run of ours is shown it.
+# The layout of a block: for programs that know Clawboard's, or for runs.
 Form = Literal["clawboard", "run"]
 Layer = Literal[
     "A:board_session", "A:working_set", "A:routing_memory", "A:timeline", "A:memory", "B:semantic"
@@ -27,22 +27,22 @@ RECALLED_TOPICS = "Semantic recall topics:"
 RECALLED_TASKS = "Semantic recall tasks:"
 NOTES = "Curated notes:"
 RECALLED_LOGS = "Semantic recall logs:"
-# What kept facts are called among the kinds of lines.
+# The line kind of kept facts.
 MEMORY = "memory"
 
 
 class Place(Struct, frozen=True):
-    """Where a section stands: its layer, and what its lines are worth beside those of others."""
+    """Where a section belongs: its layer, and the worth of its lines relative to other sections."""
 
     layer: Layer
     parts: int
-    # Printed the other way round than it is served, which is best first.
+    # Printed in reverse order of selection, which is best first.
     newest_last: bool = False
-    # Printed as it is read, whichever of it is best.
+    # Printed in reading order, whichever line is best.
     in_passages: bool = False
 
 
-# In the order of the block. What was said and kept answers questions; names of topics and tasks tell where to look.
+# In the order of the block. Messages and facts answer questions; names of topics and tasks tell where to look.
 SECTIONS: dict[str, Place] = {
     PLACE: Place("A:board_session", 24),
     WORKING_TOPICS: Place("A:working_set", 1),
@@ -58,7 +58,7 @@ SECTIONS: dict[str, Place] = {
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """One line of a block: where it comes from, and why it was chosen. `score` is there where lines were ranked."""
+    """One line of a block: its source, and why it was chosen. `score` is set if lines were ranked."""
 
     id: str
     kind: str
@@ -71,9 +71,9 @@ class Line(Struct, frozen=True, kw_only=True):
 
 
 def each_once(lines: Iterable[Line]) -> list[Line]:
-    """Return lines without those of things that a line before shows already.
+    """Return lines without those about things that an earlier line shows.
 
-    Routing memory tells where messages went, so it may name a topic again.
+    Routing memory records every message, so it may name a topic again.
     """
     shown: set[tuple[str, str]] = set()
     kept: list[Line] = []
@@ -86,7 +86,7 @@ def each_once(lines: Iterable[Line]) -> list[Line]:
 
 
 class ContextLimits(Struct, frozen=True, kw_only=True):
-    """How much is shown at most; of topics, tasks and entries None means as much as the mode shows."""
+    """The maximum shown; for topics, tasks and entries None means the number of the mode."""
 
     max_chars: int = CONTEXT_TEXT_CHARS_DEFAULT
     working_set: int = CONTEXT_LINES_DEFAULT
@@ -97,7 +97,7 @@ class ContextLimits(Struct, frozen=True, kw_only=True):
 
 
 class Context(Struct, frozen=True, kw_only=True):
-    """A block with what it shows: its layers in order, each line explained, and how many lines found no room.
+    """A block and its content: layers in order, a reason for each line, and how many lines did not fit.
 
     `degraded` says what is missing: `search_busy`, `timeout`, or the part that failed.
     """
@@ -112,5 +112,5 @@ class Context(Struct, frozen=True, kw_only=True):
     recall: Recall = "space"
 
     def of(self, *sections: str) -> list[Line]:
-        """Return the lines of some sections, as they are shown."""
+        """Return the shown lines of some sections."""
         return [line for line in self.lines if line.section in sections]

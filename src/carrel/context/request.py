@@ -1,4 +1,4 @@
-"""What a context is asked for."""
+"""The request for a context."""
 
 from collections.abc import Iterable, Mapping
 from typing import Self
@@ -14,17 +14,17 @@ from carrel.memory import Reader
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """The entries that a request holds already, to ask which messages of a thread are among them."""
+    """The entries that a request contains already, to check which thread messages are among them."""
 
     ids: frozenset[str] = frozenset()
-    # The lines of notifications that join several messages, as they are indented there.
+    # The lines of notifications that join several messages, with their indentation.
     lines: frozenset[str] = frozenset()
-    # What was said, by the id of its entry.
+    # What was said, by entry id.
     texts: Mapping[str, str] = {}
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> Self:
-        """Return what is heard by entries of a session."""
+        """Return the messages that entries of a session contain."""
         known = list(entries)
         told = (entry.content for entry in known if entry.provenance.kind == "notification")
         return cls(
@@ -34,13 +34,13 @@ class Heard(Struct, frozen=True, kw_only=True):
         )
 
     def has(self, message: Entry) -> bool:
-        """Return whether a message of a thread is among them: by itself, or joined to others in a notification."""
+        """Return whether a thread message is among them: by itself, or joined to others in a notification."""
         first = next((line for line in message.content.splitlines() if line.strip()), "")
         return message.id in self.ids or f"  {first}" in self.lines
 
 
 class ContextRequest(Struct, frozen=True, kw_only=True):
-    """A question in a session. `reference` is the session as it was named, and `key` its lane if it has one."""
+    """A question in a session. `reference` is the session as named, and `key` its lane if it has one."""
 
     reference: str | None = None
     key: SessionKey | None = None
@@ -51,22 +51,22 @@ class ContextRequest(Struct, frozen=True, kw_only=True):
     space_id: str | None = None
     allowed_space_ids: tuple[str, ...] | None = None
     with_pending: bool = True
-    # What the session is taken to recall, in place of what was chosen for it.
+    # What the session should recall, instead of the choice made for it.
     recall: Recall | None = None
     # Whose memory is read; None for a session that has none.
     reader: Reader | None = None
-    # The generation that hears the run; by default the open one.
+    # The generation of the run; by default the open one.
     session_id: str | None = None
-    # The task that the message is headed by, which needs no line of its own.
+    # The task that precedes the message; it needs no line of its own.
     told_task_id: str | None = None
     # The auto run whose tick asks.
     auto_run_id: str | None = None
-    # Entries that whoever asks is shown anyway, and which are neither recalled nor in the timeline.
+    # Entries that the caller is shown anyway; they are neither recalled nor in the timeline.
     shown: Heard = Heard()
-    # The idempotency keys of entries that hold the question itself; these are neither recalled nor in the timeline.
+    # The idempotency keys of entries that contain the question itself; these are neither recalled nor in the timeline.
     without_keys: tuple[str, ...] = ()
 
     @property
     def asked(self) -> str:
-        """The question, as far as it is looked at."""
+        """The part of the question that is used."""
         return self.question[:CONTEXT_QUERY_CHARS_MAX]

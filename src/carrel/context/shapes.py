@@ -1,4 +1,4 @@
-"""A context as surfaces show it: the block, and what it shows as data."""
+"""A context as surfaces show it: the block, and its content as data."""
 
 from msgspec import UNSET, UnsetType
 
@@ -24,7 +24,7 @@ _BULLET = "- "
 
 
 class ContextItem(Shape, frozen=True, kw_only=True):
-    """A line of a block, explained; its text is in the block."""
+    """A line of a block with its reasons; its text is in the block."""
 
     id: str
     kind: str
@@ -48,21 +48,21 @@ class ContextRow(Shape, frozen=True, kw_only=True):
 
 
 class BoardSession(Shape, frozen=True, kw_only=True):
-    """The topic and the task that a session is about."""
+    """The topic and the task of a session."""
 
     topic: ContextRow | None
     task: ContextRow | None
 
 
 class WorkingSet(Shape, frozen=True, kw_only=True):
-    """What is worked on."""
+    """What is being worked on."""
 
     topics: list[ContextRow]
     tasks: list[ContextRow]
 
 
 class Recalled(Shape, frozen=True, kw_only=True):
-    """What a search has found."""
+    """What a search found."""
 
     topics: list[ContextRow]
     tasks: list[ContextRow]
@@ -71,17 +71,17 @@ class Recalled(Shape, frozen=True, kw_only=True):
 
 
 class ContextScope(Shape, frozen=True, kw_only=True):
-    """The spaces that were looked in, and how they were found; null for all that the caller may see."""
+    """The spaces that were searched, and how they were determined; null for all that the caller may see."""
 
     source_space_id: str | None
     resolved_from: str | None
     allowed_space_ids: list[str] | None
-    # Whether the session recalls itself alone, or the board.
+    # Whether the session recalls only itself, or the board.
     recall: Recall
 
 
 class ContextData(Shape, frozen=True, kw_only=True):
-    """What a block shows, by section, and how many lines found no room."""
+    """What a block shows, by section, and how many lines did not fit."""
 
     scope: ContextScope
     working_set: WorkingSet

@@ -1,6 +1,6 @@
-"""The SQL of contexts: the newest lines of a session, and the topics and tasks that are worked on.
+"""The SQL of contexts: the newest lines of a session, and the topics and tasks being worked on.
 
-How much is read depends on the limits, not on how much there is.
+The amount read depends on the limits, not on the size of the board.
 """
 
 from collections.abc import Iterable
@@ -55,7 +55,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
 
 
 class Spoken(Struct, frozen=True, kw_only=True):
-    """Which entries a timeline is of: those of a lane's open generation, and those sent under other names of it."""
+    """The entries of a timeline: those of a lane's open generation, and those sent under its other names."""
 
     key: str | None
     session_id: str | None
@@ -64,44 +64,44 @@ class Spoken(Struct, frozen=True, kw_only=True):
     auto_run_id: str | None = None
     after: int = 0
     with_pending: bool = True
-    # Whether it is a person's chat, which is open to that person whatever was sorted elsewhere.
+    # Whether it is a person's chat, which that person sees wherever its messages were sorted.
     is_personal: bool = False
 
 
 _SAID = Table("entries", Said, codecs={"provenance": json_column(Provenance)})
 _TOPICS = Table("topics", TopicRow, codecs={"pinned": FLAG})
 _TASKS = Table("tasks", TaskRow, codecs={"pinned": FLAG})
-# What a program said to itself; that nobody could say where an entry belongs does not make it one of these.
+# A program's messages to itself; an entry that could not be sorted is not one of these.
 _NOISE = "COALESCE(classification_error, '') IN ('', 'private', 'unallocated', 'attempts_exhausted')"
 _UNPLACED = "task_id IS NULL AND topic_id IS NULL AND space_id IS NULL"
 _ASLEEP = (
     "({0}.status = 'archived' OR COALESCE({0}.snoozed_until, 0) > :now "
     "OR ({0}.status = 'snoozed' AND {0}.snoozed_until IS NULL))"
 )
-# A task that is to be done; those of a topic that is put away are put away with it.
+# An open task; a topic that is put away takes its tasks with it.
 _OPEN = (
     "is_chat = 0 AND status NOT IN ('done', 'archived') AND COALESCE(snoozed_until, 0) <= :now AND NOT EXISTS "
     f"(SELECT 1 FROM topics h WHERE h.account_id = :account AND h.id = tasks.topic_id AND {_ASLEEP.format('h')})"
 )
-# What the classifier names was said in some session.
+# Whatever the classifier names was said in some session.
 _MADE = "created_by <> 'classifier'"
 _ACTIVE = "('in_progress', 'review', 'blocked')"
 _URGENT = 2
 
 
 def newest_said(tx: Tx, access: Access, spoken: Spoken, *, limit: int) -> list[Said]:
-    """Return the newest lines of a session that the caller may see, newest first."""
+    """Return the newest visible lines of a session, newest first."""
     seen, values = seen_entries(tx, access)
     looked, names = _looked_at(spoken)
     closed = "SELECT max(s.closed_at) FROM sessions s WHERE s.account_id = :account AND s.key = :key"
     rules = [
         "type = 'conversation' AND role IN ('user', 'assistant') AND content <> ''",
         _NOISE,
-        # What ticks are told was said by nobody.
+        # Nobody said the messages of ticks.
         "NOT (role = 'user' AND auto_run_id IS NOT NULL)",
         f"({seen} OR (key = :key AND {'TRUE' if spoken.is_personal else _UNPLACED}))",
         "seq > :after",
-        # What was sent while no generation was open belongs to the next one.
+        # Entries that arrived while no generation was open belong to the next one.
         f"(session_id = :session_id OR (session_id IS NULL AND created_at > COALESCE(({closed}), 0)))",
     ]
     if spoken.auto_run_id is not None:
@@ -128,7 +128,7 @@ def entries_marked(tx: Tx, access: Access, marks: Iterable[str]) -> frozenset[st
 
 
 def _looked_at(spoken: Spoken) -> tuple[str, dict[str, object]]:
-    """The numbers of the newest entries of a session, whatever they are: no more than that is ever looked at."""
+    """The numbers of the newest entries of a session, of any kind; nothing older is ever considered."""
     names: dict[str, object] = {f"bucket_{at}": name for at, name in enumerate(spoken.buckets)}
     of = ["key = :key", *(f"bucket = :{name}" for name in names)]
     parts = [
@@ -140,7 +140,7 @@ def _looked_at(spoken: Spoken) -> tuple[str, dict[str, object]]:
 
 
 def runs_heard_before(tx: Tx, access: Access, run_ids: Iterable[str], seq: int) -> set[str]:
-    """Return those of the runs that had said something before an entry with that number."""
+    """Return the runs that had said something before an entry with that number."""
     names: dict[str, object] = {f"run_{at}": name for at, name in enumerate(dict.fromkeys(run_ids))}
     if not names or not seq:
         return set()
@@ -152,7 +152,7 @@ def runs_heard_before(tx: Tx, access: Access, run_ids: Iterable[str], seq: int) 
 
 
 def is_small_board(tx: Tx, access: Access, rows_max: int) -> bool:
-    """Return whether an account has no more topics and tasks than this; no more of them are counted."""
+    """Return whether an account has at most this many topics and tasks; the count stops there."""
     counted = "(SELECT count(*) FROM (SELECT 1 FROM {0} WHERE account_id = :account LIMIT :most) AS some_{0})"
     sql = f"SELECT {counted.format('tasks')} + {counted.format('topics')}"
     row = tx.one(sql, access, most=rows_max + 1)
@@ -160,7 +160,7 @@ def is_small_board(tx: Tx, access: Access, rows_max: int) -> bool:
 
 
 def pinned_topics(tx: Tx, access: Access, *, limit: int) -> list[TopicRow]:
-    """Return the pinned topics that the caller may see and that are not put away, the newest change first."""
+    """Return visible pinned topics that are not put away, newest change first."""
     seen, values = seen_topics(tx, access)
     sql = (
         f"SELECT {_TOPICS.columns} FROM topics WHERE account_id = :account AND pinned = 1 AND {seen} "
@@ -170,7 +170,7 @@ def pinned_topics(tx: Tx, access: Access, *, limit: int) -> list[TopicRow]:
 
 
 def newest_topics(tx: Tx, access: Access, *, limit: int) -> list[TopicRow]:
-    """Return the topics that someone made, that the caller may see and that are not put away, newest change first."""
+    """Return visible topics that someone created and that are not put away, newest change first."""
     seen, values = seen_topics(tx, access)
     sql = (
         f"SELECT {_TOPICS.columns} FROM topics WHERE account_id = :account AND {_MADE} AND {seen} "
@@ -180,7 +180,7 @@ def newest_topics(tx: Tx, access: Access, *, limit: int) -> list[TopicRow]:
 
 
 def newest_tasks(tx: Tx, access: Access, *, spaces: tuple[str, ...] | None, limit: int) -> list[TaskRow]:
-    """Return the tasks that someone made and that are to be done, that the caller may see, newest change first."""
+    """Return visible open tasks that someone created, newest change first."""
     seen, values = seen_tasks(tx, access, spaces)
     sql = (
         f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account AND {_MADE} AND {_OPEN} AND {seen} "
@@ -190,7 +190,7 @@ def newest_tasks(tx: Tx, access: Access, *, spaces: tuple[str, ...] | None, limi
 
 
 def topics_named(tx: Tx, access: Access, topic_ids: Iterable[str], *, also_asleep: bool = False) -> list[TopicRow]:
-    """Return those topics that the caller may see, in the order given; by default none that is put away."""
+    """Return the visible ones of these topics, in the given order; by default none that is put away."""
     names: dict[str, object] = {f"id_{at}": name for at, name in enumerate(dict.fromkeys(topic_ids))}
     if not names:
         return []
@@ -209,9 +209,9 @@ def topics_named(tx: Tx, access: Access, topic_ids: Iterable[str], *, also_aslee
 def working_tasks(
     tx: Tx, access: Access, *, spaces: tuple[str, ...] | None, topic_id: str | None, soon: int, limit: int
 ) -> list[TaskRow]:  # fmt: skip
-    """Return the tasks that are worked on, urgent or due soon and that the caller may see.
+    """Return visible tasks that are being worked on, urgent or due soon.
 
-    Pinned ones come first, the others by due date and priority. With spaces or a topic, only those of them.
+    Pinned ones first, the others by due date and priority; optionally only those of spaces or a topic.
     """
     seen, values = seen_tasks(tx, access, spaces)
     sql = (
@@ -228,7 +228,7 @@ def working_tasks(
 
 
 def tasks_named(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[TaskRow]:
-    """Return those tasks that the caller may see, in the order given."""
+    """Return the visible ones of these tasks, in the given order."""
     names: dict[str, object] = {f"id_{at}": name for at, name in enumerate(dict.fromkeys(task_ids))}
     if not names:
         return []

@@ -43,8 +43,8 @@ def keep_facts(tx: Tx, snapshot: Snapshot) -> None:
     if mode == "off":
         return
     run, gateway = snapshot.run, snapshot.connection.gateway
-    if run.provenance_kind == "external_user":
-        _keep(tx, snapshot.access, memory_reader(tx, snapshot.caller), run, stated_in(run.text))
+    if run.provenance_kind == "external_user" and (stated := stated_in(run.text)):
+        _keep(tx, snapshot.access, memory_reader(tx, snapshot.caller), run, stated)
     # The built-in agent is not a model, and a remote agent is not asked to read others' messages.
     is_model = snapshot.connection.settings.kind != BUILTIN and gateway.takes_context
     if mode == "model" and run.provenance_kind in _KINDS and is_model:

@@ -55,6 +55,7 @@ from carrel.tools import (
 )
 from carrel.usage import count_run, count_step
 from carrel.work import hear, is_reopened_since
+from carrel.workspaces import Workspace
 
 NO_BUDGETS = BudgetRules()
 _log = getLogger("carrel.delivery")
@@ -123,11 +124,18 @@ def prepare(
         is_request=request.is_request,
         lost_at=snapshot.at_gateway.lost_at,
         callable_tools=_callable_tools(snapshot),
-        workspace=workspace_of(snapshot.caller.services.settings, access, agent),
+        workspace=_workspace(snapshot),
         remote_id=snapshot.at_gateway.remote_id,
         account=snapshot.account_slug,
     )
     return Sent(step, n, snapshot, request, tx.now)
+
+
+def _workspace(snapshot: Snapshot) -> Workspace | None:
+    """Where a coding agent works; no other agent has to do with files of its own."""
+    if snapshot.connection.settings.kind != "acp":
+        return None
+    return workspace_of(snapshot.caller.services.settings, snapshot.access, snapshot.agent)
 
 
 def _callable_tools(snapshot: Snapshot) -> frozenset[str]:
@@ -154,6 +162,7 @@ def _hear(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request) -> Request
         lambda: open_generation(tx, claim.access, run.session_key, planned),
         lambda: open_session_of(tx, claim.access, run.key),
         lambda: fence(tx, claim),
+        tx.tick,
     )
     if run.starts_new_generation:
         close_generation(tx, claim.access, run.session_key, "rotated")
@@ -220,6 +229,7 @@ def keep_answer(
     tx: Tx, claim: Claim, sent: Sent, n: int, answer: StepAnswer, rounds_max: int
 ) -> Outcome | list[Entry]:  # fmt: skip
     """Keep what the gateway answered: a reply ends the turn, tool calls are written down before any is made."""
+    tx.ahead(lambda: fence(tx, claim), tx.tick)
     snapshot, end = sent.snapshot, fence(tx, claim)
     answer_step(tx, claim.access, claim.id, n, kept_output(answer.output))
     # PostgreSQL cannot store a NUL in text, and a reply needs none.

@@ -1,7 +1,7 @@
 """Exchanges: what follows a message sent to another session, or the spawn of a sub-agent, until the result is back.
 
-Replies, the announce step and the delivery of the result. Each step is a queued run like any other; this room decides
-which step comes next.
+Replies, the announce step and the delivery of the result. Each step is an ordinary queued run; this room decides which
+step comes next.
 """
 
 from carrel.exchanges.briefing import briefing_of

@@ -1,7 +1,7 @@
 """The announce of a sub-agent: its run ends, it may add notes to its result, and the result goes to the requester.
 
-The result is stored with the child's run from its end on; here it is only delivered. A delivery that fails is retried
-for a while and then shown as undelivered, never dropped.
+The result is stored with the child's run; this module only delivers it. A delivery that fails is retried for a while
+and then shown as undelivered, never dropped.
 """
 
 from carrel.exchanges.conclusion import conclude, notify_if_session_ended, reset_attempts, retry_or_give_up, skipped
@@ -36,7 +36,7 @@ class SpawnFlow(Flow):
                 return self._hand_over(tx, exchange)
 
     def clean_up(self, tx: Tx, exchange: Exchange) -> None:
-        """Release the child's files, and delete the child if that was asked for."""
+        """Release the child's files, and delete the child if requested."""
         child = lane_of(tx, exchange.access, exchange.target)
         if child is None or awaits_child(tx, exchange.access, exchange.requester_key, exchange.target_key):
             # A failed run of the child may have been retried: clean up after the last result.

@@ -1,4 +1,4 @@
-"""Briefings: what a run of an exchange is told in addition to its agent's instructions."""
+"""Briefings: what a run of an exchange is shown in addition to its agent's instructions."""
 
 from carrel.exchanges.prompts import announce_briefing, reply_briefing, sent_briefing
 from carrel.exchanges.steps import TOOLS
@@ -36,7 +36,7 @@ def briefing_of(tx: Tx, run: Run) -> str:
 
 
 def _posted_on(tx: Tx, run: Run) -> str | None:
-    """The channel that results are posted on for this lane; None where the requester tells them itself."""
+    """The channel on which this lane's results are posted; None if the requester reports them itself."""
     lane = lane_of(tx, run.access, run.session_key)
     channel = None if lane is None else channel_of(lane)
     return channel if channel in POSTED_CHANNELS else None

@@ -82,7 +82,7 @@ def _notify_undelivered(tx: Tx, exchange: Exchange, first: Run, to: str, why: st
 def notify_if_session_ended(tx: Tx, exchange: Exchange) -> None:
     """Notify people that a result was delivered to a lane after the session that asked for it had ended.
 
-    For a person it did not arrive, so the type is that of an undelivered result.
+    For a person it did not arrive, so the notification has the type of an undelivered result.
     """
     if exchange.requester_session_id is None:
         # It was requested from outside any session.

@@ -39,7 +39,7 @@ class Exchanges:
         self._posts = _ChannelPosts(db, channels, flows)
 
     async def round(self) -> float:
-        """Advance what is due now; how long to wait then, 0 when there may be more."""
+        """Advance what is due now; return how long to wait then, 0 if there may be more."""
         return await self._steps.round()
 
     async def serve(self) -> None:

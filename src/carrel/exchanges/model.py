@@ -1,4 +1,4 @@
-"""An exchange: something sent to another session whose result comes back, and the moves it may make. Pure."""
+"""An exchange: something sent to another session whose result comes back, and its transitions. Pure."""
 
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ Kind = Literal["send", "spawn"]
 Step = Literal["primary", "reply", "announce", "handover", "carry"]
 ExchangeState = Literal["open", "delivered", "skipped", "undelivered"]
 
-# The state machines of an exchange: the moves from each state, and while it is open from each step.
+# The state machines of an exchange: the transitions from each state, and while it is open from each step.
 MOVES: dict[str, frozenset[str]] = {
     "open": frozenset({"open", "delivered", "skipped", "undelivered"}),
     "delivered": frozenset(),
@@ -43,12 +43,12 @@ class Exchange(Struct, frozen=True, kw_only=True):
     requester_run_id: str | None = None
     current_run_id: str | None = None
     step: Step = "primary"
-    # The first run is round 1; every reply to a reply is one more.
+    # The first run is round 1; every further reply adds one.
     round: int = 1
     rounds_max: int = 0
     last_reply: str | None = None
     announcement: str | None = None
-    # 1 when the requester's call returned the reply, 0 when it did not, None while that is undecided.
+    # 1 if the requester's call returned the reply, 0 if not, None while that is undecided.
     answered_inline: int | None = 0
     attempts: int = 0
     due_at: int | None = None
@@ -87,7 +87,7 @@ def states_before(after: str) -> tuple[str, ...]:
 
 
 def moved(exchange: Exchange, **changes: Any) -> Exchange:
-    """Return the exchange with these changes; refuse moves that are not in the tables."""
+    """Return the exchange with these changes; refuse transitions that are not in the tables."""
     after = structs.replace(exchange, **changes)
     if after.state not in MOVES[exchange.state]:
         raise Refusal(Code.CONFLICT, f"An exchange that is {exchange.state} cannot become {after.state}.")

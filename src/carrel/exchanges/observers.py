@@ -8,7 +8,7 @@ from carrel.storage import Database, Tx
 # Only runs of these kinds can belong to an exchange, so other runs save the query.
 _KINDS = ("inter_session", "reply_back", "announce", "spawn")
 _ENDS = ("completed", "failed", "cancelled")
-# What the exchange of a retry has in common with the one before.
+# What a retry's exchange inherits from the earlier one.
 _KEPT = (
     "account_id", "kind", "requester_key", "requester_session_id", "requester_run_id", "target_key", "rounds_max",
     "cleanup", "wakes",

@@ -1,4 +1,4 @@
-"""The prompts of exchanges: what a run of one is told about it, and the messages of its steps. Pure.
+"""The prompts of exchanges: what a run is told about its exchange, and the messages of its steps. Pure.
 
 They are part of the instructions and change only with PROFILE_VERSION; a test enforces that.
 """

@@ -16,7 +16,7 @@ from carrel.storage import Tx
 
 
 def _call_waits_until(tx: Tx, exchange: Exchange) -> int | None:
-    """Return when to check again whether the requester's call still waits for the reply; None when it does not."""
+    """Return when to check again whether the requester's call still waits for the reply; None if it does not."""
     assert exchange.expires_at is not None, "a call waits for a bounded time"
     if exchange.expires_at <= tx.now:
         return None
@@ -28,7 +28,7 @@ def _call_waits_until(tx: Tx, exchange: Exchange) -> int | None:
 
 
 class SendFlow(Flow):
-    """The steps of a send after the target's run; it leaves nothing behind."""
+    """The steps of a send after the target's run; it needs no cleaning up."""
 
     def advance(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
         """Take the next step; return the changed exchange."""
@@ -82,7 +82,7 @@ class SendFlow(Flow):
             cancel(tx, exchange.access, run.id, "expired")
 
     def _next_round(self, tx: Tx, exchange: Exchange) -> Exchange:
-        """Deliver the newest reply to the other side, if a round is left."""
+        """Deliver the newest reply to the other side, if rounds are left."""
         if exchange.round > exchange.rounds_max:
             return self._announce(tx, exchange)
         receiver = exchange.requester if exchange.round % 2 == 1 else exchange.target

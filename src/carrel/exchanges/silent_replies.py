@@ -6,7 +6,7 @@ REPLY_SKIP = "REPLY_SKIP"
 ANNOUNCE_SKIP = "ANNOUNCE_SKIP"
 NO_REPLY = "NO_REPLY"
 HEARTBEAT_OK = "HEARTBEAT_OK"
-# What gateways put in place of an answer that they did not get, or got only the beginning of.
+# Gateways return these in place of an answer that they did not get, or got only partly.
 _PLACEHOLDERS = ("NO_", "No response from OpenClaw.", "No response from agent.", "No reply from agent.")
 _SILENT = (REPLY_SKIP, ANNOUNCE_SKIP, NO_REPLY, HEARTBEAT_OK, *_PLACEHOLDERS)
 _ADDRESSEES = re.compile(r"(?:@[\w-]+\s+)+")
@@ -19,7 +19,7 @@ def visible_reply(reply: str | None) -> str | None:
 
 
 def may_be_silent(begun: str) -> bool:
-    """Return whether a reply that starts like this may still turn out to be silent."""
+    """Return whether a reply with this beginning may still turn out to be silent."""
     return any(word.startswith(_unaddressed(begun.strip())) for word in _SILENT)
 
 

@@ -1,4 +1,4 @@
-"""The steps of an exchange: queued runs like any other, delivered in the name of the agent at the other end."""
+"""The steps of an exchange: ordinary queued runs, delivered in the name of the agent at the other end."""
 
 from typing import Literal
 

@@ -1,19 +1,19 @@
 """The SQL of exchanges: what follows after a lane has sent something to another, or has spawned one.
 
-A row records whose turn is next and how far the exchange has come, so that any server can go on from it. What comes
-next is decided elsewhere. The end of the run that an exchange waits for is noted in the transaction of that end.
+A row records whose turn is next and how far the exchange is, so that any server can continue it. The end of the run
+that an exchange waits for is recorded in the transaction of that end. The next step is decided elsewhere.
 """
 
 from carrel.exchanges.model import MOVES, Exchange, states_before
 from carrel.kernel import Access
 from carrel.storage import Table, Tx
 
-# Rung when something is to be done in an exchange.
+# Rung when an exchange needs work.
 EXCHANGES = "exchanges"
 _TABLE = Table("exchanges", Exchange)
 _SELECT = f"SELECT {_TABLE.columns} FROM exchanges"
 _MINE = f"{_SELECT} WHERE account_id = :account"
-# How an exchange comes to each state; from any state that MOVES does not allow, nothing is written.
+# How an exchange reaches each state; from states that MOVES does not allow, nothing is written.
 _KEEP = {
     after: f"{_TABLE.update} AND state IN ({', '.join(repr(before) for before in states_before(after))})"
     for after in MOVES
@@ -27,7 +27,7 @@ def begin_exchange(tx: Tx, access: Access, exchange: Exchange) -> None:
 
 
 def keep_exchange(tx: Tx, access: Access, exchange: Exchange) -> None:
-    """Write an exchange as it is now; this transaction must have locked it."""
+    """Write the current state of an exchange; this transaction must have locked it."""
     tx.run(_KEEP[exchange.state], access, **_TABLE.values(exchange))
     tx.wake(EXCHANGES)
 
@@ -49,7 +49,7 @@ def exchange_of_run(tx: Tx, access: Access, run_id: str) -> Exchange | None:
 
 
 def awaits_child(tx: Tx, access: Access, requester_key: str, child_key: str) -> bool:
-    """Return True while a lane has yet to receive a result from one of its children."""
+    """Return whether a lane still has to receive a result from one of its children."""
     sql = (
         "SELECT 1 FROM exchanges WHERE account_id = :account AND requester_key = :requester AND target_key = :child "
         "AND kind = 'spawn' AND state = 'open' LIMIT 1"
@@ -58,7 +58,7 @@ def awaits_child(tx: Tx, access: Access, requester_key: str, child_key: str) -> 
 
 
 def awaits_other_children(tx: Tx, access: Access, requester_key: str, child_key: str) -> bool:
-    """Return True while a lane has yet to receive a result from a child besides this one."""
+    """Return whether a lane still has to receive a result from a child besides this one."""
     sql = (
         "SELECT 1 FROM exchanges WHERE account_id = :account AND requester_key = :requester AND target_key <> :child "
         "AND kind = 'spawn' AND state = 'open' LIMIT 1"
@@ -67,7 +67,7 @@ def awaits_other_children(tx: Tx, access: Access, requester_key: str, child_key:
 
 
 def note_run_ended(tx: Tx, access: Access, run_id: str) -> None:
-    """Make the exchange that waits for a run due, if there is one, now that the run has ended.
+    """Make the exchange that waits for a run due, if there is one, because the run has ended.
 
     While the requester's own call still waits for the reply, that call does so itself.
     """
@@ -80,7 +80,7 @@ def note_run_ended(tx: Tx, access: Access, run_id: str) -> None:
 
 
 def silence_exchanges(tx: Tx, access: Access, requester_key: str) -> None:
-    """Let results that are still to come to a stopped lane start no run there."""
+    """Prevent results for a stopped lane from starting runs there."""
     sql = (
         "UPDATE exchanges SET wakes = 0 WHERE account_id = :account AND requester_key = :key AND kind = 'spawn' "
         "AND state = 'open'"
@@ -89,15 +89,15 @@ def silence_exchanges(tx: Tx, access: Access, requester_key: str) -> None:
 
 
 def due_exchanges(tx: Tx, limit: int, *, carried: bool) -> list[Exchange]:
-    """Return due exchanges across all accounts, the longest due first. Locks none.
+    """Return due exchanges across all accounts, longest due first. Locks none.
 
-    With `carried`, those whose result is to leave on a channel; otherwise those with another step to take.
+    With `carried`, those whose result has to be posted on a channel; otherwise those with another step to take.
     """
     sql = f"{_SELECT} WHERE due_at <= :now AND {_CARRY[carried]} ORDER BY due_at LIMIT :limit"
     return _TABLE.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
 def next_exchange_due(tx: Tx, *, carried: bool) -> int | None:
-    """Return when the next exchange of that sort is due, across all accounts."""
+    """Return when the next such exchange is due, across all accounts."""
     row = tx.one(f"SELECT due_at FROM exchanges WHERE due_at IS NOT NULL AND {_CARRY[carried]} ORDER BY due_at LIMIT 1")
     return None if row is None else int(row[0])

@@ -61,7 +61,7 @@ def notes_briefing(run: Run) -> str:
 def result_briefing(run: Run, posted_on: str | None, *, awaits_more: bool = False) -> str:
     """Brief the requester's run that receives the result, which people have before them if it was posted.
 
-    Where it was not, silence would lose it, and is offered only while other sub-agents are still at work.
+    If it was not, silence would lose the result, so silence is only offered while other sub-agents still work.
     """
     begin = (
         f"The newest message is the result of the sub-agent {run.source().source_session_key or 'unknown'} that this "

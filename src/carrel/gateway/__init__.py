@@ -1,6 +1,6 @@
 """Gateways to models: the protocol, a client for each kind of server, and the built-in agent.
 
-What a step means is the same for every kind; its dialect is known in this room only.
+A step means the same for every kind of gateway; only this room knows the dialects.
 
 A gateway keeps no state and retries nothing: a step is answered, or it raises GatewayFault.
 """

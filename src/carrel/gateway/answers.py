@@ -1,4 +1,4 @@
-"""From a model's raw output items to a StepAnswer: text, calls, usage. Pure; used for streams and plain JSON."""
+"""Turns a model's raw output items into a StepAnswer: text, calls, usage. Pure; for streams and plain JSON."""
 
 import json
 from hashlib import sha256
@@ -12,13 +12,13 @@ from carrel.kernel import clip, one_line
 
 BETWEEN_MESSAGES = "\n\n"
 REASON_CHARS_MAX = 100
-# No step costs more; larger figures are wrong and would not fit into a column.
+# No step uses more; larger figures are wrong and do not fit into a column.
 TOKENS_MAX = 1_000_000_000_000
 USD_MAX = 1_000_000_000
 
 
 def build_answer(output: list[Item], response: Item, *, seed: str, faults: Faults) -> StepAnswer:
-    """Build the answer from `output`; `response` is the resource around it, as far as the server sent one.
+    """Build the answer from `output`; `response` is the resource around it, if the server sent one.
 
     Call ids that a server omitted or repeated are derived from `seed`, so that equal answers get equal ids.
     """

@@ -1,9 +1,9 @@
-"""From a model's event stream to its answer: a pure reducer, tolerant of what servers leave out.
+"""Turns a model's event stream into its answer: a pure reducer that tolerates missing fields.
 
 Servers differ: fields are missing, ids change between events, deltas or their summaries are omitted, the last event
 never comes. Text is taken from the deltas and completed from later events that repeat it; calls likewise.
 
-A server may be hostile, so no event costs more than its own length: nothing read before is searched or copied for it.
+A server may be hostile, so no event may cost more than its own length: it must not search or copy earlier input.
 """
 
 import json
@@ -47,7 +47,7 @@ class _Slot:
         return self.is_done or (bool(self.parts) and self.ended_parts >= self.parts.keys())
 
     def may_continue(self, *, numbered: bool, named: bool) -> bool:
-        """Return whether an event that matches no item by id or index may be about this one; once not, never again."""
+        """Return whether an event without a matching id or index may be about this item; once False, always False."""
         # A slot with another id or index is another item; only an announced one may have changed its id.
         is_other = (numbered and self.has_index) or (named and self.has_id and not self.is_announced)
         return not self.is_done and not is_other
@@ -77,7 +77,7 @@ class AnswerReader(StreamReader):
     def __init__(self, *, seed: str, faults: Faults, on_text: OnText) -> None:
         super().__init__(seed=seed, faults=faults, on_text=on_text)
         self._slots: list[_Slot] = []
-        # Slots by kind and by whether the event has an index and an id; those that it may not continue are dropped.
+        # Slots by kind and by whether the event has an index and an id; slots that it cannot continue are dropped.
         self._unfinished: defaultdict[tuple[str, bool, bool], list[_Slot]] = defaultdict(list)
         self._parts = 0
         self._by_id: dict[str, _Slot] = {}

@@ -34,7 +34,7 @@ def open_gateway(
 ) -> Gateway:  # fmt: skip
     """Return the gateway that `settings` describe; raise ValueError, naming the setting, if they cannot work.
 
-    `start` starts what lives longer than a step, as programs do; without it there are none.
+    `start` starts tasks that outlive a step, such as programs; without it, none are started.
     """
     if settings.kind == "builtin":
         return BuiltinGateway(name)

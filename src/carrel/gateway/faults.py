@@ -1,4 +1,4 @@
-"""From an error to a GatewayFault: whether it is transient, and a message that never contains a key."""
+"""Turns an error into a GatewayFault: whether it is transient, and a message that never contains a key."""
 
 import json
 import re
@@ -24,9 +24,9 @@ _TOO_LONG_WORDS = re.compile(
 )
 # An account without money answers like a rate limit, but waiting does not help.
 _SPENT_CODES = frozenset({"billing_hard_limit_reached", "enforced_spend_limit_reached", "insufficient_quota"})
-# What a server in between answers for one that does not.
+# A proxy answers this when the server behind it does not.
 _NOBODY_BEHIND = (HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT)
-# What llama.cpp answers to everything while it loads its model.
+# llama.cpp answers this to everything while it loads its model.
 _LOADING_CODE = "unavailable_error"
 _TRANSIENT_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS)
 _TRANSIENT_CODES = frozenset((
@@ -61,7 +61,7 @@ class Faults:
                 return self._fault("gateway_misconfigured", f"{head} cannot be called. {fault.message} {hint}", False)
 
     def of_unanswered_check(self, fault: WireFault) -> GatewayFault:
-        """Return the fault of a check without a response: however that came about, the server is not there."""
+        """Return the fault of a check without a response: for whatever reason, the server is not reachable."""
         if fault.kind in (WireFaultKind.TIMEOUT, WireFaultKind.BROKEN):
             return self._unreachable(fault.message)
         return self.of_wire(fault)
@@ -119,7 +119,7 @@ class Faults:
         return GatewayFault("gateway_unreachable", message, retryable=True, unreachable=True)
 
     def _too_long(self, message: str) -> GatewayFault:
-        """Return the fault of a prompt that is too long; it would be again, so the message says what to change."""
+        """Return the fault of a prompt that is too long; a retry would fail too, so the message says what to change."""
         hint = "This is too long for its model: lower delivery.history_chars_max, or reset the session with /reset."
         return self._fault(PROMPT_TOO_LONG, f"{message} {hint}", False)
 
@@ -145,7 +145,7 @@ def is_too_long(error: Any) -> bool:
 
 
 def is_spent(error: Any) -> bool:
-    """Return whether an error says that the account has no money left, or has reached its own limit of it."""
+    """Return whether an error says that the account has no money left, or has reached its spending limit."""
     details = error.get("details") if isinstance(error, dict) else None
     named = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
     named += [details.get("error_code")] if isinstance(details, dict) else []

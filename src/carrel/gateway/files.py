@@ -1,4 +1,4 @@
-"""The images and files in a step's messages, for dialects that take them in another form or not at all. Pure."""
+"""Images and files in a step's messages, for dialects that need another form or accept none. Pure."""
 
 import base64
 import binascii
@@ -19,7 +19,7 @@ _NOT_SENT = re.compile(rf"{re.escape(NOT_SENT)}(?P<name>.*)\. This model cannot 
 
 
 class GivenFile(Struct, frozen=True, kw_only=True):
-    """An image or a file: embedded, with its base64 `data`, or linked, with its `url`; neither if it is not here."""
+    """An image or a file: embedded, with base64 `data`, or linked, with `url`; neither if its content is missing."""
 
     is_image: bool
     name: str = ""
@@ -29,7 +29,7 @@ class GivenFile(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str | None:
-        """The content of a text file; None for every other."""
+        """The content of a text file; None for any other."""
         if not self.data or not _TEXTUAL.fullmatch(self.media_type):
             return None
         try:
@@ -39,7 +39,7 @@ class GivenFile(Struct, frozen=True, kw_only=True):
 
 
 def read_file(part: Item) -> GivenFile:
-    """Return the image or file in a content part that is not text; of other kinds of parts only their type is known."""
+    """Return the image or file in a content part that is not text; for other kinds, only the type is known."""
     is_image = part.get("type") == "input_image"
     if not is_image and part.get("type") != "input_file":
         return GivenFile(is_image=False, name=str(part.get("type")))
@@ -55,13 +55,13 @@ def read_file(part: Item) -> GivenFile:
 
 
 def not_sent(file: GivenFile) -> str:
-    """Return what the model is told in place of a file that it cannot be given."""
+    """Return the text that tells the model about a file it cannot be given."""
     name = file.name or ("an image" if file.is_image else "a file")
     kind = f" ({file.media_type})" if file.media_type else ""
     return f"{NOT_SENT}{clip(one_line(name + kind), NAME_CHARS_MAX)}. This model cannot be given it.]"
 
 
 def read_not_sent(text: str) -> str | None:
-    """Return the name of the file in place of which the model was told `text`; None for every other text."""
+    """Return the file name in such a text; None for any other text."""
     found = _NOT_SENT.fullmatch(text)
     return found["name"] if found else None

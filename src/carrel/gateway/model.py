@@ -15,16 +15,16 @@ Item = dict[str, Any]
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One request to a model. `body` is its JSON text; a gateway that does not translate sends exactly that.
+    """One request to a model. `body` is its JSON text; a gateway that does not translate sends exactly this.
 
     `address` names the session at the gateway; `agent_id` is empty for requests outside a run. `run_token` lets the
     gateway call tools as this run; it is shown to nobody else. `message_at` is the position in the input of the newest
-    message of the run; messages of others may follow it. It `is_request` if a person or a program wrote it: what comes
-    back from another agent is material and asks for nothing. `lost_at` is when the same was sent before, without an
-    answer that we know; it may have been heard. `callable_tools` are names that may be called although the body does
-    not offer them: the built-in agent reads no schemas, so none need to be left out for it; of a coding agent they are
-    what it may be allowed. Such an agent works in the `workspace`; `remote_id` is the session that it had here last,
-    and `account` the slug of the account.
+    message of the run; messages of others may follow it. `is_request` means that a person or a program wrote it; what
+    comes back from another agent asks for nothing. `lost_at` is when the same step was sent before without a known
+    answer; it may have arrived. `callable_tools` are names that may be called although the body does not offer them:
+    the built-in agent reads no schemas, so it needs none; for a coding agent they are the acts that it may be allowed.
+    A coding agent works in `workspace`; `remote_id` is its last session for this lane, and `account` the slug of the
+    account.
     """
 
     body: bytes
@@ -42,7 +42,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class Act(Struct, frozen=True, kw_only=True):
-    """What an agent behind a gateway does by itself during a step: a call of a tool of its own.
+    """An action that an agent behind a gateway takes by itself during a step: a call of its own tool.
 
     `arguments` and `result` are JSON texts; the result is None until it is known.
     """
@@ -62,7 +62,7 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """The cost of a step, as far as the gateway reports it; cached tokens are among those of the input."""
+    """The usage of a step, as far as the gateway reports it; cached tokens are included in the input tokens."""
 
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -89,7 +89,7 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
 
 
 class SentStep(Struct, frozen=True, kw_only=True):
-    """What a gateway was told in one step, and which parts of the request could not be told.
+    """What a gateway was sent in one step, and which parts of the request could not be sent.
 
     `input` is in the form of Open Responses; it is empty if nothing was sent.
     """
@@ -101,15 +101,15 @@ class SentStep(Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
 
 
-# The code of a step that is longer than the model's context; a shorter one may succeed.
+# The code of a step that exceeds the model's context; a shorter one may succeed.
 PROMPT_TOO_LONG = "gateway_prompt_too_long"
 
 
 class GatewayFault(Exception):
     """A step without an answer. The message says what to do and never contains a credential.
 
-    If `retryable`, the same step may succeed later; otherwise it would fail again. If `unreachable`, nobody was there
-    to take the step, so it says nothing about the step itself.
+    If `retryable`, the same step may succeed later; otherwise it would fail again. If `unreachable`, the step never
+    arrived, so the fault says nothing about the step itself.
     """
 
     def __init__(
@@ -130,18 +130,18 @@ class GatewayFault(Exception):
 
 
 async def keep_nothing(body: bytes) -> None:
-    """Keep no record of what is sent."""
+    """Record nothing of what is sent."""
 
 
 async def show_nothing(act: Act) -> None:
-    """Keep no record of what an agent does."""
+    """Record nothing of what an agent does."""
 
 
 class Gateway(Protocol):
     """A connection to a model, a remote agent, or the built-in agent.
 
-    If it `translates`, it sends something else than a step's body, or nothing. If it `takes_context`, instructions,
-    context, tools and transcript reach the model in one form or another; a remote agent has its own.
+    If it `translates`, it sends something other than a step's body, or nothing. If it `takes_context`, instructions,
+    context, tools and transcript reach the model in some form; a remote agent has its own.
     """
 
     name: str
@@ -156,14 +156,14 @@ class Gateway(Protocol):
         """
 
     async def check(self) -> None:
-        """Raise GatewayFault if no step could be taken now; no model is called to find out.
+        """Raise GatewayFault if no step could be taken now; this calls no model.
 
         The fault is `unreachable` if nothing answers, or only a server in between that cannot reach the model either.
         """
         return
 
     async def models(self) -> tuple[str, ...]:
-        """Return the models that can be used: the configured ones, then those the gateway lists; by default none."""
+        """Return the usable models: the configured ones, then those the gateway lists; by default none."""
         return ()
 
     async def close(self) -> None:
@@ -172,7 +172,7 @@ class Gateway(Protocol):
 
 
 class ActingGateway(Gateway, ABC):
-    """A connection to an agent that acts by itself, and says so while it works."""
+    """A connection to an agent that acts by itself, and reports what it does while it works."""
 
     @abstractmethod
     async def take(

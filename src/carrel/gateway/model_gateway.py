@@ -19,10 +19,11 @@ from carrel.wire import EventReader, ServerEvent, StreamedReply, Wire, WireFault
 
 CHECK_SECONDS = 5.0
 MODELS_MAX = 1000
-# What servers call the window of a model: LM Studio (as loaded), vLLM, OpenRouter, others; llama.cpp has `meta.n_ctx`.
+# Names that servers give a model's context window: LM Studio (as loaded), vLLM, OpenRouter, others; llama.cpp has
+# `meta.n_ctx`.
 _WINDOWS = ("loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length")
 _STREAM_TYPE = "text/event-stream"
-# No JSON starts like this; a colon begins a comment.
+# JSON never starts like this; a colon begins a comment.
 _STREAM_STARTS = (b"event:", b"data:", b"id:", b"retry:", b":")
 
 
@@ -41,9 +42,9 @@ class Reader(Protocol):
 
 
 class Dialect(Protocol):
-    """How a kind of server is talked to. `path` is where steps go, `models_path` where it lists its models.
+    """How requests to a kind of server are made: steps go to `path`; `models_path` lists its models.
 
-    `server` names such a server in messages for people. If it `translates`, `write` returns another body than the
+    `server` names such a server in messages for people. If it `translates`, `write` returns a body other than the
     step's.
     """
 
@@ -87,7 +88,7 @@ class ModelGateway:
         self._url = endpoint(settings.base_url, dialect.path)
         self._models_url = endpoint(settings.base_url, dialect.path, dialect.models_path)
         self._authorization = dialect.authorization(settings.api_key)
-        # Model -> how many tokens it takes, as its server last said.
+        # Model -> context window in tokens, as its server last reported.
         self.windows: dict[str, int] = {}
         self._faults = Faults(name, settings.api_key, dialect.server)
 
@@ -136,7 +137,7 @@ class ModelGateway:
         """Do nothing: nothing is kept between steps."""
 
     def _left_out(self, body: bytes) -> tuple[str, ...]:
-        """Return the files that the body does not have. It may be large, so it is read only if it may lack some."""
+        """Return the files that were left out. A body may be large, so it is read only if some may be missing."""
         may_lack = self.translates and NOT_SENT.encode() in body
         return read_sent(self._settings.kind, body.decode()).left_out if may_lack else ()
 
@@ -178,12 +179,12 @@ class ModelGateway:
 
 
 def listed_models(body: bytes) -> tuple[str, ...]:
-    """Return the ids in a list of models; none where it is not one."""
+    """Return the ids in a list of models; none if it is no such list."""
     return tuple(row["id"] for row in _listed(body))
 
 
 def listed_windows(body: bytes) -> dict[str, int]:
-    """Return how many tokens each model in a list takes, for those whose server says so."""
+    """Return the context window of each model in a list whose server reports it."""
     found = {}
     for row in _listed(body):
         meta = row.get("meta")

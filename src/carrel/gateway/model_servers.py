@@ -1,4 +1,4 @@
-"""Servers that people have: where each listens and where its key usually is. A guide has the same list."""
+"""Well-known model servers: where each listens and where its key usually is. A guide has the same list."""
 
 from collections.abc import Sequence
 
@@ -12,13 +12,13 @@ class ModelServer(Struct, frozen=True, kw_only=True):
 
     base_url: str
     key_env: str = ""
-    # How it is begun, for people whose server does not answer.
+    # How to start it, shown to people whose server does not answer.
     start: str = ""
-    # The dialect that it is made for, where the richest one it speaks is an imitation or a draft.
+    # The dialect it was built for, if the richest one it speaks is an imitation or a draft.
     kind: str = ""
 
     def best_of(self, kinds: Sequence[str]) -> str:
-        """Return the dialect to use, of those that the server speaks, the richest first."""
+        """Return the richest of the dialects that the server speaks."""
         return self.kind if self.kind in kinds else kinds[0]
 
 
@@ -40,7 +40,7 @@ MODEL_SERVERS = {
 
 
 def model_server(named: str) -> ModelServer:
-    """Return the server with a name or at a URL; raise Refusal, with the nearest name, if it is neither."""
+    """Return the server with a name or at a URL; otherwise raise Refusal with the closest name."""
     if named in MODEL_SERVERS:
         return MODEL_SERVERS[named]
     if "://" in named or "." in named or ":" in named:

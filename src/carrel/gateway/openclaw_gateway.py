@@ -1,4 +1,4 @@
-"""The gateway to OpenClaw: which of its agents answers, under which key, and what was lost on the way."""
+"""The gateway to OpenClaw: chooses its agent and key, and recovers lost answers."""
 
 import json
 from hashlib import sha256
@@ -19,7 +19,7 @@ from carrel.gateway.openclaw.request import MAIN_AGENT, agents_listed, model_of
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire, WireFault
 
-# What OpenClaw says in place of an empty answer.
+# OpenClaw sends this in place of an empty answer.
 _NOTHING_SAID = "No response from OpenClaw."
 _NO_ENDPOINT = "Its endpoint for responses is off: set gateway.http.endpoints.responses.enabled to true in OpenClaw."
 
@@ -33,7 +33,7 @@ class OpenClawGateway(ModelGateway):
         self._mapped = dict(pair.split("=", 1) for pair in settings.agents)
 
     async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> StepAnswer:
-        """Return the answer to `step`; one that was given before and was lost is not asked for again."""
+        """Return the answer to `step`; an answer that was given before but lost is not asked for again."""
         agent = await self._agent_for(step)
         step = structs.replace(step, address=key_at_gateway(step.address, agent), agent_id=agent)
         followed = [] if step.lost_at is None else since_heard(step, await self._history(step))
@@ -49,7 +49,7 @@ class OpenClawGateway(ModelGateway):
         return structs.replace(answer, text="") if answer.text == _NOTHING_SAID else answer
 
     async def check(self) -> None:
-        """Raise GatewayFault unless it answers, accepts our key and has its endpoint for responses on."""
+        """Raise GatewayFault unless it answers, accepts our key and has its responses endpoint enabled."""
         await super().check()
         status, _ = await self._list()
         if status == HTTPStatus.NOT_FOUND:
@@ -57,10 +57,11 @@ class OpenClawGateway(ModelGateway):
             raise GatewayFault("gateway_not_found", message, retryable=False)
 
     async def _agent_for(self, step: Step) -> str:
-        """Return the agent of OpenClaw that answers; empty where it lists none.
+        """Return the agent of OpenClaw that answers; empty if it lists none.
 
-        That is the mapped one, the one with the same id, the one that the model names, its main one, or any. It is
-        asked each time, since agents are added there while we run, and with several it answers only if one is named.
+        In this order: the mapped one, the one with the same id, the one that the model names, the main one, any. The
+        list is read each time, since agents may be added meanwhile, and with several, OpenClaw answers only if one is
+        named.
         """
         names = [name for name in (step.agent_slug, step.agent_id) if name]
         mapped = next((self._mapped[name] for name in names if name in self._mapped), "")
@@ -75,7 +76,7 @@ class OpenClawGateway(ModelGateway):
         return next((name for name in wanted if name in listed), "")
 
     async def _history(self, step: Step) -> Any:
-        """Return the newest messages of a session at the gateway; None where it does not tell."""
+        """Return the newest messages of a session at the gateway; None if it does not return them."""
         url = f"{self._root}/sessions/{quote(step.address, safe='')}/history?limit={HISTORY_MESSAGES_MAX}"
         try:
             reply = await self._wire.request("GET", url, headers=self._authorization, timeout_seconds=CHECK_SECONDS)
@@ -91,7 +92,7 @@ class OpenClawGateway(ModelGateway):
         return answer
 
     def _explained(self, fault: GatewayFault, agent: str) -> GatewayFault:
-        """Return a fault that also says what to set."""
+        """Return a fault that also says which setting to change."""
         hint = ""
         if fault.code == "gateway_not_found":
             hint = _NO_ENDPOINT

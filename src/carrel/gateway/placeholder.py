@@ -1,4 +1,4 @@
-"""The gateway of an agent that names one which is not in the settings: every step fails with that reason."""
+"""The gateway of an agent whose gateway is not in the settings: every step fails and says so."""
 
 from collections.abc import Sequence
 from typing import NoReturn
@@ -7,7 +7,7 @@ from carrel.gateway.model import Gateway, GatewayFault, OnSend, OnText, Step, ke
 
 
 class MissingGateway(Gateway):
-    """Stands where a gateway should be; another one in its place would answer with the wrong model."""
+    """Stands in for a missing gateway; any other would answer with the wrong model."""
 
     translates = True
     takes_context = False
@@ -17,7 +17,7 @@ class MissingGateway(Gateway):
         self._agent_id = agent_id
 
     async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> NoReturn:
-        """Fail; nothing is sent, and another attempt would fail as well."""
+        """Fail; nothing is sent, and a retry would fail as well."""
         raise self._fault()
 
     async def check(self) -> None:

@@ -1,4 +1,4 @@
-"""Finding out what a server speaks and which models it has, without calling a model."""
+"""Finds out which dialects a server speaks and which models it has, without calling a model."""
 
 import asyncio
 from http import HTTPStatus
@@ -16,15 +16,15 @@ from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Reply, Wire, WireFault
 
 ModelKind = Literal["openclaw", "responses", "chat", "anthropic"]
-# What a server without this path answers.
+# Statuses of a server that does not have this path.
 _ABSENT = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.GONE)
 _UNWELCOME = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
 class Probe(Struct, frozen=True, kw_only=True):
-    """What was found at an address: the dialects it speaks, the richest first, and its models.
+    """The dialects found at an address, richest first, and its models.
 
-    `trouble` says in one sentence why nothing can be said; `needs_key` that the server refuses the key, or its absence.
+    `trouble` explains in one sentence why nothing was found; `needs_key` means that the key is missing or wrong.
     """
 
     kinds: tuple[ModelKind, ...] = ()
@@ -34,7 +34,7 @@ class Probe(Struct, frozen=True, kw_only=True):
 
 
 async def probe(base_url: str, api_key: str, wire: Wire, *, public_only: bool = False) -> Probe:
-    """Ask a server at each dialect's path for nothing: whoever speaks it complains about the request, not the path.
+    """Send an empty request to each dialect's path: a server that speaks it rejects the request, not the path.
 
     `public_only` refuses addresses that are not public.
     """
@@ -62,7 +62,7 @@ async def probe(base_url: str, api_key: str, wire: Wire, *, public_only: bool = 
 
 
 class _Target(Struct, frozen=True):
-    """A server that is asked."""
+    """A server that is probed."""
 
     base_url: str
     api_key: str
@@ -70,12 +70,12 @@ class _Target(Struct, frozen=True):
     public_only: bool
 
     async def ask(self, dialect: Dialect) -> Reply:
-        """Ask for nothing in a dialect."""
+        """Send an empty request in a dialect."""
         headers = dialect.authorization(self.api_key) | {"Content-Type": "application/json"}
         return await self._send("POST", endpoint(self.base_url, dialect.path), headers, b"{}")
 
     async def list(self, dialect: Dialect) -> Reply:
-        """Ask for the models."""
+        """Ask for the list of models."""
         url = endpoint(self.base_url, dialect.path, dialect.models_path)
         return await self._send("GET", url, dialect.authorization(self.api_key), b"")
 
@@ -88,6 +88,6 @@ class _Target(Struct, frozen=True):
 def _speaks(reply: Reply) -> bool:
     if reply.status in _ABSENT:
         return False
-    # A page is for people, and LM Studio says of any path with 200 that it does not know it.
+    # An HTML page is for people, and LM Studio answers 200 for unknown paths.
     is_page = reply.headers.get("content-type", "").startswith("text/html")
     return not is_page and b"Unexpected endpoint" not in reply.body

@@ -1,4 +1,4 @@
-"""A step's body as turns of user and model: what dialects other than Open Responses have in common. Pure."""
+"""A step's body as turns of user and model: shared by all dialects except Open Responses. Pure."""
 
 from typing import Any
 
@@ -11,15 +11,15 @@ from carrel.gateway.model import Item, Step
 USER = "user"
 ASSISTANT = "assistant"
 CONTEXT = "developer"
-# Many servers want the first turn to be the user's; where older ones were left out it may be the model's.
+# Many servers require the first turn to be the user's; after older ones were dropped it may be the model's.
 NOT_SHOWN = "[Earlier messages are not shown.]"
 _TEXTS = ("input_text", "output_text", "text")
 
 
 class Turn(Struct, frozen=True):
-    """What one side said, in order: texts as `{"type": "text"}`, else parts and items of Open Responses as they are.
+    """What one side said, in order: texts as `{"type": "text"}`, else parts and items of Open Responses.
 
-    The outputs of calls belong to the user's side and come first there.
+    Outputs of calls belong to the user's side and come first there.
     """
 
     role: str
@@ -29,9 +29,9 @@ class Turn(Struct, frozen=True):
 class Prompt(Struct, frozen=True, kw_only=True):
     """A step, ready for translation.
 
-    User and model alternate in `turns`, the first `stable` of which are older than the run; context stands before the
-    message that it belongs to. `tools` are those that may be called, and `choice` is "auto", "none", "required", or the
-    name of the tool to call, as `{"name": …}`. `request` is the whole body; dialects take their options from it.
+    User and model alternate in `turns`; the first `stable` of them are older than the run. Context precedes the message
+    that it belongs to. `tools` are those that may be called, and `choice` is "auto", "none", "required", or the name of
+    the tool to call, as `{"name": …}`. `request` is the whole body; dialects take their options from it.
     """
 
     model: str
@@ -57,19 +57,19 @@ class Prompt(Struct, frozen=True, kw_only=True):
         return wanted if isinstance(wanted, dict) and wanted.get("type") != "text" else {}
 
     def given(self, *names: str) -> Item:
-        """Return those of the request's fields that are set."""
+        """Return the given fields of the request that are set."""
         return {name: self.request[name] for name in names if self.request.get(name) is not None}
 
 
 class Offered(Struct, frozen=True):
-    """A tool as far as its name; schemas, which are most of a request, are skipped."""
+    """A tool without its schema; schemas are most of a request and are skipped."""
 
     type: str = ""
     name: str = ""
 
 
 class Outline(Struct, frozen=True):
-    """The fields of a request that need no model to be understood."""
+    """The fields of a request that code needs without calling a model."""
 
     input: Any = ""
     tools: list[Offered] | None = None
@@ -81,7 +81,7 @@ _outline = msgspec.json.Decoder(Outline).decode
 
 
 def read_items(step: Step) -> tuple[Outline, list[Item], int]:
-    """Return a step's request, the items of its input, and which of them is the newest message; -1 if none is.
+    """Return a step's request, its input items, and the index of the newest message; -1 if there is none.
 
     Raise ValueError if its body is not a request.
     """
@@ -97,8 +97,8 @@ def read_items(step: Step) -> tuple[Outline, list[Item], int]:
 def read_prompt(step: Step, *, has_context: bool) -> Prompt:
     """Read a step; raise ValueError if its body is not a request.
 
-    Unless the dialect `has_context`, what the model is to know besides belongs to the user's turn. The same without
-    instructions, for servers that take no others than messages of user and model.
+    Unless the dialect `has_context`, context becomes part of the user's turn; so it does in requests without
+    instructions, for servers that accept only messages of user and model.
     """
     request = msgspec.json.decode(step.body)
     if not isinstance(request, dict):
@@ -127,7 +127,7 @@ def _turns(given: Any, message_at: int | None, context: str) -> tuple[list[Turn]
             continue
         if role == ASSISTANT and all(turn.role == CONTEXT for turn in turns):
             turns.append(Turn(USER, [text_block(NOT_SHOWN)]))
-        # One turn for what follows from the same side: some servers refuse two in a row.
+        # Merge messages of the same side: some servers refuse two in a row.
         if turns and turns[-1].role == role:
             turns[-1].blocks.extend(blocks)
         else:
@@ -153,7 +153,7 @@ def _blocks(item: Any, context: str) -> tuple[str, list[Item]]:
 
 
 def content_blocks(content: Any) -> list[Item]:
-    """Return the parts of a content, without texts that say nothing: many servers refuse those."""
+    """Return the parts of a content, without empty texts: many servers refuse those."""
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
     blocks = [_block(part) for part in parts if isinstance(part, dict)]
     return [block for block in blocks if block.get("type") != "text" or block["text"].strip()]

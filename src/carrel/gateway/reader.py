@@ -1,4 +1,4 @@
-"""What readers of answers share, whatever the dialect: parsed events, text as it arrives, and plain JSON bodies."""
+"""What all readers of answers share: parsed events, text as it arrives, and plain JSON bodies."""
 
 import json
 from abc import ABC, abstractmethod
@@ -11,7 +11,7 @@ from carrel.wire import ServerEvent
 
 
 class LiveText:
-    """Passes streamed text on in whole characters, with a gap between the messages of one answer."""
+    """Passes streamed text on in whole characters, with a gap between the messages of an answer."""
 
     def __init__(self, on_text: OnText) -> None:
         self._on_text = on_text
@@ -54,7 +54,7 @@ class StreamReader:
         try:
             body = json.loads(event.text)
         except (ValueError, RecursionError):
-            # Some servers send pings that are not JSON; if anything is really missing, `end` notices.
+            # Some servers send pings that are not JSON; if something really is missing, `end` notices.
             return
         if isinstance(body, dict):
             self.take(body, event.name)
@@ -68,11 +68,11 @@ class StreamReader:
 
 
 class WholeReader(StreamReader, ABC):
-    """A reader that reads a whole answer like the events of a stream."""
+    """A reader that also reads a whole answer, like the events of a stream."""
 
     @abstractmethod
     def take_whole(self, answer: Item) -> None:
-        """Read a whole answer; raise GatewayFault if it is none."""
+        """Read a whole answer; raise GatewayFault for anything else."""
 
     @abstractmethod
     def end(self) -> StepAnswer:
@@ -89,7 +89,7 @@ class WholeReader(StreamReader, ABC):
 
 
 def read_object(body: bytes, faults: Faults) -> Item:
-    """Return the JSON object in a body; raise GatewayFault if it is none."""
+    """Return the JSON object in a body; raise GatewayFault for anything else."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""A stored step as a request in the form of Open Responses, to be asked once more of any model. Pure."""
+"""A stored step as a request of Open Responses, so that any model can be asked again. Pure."""
 
 import json
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 from carrel.gateway.model import Item
 from carrel.gateway.sent import read_sent
 
-# The kinds of gateways that answer a step and do nothing else; the agent behind any other kind acts by itself.
+# Gateways that only answer a step; agents behind the other kinds act by themselves.
 MODEL_KINDS = frozenset({"builtin", "responses", "chat", "anthropic"})
 
 
 def repeated_request(kind: str, body: str) -> Item:
     """Return what a gateway of this kind was sent as a request of Open Responses, with the same tools.
 
-    Of a dialect, what the model was told is kept, and options of that dialect are not.
+    What the model was told is kept; options that only its dialect has are dropped.
     """
     request: Item = json.loads(body)
     if kind not in ("chat", "anthropic"):

@@ -20,7 +20,7 @@ class ResponsesDialect:
         return bearer(api_key)
 
     def headers(self, step: Step) -> dict[str, str]:
-        """Return the names of session and agent, and the token of the run."""
+        """Return the headers that name session and agent, and the token of the run."""
         token = {RUN_TOKEN_HEADER: step.run_token} if step.run_token else {}
         return session_headers(step) | token
 

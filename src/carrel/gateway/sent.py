@@ -1,4 +1,4 @@
-"""What a stored step told its gateway, whatever dialect it was sent in, and in one form for all of them. Pure."""
+"""What a stored step sent to its gateway, in one form for all dialects. Pure."""
 
 import json
 from typing import Any
@@ -43,13 +43,13 @@ def read_sent(kind: str, body: str) -> SentStep:
 
 
 def _left_out(items: list[Item]) -> tuple[str, ...]:
-    """Return the files in place of which the model was told that it does not get them."""
+    """Return the files that were replaced by a text saying that the model does not get them."""
     names = (read_not_sent(text) for item in items for text in _heard(item))
     return tuple(name for name in names if name is not None)
 
 
 def _heard(item: Item) -> list[str]:
-    """Return the texts of an item that may stand in place of a file: parts, or lines where there are no parts."""
+    """Return the texts of an item that may stand in for a file: parts, or lines if there are no parts."""
     heard = item.get("output") if item["type"] == "function_call_output" else item.get("content")
     if isinstance(heard, str):
         return heard.split("\n")
@@ -58,7 +58,7 @@ def _heard(item: Item) -> list[str]:
 
 
 def comparable(given: Any) -> list[Item]:
-    """Return an input as its least common form: texts of one side in a row as one, and calls without their spaces.
+    """Return an input in a form that can be compared: adjacent texts of one side joined, calls without spaces.
 
     Dialects differ in how they cut a turn into messages and parts, and in whether context is a message of its own.
     """

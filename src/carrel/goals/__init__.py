@@ -1,7 +1,7 @@
-"""Goals and plans: why, and in what order. Their tasks are in the room below.
+"""Goals and plans: why, and in what order. `carrel.work` has their tasks.
 
-A goal belongs to one session. Its plans put tasks into an order; what runs and tasks come to takes effect on plans and
-goals, and begins what has become ready.
+A goal belongs to one session. Its plans put tasks into an order. Results of runs and tasks update plans and goals, and
+start tasks that have become ready.
 """
 
 from carrel.goals.goals import (

@@ -1,4 +1,4 @@
-"""What the runs of a plan's tasks mean for the tasks, these for the plan, and plans for their goal. Pure."""
+"""What the ends of runs mean for tasks, tasks for their plan, and plans for their goal. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -27,7 +27,7 @@ def ended_tasks(steps: Iterable[Progress], *, is_begun: bool = True) -> list[End
     """Return the tasks that the end of their run moves, and that nobody has moved since.
 
     A turn that ends completes nothing by itself: its task stays in progress until somebody says that it is done. Before
-    a plan is begun, only runs count that its caller has made runs of its tasks.
+    a plan begins, only runs that its caller linked to its tasks count.
     """
     counting = [one for one in steps if one.run is not None and _counts(one.task, one.run)]
     found = (_ended(one, one.run) for one in counting if one.run and (is_begun or one.run.provenance_kind == "a2a"))
@@ -39,7 +39,7 @@ def _ended(step: Progress, run: Run) -> Ended | None:
         return Ended(step.task, "blocked", _failure(run))
     if step.says_done:
         return Ended(step.task, "done")
-    # What had failed goes on, since a run of it has not.
+    # A failed task continues, since this run of it did not fail.
     return Ended(step.task, "in_progress") if has_failed(step.task) else None
 
 
@@ -48,8 +48,8 @@ def _counts(task: Task, run: Run) -> bool:
         return False
     if task.status != "blocked":
         return run.ended_at >= task.status_at
-    # The agent, or a person, may have said in the course of the run that the task is blocked; the end of another run,
-    # which began since, settles it. A task that its run has failed is settled by whatever ends next.
+    # The agent, or a person, may have blocked the task during the run; only the end of a run that began later moves it
+    # then. A task that failed with its run is moved by whichever run ends next.
     since = run.ended_at if has_failed(task) else run.created_at
     return since > task.status_at
 
@@ -65,12 +65,12 @@ def has_failed(task: Task) -> bool:
 
 
 def is_live(run: Run | None) -> bool:
-    """Return whether a run is still to come to an end."""
+    """Return whether a run has not ended."""
     return run is not None and run.ended_at is None
 
 
 def plan_status(plan: Plan, steps: Sequence[Progress], *, waits_for_plans: bool = False) -> PlanStatus:
-    """Return the status that its tasks give a plan."""
+    """Return the status of a plan that follows from its tasks."""
     statuses = [one.task.status for one in steps]
     if not steps or plan.status in ("completed", "skipped", "cancelled"):
         return plan.status
@@ -90,7 +90,7 @@ def plan_status(plan: Plan, steps: Sequence[Progress], *, waits_for_plans: bool 
 
 
 def goal_status(goal: Goal, plans: Sequence[PlanStatus]) -> GoalStatus:
-    """Return the status that its plans give a goal."""
+    """Return the status of a goal that follows from its plans."""
     if not plans or goal.status in ("completed", "cancelled"):
         return goal.status
     open_plans = [status for status in plans if status not in ENDED_PLANS]

@@ -38,7 +38,7 @@ def make_goal(
     tx: Tx, access: Access, key: SessionKey, *, name: str, description: str = "",
     metadata: dict[str, Any] | None = None, status: str | None = None, goal_id: str | None = None,
 ) -> Goal:  # fmt: skip
-    """Create a goal of a session; submitted, or as far as it can be from there."""
+    """Create a goal of a session with a status, reached from `submitted` by legal moves."""
     _check(name, description, metadata)
     require_move(GOAL_MOVES, "submitted", status or "submitted")
     if len(store.goals_of_session(tx, access, str(key), limit=SESSION_GOALS_MAX)) >= SESSION_GOALS_MAX:
@@ -62,7 +62,7 @@ def make_goal(
 
 
 def find_goal(tx: Tx, access: Access, goal_id: str, *, key: SessionKey | None = None, hold: bool = False) -> Goal:
-    """Return a goal of a session that the caller may see; with `key`, of that session only, which it may act for."""
+    """Return a visible goal of a session; with `key`, only of that session, and only if the caller may act for it."""
     goal = store.goal_by_id(tx, access, goal_id, hold=hold)
     if goal is None or (key is not None and goal.key != str(key)):
         raise not_found("goal")
@@ -86,9 +86,9 @@ def lock_goal(tx: Tx, access: Access, goal_id: str) -> None:
 def goals_of_session(
     tx: Tx, access: Access, key: SessionKey, *, before: str | None = None, limit: int
 ) -> list[Goal]:  # fmt: skip
-    """Return the goals of a session below an id, newest first; none of one that the caller may not see."""
+    """Return the goals of a session below an id, newest first; none if the caller may not see the session."""
     goals = store.goals_of_session(tx, access, str(key), before=before, limit=limit)
-    # A session in which nothing was said yet belongs to whoever has set its goals.
+    # A session without messages belongs to whoever set its goals.
     is_open = lane_of(tx, access, key) is not None
     return goals if is_open else [goal for goal in goals if may_see(tx, access, key, goal.made_by)]
 
@@ -96,7 +96,7 @@ def goals_of_session(
 def change_goal(
     tx: Tx, access: Access, goal_id: str, change: GoalChange, rules: Rules, *, key: SessionKey | None = None
 ) -> Goal:  # fmt: skip
-    """Change a goal. Cancelling it skips its plans that wait, fails those that work, and cancels their runs."""
+    """Change a goal. Cancelling it skips its waiting plans, fails its working ones, and cancels their runs."""
     goal = find_goal(tx, access, goal_id, key=key, hold=True)
     given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
     _check(given.get("name", goal.name), given.get("description", ""), given.get("metadata"))
@@ -113,7 +113,7 @@ def change_goal(
 
 
 def complete_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: SessionKey | None = None) -> Goal:
-    """Complete a goal, whatever is left of its plans, which is skipped."""
+    """Complete a goal; unfinished plans are skipped."""
     goal = find_goal(tx, access, goal_id, key=key, hold=True)
     way = walk(GOAL_MOVES, goal.status, "completed")
     for plan in _open_plans(tx, access, goal):
@@ -122,7 +122,7 @@ def complete_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: Se
 
 
 def pause_goal(tx: Tx, access: Access, goal_id: str, *, key: SessionKey | None = None) -> Goal:
-    """Block a goal: nothing more of its plans begins until it is resumed; what runs goes on to its end."""
+    """Block a goal: nothing more of its plans begins until it is resumed; running runs finish."""
     goal = find_goal(tx, access, goal_id, key=key, hold=True)
     way = walk(GOAL_MOVES, goal.status, "blocked")
     for plan in _open_plans(tx, access, goal):
@@ -132,7 +132,7 @@ def pause_goal(tx: Tx, access: Access, goal_id: str, *, key: SessionKey | None =
 
 
 def resume_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: SessionKey | None = None) -> Goal:
-    """Go on with a goal that is blocked or has failed, and with its plans that are or have."""
+    """Resume a blocked or failed goal, and its blocked or failed plans."""
     goal = find_goal(tx, access, goal_id, key=key, hold=True)
     if goal.status not in ("blocked", "failed"):
         raise illegal(GOAL_MOVES, goal.status, "working")
@@ -153,9 +153,9 @@ def _enter_goal(tx: Tx, access: Access, goal: Goal, way: Iterable[GoalStatus], *
 def replan_goal(
     tx: Tx, access: Access, goal_id: str, reason: str, rules: Rules, *, key: SessionKey | None = None
 ) -> Goal:  # fmt: skip
-    """Take a goal back to planning: plans that were not begun are skipped, working ones held."""
+    """Take a goal back to planning: plans that have not begun are skipped, working ones held."""
     goal = find_goal(tx, access, goal_id, key=key, hold=True)
-    # What works stops first.
+    # Working plans stop first.
     stops: tuple[GoalStatus, ...] = ("blocked", "planning")
     way = stops if goal.status == "working" else walk(GOAL_MOVES, goal.status, "planning")
     for plan in _open_plans(tx, access, goal):
@@ -167,7 +167,7 @@ def replan_goal(
 
 
 def delete_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: SessionKey | None = None) -> None:
-    """Delete a goal with its plans and what it remembers; its tasks stay, as tasks of their own."""
+    """Delete a goal with its plans and memories; its tasks stay, as independent tasks."""
     goal = find_goal(tx, access, goal_id, key=key, hold=True)
     for plan in store.plans_of_goal(tx, access, goal.id):
         delete_plan(tx, access, plan, rules)
@@ -179,7 +179,7 @@ def delete_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: Sess
 
 
 def delete_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> None:
-    """Delete a plan whose goal is locked, after cancelling it; its tasks stay, as tasks of their own."""
+    """Delete a plan whose goal is locked, after cancelling it; its tasks stay, as independent tasks."""
     if PLAN_MOVES[plan.status]:
         end_plan_of_goal(tx, access, plan, "cancelled", rules)
     for task in hold_planned(tx, access, plan.id):
@@ -190,7 +190,7 @@ def delete_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> None:
 def plan_goal_tasks(
     tx: Tx, access: Access, goal_id: str, new: tuple[PlannedTask, ...], *, key: SessionKey | None = None
 ) -> list[Task]:  # fmt: skip
-    """Add tasks to the newest plan of a goal that was not begun, else to a new one; all or none."""
+    """Add tasks to the newest plan of a goal that has not begun, else to a new one; all or none."""
     goal = find_goal(tx, access, goal_id, key=key, hold=True)
     waiting = [plan for plan in store.plans_of_goal(tx, access, goal.id) if plan.status in ("drafting", "ready")]
     plan = waiting[-1] if waiting else draft_plan(tx, access, goal.session_key, title=goal.name, goal=goal)
@@ -198,7 +198,7 @@ def plan_goal_tasks(
 
 
 def tasks_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int) -> list[Task]:
-    """Return tasks of a session's newest goals, then of its plans that are for no goal."""
+    """Return tasks of a session's newest goals, then of its plans without a goal."""
     found: list[Task] = []
     for goal in store.goals_of_session(tx, access, str(key), limit=limit):
         found += tasks_planned(tx, access, goal_id=goal.id)
@@ -214,9 +214,9 @@ def add_goal_task(tx: Tx, access: Access, goal: Goal, new: PlannedTask) -> Task:
 
 
 def next_open_task(tx: Tx, access: Access, goal: Goal, besides: Collection[str] = ()) -> Task | None:
-    """Return the task of a goal to work on next: one that is begun, else the first whose dependencies are done.
+    """Return the task of a goal to work on next: one in progress, else the first whose dependencies are done.
 
-    `besides` are tasks that somebody else works on.
+    `besides` excludes tasks that somebody else works on.
     """
     tasks = [task for task in tasks_planned(tx, access, goal_id=goal.id) if task.id not in besides]
     waiting = [one for one in progress_of(tx, access, tasks, goal.agent_id) if one.task.status in _OPEN_TASKS]

@@ -18,7 +18,7 @@ PlanStatus = Literal["drafting", "ready", "working", "blocked", "completed", "fa
 
 S = TypeVar("S", bound=str)
 
-# The state machines. A status without onward moves is an end.
+# The state machines. A status without transitions is final.
 GOAL_MOVES: dict[str, tuple[GoalStatus, ...]] = {
     "submitted": ("planning", "working", "cancelled"),
     "planning": ("working", "blocked", "failed", "cancelled"),
@@ -64,7 +64,7 @@ class Goal(Struct, frozen=True, kw_only=True):
 class Plan(Struct, frozen=True, kw_only=True):
     """A plan of a session, for a goal or on its own; its fields are the columns of its table.
 
-    `held` says that somebody has stopped it: then nothing of it begins, whatever its tasks do.
+    `held` means that somebody stopped it: then none of its tasks begins, whatever happens to the others.
     """
 
     id: str
@@ -106,7 +106,7 @@ class PlanChange(Struct, frozen=True, kw_only=True):
 
 
 class PlannedTask(Struct, frozen=True, kw_only=True):
-    """A task of a plan to be created; a dependency is an id, or `task-<n>` for the n-th of the same list."""
+    """A task of a plan to create; a dependency is an id, or `task-<n>` for the n-th of the same list."""
 
     title: str
     description: str = ""
@@ -127,7 +127,7 @@ def check_metadata(metadata: dict[str, Any]) -> None:
 
 
 def walk(moves: Mapping[str, Iterable[S]], before: str, after: str) -> tuple[S, ...]:
-    """Return the shortest legal way from one status to another, without the first; Refusal when there is none."""
+    """Return the shortest legal path between two statuses, without the first; Refusal if there is none."""
     if before == after:
         return ()
     ways: deque[tuple[S, ...]] = deque([()])
@@ -137,7 +137,7 @@ def walk(moves: Mapping[str, Iterable[S]], before: str, after: str) -> tuple[S, 
         for onward in moves[way[-1] if way else before]:
             if onward == after:
                 return (*way, onward)
-            # Everything else would say something on the way that is not true.
+            # Passing through any other status would announce something untrue.
             if onward in ("ready", "planning", "working") and onward not in seen:
                 seen.add(onward)
                 ways.append((*way, onward))
@@ -155,5 +155,5 @@ def require_move(moves: Mapping[str, Iterable[str]], before: str, after: str) ->
 def illegal(moves: Mapping[str, Iterable[str]], before: str, after: str) -> Refusal:
     """Return the refusal of a move that is not in the table."""
     onward = " or ".join(moves[before]) or "nothing"
-    message = f"What is {before} cannot become {after}; from there it moves to {onward}."
+    message = f"What is {before} cannot become {after}; it can become {onward}."
     return Refusal(Code.ILLEGAL_TRANSITION, message, field="status", details={"from": before, "to": after})

@@ -1,4 +1,4 @@
-"""The SQL of plan tasks and their runs, as far as the caller who has made the goal may read them."""
+"""The SQL of plan tasks and their runs, as far as the caller who created the goal may read them."""
 
 from collections.abc import Iterable
 
@@ -9,8 +9,8 @@ from carrel.runs import RUN_TABLE, Run
 from carrel.storage import Tx
 from carrel.visibility import seen_tasks
 
-# The agent's runs in the task's own lane, and those that the caller sent itself and linked. Another agent's runs on the
-# task are not among them, nor somebody else's chat about it.
+# The agent's runs in the task's own lane, and those that the caller sent and linked; neither other agents' runs on the
+# task nor somebody else's chat about it.
 _READABLE = "(key = :lane || task_id OR (provenance_kind = 'a2a' AND actor_id = :actor_id))"
 
 
@@ -19,7 +19,7 @@ def _readable(access: Access, agent_id: str) -> dict[str, object]:
 
 
 class TaskPlace(Struct, frozen=True, kw_only=True):
-    """Where a task belongs: its goal, its plan, its place there, and what it depends on."""
+    """Where a task belongs: its goal, plan, position, and dependencies."""
 
     goal_id: str
     plan_id: str
@@ -28,7 +28,7 @@ class TaskPlace(Struct, frozen=True, kw_only=True):
 
 
 def task_places(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, TaskPlace]:
-    """Return where tasks belong, for those that have a goal and a plan."""
+    """Return the places of tasks that have a goal and a plan."""
     names: dict[str, object] = {f"task_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
     if not names:
         return {}
@@ -82,7 +82,7 @@ def _runs(tx: Tx, access: Access, agent_id: str, column: str, value: str, limit:
 
 
 def bind_run(tx: Tx, access: Access, run_id: str, task_id: str) -> bool:
-    """Make a run one of a task; False when it is one of another task already."""
+    """Link a run to a task; False if it is linked to another."""
     sql = (
         "UPDATE runs SET task_id = :task_id WHERE account_id = :account AND id = :run_id "
         "AND (task_id IS NULL OR task_id = :task_id)"
@@ -91,13 +91,13 @@ def bind_run(tx: Tx, access: Access, run_id: str, task_id: str) -> bool:
 
 
 def task_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
-    """Return the task that a run belongs to at this moment."""
+    """Return the task that a run currently belongs to."""
     row = tx.one("SELECT task_id FROM runs WHERE account_id = :account AND id = :run_id", access, run_id=run_id)
     return None if row is None else row[0]
 
 
 def is_task_in_view(tx: Tx, access: Access, task_id: str) -> bool:
-    """Return whether a task is in the spaces that the caller may see."""
+    """Return whether a task is in spaces that the caller may see."""
     seen, values = seen_tasks(tx, access)
     return (
         tx.one(f"SELECT 1 FROM tasks WHERE account_id = :account AND id = :id AND {seen}", access, id=task_id, **values)

@@ -1,6 +1,6 @@
-"""Objectives: the goals that one caller has made with one agent, with their plans, tasks and runs.
+"""Objectives: the goals that one caller created with one agent, with their plans, tasks and runs.
 
-To this caller nothing else exists. Whoever else may see the session of a goal sees it as a goal.
+The caller sees nothing else. Everybody else who may see the session of a goal sees it as a goal.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from carrel.runs import Rules, Run, RunChanged
 from carrel.storage import Database, Tx
 from carrel.work import Task, hold_planned, tasks_planned
 
-# What a task is while somebody works on it.
+# The statuses of a task while somebody works on it.
 _BEGUN = ("in_progress", "review")
 # What the end of a run means for its task.
 _ENDS = {"completed": "done", "failed": "failed", "cancelled": "failed"}
@@ -34,7 +34,7 @@ class Objectives:
     ) -> None:  # fmt: skip
         self._tx = tx
         self._access = access
-        # Tasks are for people and agents: what a program plans, the server does in its name.
+        # Tasks are for people and agents: the server carries out a program's plan in its name.
         self._server = structs.replace(access.as_system(), agent_id=None, run_id=None)
         self._agent_id = agent_id
         self._rules = rules
@@ -50,14 +50,14 @@ class Objectives:
         return (goal.made_by, goal.agent_id) == (self._access.actor_id, self._agent_id)
 
     def find_plan(self, plan_id: str, *, hold: bool = False) -> Plan | None:
-        """Return a plan of one of the caller's objectives; with `hold` it is locked, after its objective."""
+        """Return a plan of one of the caller's objectives; with `hold` locked, after its objective."""
         plan = store.plan_by_id(self._tx, self._access, plan_id)
         if plan is None or plan.goal_id is None or self.find(plan.goal_id) is None:
             return None
         return hold_plan(self._tx, self._access, plan) if hold else plan
 
     def find_task(self, task_id: str, *, hold: bool = False) -> Task | None:
-        """Return a task of a plan of one of the caller's objectives; with `hold` it is locked, after its plan."""
+        """Return a task of a plan of one of the caller's objectives; with `hold` locked, after its plan."""
         plan = store.plan_of_task(self._tx, self._access, task_id)
         if plan is None or self.find_plan(plan.id, hold=hold) is None:
             return None
@@ -65,7 +65,7 @@ class Objectives:
         return next((task for task in tasks if task.id == task_id), None)
 
     def task_at(self, plan: Plan, index: int) -> Task | None:
-        """Return the task of a locked plan at that place, locked."""
+        """Return the task at a position of a locked plan, locked."""
         tasks = hold_planned(self._tx, self._access, plan.id)
         return next((task for task in tasks if task.task_index == index), None)
 
@@ -74,7 +74,7 @@ class Objectives:
         return store.plans_of_goal(self._tx, self._access, goal.id)
 
     def tasks(self, of: Goal | Plan) -> list[Task]:
-        """Return the tasks of an objective or of a plan, each plan's in their order."""
+        """Return the tasks of an objective or a plan, in the order of each plan."""
         named = {"goal_id": of.id} if isinstance(of, Goal) else {"plan_id": of.id}
         found = tasks_planned(self._tx, self._access, **named)
         return sorted(found, key=lambda task: (task.task_index or 0, task.id))
@@ -96,7 +96,7 @@ class Objectives:
         return change_goal(self._tx, self._server, goal.id, change, self._rules, key=goal.session_key)
 
     def replan(self, goal: Goal, reason: str) -> Goal:
-        """Have an objective planned anew."""
+        """Return an objective to planning."""
         return replan_goal(self._tx, self._server, goal.id, reason, self._rules, key=goal.session_key)
 
     def draft(
@@ -113,11 +113,11 @@ class Objectives:
         return set_plan(self._tx, self._server, plan.id, key=key, tasks=tasks, tasks_max=self._tasks_max)
 
     def change_plan(self, plan: Plan, change: PlanChange) -> Plan:
-        """Change a plan, its status by one move; moved to working, it begins."""
+        """Change a plan, its status by one move; moving it to working starts it."""
         if change.title is not UNSET:
             _require_name(change.title)
         if change.status is not UNSET:
-            # To its caller, a plan that is being drafted is as pending as one that is ready.
+            # To its caller, a plan in drafting is as pending as one that is ready.
             before = "ready" if plan.status == "drafting" else plan.status
             require_move(PLAN_MOVES, before, change.status)
         return change_plan(self._tx, self._server, plan.id, change, self._rules, key=plan.session_key)
@@ -128,20 +128,20 @@ class Objectives:
         return store.plan_by_id(self._tx, self._access, plan.id) or plan
 
     def set_status(self, task: Task, status: str) -> tuple[Task, Plan, Goal]:
-        """Move a task of a plan, and let that take effect on its plan and objective at once."""
+        """Move a task of a plan, and update its plan and objective at once."""
         moved, plan, goal = set_planned_status(self._tx, self._server, task.id, status, self._rules)
         assert goal is not None, "the plan of an objective has one"
         return moved, plan, goal
 
     def begin(self, key: SessionKey, *, goal_id: str, name: str) -> Task:
-        """Create an objective with a plan of one task, and return the task; linked to a run, it is begun."""
+        """Create an objective with a plan of one task, and return the task; linking a run to it starts the plan."""
         goal = self.create(key, goal_id=goal_id, name=name, description="", metadata={})
         planned = PlannedTask(title=clip(name, TASK_TITLE_CHARS_MAX))
         plan = self.draft(goal, title=name, tasks=(planned,))
         return tasks_planned(self._tx, self._access, plan_id=plan.id)[0]
 
     def link(self, task: Task, run: Run, *, begins_plan: bool = False) -> Task:
-        """Make a run of the caller one of a locked task, which from now on goes as the run goes."""
+        """Link a run of the caller to a locked task, which from then on follows the run."""
         if not objective_store.bind_run(self._tx, self._access, run.id, task.id):
             raise Refusal(Code.CONFLICT, "This task is linked to another plan task already.")
         linked = task
@@ -169,7 +169,7 @@ def _require_name(title: str) -> None:
 
 
 def task_places(tx: Tx, access: Access, runs: Iterable[Run]) -> dict[str, TaskPlace]:
-    """Return where the tasks of runs belong, by task, for those of plans."""
+    """Return the places of the runs' tasks, by task, for tasks of plans."""
     return objective_store.task_places(tx, access, [run.task_id for run in runs if run.task_id is not None])
 
 
@@ -184,12 +184,12 @@ def is_run_of_own_plan(tx: Tx, access: Access, run: Run) -> bool:
 
 
 def observe_links(db: Database) -> None:
-    """Register the observer of runs that were linked to a task while they were on their way."""
+    """Register the observer of runs that were linked to a task while they were queued."""
     db.observe(RunChanged, _follow_linked)
 
 
 def _follow_linked(tx: Tx, changed: RunChanged) -> None:
-    """Note the plan of a run whose worker took it before it was linked, and so knows nothing of its task."""
+    """Note the plan of a run whose worker claimed it before it was linked, and so does not know its task."""
     run = changed.run
     if run.task_id is not None or run.provenance_kind != "a2a" or changed.state in ("running", "queued"):
         return

@@ -47,7 +47,7 @@ def draft_plan(
     dependencies: tuple[str, ...] = (), metadata: dict[str, Any] | None = None,
     plans_max: int = limits.PLANS_PER_GOAL_MAX,
 ) -> Plan:  # fmt: skip
-    """Begin a plan of a session, for a goal or on its own."""
+    """Draft a plan of a session, for a goal or on its own."""
     if goal is not None:
         _require_room(tx, access, goal, dependencies, plans_max)
     elif dependencies:
@@ -96,7 +96,7 @@ def _check(title: str, markdown: str, metadata: dict[str, Any] | None) -> None:
 
 
 def find_plan(tx: Tx, access: Access, plan_id: str, *, key: SessionKey | None = None, hold: bool = False) -> Plan:
-    """Return a plan of a session that the caller may see; with `key`, of that session only, which it may act for.
+    """Return a visible plan of a session; with `key`, only of that session, and only if the caller may act for it.
 
     With `hold` it is locked, after its goal.
     """
@@ -128,7 +128,7 @@ def set_plan(
     tx: Tx, access: Access, plan_id: str, *, key: SessionKey | None = None, markdown: str | None = None,
     title: str | None = None, tasks: tuple[PlannedTask, ...] | None = None, tasks_max: int = limits.PLAN_TASKS_MAX,
 ) -> Plan:  # fmt: skip
-    """Set the content of a plan that was not begun; with text or tasks it is ready. Tasks replace those it had."""
+    """Set the content of a plan that has not begun; with text or tasks it is ready. Tasks replace the earlier ones."""
     plan = find_plan(tx, access, plan_id, key=key, hold=True)
     if plan.status not in ("drafting", "ready"):
         message = f"The plan is {plan.status}; its content can only be set before it is approved."
@@ -156,7 +156,7 @@ def add_tasks(
     tx: Tx, access: Access, plan_id: str, new: tuple[PlannedTask, ...], *, key: SessionKey | None = None,
     tasks_max: int = limits.PLAN_TASKS_MAX,
 ) -> list[Task]:  # fmt: skip
-    """Add tasks to a plan that is not ended, all or none; a working plan begins them."""
+    """Add tasks to a plan that has not ended, all or none; a working plan starts them."""
     plan = find_plan(tx, access, plan_id, key=key, hold=True)
     if not PLAN_MOVES[plan.status]:
         raise illegal(PLAN_MOVES, plan.status, "working")
@@ -176,7 +176,7 @@ def _add_tasks(tx: Tx, access: Access, plan: Plan, new: tuple[PlannedTask, ...],
 
 
 def approve_plan(tx: Tx, access: Access, plan_id: str, rules: Rules, *, key: SessionKey | None = None) -> Plan:
-    """Run the tasks of a plan that is ready: those that depend on nothing begin at once."""
+    """Run the tasks of a plan that is ready: those without dependencies start at once."""
     plan = find_plan(tx, access, plan_id, key=key, hold=True)
     if plan.status not in ("drafting", "ready"):
         message = f"Only a plan that is ready can be approved; this one is {plan.status}."
@@ -187,7 +187,7 @@ def approve_plan(tx: Tx, access: Access, plan_id: str, rules: Rules, *, key: Ses
 
 
 def resume_plan(tx: Tx, access: Access, plan_id: str, rules: Rules, *, key: SessionKey | None = None) -> Plan:
-    """Go on with a plan that failed or is blocked: what failed or was stopped is begun again."""
+    """Resume a failed or blocked plan: failed and stopped tasks start again."""
     plan = find_plan(tx, access, plan_id, key=key, hold=True)
     if plan.status not in ("failed", "blocked"):
         message = f"Only a plan that has failed or is blocked can be resumed; this one is {plan.status}."
@@ -196,7 +196,7 @@ def resume_plan(tx: Tx, access: Access, plan_id: str, rules: Rules, *, key: Sess
 
 
 def _begin(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:
-    """Move a locked plan to working, and begin what is blocked without a run again."""
+    """Move a locked plan to working, and restart its blocked tasks that have no run."""
     _refuse_cancelled_goal(tx, access, plan)
     for step in progress_of(tx, access, hold_planned(tx, access, plan.id), plan.agent_id):
         if step.task.status == "blocked" and not is_live(step.run):
@@ -216,7 +216,7 @@ def _refuse_cancelled_goal(tx: Tx, access: Access, plan: Plan) -> None:
 def change_plan(
     tx: Tx, access: Access, plan_id: str, change: PlanChange, rules: Rules, *, key: SessionKey | None = None
 ) -> Plan:  # fmt: skip
-    """Change a plan. Moved to working, it begins; blocked, it is held until it is resumed; ended, so are its runs."""
+    """Change a plan. `working` starts it, `blocked` holds it until it is resumed, an end status also ends its runs."""
     plan = find_plan(tx, access, plan_id, key=key, hold=True)
     given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
     status = given.pop("status", plan.status)
@@ -245,7 +245,7 @@ def _move(tx: Tx, access: Access, plan: Plan, to: PlanStatus, rules: Rules) -> P
 def end_plan(
     tx: Tx, access: Access, plan_id: str, status: PlanStatus, rules: Rules, *, key: SessionKey | None = None
 ) -> Plan:  # fmt: skip
-    """End a plan with the runs of its tasks. What was not finished is archived; of a failed plan, it can be resumed."""
+    """End a plan with the runs of its tasks. Unfinished tasks are archived; those of a failed plan can be resumed."""
     plan = find_plan(tx, access, plan_id, key=key, hold=True)
     ended = _end(tx, access, plan, status, rules)
     _follow_goal(tx, access, plan)
@@ -253,7 +253,7 @@ def end_plan(
 
 
 def end_plan_of_goal(tx: Tx, access: Access, plan: Plan, status: PlanStatus, rules: Rules) -> Plan:
-    """End a plan whose goal is locked and decides itself what it becomes."""
+    """End a plan whose goal is locked and decides its own status."""
     held = store.plan_by_id(tx, access, plan.id, hold=True)
     return plan if held is None else _end(tx, access, held, status, rules)
 
@@ -287,7 +287,7 @@ def _follow_goal(tx: Tx, access: Access, plan: Plan) -> None:
 def set_planned_status(
     tx: Tx, access: Access, task_id: str, status: str, rules: Rules, *, key: SessionKey | None = None
 ) -> tuple[Task, Plan, Goal | None]:  # fmt: skip
-    """Move a task of a plan as its planner says, and let that take effect; `failed` blocks it as failed."""
+    """Set a plan task's status as its planner says, and update plan and goal; `failed` blocks it as failed."""
     planned = store.plan_of_task(tx, access, task_id)
     if planned is None:
         raise not_found("task")

@@ -1,7 +1,7 @@
-"""The duty that follows plans, and what this room hears of others inside their transactions.
+"""The duty that follows plans, and this room's observers of other rooms' changes.
 
-A run that ends holds its lane, and a goal and a plan are locked before tasks and lanes. So a change of a run or a task
-only notes its plan; the duty locks goal, plan and tasks and lets the change take effect in a transaction of its own.
+A run that ends holds its lane, and goals and plans are locked before tasks and lanes. So a change of a run or a task
+only notes its plan; the duty locks goal, plan and tasks and applies the change in a transaction of its own.
 """
 
 from carrel.goals import store
@@ -18,7 +18,7 @@ from carrel.work import TaskChanged
 
 
 class PlanRunner(StepDuty[PlanNote]):
-    """Lets what runs and tasks have come to take effect on their plans, and begins what has become ready."""
+    """Applies the results of runs and tasks to their plans, and starts what has become ready."""
 
     name = "plans"
     bell = PLANS
@@ -31,20 +31,20 @@ class PlanRunner(StepDuty[PlanNote]):
         self._rules = rules
 
     def advance(self, tx: Tx, item: PlanNote) -> None:
-        """Follow a plan, and delete what was noted of it before; what is noted meanwhile is for the next time."""
+        """Follow a plan, and delete its earlier notes; notes written meanwhile are for the next time."""
         access = system_access(item.account_id)
         plan = store.plan_by_id(tx, access, item.plan_id)
         if plan is None:
             return
         held = hold_plan(tx, access, plan)
-        # Read before everything else: what was noted is visible to all that is read after it.
+        # Read before everything else: later reads see everything that these notes are about.
         noted = store.notes_of_plan(tx, access, plan.id)
         if noted:
             follow_plan(tx, access, held, self._rules)
             store.delete_notes(tx, access, noted)
 
     def postpone(self, tx: Tx, item: PlanNote) -> None:
-        """Look at this plan again later."""
+        """Postpone this plan."""
         until = tx.now + PLAN_NOTE_RETRY_SECONDS * MS_PER_SECOND
         store.postpone_notes(tx, system_access(item.account_id), item.plan_id, until)
 
@@ -63,7 +63,7 @@ def _follow_task(tx: Tx, changed: TaskChanged) -> None:
 
 def _follow_run(tx: Tx, changed: RunChanged) -> None:
     run = changed.run
-    # The start of a run changes nothing for a plan, and neither does one that is queued for the first time.
+    # A plan ignores starts of runs and runs that are queued for the first time.
     if run.task_id is None or changed.state == "running" or (changed.state == "queued" and run.started_at is None):
         return
     plan = store.plan_of_task(tx, run.access, run.task_id)
@@ -72,7 +72,7 @@ def _follow_run(tx: Tx, changed: RunChanged) -> None:
 
 
 def _forget_session(tx: Tx, deleted: LaneDeleted) -> None:
-    """Delete the goals and plans of a session that is deleted. Its lane is locked already; see decision 0026."""
+    """Delete the goals and plans of a deleted session. Its lane is locked already; see decision 0026."""
     access, key, rules = deleted.access, str(deleted.key), Rules()
     while goals := store.goals_of_session(tx, access, key, limit=SESSION_GOALS_MAX):
         for goal in goals:

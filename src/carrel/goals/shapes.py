@@ -55,5 +55,5 @@ def goal_shape(tx: Tx, access: Access, goal: Goal) -> GoalShape:
 
 
 def _tasks(tx: Tx, access: Access, tasks: list[Task]) -> list[TaskShape]:
-    """The tasks of a goal or a plan, without their digests: whoever sees a goal need not see what is said elsewhere."""
+    """The tasks of a goal or plan, without their digests, which may summarise what the reader cannot see."""
     return task_shapes(tx, access, [structs.replace(task, digest=None) for task in tasks])

@@ -1,6 +1,6 @@
-"""The SQL of goals, plans, and what was noted of plans. A goal is locked before its plans, a plan before its tasks.
+"""The SQL of goals, plans, and notes about plans. A goal is locked before its plans, a plan before its tasks.
 
-The locks let others insert rows that refer to the plan: a run that ends notes that, with its lane locked.
+The locks let others insert rows that refer to the plan: a run that ends adds a note, with its lane locked.
 """
 
 from collections.abc import Iterable
@@ -55,7 +55,7 @@ def goals_of_session(tx: Tx, access: Access, key: str, *, before: str | None = N
 
 
 def goals_seen(tx: Tx, access: Access, *, before: str | None = None, limit: int) -> list[Goal]:
-    """Return the goals of all sessions that the caller may see below an id, newest first."""
+    """Return the goals below an id of all sessions that the caller may see, newest first."""
     seen, values = seen_of_sessions(tx, access, table="goals")
     older = "" if before is None else " AND id < :before"
     values = values if before is None else values | {"before": before}
@@ -66,7 +66,7 @@ def goals_seen(tx: Tx, access: Access, *, before: str | None = None, limit: int)
 def goals_made_by(
     tx: Tx, access: Access, made_by: str, agent_id: str, *, status: str | None, before: str | None, limit: int
 ) -> list[Goal]:  # fmt: skip
-    """Return the goals that somebody has made with an agent, below an id, newest first."""
+    """Return the goals below an id that somebody created with an agent, newest first."""
     where, values = _made_by(made_by, agent_id, status)
     if before is not None:
         where, values = f"{where} AND id < :before", values | {"before": before}
@@ -74,7 +74,7 @@ def goals_made_by(
 
 
 def count_goals_made_by(tx: Tx, access: Access, made_by: str, agent_id: str, *, status: str | None) -> int:
-    """Return how many goals somebody has made with an agent."""
+    """Return how many goals somebody created with an agent."""
     where, values = _made_by(made_by, agent_id, status)
     row = tx.one(f"SELECT count(*) FROM goals WHERE account_id = :account{where}", access, **values)
     return int(row[0]) if row else 0
@@ -121,13 +121,13 @@ def plans_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Plan]:
 
 
 def plan_of_task(tx: Tx, access: Access, task_id: str) -> Plan | None:
-    """Return the plan that a task is of."""
+    """Return the plan of a task."""
     sql = f"{_SELECT_PLAN} AND id = (SELECT plan_id FROM tasks WHERE account_id = :account AND id = :task_id)"
     return _PLANS.row(tx.one(sql, access, task_id=task_id))
 
 
 def goal_of_task(tx: Tx, access: Access, task_id: str) -> Goal | None:
-    """Return the goal that a task is of."""
+    """Return the goal of a task."""
     sql = f"{_SELECT_GOAL} AND id = (SELECT goal_id FROM tasks WHERE account_id = :account AND id = :task_id)"
     return _GOALS.row(tx.one(sql, access, task_id=task_id))
 
@@ -145,20 +145,20 @@ def links_of_tasks(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str,
 
 
 def delete_plan(tx: Tx, access: Access, plan_id: str) -> None:
-    """Delete a plan; a session that works on it has none then."""
+    """Delete a plan; sessions that work on it then have none."""
     sql = "UPDATE plan_modes SET active_plan_id = NULL WHERE account_id = :account AND active_plan_id = :id"
     tx.run(sql, access, id=plan_id)
     tx.run("DELETE FROM plans WHERE account_id = :account AND id = :id", access, id=plan_id)
 
 
 def note_plan(tx: Tx, access: Access, plan_id: str) -> None:
-    """Note that something of a plan has changed."""
+    """Note that something in a plan has changed."""
     sql = "INSERT INTO plan_notes (account_id, id, plan_id, due_at) VALUES (:account, :id, :plan_id, :now)"
     tx.run(sql, access, id=tx.new_id("note"), plan_id=plan_id, now=tx.now)
 
 
 def plans_noted(tx: Tx, limit: int) -> list[PlanNote]:
-    """Return plans across all accounts that are to be looked at now."""
+    """Return plans with due notes, across all accounts."""
     sql = (
         f"SELECT {_NOTES.columns} FROM plan_notes WHERE due_at <= :now "
         "GROUP BY account_id, plan_id ORDER BY min(due_at) LIMIT :limit"
@@ -167,24 +167,24 @@ def plans_noted(tx: Tx, limit: int) -> list[PlanNote]:
 
 
 def next_note_due(tx: Tx) -> int | None:
-    """Return when a plan is next to be looked at, across all accounts."""
+    """Return when the next note about a plan is due, across all accounts."""
     row = tx.one("SELECT due_at FROM plan_notes ORDER BY due_at LIMIT 1")
     return row[0] if row else None
 
 
 def notes_of_plan(tx: Tx, access: Access, plan_id: str) -> list[str]:
-    """Return the ids of what was noted of a plan."""
+    """Return the ids of the notes about a plan."""
     sql = "SELECT id FROM plan_notes WHERE account_id = :account AND plan_id = :plan_id ORDER BY id"
     return [row[0] for row in tx.all(sql, access, plan_id=plan_id)]
 
 
 def delete_notes(tx: Tx, access: Access, note_ids: list[str]) -> None:
-    """Delete what was noted and is handled."""
+    """Delete handled notes."""
     sql = "DELETE FROM plan_notes WHERE account_id = :account AND id = :id"
     tx.run_many(sql, [{"account": access.account_id, "id": note_id} for note_id in note_ids])
 
 
 def postpone_notes(tx: Tx, access: Access, plan_id: str, until: int) -> None:
-    """Look at a plan later."""
+    """Postpone a plan."""
     sql = "UPDATE plan_notes SET due_at = :until WHERE account_id = :account AND plan_id = :plan_id"
     tx.run(sql, access, plan_id=plan_id, until=until)

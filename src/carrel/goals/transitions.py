@@ -1,6 +1,6 @@
-"""Letting what runs and tasks have come to take effect on plans and goals, and beginning what has become ready.
+"""Applies the results of runs and tasks to plans and goals, and starts what has become ready.
 
-Everything here works on a plan that is locked, after its goal; the tasks are locked next, before lanes and runs.
+The plan must be locked, after its goal; tasks are locked next, before lanes and runs.
 """
 
 from typing import Any
@@ -17,9 +17,9 @@ from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.work import Progress, hold_planned, move_planned, progress_of, start_planned
 
-# The bell that is rung when something of a plan may have changed.
+# The bell that is rung when something in a plan may have changed.
 PLANS = "plans"
-# A plan waits for others until they have come to one of these.
+# A plan waits until the plans it depends on have one of these.
 _PASSED = ("completed", "skipped", "cancelled")
 
 
@@ -35,20 +35,20 @@ def publish_plan(tx: Tx, access: Access, name: str, plan: Plan) -> None:
 
 
 def note(tx: Tx, access: Access, plan_id: str) -> None:
-    """Have a plan looked at in a transaction of its own."""
+    """Have a plan checked in a transaction of its own."""
     store.note_plan(tx, access, plan_id)
     tx.wake(PLANS)
 
 
 def follow_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:
-    """Let the ends of runs take effect on tasks, these on the plan and it on its goal; begin what is ready."""
+    """Apply ended runs to tasks, tasks to the plan and the plan to its goal; start what is ready."""
     goal = None if plan.goal_id is None else store.goal_by_id(tx, access, plan.goal_id)
     if goal is not None and goal.status == "cancelled":
         return plan
     steps = _settled(tx, access, plan, rules)
     awaited = _awaited(tx, access, plan)
     wanted = plan_status(plan, steps, waits_for_plans=any(status != "failed" for status in awaited))
-    # What nobody has begun does not begin by itself when it is no longer blocked.
+    # A plan that nobody began does not start by itself when it is unblocked.
     held = plan.held or (wanted == "blocked" and plan.status in ("drafting", "ready"))
     after = enter_plan(tx, access, structs.replace(plan, held=held), wanted)
     if after.status == "working" and not awaited:
@@ -61,7 +61,7 @@ def follow_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:
 
 
 def _settled(tx: Tx, access: Access, plan: Plan, rules: Rules) -> list[Progress]:
-    """The tasks of a plan, locked, after the ends of their runs."""
+    """The locked tasks of a plan, after applying the ends of their runs."""
     steps = progress_of(tx, access, hold_planned(tx, access, plan.id), plan.agent_id)
     ended = ended_tasks(steps, is_begun=plan.status not in ("drafting", "ready"))
     for one in ended:
@@ -75,7 +75,7 @@ def _awaited(tx: Tx, access: Access, plan: Plan) -> list[PlanStatus]:
 
 
 def enter_plan(tx: Tx, access: Access, plan: Plan, to: PlanStatus) -> Plan:
-    """Move a locked plan along the shortest legal path; plans that wait for it are looked at."""
+    """Move a locked plan along the shortest legal path; plans that wait for it are checked."""
     for status in walk(PLAN_MOVES, plan.status, to):
         plan = store.save_plan(tx, access, structs.replace(plan, status=status))
         publish_plan(tx, access, "plan.updated", plan)
@@ -87,7 +87,7 @@ def enter_plan(tx: Tx, access: Access, plan: Plan, to: PlanStatus) -> Plan:
 
 
 def follow_goal(tx: Tx, access: Access, goal: Goal) -> Goal:
-    """Let what its plans have come to take effect on a locked goal."""
+    """Apply the statuses of its plans to a locked goal."""
     plans = [plan.status for plan in store.plans_of_goal(tx, access, goal.id)]
     for status in walk(GOAL_MOVES, goal.status, goal_status(goal, plans)):
         goal = store.save_goal(tx, access, structs.replace(goal, status=status))

@@ -1,4 +1,4 @@
-"""Webhooks of other programs: what they post is checked, carried out once, and kept with what became of it."""
+"""Webhooks of other programs: posts are checked, carried out once, and kept with their outcome."""
 
 from carrel.inbound.deliveries import read_payload, receive, repeat
 from carrel.inbound.model import DeliveryShape, Outcome

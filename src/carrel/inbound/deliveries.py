@@ -1,4 +1,4 @@
-"""Receiving deliveries, each carried out once, and carrying out again what failed."""
+"""Receiving deliveries, each carried out once, and repeating failed ones."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ from carrel.notifications import OWNERS
 from carrel.runs import Rules
 from carrel.storage import Tx
 
-# Another delivery about the same thing may have made its task at the same moment: the second look finds it.
+# Another delivery about the same thing may have created its task at the same moment: the second try finds it.
 _TRIES = 2
 
 
 class _Attempt(Struct, frozen=True, kw_only=True):
-    """What became of a delivery."""
+    """The outcome of a delivery."""
 
     title: str
     outcome: Outcome
@@ -31,7 +31,7 @@ class _Attempt(Struct, frozen=True, kw_only=True):
 
 
 def read_payload(raw: bytes) -> dict[str, Any]:
-    """Return the body of a delivery; Refusal where it is no JSON object."""
+    """Return the body of a delivery; Refusal if it is not a JSON object."""
     try:
         return msgspec.json.decode(raw, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -39,7 +39,7 @@ def read_payload(raw: bytes) -> dict[str, Any]:
 
 
 def receive(tx: Tx, webhook: Webhook, arrival: Arrival, raw: bytes, rules: Rules) -> str:
-    """Carry out an authentic delivery and keep it, in one transaction; return its id, the same for one sent again."""
+    """Carry out and store an authentic delivery in one transaction; return its id, the same for a copy."""
     access = _access_of(tx, webhook)
     delivery = Delivery(
         id=tx.new_id("whd"),
@@ -60,7 +60,7 @@ def receive(tx: Tx, webhook: Webhook, arrival: Arrival, raw: bytes, rules: Rules
         attempted_at=tx.now,
         has_body=True,
     )
-    # Written first, so that a copy that arrives at the same time waits for what becomes of this one.
+    # Written first, so that a concurrent copy waits for the outcome of this one.
     if not store.insert_delivery(tx, access, delivery, raw):
         first = store.delivery_like(tx, access, webhook.name, arrival.sender_id, arrival.digest)
         assert first is not None, "only a delivery that is kept can be in the way"
@@ -71,7 +71,7 @@ def receive(tx: Tx, webhook: Webhook, arrival: Arrival, raw: bytes, rules: Rules
 
 
 def repeat(tx: Tx, access: Access, webhooks: Webhooks, delivery_id: str, rules: Rules) -> Delivery:
-    """Carry out again what failed or was ignored, as the settings are now."""
+    """Carry out a failed or ignored delivery again, with the current settings."""
     delivery = store.hold_delivery(tx, access, delivery_id)
     if delivery is None:
         raise not_found("delivery")

@@ -1,4 +1,4 @@
-"""What a delivery does: it becomes a message to an agent, or a task or a message in the thread of one."""
+"""The effect of a delivery: a message to an agent, a task, or a message in a task's thread."""
 
 from msgspec import structs
 
@@ -25,7 +25,7 @@ from carrel.work import Actor, Directory, NewTask, Task, create_task, post_repor
 
 
 def carry_out(tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, rendered: Rendered, rules: Rules) -> Effect:
-    """Do what the settings say is to be done for a delivery; Refusal where that cannot be."""
+    """Do what the settings say for a delivery; Refusal if that is not possible."""
     if webhook.settings.action == "task":
         return Effect(task_id=_as_task(tx, access, webhook, arrival, rendered, rules))
     text = message_text(webhook, arrival, rendered)
@@ -54,7 +54,7 @@ def _lane(tx: Tx, access: Access, webhook: Webhook, thread: str) -> SessionKey:
 def _as_task(
     tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, rendered: Rendered, rules: Rules
 ) -> str:  # fmt: skip
-    """Make a task, or add to the one that earlier deliveries about the same thing have made; return its id."""
+    """Create a task, or add to the one that earlier deliveries about the same thing created; return its id."""
     actor = Actor(kind="system", id=webhook.actor_id, party_id="", name=f"webhook {webhook.name}")
 
     def make(task_id: str | None) -> str:
@@ -63,7 +63,7 @@ def _as_task(
 
     if not rendered.thread:
         return make(None)
-    # The id says of what the task is, so that nothing else has to remember it. What was archived begins anew.
+    # The id is derived from the thread, so that nothing else has to record it. An archived task is not continued.
     about = f"{webhook.name}-{text_hash(rendered.thread)[:16]}"
     for at in range(1, WEBHOOK_TASKS_OF_THREAD_MAX + 1):
         task_id = about if at == 1 else f"{about}-{at}"

@@ -1,4 +1,4 @@
-"""A delivery: what another program has posted to a webhook, and what became of it."""
+"""A delivery: what another program posted to a webhook, and its outcome."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -11,10 +11,10 @@ Outcome = Literal["done", "ignored", "failed"]
 
 
 class Arrival(Struct, frozen=True, kw_only=True):
-    """What a delivery says: which event, whose doing, and its body.
+    """The parts of a delivery: its event, author, and body.
 
-    `sender_id` is the sender's own id for it. `digest` is that of its body, where the sender never sends the same body
-    twice: an id that is not signed could be changed by whoever has got hold of a signed body.
+    `sender_id` is the sender's own id for it. `digest` is that of its body, set if the sender never sends the same body
+    twice: an unsigned id could be changed by anyone who got hold of a signed body.
     """
 
     event: str
@@ -26,7 +26,7 @@ class Arrival(Struct, frozen=True, kw_only=True):
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """A delivery as it is kept; its fields are the columns of its table, besides its body."""
+    """A stored delivery; its fields are the columns of its table, except its body."""
 
     id: str
     webhook: str
@@ -48,12 +48,12 @@ class Delivery(Struct, frozen=True, kw_only=True):
 
     @property
     def can_repeat(self) -> bool:
-        """Whether it can be carried out again: never what was done, so that nothing is done twice."""
+        """Whether it can be carried out again: never if it succeeded, so that nothing is done twice."""
         return self.outcome != "done" and self.has_body
 
 
 class Effect(Struct, frozen=True, kw_only=True):
-    """What a delivery has done: the task it made or added to, or the run of its message."""
+    """The effect of a delivery: the task it created or added to, or the run of its message."""
 
     task_id: str | None = None
     run_id: str | None = None
@@ -61,9 +61,9 @@ class Effect(Struct, frozen=True, kw_only=True):
 
 
 class DeliveryShape(Shape, frozen=True, kw_only=True):
-    """A delivery: what it was, what became of it, and why where that was nothing.
+    """A delivery: its event, outcome, and the reason if nothing was done.
 
-    One that failed or was ignored can be carried out again while its body is kept.
+    A failed or ignored one can be carried out again while its body is kept.
     """
 
     id: str

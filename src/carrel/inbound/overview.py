@@ -1,4 +1,4 @@
-"""What owners see of webhooks: which there are, how they fare, what was delivered, and what a body would become."""
+"""What owners see of webhooks: the list with their health, deliveries, and previews."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -15,9 +15,9 @@ from carrel.storage import Tx
 
 
 class WebhookShape(Shape, frozen=True, kw_only=True):
-    """A webhook: where programs post to, what becomes of it, and how that went.
+    """A webhook: where programs post to, what it does, and how that went.
 
-    `refused` counts what was not signed with its secret since the server was started; nothing else is known of that.
+    `refused` counts deliveries without a valid signature since the server started; nothing else is kept of them.
     """
 
     name: str
@@ -36,13 +36,13 @@ class WebhookShape(Shape, frozen=True, kw_only=True):
 
 
 class DeliveryDetail(DeliveryShape, frozen=True, kw_only=True):
-    """A delivery with its body, while that is kept."""
+    """A delivery with its body, while it is kept."""
 
     payload: dict[str, Any] | None
 
 
 class Preview(Shape, frozen=True, kw_only=True):
-    """What a webhook would make of a delivery; nothing was done. Without a `thread` it would stand alone."""
+    """What a webhook would make of a delivery, without doing it. Without a `thread` it would stand alone."""
 
     event: str
     ignored_because: str | None
@@ -61,7 +61,7 @@ class DeliveryFilter(Struct, frozen=True, kw_only=True):
 
 
 def every_webhook(tx: Tx, access: Access, webhooks: Webhooks, base_url: str) -> list[WebhookShape]:
-    """Return the webhooks of an account as they fare."""
+    """Return the webhooks of an account with their health."""
     tallies = store.tallies(tx, access)
     shapes = []
     for webhook in webhooks.of_account(access.account_slug):
@@ -87,7 +87,7 @@ def every_webhook(tx: Tx, access: Access, webhooks: Webhooks, base_url: str) -> 
 
 
 def target_of(webhook: Webhook) -> str:
-    """Return in words what becomes of deliveries."""
+    """Return in words what deliveries turn into."""
     settings = webhook.settings
     if settings.action == "message":
         agent = f"agent {settings.agent}" if settings.agent else "the default agent"
@@ -103,7 +103,7 @@ def target_of(webhook: Webhook) -> str:
 def deliveries_seen(
     tx: Tx, access: Access, wanted: DeliveryFilter, *, before: str | None, limit: int
 ) -> list[DeliveryShape]:  # fmt: skip
-    """Return deliveries, the newest first."""
+    """Return deliveries, newest first."""
     found = store.deliveries_newest_first(
         tx, access, webhook=wanted.webhook, outcome=wanted.outcome, before=before, limit=limit
     )
@@ -125,7 +125,7 @@ def find_delivery(tx: Tx, access: Access, delivery_id: str) -> DeliveryDetail:
 
 
 def preview(webhook: Webhook, event: str | None, payload: Mapping[str, Any] | None) -> Preview:
-    """Return what a webhook would make of a delivery; without a payload, of one such as its kind sends."""
+    """Return what a webhook would make of a delivery; without a payload, of its kind's sample."""
     usual_event, usual_payload = webhook.kind.sample
     arrival = Arrival(
         event=event or usual_event,

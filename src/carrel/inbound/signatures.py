@@ -1,4 +1,4 @@
-"""Signatures: whether a delivery was sent by who knows the webhook's secret. Pure; times are arguments."""
+"""Signatures: whether the sender of a delivery knows the webhook's secret. Pure; times are arguments."""
 
 import hmac
 from hashlib import sha256
@@ -15,14 +15,14 @@ def signature_of(secret: bytes, content: bytes) -> str:
 
 
 def signature_fault(given: str, expected: str, header: str) -> str | None:
-    """Return what is wrong with a signature; None if it is the expected one. How long it takes tells nothing of it."""
+    """Return what is wrong with a signature; None if it is the expected one. Compares in constant time."""
     if hmac.compare_digest(given.strip().encode(), expected.encode()):
         return None
     return f"the signature in {header} is wrong" if given else f"the header {header} is missing"
 
 
 def age_fault(sent_ms: int | None, now_ms: int) -> str | None:
-    """Return what is wrong with when a delivery was signed; None if that was just now."""
+    """Return what is wrong with the time of a signature; None if it is recent."""
     if sent_ms is None:
         return "it does not say when it was signed"
     if abs(now_ms - sent_ms) <= _AGE_MS:

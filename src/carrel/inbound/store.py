@@ -18,7 +18,7 @@ _SELECT = f"{_TABLE.select} WHERE account_id = :account"
 
 
 class Tally(Struct, frozen=True):
-    """How many deliveries of a webhook came to which outcome, and when the last of them was received."""
+    """How many deliveries of a webhook had which outcome, and when the last one was received."""
 
     webhook: str
     outcome: Outcome
@@ -27,13 +27,13 @@ class Tally(Struct, frozen=True):
 
 
 def insert_delivery(tx: Tx, access: Access, delivery: Delivery, body: bytes) -> bool:
-    """Write a new delivery; False if it is known already, which other servers' transactions are awaited for."""
+    """Write a new delivery; False if it is known already. Waits for other servers' transactions."""
     sql = f"{_TABLE.insert} ON CONFLICT DO NOTHING"
     return tx.run(sql, access, **_TABLE.values(delivery), body=body.decode()) > 0
 
 
 def delivery_like(tx: Tx, access: Access, webhook: str, sender_id: str, digest: str | None) -> Delivery | None:
-    """Return the delivery that has this id of the sender, or this body."""
+    """Return the delivery with this sender's id or this body."""
     sql = f"{_SELECT} AND webhook = :webhook AND (sender_id = :sender_id OR digest = :digest) ORDER BY id LIMIT 1"
     return _TABLE.row(tx.one(sql, access, webhook=webhook, sender_id=sender_id, digest=digest))
 
@@ -49,13 +49,13 @@ def delivery_by_id(tx: Tx, access: Access, delivery_id: str) -> Delivery | None:
 
 
 def body_of(tx: Tx, access: Access, delivery_id: str) -> bytes | None:
-    """Return the body of a delivery; None when it is no longer kept."""
+    """Return the body of a delivery; None if it is no longer kept."""
     row = tx.one(f"SELECT body FROM webhook_deliveries WHERE {_ONE}", access, id=delivery_id)
     return None if row is None or row[0] is None else str(row[0]).encode()
 
 
 def note_attempt(tx: Tx, access: Access, delivery: Delivery) -> None:
-    """Write what became of a delivery."""
+    """Write the outcome of a delivery."""
     sql = (
         "UPDATE webhook_deliveries SET title = :title, outcome = :outcome, reason = :reason, task_id = :task_id, "
         "run_id = :run_id, key = :key, attempts = :attempts, attempted_at = :attempted_at "
@@ -67,7 +67,7 @@ def note_attempt(tx: Tx, access: Access, delivery: Delivery) -> None:
 def deliveries_newest_first(
     tx: Tx, access: Access, *, webhook: str | None, outcome: str | None, before: str | None, limit: int
 ) -> list[Delivery]:  # fmt: skip
-    """Return deliveries below an id, of a webhook and with an outcome where these are given."""
+    """Return deliveries below an id, newest first, optionally of one webhook and outcome."""
     given = {"webhook": webhook, "outcome": outcome}
     only = "".join(f" AND {name} = :{name}" for name, value in given.items() if value is not None)
     sql = f"{_SELECT}{only}{' AND id < :before' if before else ''} ORDER BY id DESC LIMIT :limit"
@@ -75,7 +75,7 @@ def deliveries_newest_first(
 
 
 def tallies(tx: Tx, access: Access) -> list[Tally]:
-    """Count the deliveries that are kept, by webhook and outcome."""
+    """Count stored deliveries by webhook and outcome."""
     sql = (
         "SELECT webhook, outcome, count(*), max(received_at) FROM webhook_deliveries "
         "WHERE account_id = :account GROUP BY webhook, outcome"
@@ -84,7 +84,7 @@ def tallies(tx: Tx, access: Access) -> list[Tally]:
 
 
 def prune_deliveries(tx: Tx, access: Access) -> int:
-    """Delete a batch of deliveries that are too old or too many, and bodies of all but the newest; return how many."""
+    """Delete a batch of old or excess deliveries, and all but the newest bodies; return how many."""
     old = tx.now - WEBHOOK_DELIVERIES_KEPT_DAYS * MS_PER_DAY
     aged = "SELECT id FROM webhook_deliveries WHERE account_id = :account AND received_at < :old LIMIT :limit"
     removed = tx.run(

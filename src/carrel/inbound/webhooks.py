@@ -1,4 +1,4 @@
-"""The webhooks that the settings name: how each signs and reads, and who was refused."""
+"""The webhooks of the settings: how each signs and reads, and what was refused."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -24,7 +24,7 @@ _REFUSAL = "There is no such webhook, or the delivery is not signed with its sec
 
 
 class Rendered(Struct, frozen=True, kw_only=True):
-    """What the templates of a webhook make of a delivery. `thread` is empty for one that stands alone."""
+    """The filled-in templates of a webhook. `thread` is empty for a delivery that stands alone."""
 
     title: str
     text: str
@@ -32,7 +32,7 @@ class Rendered(Struct, frozen=True, kw_only=True):
 
 
 class Refused(Struct, frozen=True, kw_only=True):
-    """How many deliveries were not authentic since the server was started, and what was wrong with the last one."""
+    """How many deliveries were not authentic since the server started, and what was wrong with the last one."""
 
     count: int = 0
     reason: str | None = None
@@ -58,11 +58,11 @@ class Webhook:
 
     @property
     def actor_id(self) -> str:
-        """Who acts where this webhook does."""
+        """The actor in whose name this webhook acts."""
         return f"webhook:{self.name}"
 
     def read(self, headers: Mapping[str, str], raw: bytes, payload: Mapping[str, Any]) -> Arrival:
-        """Return what an authentic delivery says; names that would be too long to keep are cut."""
+        """Return the parts of an authentic delivery; names that are too long to store are cut."""
         arrival = self.kind.arrival(headers, raw, payload)
         return Arrival(
             event=clip(one_line(arrival.event), WEBHOOK_EVENT_CHARS_MAX),
@@ -74,7 +74,7 @@ class Webhook:
         )
 
     def ignores(self, arrival: Arrival) -> str | None:
-        """Return why a delivery is not taken up; None if it is."""
+        """Return why a delivery is ignored; None if it is not."""
         nothing = self.kind.nothing_to_do(arrival.event)
         if nothing is not None:
             return nothing
@@ -82,7 +82,7 @@ class Webhook:
         if not any(fnmatchcase(event, known) for each in self.events for known in (each.lower(), f"{each.lower()}.*")):
             return f"webhooks.{self.name}.events does not name {arrival.event}."
         if arrival.by_bot and not self.settings.bots:
-            return f"A bot has caused it; to take up what bots do, set webhooks.{self.name}.bots to true."
+            return f"A bot caused it; to accept events of bots, set webhooks.{self.name}.bots to true."
         return None
 
     def render(self, arrival: Arrival) -> Rendered:
@@ -111,20 +111,20 @@ class Webhooks:
     def __init__(self, settings: Mapping[str, WebhookSettings], clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
         self._refused: dict[str, Refused] = {}
-        # What a delivery for a webhook that does not exist is compared with, so that it takes as long.
+        # Deliveries for a missing webhook are compared with this, so that they take as long.
         self._nobody = Webhook("", WebhookSettings()), new_secret().encode()
         self._known = self.opened(settings)
 
     @staticmethod
     def opened(settings: Mapping[str, WebhookSettings]) -> Known:
-        """Return webhooks with their secrets; Refusal, naming the setting, if one cannot be had."""
+        """Return webhooks with their secrets; Refusal naming the setting if one cannot be read."""
         try:
             return {name: (Webhook(name, one), _secret(name, one)) for name, one in settings.items()}
         except ValueError as error:
             raise Refusal(Code.INVALID_PARAMS, f"{error}.") from error
 
     def use(self, known: Known) -> None:
-        """Use these webhooks from now on."""
+        """Use these webhooks."""
         self._known = known
 
     def of_account(self, slug: str) -> list[Webhook]:
@@ -132,7 +132,7 @@ class Webhooks:
         return [webhook for _, (webhook, _) in sorted(self._known.items()) if webhook.settings.account == slug]
 
     def named(self, name: str, account_slug: str) -> Webhook | None:
-        """Return a webhook of an account; None if it has none of that name."""
+        """Return a webhook of an account, or None."""
         return next((one for one in self.of_account(account_slug) if one.name == name), None)
 
     def refused(self, name: str) -> Refused:
@@ -140,7 +140,7 @@ class Webhooks:
         return self._refused.get(name, Refused())
 
     def authenticate(self, name: str, headers: Mapping[str, str], raw: bytes) -> Webhook:
-        """Return the webhook that a delivery is for if its secret has signed it; else refuse it, and count that.
+        """Return the webhook of a delivery if its secret signed it; otherwise count and refuse it.
 
         The refusal is the same for a name that does not exist.
         """

@@ -11,25 +11,25 @@ from carrel.storage import Tx
 class ChangePage(Struct, frozen=True, kw_only=True):
     """Everything new up to `seq`.
 
-    `reset` says that the cursor could not be used: the page then holds the newest entries, and the client starts over.
+    `reset` means that the cursor could not be used: the page then holds the newest entries, and the client starts over.
     """
 
     seq: int
     entries: list[Entry]
-    # The events of what was deleted.
+    # Events about deletions.
     deletions: list[Event]
     more: bool = False
     reset: bool = False
 
     def narrowed(self, entries: list[Entry], deletions: list[Event]) -> "ChangePage":
-        """Return the page with those of its entries and deletions that a caller may see."""
+        """Return the page with only the entries and deletions that a caller may see."""
         return structs.replace(self, entries=entries, deletions=deletions)
 
 
 def changes_since(tx: Tx, access: Access, after: int, *, limit: int, upto: int | None = None) -> ChangePage:
-    """Return what changed in the account after a sequence number, at most `upto`; who may see it is decided above.
+    """Return what changed in the account after a number, at most `upto`; the caller checks who may see it.
 
-    Nothing can be after a negative number: the client starts over.
+    A negative number means that the client starts over.
     """
     # Read first: everything numbered up to here is visible now and stays so, whatever is written meanwhile.
     newest = store.newest_event(tx, access)
@@ -52,10 +52,10 @@ def changes_since(tx: Tx, access: Access, after: int, *, limit: int, upto: int |
 
 
 def sequence_at(tx: Tx, access: Access, moment: int) -> int:
-    """Return the sequence number after which everything since a moment follows; -1 when part of it was pruned."""
+    """Return a number before everything that happened since a moment; -1 if part of it was pruned."""
     after = store.first_event_since(tx, access, moment)
     if store.pruned_event(tx, access) and after <= store.first_event_since(tx, access, 0):
         # Every stored event happened since then, so pruned ones may have, too.
         return -1
-    # An entry is numbered before the event about it.
+    # An entry gets its number before the event about it.
     return min(after, store.first_entry_since(tx, access, moment))

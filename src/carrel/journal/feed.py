@@ -26,7 +26,7 @@ def feed_start(tx: Tx, access: Access, cursor: int | None) -> FeedStart:
     newest = store.newest_event(tx, access)
     if cursor is None:
         return FeedStart(newest, newest)
-    # The cursor may come from a server that has seen more: it is ahead only if no such event was written.
+    # The cursor may come from a server that has seen more; it is invalid only if no such event was written.
     if cursor > newest and not store.any_event_after(tx, access, cursor - 1):
         return FeedStart(newest, newest, "ahead")
     if cursor < store.pruned_event(tx, access):
@@ -51,7 +51,7 @@ async def feed_pages(db: Database, access: Access, after: int, *, wait_seconds: 
         await bell.wait(version, min(UNSETTLED_POLL_SECONDS if unsettled else SAFETY_POLL_SECONDS, left))
 
 
-# The last page read, by database and account: most followers are at the same cursor, so one of them reads for all.
+# The last page read, by database and account: most followers are at the same cursor, so one read serves all.
 _last_pages: WeakKeyDictionary[Database, dict[str, tuple[int, list[Event]]]] = WeakKeyDictionary()
 
 
@@ -63,7 +63,7 @@ async def _page(db: Database, access: Access, after: int) -> tuple[list[Event], 
         return known[1], False
     page, unsettled = await db.read(lambda tx: _read_page(tx, access, after))
     if page:
-        # Only pages with events are kept: what follows a cursor never changes, but an empty page may fill up.
+        # Only pages with events are kept: the events after a cursor never change, but an empty page may fill up.
         last[access.account_id] = (after, page)
     return page, unsettled
 

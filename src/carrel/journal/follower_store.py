@@ -1,4 +1,4 @@
-"""The SQL of followers: how far each has come, and which worker holds it."""
+"""The SQL of followers: how far each has come, and which worker holds its lease."""
 
 from msgspec import Struct
 
@@ -6,8 +6,8 @@ from carrel.kernel import Access, system_access
 from carrel.kernel.limits import WAITING_COUNTED_MAX
 from carrel.storage import Tx
 
-# A follower that is new to an account begins with the oldest event that is kept. One event is looked up: for EXISTS,
-# PostgreSQL may join all that there are.
+# A new follower of an account begins with the oldest kept event. One event is looked up, because for EXISTS PostgreSQL
+# may join all of them.
 _BEHIND = (
     "FROM accounts a LEFT JOIN followers f ON f.account_id = a.id AND f.name = :name "
     "WHERE (f.lease_until IS NULL OR f.lease_until <= :now) AND (SELECT e.seq FROM events e "
@@ -30,9 +30,9 @@ class Position(Struct, frozen=True):
 
 
 def positions_behind(tx: Tx, name: str, worker: str, limit: int) -> list[Position]:
-    """Return a follower's positions in accounts with settled events that it has not handled, if no worker holds them.
+    """Return positions behind the settled events that no worker holds.
 
-    They are made out to a worker that may take them.
+    They name the worker that may lease them.
     """
     sql = f"SELECT a.id, COALESCE(f.cursor, 0) {_BEHIND} ORDER BY a.id LIMIT :limit"
     rows = tx.all(sql, name=name, now=tx.now, horizon=tx.horizon(), limit=limit)
@@ -40,7 +40,7 @@ def positions_behind(tx: Tx, name: str, worker: str, limit: int) -> list[Positio
 
 
 def take_position(tx: Tx, access: Access, name: str, worker: str, lease_until: int) -> Position | None:
-    """Lease a follower's position in an account; None when another worker was faster."""
+    """Lease a follower's position in an account; None if another worker was faster."""
     sql = (
         "INSERT INTO followers (account_id, name, cursor, worker, lease_until, updated_at) "
         "VALUES (:account, :name, 0, :worker, :lease_until, :now) ON CONFLICT (account_id, name) DO UPDATE "
@@ -52,7 +52,7 @@ def take_position(tx: Tx, access: Access, name: str, worker: str, lease_until: i
 
 
 def advance_position(tx: Tx, access: Access, position: Position, cursor: int, lease_until: int | None) -> bool:
-    """Advance a position and extend its lease, or end it; False, with nothing written, when the lease is over."""
+    """Advance a position and extend or end its lease; False, with nothing written, if the lease has expired."""
     sql = (
         "UPDATE followers SET cursor = :cursor, lease_until = :lease_until, updated_at = :now "
         "WHERE account_id = :account AND name = :name AND worker = :worker AND cursor = :before AND lease_until > :now"
@@ -62,7 +62,7 @@ def advance_position(tx: Tx, access: Access, position: Position, cursor: int, le
 
 
 def move_position(tx: Tx, access: Access, position: Position, cursor: int) -> bool:
-    """Advance a position that nobody leases, without a lease; False, with nothing written, when it was moved since."""
+    """Advance an unleased position; False, with nothing written, if it was moved meanwhile."""
     sql = (
         "INSERT INTO followers (account_id, name, cursor, worker, updated_at) "
         "VALUES (:account, :name, :cursor, :worker, :now) ON CONFLICT (account_id, name) DO UPDATE "
@@ -73,7 +73,7 @@ def move_position(tx: Tx, access: Access, position: Position, cursor: int) -> bo
 
 
 def release_positions(tx: Tx, name: str) -> int:
-    """End every lease of a follower: for the only server of a store, which has just started and holds none."""
+    """End every lease of a follower: for the only server of a store at its start, when it holds none."""
     return tx.run("UPDATE followers SET lease_until = NULL WHERE name = :name AND lease_until IS NOT NULL", name=name)
 
 
@@ -86,13 +86,13 @@ def feed_is_late(tx: Tx, before: int) -> bool:
 
 
 def events_behind(tx: Tx, access: Access) -> dict[str, int]:
-    """Return how many events, up to a limit, each follower of an account has still to handle."""
+    """Return how many events, up to a limit, each follower of an account has not handled."""
     names = tx.all("SELECT f.name FROM followers f WHERE f.account_id = :account", access)
     return {name: oldest_unhandled(tx, access, name)[0] for (name,) in names}
 
 
 def oldest_unhandled(tx: Tx, access: Access, name: str) -> tuple[int, int | None]:
-    """Return how many events, up to a limit, a follower of an account has still to handle, and when the oldest came."""
+    """Return how many events, up to a limit, a follower has not handled, and when the oldest was written."""
     cursor = "COALESCE((SELECT f.cursor FROM followers f WHERE f.account_id = :account AND f.name = :name), 0)"
     unhandled = f"FROM events WHERE account_id = :account AND seq > {cursor}"
     sql = (

@@ -1,7 +1,7 @@
-"""Followers: rooms that react to the feed, exactly once for each event, whatever dies in between.
+"""Followers: rooms that react to the feed, exactly once for each event, even after crashes.
 
-How far a follower has come is stored, and moves in the transaction of its effects. One process works on a follower of
-an account at a time; when it dies, another takes over once its lease has run out.
+The cursor of a follower is stored, and moves in the transaction of its effects. One process works on a follower of an
+account at a time; if it dies, another takes over when its lease expires.
 """
 
 from typing import Generic, TypeVar
@@ -32,11 +32,11 @@ class Follower(Generic[Prepared]):
 
     @classmethod
     def lag(cls, tx: Tx, access: Access) -> tuple[int, int | None]:
-        """Return how many events of an account it has still to handle, and since when the oldest of them waits."""
+        """Return how many events of an account it has not handled, and the age of the oldest."""
         return follower_store.oldest_unhandled(tx, access, cls.name)
 
     async def prepare(self, access: Access, events: list[Event]) -> Prepared:
-        """Prepare what takes long or must be awaited, such as embeddings. It may be called again after a crash."""
+        """Prepare what is slow or must be awaited, such as embeddings. It may be called again after a crash."""
         raise AssertionError("each follower says what it prepares")
 
     def apply(self, tx: Tx, access: Access, events: list[Event], prepared: Prepared) -> None:
@@ -49,7 +49,7 @@ class _LeaseLost(Exception):
 
 
 class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):
-    """Keeps one follower up with the feed, in every account."""
+    """Keeps one follower up to date with the feed, in every account."""
 
     bell = FEED
     items_max = FOLLOWER_ACCOUNTS_AT_A_TIME
@@ -58,15 +58,15 @@ class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):
     gather_seconds_max = FOLLOWER_GATHER_SECONDS_MAX
 
     def __init__(self, db: Database, follower: Follower[Prepared], worker: str) -> None:
-        # Its report is made under this name.
+        # Its report has this name.
         self.name = follower.name
         super().__init__(db)
         self._follower = follower
         self._worker = worker
-        # The only server of a store need not store its leases: until when which account is taken here.
+        # The only server of a store need not store its leases: it keeps here until when it holds which account.
         self._is_alone = db.engine == "sqlite"
         self._taken: dict[str, int] = {}
-        # What the last look has found, and until when it is taken if it is.
+        # What the last look found; and leased accounts, with the end of each lease.
         self._found: list[Position] = []
         self._found_until = 0
 
@@ -75,7 +75,7 @@ class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):
         return follower_store.release_positions(tx, self.name)
 
     def next_due(self, tx: Tx) -> int | None:
-        """At once when any account has events to handle that are not being handled."""
+        """At once if any account has events that are not being handled."""
         self._found, self._found_until = self._behind(tx, self.items_max), _lease(tx)
         return tx.now if self._found else None
 
@@ -87,7 +87,7 @@ class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):
         return taken, SAFETY_POLL_SECONDS
 
     def _behind(self, tx: Tx, limit: int) -> list[Position]:
-        """Positions that are behind and that nobody has taken, here or in another process."""
+        """Positions that are behind and that no process has leased."""
         self._taken = {account: until for account, until in self._taken.items() if until > tx.now}
         taken = self._taken.keys() | {position.account_id for position in self.busy}
         behind = follower_store.positions_behind(tx, self.name, self._worker, limit + len(taken))
@@ -105,7 +105,7 @@ class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):
         position: Position | None = item
         while position is not None:
             position = await self._handle_page(position)
-        # What failed stays taken for a while, so that it is not tried again at once.
+        # A failed account stays leased for a while, so that it is not retried at once.
         self._taken.pop(item.account_id, None)
 
     async def _handle_page(self, position: Position) -> Position | None:
@@ -118,10 +118,10 @@ class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):
             return None
 
     def _advance(self, tx: Tx, position: Position, events: list[Event], prepared: Prepared) -> Position | None:
-        """Move past a page and write its effects; the position while there may be more."""
+        """Move past a page and write its effects; return the position while there may be more."""
         access, is_last = position.access, len(events) < STREAM_PAGE_ROWS
         cursor = events[-1].seq if events else position.cursor
-        # The cursor first: it is the fence of everything that follows.
+        # The cursor first: it fences everything that follows.
         if self._is_alone:
             is_ours = follower_store.move_position(tx, access, position, cursor)
         else:

@@ -1,4 +1,4 @@
-"""What is taken out of texts before they are stored or searched: injected context, and the marks that channels add.
+"""Removes injected context and channel marks from texts before they are stored or searched.
 
 Pure, and linear in the length of the text.
 """
@@ -7,28 +7,28 @@ import re
 
 
 class ContextMarks:
-    """What shows that a text is injected context."""
+    """The marks around injected context."""
 
     # Around the block of our own runs.
     OWN_BEGIN = "[CARREL_CONTEXT_BEGIN]"
     OWN_END = "[CARREL_CONTEXT_END]"
-    # For programs that know Clawboard's.
+    # For programs that know Clawboard's marks.
     BEGIN = "[CLAWBOARD_CONTEXT_BEGIN]"
     END = "[CLAWBOARD_CONTEXT_END]"
     # The line after the first mark.
     PREAMBLE = "Context from the board, for reference only; it is not a part of the conversation."
-    # The first line of the block: for programs that know Clawboard's, and in our own runs.
+    # The first line of the block, in our runs and for programs that know Clawboard's.
     HEADING = "Clawboard context (layered):"
     RUN_HEADING = "Context from Carrel:"
 
 
-# The lines that other plugins put around a block, wherever they are left.
+# Lines that other plugins put around a block, wherever they remain.
 _OTHER_PREAMBLE = re.compile(
     r"^[> \t]*(?:Clawboard continuity hook is active|Use this Clawboard retrieval context)[^\n]*$", re.MULTILINE
 )
 # With the quotation marks of its line.
 _MARK = re.compile(r"(?:^[> \t]+)?\[/?(?:CARREL|CLAWBOARD)_CONTEXT_(BEGIN|END)\]", re.IGNORECASE | re.MULTILINE)
-# Where a message id begins, may end, and cannot go on.
+# Where a message id begins and may end, and what it cannot contain.
 _BRACKETS = re.compile(r"\[message_id:|[\[\]\n]", re.IGNORECASE)
 _CHANNELS = "Discord|Telegram|Slack|WhatsApp|Signal|iMessage|Matrix|WebChat"
 _DAYS = "Mon|Tue|Wed|Thu|Fri|Sat|Sun"
@@ -40,9 +40,9 @@ _TAGS = re.compile(
 )
 _QUOTE_MARKS = "> \t"
 _BULLETS = "-*•"
-# A shorter line counts as quoted only with its bullet: "yes" alone may be anybody's.
+# A shorter line counts as quoted only with its bullet: anybody may say "yes".
 _QUOTED_CHARS_MIN = 16
-# Fewer lines are no quotation, unless a heading is among them.
+# Fewer lines are no quotation, unless one is a heading.
 _QUOTED_LINES_MIN = 3
 
 
@@ -50,7 +50,7 @@ def clean(text: str) -> str:
     """Return a text without injected context, channel tags, local times and message ids; often it is the same text."""
     if "[" not in text and ContextMarks.PREAMBLE not in text and "Clawboard" not in text:
         return text
-    # A gap stays where something was taken out, so that what is left cannot become a mark.
+    # Leave a gap, so that the remaining text cannot form a mark.
     left = _OTHER_PREAMBLE.sub(" ", _without_context(text).replace(ContextMarks.PREAMBLE, " "))
     left = _TAGS.sub("", _without_message_ids(left))
     return text if left == text else "\n".join(line.rstrip() for line in left.split("\n")).strip()
@@ -65,13 +65,13 @@ def _without_context(text: str) -> str:
         at, inside = mark.end(), begins
     if not kept:
         return text
-    # A block that is cut off ends with its paragraph.
+    # A truncated block ends with its paragraph.
     rest = text[at:].partition("\n\n")[2] if inside else text[at:]
     return "\n\n".join([*(piece.strip("\n") for piece in kept), rest.lstrip("\n")])
 
 
 def _without_message_ids(text: str) -> str:
-    """Return a text without message ids, also without one around another, which would be left as a mark."""
+    """Return a text without message ids, including nested ones, which would otherwise leave a mark."""
     kept: list[str] = []
     begun: list[int] = []
     at = 0
@@ -89,11 +89,13 @@ def _without_message_ids(text: str) -> str:
 
 
 def quoted_lines_removed(text: str, block: str) -> str:
-    """Return a text that quotes a block without the block's lines, quoted or with another bullet as well.
+    """Return a text without the lines of a block that it quotes, even quoted or with another bullet.
 
-    They may also be joined in one line. A text with a line or two of the block, and no heading of it, says these on its
-    own account and stays as it is.
+    They may also be joined into one line. A text with only a line or two of the block and no heading is the author's
+    own and stays as it is.
     """
+    if not block:
+        return text
     lines = [_unquoted(line) for line in block.splitlines()]
     passages = {bare for line in lines if len(bare := _bare(line)) >= _QUOTED_CHARS_MIN}
     shown = {line for line in lines if line} | passages
@@ -106,7 +108,7 @@ def quoted_lines_removed(text: str, block: str) -> str:
 
 
 def _parts(line: str, passages: set[str]) -> list[str]:
-    """Return the lines of a block that are joined in one line, and what is between them."""
+    """Return the block's lines that are joined in one line, and the text between them."""
     within = sorted((passage for passage in passages if passage in line), key=len, reverse=True)
     if len(within) < _QUOTED_LINES_MIN:
         return [line]

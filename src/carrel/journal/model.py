@@ -27,7 +27,7 @@ AuthorKind = Literal["user", "agent", "system"]
 _NOTHING_SAID = (None,) * 7
 TaskView = Literal["thread", "activities"]
 Classification = Literal["pending", "classified", "failed"]
-# By whose doing something was said -> who said it. What lanes say to one another is said by agents.
+# Who caused a message -> who said it. What lanes say to one another is said by agents.
 _AUTHORS: dict[str, AuthorKind] = {
     "external_user": "user",
     "a2a": "user",
@@ -66,7 +66,7 @@ class Entry(Struct, frozen=True):
     task_view: TaskView | None = None
     # The auto run that it was said in.
     auto_run_id: str | None = None
-    # The session key that it was sent with, where that names no lane of ours.
+    # The session key that it was sent with, if that is no lane of ours.
     bucket: str | None = None
     agent_label: str | None = None
     summary: str | None = None
@@ -115,9 +115,9 @@ class Entry(Struct, frozen=True):
 
 
 def as_report(entry: Entry) -> Entry:
-    """Return an entry as a model reads it: what somebody sent to the log is their report, and no turn of the session.
+    """Return an entry as a model reads it: an entry sent to the log is a report, not a turn of the session.
 
-    Its lines are indented, so that none can be taken for the beginning of something else.
+    Its lines are indented so that none looks like the beginning of something else.
     """
     if entry.source is None:
         return entry
@@ -150,7 +150,7 @@ class NewEntry(Struct, frozen=True, kw_only=True):
     task_id: str | None = None
     topic_id: str | None = None
     space_id: str | None = None
-    # Who wrote it; read off the provenance where it is not given.
+    # Who wrote it; derived from the provenance if not given.
     author_kind: AuthorKind | None = None
     # Which view of its task shows it, if any.
     task_view: TaskView | None = None
@@ -164,12 +164,12 @@ class NewEntry(Struct, frozen=True, kw_only=True):
     dedupe: str | None = None
     classification: Classification = "pending"
     classification_error: str | None = None
-    # When it was said, where that was not now.
+    # When it was said, if not now.
     created_at: int | None = None
 
     @property
     def is_of_lane(self) -> bool:
-        """Whether it has nothing but what a lane says of its entries."""
+        """Whether it sets only what a lane sets for its entries."""
         said = (self.bucket, self.agent_label, self.summary, self.raw, self.related_id, self.source, self.dedupe)
         return said == _NOTHING_SAID and self.classification == "pending"
 
@@ -179,7 +179,7 @@ class NewEntry(Struct, frozen=True, kw_only=True):
         return self.task_id or (SessionKey.stored(self.key).task_id if self.key else None)
 
     def written(self, seq: int, entry_id: str, now: int) -> Entry:
-        """The entry once it is written: what was said, without injected context and the marks of channels."""
+        """The entry as stored: the text without injected context and channel marks."""
         known = {"seq": seq, "id": entry_id, "created_at": self.created_at or now, "task_id": self.task}
         known["author_kind"] = self.written_by
         if self.type == "conversation":
@@ -193,7 +193,7 @@ class NewEntry(Struct, frozen=True, kw_only=True):
 
 
 class DeletedEntry(Struct, frozen=True):
-    """What is told of an entry that is deleted: its number, and where it was."""
+    """What is reported about a deleted entry: its number, and where it was."""
 
     id: str
     seq: int
@@ -274,17 +274,17 @@ class Event(Struct, frozen=True):
 
 
 class RunsTold(Struct, frozen=True, kw_only=True):
-    """Which runs a page of events tells of, and up to where nothing can appear any more: the next page begins there."""
+    """The runs that a page of events is about, and the number at which the next page begins."""
 
     run_ids: list[str]
     cursor: int
     has_more: bool
-    # Whether there are events above that.
+    # Whether there are events above that number.
     is_held_back: bool
 
 
 class EventFilter(Struct, frozen=True, kw_only=True):
-    """Which events a follower wants, of those it may see; None matches everything."""
+    """Which events a follower wants, among those it may see; None matches everything."""
 
     key: str | None = None
     conversation: str | None = None

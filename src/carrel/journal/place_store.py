@@ -1,4 +1,4 @@
-"""The SQL of where an entry belongs: in which spaces it is visible, and which of them a change makes it leave."""
+"""The SQL of an entry's location: the spaces in which it is visible, and those that a change makes it leave."""
 
 from carrel.journal.model import DEFAULT_SPACE, Entry, NewEntry
 from carrel.kernel import Access
@@ -6,9 +6,9 @@ from carrel.storage import Tx
 
 
 def place_of_task(tx: Tx, access: Access, entry: NewEntry) -> dict[str, str | None]:
-    """Return the topic and space that a new entry has from its task, where it was given none.
+    """Return the topic and space that a new entry takes from its task, if it was given none.
 
-    The default space that nobody gave says nothing about where an entry belongs.
+    The default space counts as given only if somebody chose it.
     """
     if entry.task is None or entry.space_id is not None:
         return {}
@@ -20,7 +20,7 @@ def place_of_task(tx: Tx, access: Access, entry: NewEntry) -> dict[str, str | No
 
 
 def leave_spaces(tx: Tx, access: Access, changed: Entry) -> None:
-    """Remember in which spaces an entry that is about to be changed will no longer be visible."""
+    """Record the spaces in which an entry that is about to change will no longer be visible."""
     sql = "SELECT topic_id, task_id, space_id FROM entries WHERE account_id = :account AND seq = :seq"
     before, after = tx.one(sql, access, seq=changed.seq), (changed.topic_id, changed.task_id, changed.space_id)
     if before is None or before == after:

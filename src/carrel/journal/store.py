@@ -54,7 +54,7 @@ def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
 
 
 def append_once(tx: Tx, access: Access, entry: NewEntry) -> Entry | None:
-    """Write one entry and publish it on the feed; None when its id, its mark or its message is taken."""
+    """Write one entry and publish it on the feed; None if its id, its mark or its message is taken."""
     written = entry.written(tx.tick(), entry.id or tx.new_id("ent"), tx.now)
     if not tx.run(f"{_ENTRIES.insert} ON CONFLICT DO NOTHING", access, **_ENTRIES.values(written)):
         return None
@@ -75,7 +75,7 @@ _UPDATE = (
 
 
 def update_entry(tx: Tx, access: Access, entry: Entry) -> Entry:
-    """Write where an entry belongs, what it says and how it was classified, and publish that on the feed."""
+    """Write an entry's location, text and classification, and publish the change on the feed."""
     written = structs.replace(entry, updated_at=tx.now)
     leave_spaces(tx, access, written)
     if tx.run(_UPDATE, access, **_ENTRIES.values(written)):
@@ -85,7 +85,7 @@ def update_entry(tx: Tx, access: Access, entry: Entry) -> Entry:
 
 def delete_entry(tx: Tx, access: Access, entry: Entry) -> None:
     """Delete one entry, and publish that on the feed."""
-    # First, since observers lock the topic and the task of the entry, and these are locked before it.
+    # First, since observers lock the entry's topic and task, which are locked before entries.
     tx.publish(EntriesDeleted(access, (DeletedEntry(*(getattr(entry, name) for name in _DELETED)),)))
     tx.run("DELETE FROM entries WHERE account_id = :account AND seq = :seq", access, seq=entry.seq)
     body = {"id": entry.id, "spaceIds": spaces_of_entry(tx, access, entry)}
@@ -104,7 +104,7 @@ def pending_entries(tx: Tx, access: Access, after: int, *, limit: int) -> list[E
 def entries_matching(
     tx: Tx, access: Access, rules: Iterable[str], *, limit: int, **values: object
 ) -> list[Entry]:  # fmt: skip
-    """Return the newest `limit` entries that conditions of a store above fit, newest first."""
+    """Return the newest `limit` entries that match conditions of a store above, newest first."""
     where = " AND ".join(("account_id = :account", *rules))
     return _ENTRIES.rows(
         tx.all(f"{_SELECT_ENTRY} WHERE {where} ORDER BY seq DESC LIMIT :limit", access, limit=limit, **values)
@@ -139,7 +139,7 @@ def append_event(
 
 
 def changes_of_run(tx: Tx, access: Access, run_id: str, after: int, *, limit: int) -> list[tuple[int, Event]]:
-    """Return a run's numbered events after one of its changes, in order; each is committed before the next is made."""
+    """Return a run's numbered events after a change, in order; each is committed before the next is made."""
     sql = (
         f"SELECT change, {_EVENTS.columns} FROM events WHERE account_id = :account AND run_id = :run_id "
         "AND change > :after ORDER BY change LIMIT :limit"
@@ -149,7 +149,7 @@ def changes_of_run(tx: Tx, access: Access, run_id: str, after: int, *, limit: in
 
 
 def runs_told_of(tx: Tx, access: Access, after: int, *, names: tuple[str, ...] | None, limit: int) -> RunsTold:
-    """Return which runs the events after a number tell of: all events, or those of some names."""
+    """Return the runs that events after a number are about: all events, or those with some names."""
     # The horizon first: whatever is below it is visible by then.
     horizon = tx.horizon()
     told = "run_id" if names is None else f"CASE WHEN name IN {names} THEN run_id END"
@@ -183,8 +183,8 @@ def talk_around_run(
 ) -> tuple[list[Entry], int]:  # fmt: skip
     """Return the newest `limit` messages of a generation without the run's own, oldest first, and how many more.
 
-    With an auto run, those of other auto runs are left out. `tools` is a condition for the tool calls and results that
-    are among them; of results only the beginning is read.
+    With an auto run, messages of other auto runs are left out. `tools` is a condition on the tool calls and results to
+    include; results are cut to their beginning.
     """
     of_tools, of_them = tools
     where = "WHERE account_id = :account AND session_id = :session_id AND (run_id IS NULL OR run_id <> :run_id) "
@@ -206,7 +206,7 @@ def entries_of_run(tx: Tx, access: Access, run_id: str) -> list[Entry]:
 
 
 def entries_by_id(tx: Tx, access: Access, entry_ids: Iterable[str]) -> list[Entry]:
-    """Return those of the entries that exist, in order."""
+    """Return the existing ones of these entries, in order."""
     # Ordered by the bare column, SQLite would walk through all entries of the account in that order.
     return _ENTRIES.among(tx, access, "id", entry_ids, "ORDER BY +seq")
 
@@ -252,7 +252,7 @@ def entries_since(tx: Tx, access: Access, after: int, *, limit: int) -> list[Ent
 
 
 def entries_changed(tx: Tx, access: Access, after: int, upto: int, *, limit: int) -> list[tuple[int, Entry]]:
-    """Return entries up to a number that were changed after it, with the numbers of those changes, in order."""
+    """Return entries up to a number that changed after another, with the numbers of those changes, in order."""
     sql = (
         f"SELECT changed_seq, {_ENTRIES.columns} FROM entries WHERE account_id = :account AND seq <= :after "
         "AND changed_seq > :after AND changed_seq <= :upto ORDER BY changed_seq LIMIT :limit"
@@ -267,18 +267,18 @@ def newest_entries(tx: Tx, access: Access, upto: int, *, limit: int) -> list[Ent
 
 
 def first_entry_since(tx: Tx, access: Access, at: int) -> int:
-    """Return the number after which every entry written at or after a moment comes."""
+    """Return a number before that of every entry written at or after a moment."""
     row = tx.one("SELECT min(seq) FROM entries WHERE account_id = :account AND created_at >= :at", access, at=at)
     return row[0] - 1 if row and row[0] is not None else newest_event(tx, access)
 
 
 def attached_in_lane(tx: Tx, access: Access, key: str) -> list[str]:
-    """Return the ids of all files that go with a lane's entries, across its generations."""
+    """Return the ids of all files attached to a lane's entries, across its generations."""
     return _attached(tx, access, "key", key)
 
 
 def attached_in_session(tx: Tx, access: Access, session_id: str) -> list[str]:
-    """Return the ids of all files that go with one generation's entries."""
+    """Return the ids of all files attached to one generation's entries."""
     return _attached(tx, access, "session_id", session_id)
 
 
@@ -297,12 +297,12 @@ def session_has_entries(tx: Tx, access: Access, session_id: str, count: int) -> 
 
 
 def delete_lane_entries(tx: Tx, access: Access, key: str) -> int:
-    """Delete a lane's transcript, across its generations; what was said in the thread of a task stays there."""
+    """Delete a lane's transcript, across its generations; messages in task threads stay."""
     return _delete_entries(tx, access, "key", key)
 
 
 def delete_session_entries(tx: Tx, access: Access, session_id: str) -> int:
-    """Delete one generation's transcript; what was said in the thread of a task stays there."""
+    """Delete one generation's transcript; messages in task threads stay."""
     return _delete_entries(tx, access, "session_id", session_id)
 
 
@@ -347,7 +347,7 @@ def pruned_event(tx: Tx, access: Access) -> int:
 
 
 def deletions_between(tx: Tx, access: Access, after: int, upto: int) -> list[Event]:
-    """Return the events of what was deleted, after one number and up to another."""
+    """Return the events about deletions, after one number and up to another."""
     sql = (
         f"{_SELECT_EVENT} WHERE account_id = :account AND seq > :after AND seq <= :upto "
         "AND name IN ('session.deleted', 'space.deleted', 'topic.deleted', 'task.deleted', 'log.deleted') ORDER BY seq"
@@ -356,7 +356,7 @@ def deletions_between(tx: Tx, access: Access, after: int, upto: int) -> list[Eve
 
 
 def deletions_of(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, int]:
-    """Return when a session of each of those keys was last deleted, as the number of the event."""
+    """Return, by key, the number of the event of the last deleted session."""
     names: dict[str, object] = {f"key_{at}": key for at, key in enumerate(keys)}
     if not names:
         return {}

@@ -1,4 +1,4 @@
-"""What a session has not heard of the thread of a task."""
+"""The messages of a task's thread that a session has not seen."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ def unheard_messages(
     tx: Tx, access: Access, task_id: str, is_heard: Callable[[Entry], bool], *, before: int | None = None,
     after: int = 0, counted: bool = False,
 ) -> tuple[list[Entry], int]:  # fmt: skip
-    """Return the newest messages of a thread that were not heard, oldest first, and if `counted` how many more."""
+    """Return the newest unseen messages of a thread, oldest first, and if `counted` how many more there are."""
     limit = SNIPPET_MESSAGES_MAX
     entries = entries_of_task(tx, access, task_id, "thread", limit=limit, before=before, after=after)
     if len(entries) == limit and any(map(is_heard, entries)):
@@ -23,6 +23,6 @@ def unheard_messages(
     newest = unheard[-SNIPPET_MESSAGES_MAX:]
     more = len(unheard) - len(newest)
     if counted and len(entries) == limit:
-        # What is older was not looked at, and counts as not heard.
+        # Older ones were not checked, and count as unseen.
         more += count_entries_of_task(tx, access, task_id, "thread", before=entries[0].seq, after=after)
     return newest, more

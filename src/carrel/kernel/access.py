@@ -28,7 +28,7 @@ class ToolVisibility(Struct, frozen=True, kw_only=True):
     rule: str
     # Set for people: they see the whole account in every mode.
     whole_account: bool = False
-    # Whether it looks out of a sandbox, from where it finds nothing of sessions that it may not see.
+    # Whether it is sandboxed; from a sandbox it learns nothing about sessions that it may not see.
     sandboxed: bool = False
     others_enabled: bool = False
     others_allowed: tuple[str, ...] = ()
@@ -57,30 +57,31 @@ class Access(Struct, frozen=True, kw_only=True):
     agent_id: str | None = None
     user_id: str | None = None
     run_id: str | None = None
-    # What an agent sees, and from where; an agent without it sees nothing.
+    # What an agent sees, and from where; without it an agent sees nothing.
     view: ToolVisibility | None = None
     agent_ids: tuple[str, ...] = ()
-    # The spaces whose contents it may see; `*` means all of them. For an agent they are its token's and its own.
+    # The spaces whose contents it may see; `*` means all. For an agent: the spaces its token and its settings both
+    # allow.
     space_ids: tuple[str, ...] = ("*",)
-    # The user or program that has caused a run: the run sees nobody else's chats.
+    # The user or program that caused a run; the run does not see anybody else's chats.
     behalf: str | None = None
-    # The spaces of whoever has caused a run; in `space_ids` they are narrowed to its agent's.
+    # The spaces of whoever caused a run; `space_ids` narrows them to those of its agent.
     cause_spaces: tuple[str, ...] = ("*",)
     # When the token or the sign-in expires, in milliseconds; None means never.
     expires_at: int | None = None
 
     @property
     def rights_bell(self) -> str:
-        """The name of the bell that rings when somebody in the account may do less, or other things, than before."""
+        """The name of the bell that rings when the rights of somebody in the account shrink or change."""
         return f"rights {self.account_id}"
 
     @property
     def speaks_for(self) -> str | None:
-        """The user or program that acts, or that a run acts for; None where that limits nothing."""
+        """The user or program that acts, or that a run acts for; None if nobody limits it."""
         return self.actor_id if self.kind in ("user", "client") else self.behalf
 
     def as_system(self) -> "Access":
-        """Return the system's access in the name of this actor, who may see no more through it than before."""
+        """Return the system's access in this actor's name, with no wider view than the actor has."""
         return structs.replace(self, kind="system", view=None, behalf=self.speaks_for)
 
     @property
@@ -99,18 +100,18 @@ class Access(Struct, frozen=True, kw_only=True):
         return self.view.key if self.view else None
 
     def covers(self, spaces: Iterable[str]) -> bool:
-        """Return whether the actor may see what is in any of these spaces."""
+        """Return whether the actor may see any of these spaces."""
         return "*" in self.space_ids or not set(self.space_ids).isdisjoint(spaces)
 
     def narrowed(self, spaces: tuple[str, ...] | None) -> tuple[str, ...]:
-        """Return those of the spaces that the actor may see, in their order; None and `*` mean all of them."""
+        """Return the spaces that the actor may see, in order; None and `*` mean all of them."""
         if spaces is None or "*" in spaces:
             return self.space_ids
         own, named = set(self.space_ids), dict.fromkeys(spaces)
         return tuple(named) if "*" in own else tuple(space for space in named if space in own)
 
     def require(self, *kinds: Kind, tool: str = "") -> None:
-        """Refuse every kind of actor that is not listed; agents are told of the tool that does the same for them."""
+        """Refuse every kind of actor that is not listed; the refusal tells agents which tool to use instead."""
         if self.kind in kinds:
             return
         instead = f"use one of kind {' or '.join(kinds)}."

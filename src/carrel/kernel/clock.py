@@ -40,7 +40,7 @@ def iso(ms: int | None) -> str | None:
 # Lists repeat the same few seconds, and formatting one costs more than the rest of its row.
 @lru_cache(maxsize=4_096)
 def _to_the_second(seconds: int) -> str:
-    # Of an early year, strftime writes fewer than four digits.
+    # strftime writes early years with fewer than four digits.
     return datetime.fromtimestamp(seconds, UTC).isoformat().partition("+")[0] + "."
 
 
@@ -52,10 +52,10 @@ def minute_of(ms: int) -> str:
 def parse_iso(text: str) -> int:
     """Parse an ISO 8601 moment into milliseconds; raise ValueError if it is malformed or has no offset.
 
-    In UTC it must be in the years 1 to 9999, so that it can be shown again; else OverflowError.
+    The moment in UTC must lie in the years 1 to 9999, so that it can be formatted again; otherwise OverflowError.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError("a time needs an offset, e.g. 2026-01-31T12:00:00Z")
-    # Integer arithmetic: as a float of seconds, some moments come out one millisecond too small.
+    # Integer arithmetic: with float seconds, some moments come out one millisecond too small.
     return (moment.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)

@@ -1,4 +1,4 @@
-"""Texts by which a program and its agents control each other; nobody said them. Pure."""
+"""Texts with which a program and its agents control each other, and that nobody actually said. Pure."""
 
 import re
 
@@ -9,5 +9,5 @@ _CONTROL = re.compile(
 
 
 def is_control_text(text: str) -> bool:
-    """Return whether a text is a heartbeat, comes from a timer, or is a word for saying nothing."""
+    """Return whether a text is a heartbeat, comes from a timer, or is a keyword for "nothing to say"."""
     return _CONTROL.match(text.strip()) is not None

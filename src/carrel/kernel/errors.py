@@ -71,22 +71,22 @@ class Refusal(Exception):
         self.field = field
         self.details = details
         self.retry_after_seconds = retry_after_seconds
-        # Whether it is about something that exists; callers are not told.
+        # Whether the thing exists but is hidden; the caller does not learn which.
         self.hides = hides
 
     @classmethod
     def of_taken_id(cls, new_id: str | None) -> "Refusal":
-        """Return the refusal of an id that is not free; the same whether or not the caller may see what has it."""
+        """Return the refusal of an id that is taken; the same whether or not the caller may see its owner."""
         return cls(Code.CONFLICT, f"The id '{new_id}' is not free; choose another, or leave it out.", field="id")
 
     @staticmethod
     def nearest(word: str, known: Iterable[str]) -> str:
         """Return the known word that was most likely meant; empty if none is close."""
-        # Only a mistake pays for the import.
+        # Imported late: only a mistake pays for it.
         from difflib import get_close_matches
 
         by_spelling = {one.lower(): one for one in known}
-        # A long word takes long to compare, and is no misspelt name.
+        # Comparing a long word takes long, and it is no misspelling anyway.
         close = get_close_matches(word[:_SHOWN_CHARS].lower(), by_spelling, n=1)
         return by_spelling[close[0]] if close else ""
 
@@ -94,7 +94,7 @@ class Refusal(Exception):
     def of_value(
         cls, field: str, given: str | None, allowed: Iterable[str], *, code: Code = Code.INVALID_PARAMS, of: str = ""
     ) -> "Refusal":  # fmt: skip
-        """Return the refusal of a value that is none of a closed set; `given` is None where it is not even a text.
+        """Return the refusal of a value outside a closed set; `given` is None if it is not even a string.
 
         `of` begins the message.
         """
@@ -106,7 +106,7 @@ class Refusal(Exception):
     def of_name(
         cls, field: str | None, what: str, name: str, known: Iterable[str], *, code: Code = Code.INVALID_PARAMS
     ) -> "Refusal":  # fmt: skip
-        """Return the refusal of a name that nothing has; `known` are the names that the caller may know of."""
+        """Return the refusal of an unknown name; `known` are the names that the caller may know."""
         names = sorted(known)
         listed = f"{', '.join(names[:NAMES_LISTED_MAX])}{', …' if len(names) > NAMES_LISTED_MAX else ''}"
         end = f" Known: {listed}." if names else " There is none yet."
@@ -120,7 +120,7 @@ class Refusal(Exception):
 
 
 def not_found(what: str, *, hides: bool = False) -> Refusal:
-    """Return the refusal for what does not exist; the same for what the caller may not see, which it `hides`."""
+    """Return the refusal for something that does not exist, or (`hides`) that the caller may not see."""
     return Refusal(Code.NOT_FOUND, f"There is no such {what}, or you may not see it.", hides=hides)
 
 

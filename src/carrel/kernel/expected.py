@@ -1,4 +1,4 @@
-"""What a type expects at a path inside it: the values to choose from, and the names of its fields."""
+"""What a type allows at a path inside it: the values to choose from, and the field names."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from msgspec import Struct, UnsetType, structs
 
-# The step from a mapping to its values, whichever they are.
+# The path step from a mapping to its values, whatever their keys.
 ANY = "*"
 
 
 def choices_at(kind: Any, path: Sequence[str]) -> list[str]:
-    """Return the values to choose from at a path, in the order of the type; empty where others are allowed too."""
+    """Return the values to choose from at a path, in the type's order; empty if other values are allowed too."""
     values: list[object] = []
     for one in _at(kind, path):
         if get_origin(one) is Literal:

@@ -1,4 +1,4 @@
-"""Ids, secrets and randomness. Clock and randomness are arguments, so that a test can replay them."""
+"""Ids, secrets and randomness. Clock and randomness are arguments, so that tests can replay them."""
 
 import os
 import random
@@ -25,7 +25,7 @@ class Chance(Protocol):
 
 
 class _SystemChance(random.SystemRandom):
-    """The operating system's randomness, fetched for many draws at once: other threads go first at each call of it."""
+    """The operating system's randomness, fetched in batches: each call to it lets other threads run first."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ def system_chance() -> Chance:
 
 
 def new_secret() -> str:
-    """Return a new 256-bit secret in hex; it has no underscore, so tokens can be split at theirs."""
+    """Return a new 256-bit secret in hex; it has no underscore, so a token can be split at its underscores."""
     return secrets.token_hex(32)
 
 

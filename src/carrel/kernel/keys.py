@@ -59,7 +59,7 @@ class Grammar:
     LANE_ID = LANE_ID
     CLIENT_ID = CLIENT_ID
     SESSION_RESTS = SESSION_RESTS
-    # The kinds of session in which nobody talks on a channel.
+    # Session kinds in which nobody talks on a channel.
     INTERNAL_KINDS = ("cron", "hook", "node")
 
 
@@ -67,7 +67,7 @@ class Grammar:
 _LISTED_KINDS = {"main": "main", "group": "group", "channel": "group", "cron": "cron", "hook": "hook", "node": "node"}
 
 
-# Longer than keys that people and programs use; anybody can send one of megabytes, which is not to be kept.
+# Longer than any real key. Anybody can send a key of megabytes, which must not be cached.
 _CACHED_CHARS_MAX = 256
 
 
@@ -75,7 +75,7 @@ def _find_kind(rest: str) -> str | None:
     return next((kind for kind, form in _FORMS if form.fullmatch(rest)), None)
 
 
-# A turn asks dozens of times, always for the same key.
+# A turn asks dozens of times, always about the same key.
 _kind_of = lru_cache(maxsize=4096)(_find_kind)
 
 
@@ -132,7 +132,8 @@ class SessionKey(Struct, frozen=True, order=True):
     @property
     def kind(self) -> str:
         """main, task, topic, a2a, chat, group, channel, direct, cron, hook, node, subagent, openresponses(-user)."""
-        kind = self.kind_of(self.rest)
+        # A key is never so long that it must not be kept.
+        kind = _kind_of(self.rest)
         assert kind is not None
         return kind
 
@@ -143,7 +144,7 @@ class SessionKey(Struct, frozen=True, order=True):
 
     @property
     def identity(self) -> tuple[str, str]:
-        """(channelType, conversationKey); for lanes that are not chats, the kind and what follows it."""
+        """(channelType, conversationKey); for lanes that are not chats, the kind and the rest of the key."""
         kind = self.kind
         if kind == "main":
             return ("main", "main")
@@ -188,7 +189,7 @@ def is_agent_id(text: str) -> bool:
 
 
 def is_conversation_key(text: str, *, is_new: bool = False) -> bool:
-    """Return whether a conversation key may exist; short ones do so from older versions, and are not made anew."""
+    """Return whether a conversation key may exist; short keys of older versions may, but new ones are refused."""
     return (_NEW_CONVERSATION if is_new else _CONVERSATION).fullmatch(text) is not None
 
 

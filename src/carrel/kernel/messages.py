@@ -30,19 +30,19 @@ class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
     notification_id: str | UnsetType = UNSET
     type: str | UnsetType = UNSET
     actor: str | UnsetType = UNSET
-    # What the person or program is called there.
+    # What the person or program is called on the channel.
     name: str | UnsetType = UNSET
     # Who reports what somebody else said.
     by: str | UnsetType = UNSET
 
     @classmethod
     def of_person(cls, access: Access, channel: str | UnsetType = UNSET) -> Self:
-        """Return that of a message which somebody sends to an agent, on a channel or over the API."""
+        """Return the provenance of a message that somebody sends to an agent, on a channel or over the API."""
         name = access.name or UNSET
         return cls(kind="external_user", source_channel=channel, actor=access.actor_id, name=name)
 
     def marked(self, speaker: str) -> str:
-        """Return the word for who said something, marked where that is only reported."""
+        """Return the word for who said something, marked if it is only reported."""
         return f"{speaker} (reported)" if self.kind == "reported" or self.by is not UNSET else speaker
 
 
@@ -76,7 +76,7 @@ class StoredStep(Struct, frozen=True, kw_only=True):
 
 
 class TurnExtras(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a sender adds to the turn of its message, besides what the agent has itself.
+    """What a sender adds to the turn of its message, on top of what the agent has.
 
     `functions` belong to the sender, who answers calls to them. `options` go to the model unchanged. `before` and
     `after` are items of earlier conversation around the message; `parts` belong to its own content. A turn that
@@ -99,11 +99,11 @@ class TurnExtras(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def gateway(self) -> str | None:
-        """The gateway that the turn goes to, where that is not its agent's."""
+        """The gateway that the turn goes to, if not its agent's."""
         return None if self.replays is None else self.replays.gateway
 
 
-# In place of a run's id: whichever run is at work in the lane.
+# In place of a run's id: whichever run is working in the lane.
 AT_WORK = "at_work"
 
 
@@ -121,14 +121,14 @@ class Envelope(Struct, frozen=True, kw_only=True):
     unlimited: bool = False
     parent_run_id: str | None = None
     retried_from: str | None = None
-    # The run at work in the lane that the message is to join, or AT_WORK.
+    # The running run of the lane that the message is to join, or AT_WORK.
     steers: str | None = None
     label: str | None = None
     extras: TurnExtras | None = None
 
     @classmethod
     def internal(cls, key: SessionKey, text: str, provenance: Provenance, **more: Any) -> Self:
-        """Return a message that is sent inside the server: the lane's channel stays what it is."""
+        """Return a message sent inside the server; it does not change the lane's channel."""
         return cls(key=key, message=Message(text=text, provenance=provenance), channel=INTERNAL_CHANNEL, **more)
 
 

@@ -17,9 +17,9 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class Sample(Struct, frozen=True):
-    """One reading: name, labels and value, of an account or of the server, whose account is empty.
+    """One reading: name, labels and value, for an account or, with an empty account, for the server.
 
-    A histogram also has the counts up to each bound.
+    A histogram also has the count up to each bound.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Metrics:
         self._sessions: set[str] = set()
 
     def count(self, name: str, account_id: str, by: float = 1, **labels: str) -> None:
-        """Add to a counter of an account; what nobody can be named for is the server's, with an empty id."""
+        """Add to a counter of an account; an empty id counts for the server."""
         key = (name, account_id, self._labels(labels))
         with self._lock:
             self._counters[key] = self._counters.get(key, 0) + by

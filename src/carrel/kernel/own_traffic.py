@@ -1,7 +1,7 @@
-"""What comes back to us from other systems: sessions there that are ours, and texts we asked a model for. Pure.
+"""Recognises our own sessions and model requests when other systems send them back to us. Pure.
 
-Whoever records conversations there sends them to us. They must not become work once more, whatever that system has made
-of their names: OpenClaw puts an agent before a key and writes it in small letters.
+Programs that record conversations there send us these as well. They must not become work again, however that system
+rewrote their names: OpenClaw puts an agent before a key and lower-cases it.
 """
 
 import re
@@ -16,7 +16,7 @@ _OWN_SESSION = re.compile(rf"(?:^|[:|])(?:{_REQUESTS}|agent:[^:|]+:carrel:|{_ADD
 class OwnTraffic:
     """How our own sessions and requests are recognised."""
 
-    # How the addresses begin under which a model is asked for ourselves, and what stands in each such request.
+    # The prefixes of the addresses under which we ask a model ourselves, and the text that each such request contains.
     REQUESTS = _REQUESTS
     MARK = "[carrel:internal-request]"
 

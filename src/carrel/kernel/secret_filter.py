@@ -26,15 +26,15 @@ _SECRET_NAMES = re.compile(r"(?i)token|secret|passw|api_?key|authori[sz]ation|co
 REDACTED = "[redacted]"
 _DEPTH_MAX = 32
 Item = TypeVar("Item")
-# The beginning of a secret that is cut off within so many characters is not recognized.
+# A secret whose beginning is cut off within this many characters is not recognized.
 _BEGINNING_CHARS = 100
 
 
 def redact(value: object, chars_max: int = sys.maxsize) -> str:
     """Return a text with everything that looks like a token or key replaced by `[redacted]`.
 
-    Anything else is returned as JSON, also without what is stored under names like `password` or nested too deeply.
-    With `chars_max` the text is clipped, and no more of a long value is looked at than that takes.
+    Anything else is returned as JSON, without values named like `password` or nested too deeply. With `chars_max` the
+    text is clipped, and only as much of a long value is read as that needs.
     """
     looked_at = chars_max + _BEGINNING_CHARS
     if not isinstance(value, str):
@@ -45,13 +45,13 @@ def redact(value: object, chars_max: int = sys.maxsize) -> str:
 
 
 class _Excerpt:
-    """As much of a value as its JSON may have characters, without what has the name of a secret."""
+    """As much of a value as fits into the given number of JSON characters, without values named like secrets."""
 
     def __init__(self, chars_max: int) -> None:
         self._left = chars_max
 
     def of(self, value: Any, depth_max: int) -> Any:
-        # Whatever it is, it has a character at least.
+        # Every value takes at least one character.
         self._left -= 1
         if isinstance(value, str):
             return self._text(value)

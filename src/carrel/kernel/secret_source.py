@@ -1,4 +1,4 @@
-"""Secrets that settings name and do not have: in an environment variable, or in a file that only its owner can read."""
+"""Secrets that settings only point to: in an environment variable, or in a file that only its owner can read."""
 
 import os
 import stat
@@ -9,7 +9,7 @@ from carrel.kernel.limits import API_KEY_BYTES_MAX
 
 
 def secret_from(setting: str, variable: str, file: str, env: Mapping[str, str] = os.environ) -> str:
-    """Return the secret, empty if neither is named; raise ValueError, naming the setting, if it cannot be had.
+    """Return the secret, empty if neither is named; raise ValueError naming the setting if it cannot be read.
 
     The settings are called `setting` with the endings `_env` and `_file`.
     """
@@ -28,7 +28,7 @@ def secret_from(setting: str, variable: str, file: str, env: Mapping[str, str] =
 
 
 def _read_private(path: Path) -> str:
-    # Not blocking: a named pipe would otherwise hold up the server until somebody writes to it.
+    # Non-blocking: opening a named pipe would otherwise hang the server until somebody writes to it.
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):

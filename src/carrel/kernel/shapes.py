@@ -13,9 +13,9 @@ class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @classmethod
     def of(cls, value: Struct, **fields: Any) -> Self:
-        """Return a value in this shape: with the fields given here, and with its own for all others.
+        """Return a value in this shape: the fields given here, the others from the value itself.
 
-        A number where the shape has a text is a moment, and becomes ISO 8601.
+        A number becomes an ISO 8601 moment where the shape has a text.
         """
         names, moments = _own(cls, type(value), tuple(fields))
         fields |= {name: getattr(value, name) for name in names}

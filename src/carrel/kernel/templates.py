@@ -1,7 +1,7 @@
-"""Templates: texts with paths into what a program has posted, as `{issue.title}` or `{comment.body|issue.body}`. Pure.
+"""Templates: texts with paths into posted JSON, such as `{issue.title}` or `{comment.body|issue.body}`. Pure.
 
-Of several paths the first counts that has a value. A path goes through objects by name and through lists by number.
-What begins with `@` is known of every delivery: `{@event}`, `{@author}`, `{@webhook}` and `{@payload}`.
+Of several paths, the first that has a value counts. A path goes through objects by name and through lists by number.
+Every delivery has these: `{@event}`, `{@author}`, `{@webhook}` and `{@payload}`.
 """
 
 import re
@@ -16,7 +16,7 @@ _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 class Template:
-    """A template that was read once; `problem` says what is wrong with one."""
+    """A parsed template; `template_problem` says what is wrong with an invalid one."""
 
     def __init__(self, text: str) -> None:
         self._pieces: list[str | tuple[str, ...]] = []
@@ -28,7 +28,7 @@ class Template:
         self._pieces.append(text[at:])
 
     def fill(self, values: Mapping[str, Any]) -> str:
-        """Return the text with every path replaced by its value; what has none leaves nothing."""
+        """Return the text with every path replaced by its value, or by nothing if it has none."""
         filled = (piece if isinstance(piece, str) else _first(values, piece) for piece in self._pieces)
         return "".join(filled).strip()
 
@@ -60,7 +60,7 @@ def _first(values: Mapping[str, Any], paths: tuple[str, ...]) -> str:
 
 
 def text_at(values: Mapping[str, Any], path: str) -> str:
-    """Return the value at a path as a text; empty where there is none."""
+    """Return the value at a path as text; empty if there is none."""
     value: Any = values
     for name in (path,) if path.startswith("@") else path.split("."):
         if isinstance(value, list) and name.isdecimal():

@@ -9,7 +9,7 @@ CUT = "…"
 
 
 class TextBuffer:
-    """Text that arrives in pieces; joined only when read, because joining at every piece would copy the whole."""
+    """Text that arrives in pieces; joined only when read, because joining at every piece would copy it all."""
 
     __slots__ = ("_pieces",)
 
@@ -36,7 +36,7 @@ def clip(text: str, chars_max: int) -> str:
 
 
 def plain_word(word: str) -> str:
-    """Return a word to choose from as it is written in lists of such words: "In Progress" is `in_progress`."""
+    """Return a choice in its canonical spelling: "In Progress" becomes `in_progress`."""
     return word.strip().casefold().replace(" ", "_").replace("-", "_")
 
 

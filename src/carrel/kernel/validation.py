@@ -1,4 +1,4 @@
-"""Decoding of incoming JSON; what is wrong with it becomes a refusal that names the field."""
+"""Decoding of incoming JSON; errors become refusals that name the field."""
 
 import re
 from typing import Any, TypeVar
@@ -10,7 +10,7 @@ from carrel.kernel.expected import ANY, choices_at, fields_at
 
 Value = TypeVar("Value")
 _ITEM = re.compile(r"\[(\d+)\]")
-# Only after an even number of backslashes is it an escape; after an odd number it is literal text.
+# An escape only after an even number of backslashes; after an odd number it is literal text.
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _TYPES = {
@@ -28,24 +28,24 @@ _WRONG_LENGTH = re.compile(r"Expected `(\w+)` of length ([<>=]*) ?(\d+)")
 _OUT_OF_RANGE = re.compile(r"Expected `\w+` ([<>=]+) (\S+)")
 _WRONG_CHOICE = re.compile(r"Invalid (?:enum )?value (.+)", re.DOTALL)
 _WRONG_PATTERN = re.compile(r"Expected `str` matching regex '(.+)'")
-# More names than this are not a help any more.
+# A longer list of names is no help.
 _NAMES_SHOWN_MAX = 24
 
 
 def decode_json(
     raw: bytes, kind: type[Value], *, code: Code = Code.INVALID_JSON, of: str = "", strict: bool = True
 ) -> Value:
-    """Decode JSON as its type. `code` is for what is not JSON at all; `of` begins every message.
+    """Decode JSON as its type. `code` is used if it is not JSON at all; `of` begins every message.
 
     If not `strict`, numbers and booleans may be written as strings.
     """
-    # Searching for the six characters is fast; the pattern then tells whether they are an escape.
+    # Searching for the six characters is fast; the pattern then decides whether they are an escape.
     if rb"\u0000" in raw and _NUL.search(raw):
         raise Refusal(Code.INVALID_PARAMS, f"{of}Text must not contain NUL characters.", field=_path_of_nul(raw))
     try:
         return msgspec.json.decode(raw, type=kind, strict=strict)
     except _UNDECODABLE as error:
-        # A wrong type is noticed before the end is reached, so look whether this is JSON at all.
+        # The decoder reports a wrong type before it reaches the end, so check whether this is JSON at all.
         malformed = _malformed(raw)
         if malformed is None and isinstance(error, msgspec.ValidationError):
             raise wrong_value(error, kind, of=of) from error
@@ -61,12 +61,12 @@ def _malformed(raw: bytes) -> str | None:
 
 
 def wrong_value(error: msgspec.ValidationError, kind: type, *, of: str = "") -> Refusal:
-    """Return the refusal for a validation error of a type: the field by its dotted path, and what it allows.
+    """Return the refusal for a validation error: the field by its dotted path, and what it allows.
 
     `of` begins the message.
     """
     message, _, path = str(error).partition(" - at `")
-    # For a wrong key the path is that of its mapping.
+    # For a wrong key, the path is that of its mapping.
     path = path.removeprefix("key` in `")
     inner = _ITEM.sub(r".\1", path.rstrip("`").removeprefix("$").replace("[...]", f".{ANY}"))
     steps = [step for step in inner.split(".") if step]

@@ -1,4 +1,4 @@
-"""Loops: work that goes on by itself and does nothing new is held, and people are asked whether it may go on."""
+"""Loops: work that continues by itself without new results is held until a person allows it to go on."""
 
 from carrel.loops.administration import allow_loop, observe_runs
 from carrel.loops.checks import find_loop, hold_loop, needs_trace, note_answer

@@ -1,4 +1,4 @@
-"""What people do about a loop: let it go on, or say something, which does too; what is stopped is forgotten."""
+"""What people do about a loop: allow it, or send a message, which allows it too; a stop clears its trace."""
 
 from carrel.kernel import Access, Code, Refusal
 from carrel.loops.model import HELD_FOR, is_caused
@@ -8,7 +8,7 @@ from carrel.storage import Database, Tx
 
 
 def allow_loop(tx: Tx, access: Access, run: Run) -> Run:
-    """Let the session of a held run go on: what it has done until now does not count any more."""
+    """Let the session of a held run go on: what it did before no longer counts."""
     if run.state != "queued" or run.held_for != HELD_FOR:
         raise Refusal(Code.CONFLICT, "This run is not held for a loop: there is nothing to allow.")
     _go_on(tx, access, run)
@@ -16,19 +16,19 @@ def allow_loop(tx: Tx, access: Access, run: Run) -> Run:
 
 
 def _go_on(tx: Tx, access: Access, run: Run) -> None:
-    """Let what is held in the session of a run go on; nothing that was done before counts again."""
+    """Release held runs in the session of a run; nothing that was done before counts again."""
     if release_held(tx, access, HELD_FOR, key=run.key):
         keep_trace(tx, access, run.key, read_trace(tx, access, run).allowed(tx.tick()))
 
 
 def observe_runs(db: Database) -> None:
-    """Register the observers: of messages to a session that is held, and of sessions that are stopped."""
+    """Register the observers of messages to held sessions, and of stopped sessions."""
     db.observe(RunChanged, _hear_person)
     db.observe(LaneStopped, _forget)
 
 
 def _hear_person(tx: Tx, changed: RunChanged) -> None:
-    """Let a session go on into which a person has said something; only what waits behind another run can be that."""
+    """Release a session into which a person sent a message; only a run that waits behind another can be that."""
     run = changed.run
     if changed.state != "queued" or not isinstance(run, Run) or run.due_at is not None or is_caused(run):
         return

@@ -1,4 +1,4 @@
-"""Checking for loops: before each step of a turn, and when a run that agents have caused is answered."""
+"""Checks for loops: before each step of a turn, and when a run that agents caused is answered."""
 
 from msgspec import structs
 
@@ -17,19 +17,19 @@ _ASK = "it goes on when somebody lets it, or sends it a message"
 
 
 def needs_trace(run: Run) -> bool:
-    """Return whether what its session did before counts: in a run that nobody has asked for, or that was held."""
+    """Return whether earlier work of its session counts: if nobody asked for the run, or it was held."""
     return is_caused(run) or run.error_code == LOOP
 
 
 def find_loop(trace: Trace, run: Run, own: list[Entry]) -> str | None:
-    """Return what the session repeats, in words, before a run takes its next step; None if it may take it."""
+    """Return, in words, what the session repeats before a run takes its next step; None if it may go on."""
     if trace.asked_at is not None and is_caused(run):
         return trace.reason
     return loop_in(trace.after_calls(own), run)
 
 
 def hold_loop(tx: Tx, run: Run, found: str) -> Failed:
-    """Return why and until when a run has to wait, in the transaction that lets it; ask people, once."""
+    """Return why and until when a run has to wait, in the transaction that holds it; ask people, once."""
     trace = read_trace(tx, run.access, run)
     text = _ask(tx, run, trace, found) if trace.asked_at is None else _text(tx, run, found)
     until = tx.now + HELD_LOOK_HOURS * MS_PER_HOUR
@@ -37,7 +37,7 @@ def hold_loop(tx: Tx, run: Run, found: str) -> Failed:
 
 
 def note_answer(tx: Tx, run: Run, trace: Trace, own: list[Entry], answer: str) -> None:
-    """Note what a run that agents have caused has done, and ask people if that was nothing new too many times."""
+    """Record the answer of a run that agents caused, and ask people if too many brought nothing new."""
     if not is_caused(run):
         return
     after = trace.after_calls(own).after_answer(run, answer)
@@ -49,7 +49,7 @@ def note_answer(tx: Tx, run: Run, trace: Trace, own: list[Entry], answer: str) -
 
 
 def _ask(tx: Tx, run: Run, trace: Trace, found: str) -> str:
-    """Keep that people were asked, and ask them; return what they are told."""
+    """Record that people were asked, and ask them; return the text of the question."""
     asked = structs.replace(trace, run_id=run.id, asked_at=tx.now, reason=found)
     keep_trace(tx, run.access, run.key, asked)
     text = _text(tx, run, found)

@@ -1,7 +1,7 @@
-"""The rule that finds loops: what a session has done lately, and when that is nothing new any more. Pure.
+"""The rule that finds loops: what a session has done lately, and when that stops being new. Pure.
 
-What is new is a result: a call that was not made before, or that has another result now, and after it every answer.
-So long work whose results differ is never taken for a loop, however long it is.
+A call counts as new if it was not made before or has another result now; every answer after it counts too. So work
+whose results differ is never taken for a loop, however long it is.
 """
 
 from collections.abc import Iterable
@@ -13,26 +13,26 @@ from carrel.journal import Entry
 from carrel.kernel.limits import AUTO_SAME_MAX, LOOP_CYCLE_MAX, LOOP_SAME_MAX, LOOP_STALE_MAX, LOOP_TALK_RUNS_MAX
 from carrel.runs import Run
 
-# The code of a run that is held, and the reason of one that could not be.
+# The error code of a held run, and the reason of one that could not be held.
 LOOP = "loop_suspected"
-# What runs store that are held for it; budgets have names before the colon.
+# What held runs store as the reason; budgets have a name before the colon.
 HELD_FOR = ":loop"
-# Runs of these kinds are caused by the server's own machinery; those with a parent run by an agent.
+# The server's own machinery causes runs of these kinds; runs with a parent were caused by an agent.
 _UNASKED = ("auto", "announce", "reply_back")
-# Tools that only send messages: their results are new each time, and say nothing of what was done.
+# Tools that only send messages: their results always differ and say nothing about progress.
 _MESSAGES = frozenset({"sessions_send", "sessions_spawn"})
 
 
 class Series(Struct, frozen=True):
-    """What was observed lately of one kind: the last few different ones as hashes, the newest at the end."""
+    """Recent observations of one kind: hashes of the last few different ones, newest last."""
 
     seen: tuple[str, ...] = ()
-    # How many times in a row it was exactly the same, and how many times in a row nothing new.
+    # How many times in a row it was exactly the same, and how many times in a row nothing was new.
     same: int = 0
     stale: int = 0
 
     def after(self, observed: str) -> "Series":
-        """Return the series with one observation more."""
+        """Return the series with one more observation."""
         is_same = self.seen[-1:] == (observed,)
         return Series(
             seen=(*(known for known in self.seen if known != observed), observed)[-LOOP_CYCLE_MAX:],
@@ -42,21 +42,21 @@ class Series(Struct, frozen=True):
 
 
 class Trace(Struct, frozen=True, kw_only=True):
-    """What a session has done since somebody has last asked it for something, or let it go on."""
+    """What a session has done since a person last asked it for something, or let it go on."""
 
-    # The newest run in it, and the entry from which on entries count.
+    # The newest run in it, and the entry from which entries count.
     run_id: str = ""
     since_seq: int = 0
     calls: Series = Series()
     answers: Series = Series()
     # How many runs in a row agents have only talked.
     talk: int = 0
-    # When people were asked whether it may go on, and why; it is held until they have said so.
+    # When people were asked whether it may go on, and why; it is held until they answer.
     asked_at: int | None = None
     reason: str | None = None
 
     def after_calls(self, entries: Iterable[Entry]) -> "Trace":
-        """Return the trace with the calls of a run's entries; a person's message among them begins it anew."""
+        """Return the trace with the calls of a run's entries; a person's message among them resets it."""
         trace, calls = self, dict[object, str]()
         for at, entry in enumerate(entries):
             if entry.seq and entry.seq <= self.since_seq:
@@ -82,17 +82,17 @@ class Trace(Struct, frozen=True, kw_only=True):
         return structs.replace(self, run_id=run.id, answers=self.answers.after(_hash(answer)), talk=talk)
 
     def allowed(self, since_seq: int) -> "Trace":
-        """Return the trace of a session that may go on: nothing counts that is older than an entry."""
+        """Return the trace of a session that may go on: nothing older than an entry counts."""
         return Trace(run_id=self.run_id, since_seq=since_seq)
 
 
 def is_caused(run: Run) -> bool:
-    """Return whether agents or the server's own machinery have caused a run: nobody outside has asked for it."""
+    """Return whether agents or the server caused a run, and nobody outside asked for it."""
     return run.parent_run_id is not None or run.provenance_kind in _UNASKED
 
 
 def loop_in(trace: Trace, run: Run) -> str | None:
-    """Return in words what has been the same for too long; None as long as something is new."""
+    """Return in words what has been the same for too long; None while something is new."""
     same_max = AUTO_SAME_MAX if run.provenance_kind == "auto" else LOOP_SAME_MAX
     if trace.calls.same >= same_max:
         return f"made the same call with the same result {trace.calls.same} times in a row"

@@ -1,4 +1,4 @@
-"""The SQL of loops: what each session has done lately, where agents have caused it."""
+"""The SQL of loops: what each session has done lately because of agents."""
 
 from carrel.kernel import Access
 from carrel.loops.model import Series, Trace
@@ -10,7 +10,7 @@ _TRACES = Table(
     "loop_traces", Trace, key=("account_id", "key"), codecs={"calls": _SERIES, "answers": _SERIES}
 )  # fmt: skip
 _CHANGED = ", ".join(f"{column} = :{column}" for column in _TRACES.fields)
-# A run that nobody but the outside has caused since then, in a session that is not held.
+# A run caused only from outside since then, in a session that is not held.
 _ASKED_SINCE = (
     "SELECT 1 FROM runs r WHERE r.account_id = :account AND r.key = :key AND r.id > t.run_id AND r.id <> :run_id "
     "AND r.parent_run_id IS NULL AND r.provenance_kind NOT IN ('auto', 'announce', 'reply_back')"
@@ -18,7 +18,7 @@ _ASKED_SINCE = (
 
 
 def read_trace(tx: Tx, access: Access, run: Run) -> Trace:
-    """Return what the session of a run has done, up to that run, since somebody has asked it for something."""
+    """Return what the session of a run has done, up to that run, since somebody last asked it for something."""
     sql = (
         f"SELECT {_TRACES.columns_of('t')} FROM loop_traces t WHERE t.account_id = :account AND t.key = :key "
         f"AND (t.asked_at IS NOT NULL OR t.run_id = :run_id OR NOT EXISTS ({_ASKED_SINCE}))"
@@ -27,11 +27,11 @@ def read_trace(tx: Tx, access: Access, run: Run) -> Trace:
 
 
 def keep_trace(tx: Tx, access: Access, key: str, trace: Trace) -> None:
-    """Keep what a session has done."""
+    """Store the trace of a session."""
     sql = f"{_TRACES.insert} ON CONFLICT (account_id, key) DO UPDATE SET {_CHANGED}"
     tx.run(sql, access, key=key, **_TRACES.values(trace))
 
 
 def drop_trace(tx: Tx, access: Access, key: str) -> None:
-    """Forget what a session has done."""
+    """Delete the trace of a session."""
     tx.run("DELETE FROM loop_traces WHERE account_id = :account AND key = :key", access, key=key)

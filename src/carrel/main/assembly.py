@@ -186,7 +186,6 @@ class Assembly:
         """Return the routes of every surface but the API, which adds its own."""
         house, wrong = self.house, self.wrong_tokens
         return [
-            # First, because at /mcp it matches only browsers.
             *dashboard_routes(),
             *a2a_routes(house, wrong),
             *agent_routes(house, wrong),

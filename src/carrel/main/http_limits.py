@@ -60,8 +60,6 @@ class BoundedHttp(HttpToolsProtocol):
 
     # Bytes received since the last complete head or body chunk: heads, trailers and anything else.
     _head_bytes = 0
-    # Bytes of the address and the headers of this request.
-    _head_size = 0
     _alarm: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
 
@@ -92,25 +90,13 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._head_size = 0
         self._expect(REQUEST_HEAD_SECONDS_MAX)
 
-    def on_url(self, url: bytes) -> None:
-        self._grow(len(url))
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._grow(len(name) + len(value))
-        super().on_header(name, value)
-
-    def _grow(self, more: int) -> None:
-        """Count a part of the head. A head that arrives whole, in one piece, is not noticed in `data_received`."""
-        self._head_size += more
-        if self._head_size > REQUEST_HEAD_BYTES_MAX:
+    def on_headers_complete(self) -> None:
+        # A head that arrives whole, in one piece, is not noticed in `data_received`.
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > REQUEST_HEAD_BYTES_MAX:
             # The parser stops, and uvicorn answers 400.
             raise ValueError(f"The request head is larger than {REQUEST_HEAD_BYTES_MAX} bytes.")
-
-    def on_headers_complete(self) -> None:
         self._head_bytes = 0
         self._expect(REQUEST_BODY_SECONDS_MAX)
         super().on_headers_complete()

@@ -22,7 +22,7 @@ from carrel.storage import Tx
 
 
 def keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory) -> Memory:
-    """Keep a memory in a scope other than global; one that says the same is renewed instead of kept twice."""
+    """Keep a memory in a scope other than global; one with the same content is renewed instead."""
     if scope.kind == "global":
         raise Refusal(
             Code.PROMOTION_REQUIRED,
@@ -63,7 +63,7 @@ def _keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory, *
 
 
 def _renewed(tx: Tx, access: Access, again: Memory) -> Memory:
-    """The memory that says the same already, as new: it is valid again, and as sure as the surer of the two."""
+    """The existing memory with the same content, renewed: valid again, with the higher confidence of the two."""
     known = store.memory_saying(tx, access, again.read_scope, again.agent_id, again.fingerprint)
     assert known is not None, "only a memory that says the same keeps another from being inserted"
     renewed = structs.replace(
@@ -86,7 +86,7 @@ def _supersede(tx: Tx, access: Access, old_id: str, by: Memory) -> None:
     if old is None or (old.scope, old.agent_id) != (by.scope, by.agent_id) or old.id == by.id:
         raise not_found("memory")
     store.update_memory(tx, access, structs.replace(old, superseded_by=by.id, updated_at=tx.now))
-    # It is no longer found by its words, so that it takes no place among those that are.
+    # It is no longer found by its words, so that it takes no room among results.
     store.put_words(tx, access, old, ())
 
 
@@ -116,7 +116,7 @@ def change(tx: Tx, access: Access, memory: Memory, wanted: MemoryChange) -> Memo
     check(wanted.content, wanted.title, wanted.tags, wanted.confidence)
     given = {name: value for name, value in structs.asdict(wanted).items() if value is not UNSET}
     if memory.title == _title(memory.content):
-        # It was made from the content, so it changes with it; an empty one is made anew as well.
+        # The title was made from the content, so it changes with it; an empty one is generated again as well.
         given.setdefault("title", "")
     changed = structs.replace(memory, **given)
     changed = structs.replace(changed, title=changed.title or _title(changed.content))
@@ -131,7 +131,7 @@ def change(tx: Tx, access: Access, memory: Memory, wanted: MemoryChange) -> Memo
 
 
 def require_own(memory: Memory) -> None:
-    """Refuse a global memory where only those of a session, goal or task may be changed or forgotten."""
+    """Refuse a global memory; only those of a session, goal or task may be changed or forgotten here."""
     if memory.read_scope == str(GLOBAL_SCOPE):
         message = "A global memory is not changed here: ask a person to forget it, and promote another."
         raise Refusal(Code.PROMOTION_REQUIRED, message, field="scope")
@@ -178,7 +178,7 @@ def _publish(tx: Tx, access: Access, name: str, memory: Memory) -> None:
 
 
 def _about(memory: Memory) -> About:
-    """What the event of a memory is about, which decides who sees it: a session, a task, or the whole account."""
+    """What a memory's event is about, which decides who sees it: a session, a task, or the whole account."""
     scope = Scope.parse(memory.read_scope)
     lane = scope.lane_of(memory.agent_id) if scope.channel else None
     return About(task_id=scope.task_id or None) if lane is None else about_lane(lane)

@@ -23,12 +23,12 @@ from carrel.search import STOP_WORDS
 from carrel.search import words_of as stems_of
 
 MemoryType = Literal["decision", "constraint", "failure", "fix", "preference", "fact", "task_state", "result"]
-# Shorter ones are in almost every sentence, unless they have a digit.
+# Shorter words are in almost every sentence, unless they contain a digit.
 _WORD = re.compile(r"\w*\d\w*|\w{3,}")
-# How sure a person's or an agent's own words are; what rules extract is less so.
+# The confidence in a person's or an agent's own words; extracted facts have a lower one.
 STATED = 0.9
 
-# Where a memory belongs by its type, and the next wider scope that a run has.
+# The scope of each type of memory; if the run has none, the next wider one.
 _NARROWEST: dict[MemoryType, ScopeKind] = {
     "task_state": "task",
     "result": "task",
@@ -39,7 +39,7 @@ _NARROWEST: dict[MemoryType, ScopeKind] = {
     "preference": "session",
     "fact": "session",
 }
-# What holds for every answer, and the scopes of the task and the goal that a run works on.
+# Types that hold for every answer, and the scopes of the task and goal that a run works on.
 _STANDING: tuple[MemoryType, ...] = ("preference", "constraint")
 _OF_WORK = ("task:", "goal:")
 _WIDER: tuple[ScopeKind, ...] = ("task", "goal", "session")
@@ -70,12 +70,12 @@ class Memory(Struct, frozen=True, kw_only=True):
 
     @property
     def always_holds(self) -> bool:
-        """Whether it is of use whatever is asked: it says how to work, or is kept for what the run works on."""
+        """Whether it helps with every question: it says how to work, or belongs to the run's task or goal."""
         return self.type in _STANDING or self.read_scope.startswith(_OF_WORK)
 
     @property
     def read_scope(self) -> str:
-        """The scope it is read in: one without a scope, from an import, is read as global."""
+        """The scope it is read in: an imported memory without a scope is read as global."""
         return self.scope or str(GLOBAL_SCOPE)
 
 
@@ -106,7 +106,7 @@ class MemoryChange(Struct, frozen=True, kw_only=True):
 
 
 class MemorySource(Shape, frozen=True, kw_only=True):
-    """What a memory was taken from."""
+    """The source of a memory."""
 
     run_id: str | None
     entry_id: str | None
@@ -137,7 +137,7 @@ def memory_shape(memory: Memory) -> MemoryShape:
 
 
 class Reader(Struct, frozen=True, kw_only=True):
-    """Who reads and writes memory: the chain of a run's scopes, narrowest first, and the agent they are bound to."""
+    """Who reads and writes memory: the chain of a run's scopes, narrowest first, and its agent."""
 
     agent_id: str
     chain: tuple[Scope, ...]
@@ -147,7 +147,7 @@ class Reader(Struct, frozen=True, kw_only=True):
         return [place_of(scope, self.agent_id) for scope in self.chain]
 
     def scope_for(self, kind: MemoryType) -> Scope:
-        """Return the scope of the chain for a type of memory: its own, else the next wider one that the run has."""
+        """Return the scope for a type of memory: its own, else the next wider one that the run has."""
         fitting = _WIDER[_WIDER.index(_NARROWEST[kind]) :]
         return next(scope for scope in self.chain if scope.kind in fitting)
 
@@ -160,39 +160,39 @@ class Reader(Struct, frozen=True, kw_only=True):
 
 
 def place_of(scope: Scope, agent_id: str) -> tuple[str, str]:
-    """Return the (scope, agent) under which memories of a scope are stored; only sessions and goals are an agent's."""
+    """Return the (scope, agent) under which memories are stored; only sessions and goals belong to an agent."""
     return str(scope), agent_id if scope.kind in ("session", "goal") else ""
 
 
 def fingerprint(kind: str, content: str) -> str:
-    """Return what two memories of a kind that say the same have in common."""
+    """Return a key that two memories of a kind share if they say the same."""
     return sha256(f"{kind}|{as_said(content)}".encode()).hexdigest()[:24]
 
 
 def as_said(content: str) -> str:
-    """Return what a memory says: the same in capitals, over several lines, and with a full stop."""
+    """Return the content in a comparable form, without case, line breaks and the final full stop."""
     return " ".join(content.lower().split()).rstrip(".!")
 
 
 def searched_text(memory: Memory) -> str:
-    """Return the text whose words a memory is found by."""
+    """Return the text whose words find a memory."""
     return f"{memory.title} {' '.join(memory.tags)} {memory.content}"
 
 
 def words_of(text: str, limit: int = MEMORY_WORDS_MAX) -> tuple[str, ...]:
-    """Return the words that a text is found by, without their endings, each once, in order, at most `limit`."""
+    """Return the indexed words of a text, without endings, each once, in order, at most `limit`."""
     found = dict.fromkeys(form for match in _WORD.finditer(text.lower()) for form in _forms(match[0]))
     return tuple(islice(found, limit))
 
 
 def query_words(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the words of a question that are looked up, each with its forms: the longest, which say the most.
+    """Return the words of a question to look up, each with its forms: the longest, which say the most.
 
-    Words that are in every sentence are left out.
+    Words that occur in every sentence are left out.
     """
     said = dict.fromkeys(_WORD.findall(text.lower()))
     asked = sorted((word for word in said if word not in STOP_WORDS), key=len, reverse=True)
-    # Memories that were written before endings were left out are found by the whole word.
+    # Memories that were written before endings were removed are found by the whole word.
     return {word: tuple(dict.fromkeys((*_forms(word), word[:MEMORY_WORD_CHARS_MAX])))
             for word in asked[:MEMORY_QUERY_WORDS_MAX]}  # fmt: skip
 
@@ -203,7 +203,7 @@ def _forms(word: str) -> Iterator[str]:
 
 def check(content: str | UnsetType, title: str | UnsetType, tags: tuple[str, ...] | UnsetType,
           confidence: float | UnsetType) -> None:  # fmt: skip
-    """Refuse what is missing, too long or out of range; unset fields are not looked at."""
+    """Refuse values that are missing, too long or out of range; unset fields are not checked."""
     if isinstance(content, str) and not content.strip():
         raise invalid("content", "A memory needs some text.")
     for field, text, most in (("content", content, MEMORY_CONTENT_CHARS_MAX), ("title", title, MEMORY_TITLE_CHARS_MAX)):

@@ -1,4 +1,4 @@
-"""What this room hears of others, inside their transactions."""
+"""Observers of other rooms' changes, inside their transactions."""
 
 from carrel.memory.memories import forget_scope
 from carrel.memory.scopes import Scope
@@ -7,7 +7,7 @@ from carrel.storage import Database, Tx
 
 
 def observe_sessions(db: Database) -> None:
-    """Register the observer of deleted sessions, whose memories are forgotten."""
+    """Register the observer that forgets the memories of deleted sessions."""
     db.observe(LaneDeleted, _forget)
 
 

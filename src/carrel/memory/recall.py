@@ -1,4 +1,4 @@
-"""Recall: what a run remembers of its chain for a question, ranked, bounded, and explained."""
+"""Recall: the memories of a run's chain that fit a question, ranked, limited, and explained."""
 
 from collections import Counter
 
@@ -11,7 +11,7 @@ from carrel.memory.model import Memory, MemoryShape, Reader, as_said, memory_sha
 from carrel.storage import Tx
 
 _RECENT_DAYS = 30
-# Together with the highest boost they make 1.
+# Together with the highest boost they add up to 1.
 _LEXICAL, _RECENCY, _CONFIDENCE = 0.5, 0.18, 0.2
 _BOOSTS = {"failure": 0.12, "fix": 0.12, "constraint": 0.12, "decision": 0.08, "preference": 0.08, "fact": 0.08}
 
@@ -22,7 +22,7 @@ class Recalled(Struct, frozen=True, kw_only=True):
     memory: Memory
     score: float
     reason: str
-    # It has a word in common with the question.
+    # It shares a word with the question.
     matches: bool
 
 
@@ -42,10 +42,10 @@ def found_shape(found: Recalled) -> FoundShape:
 def recall(
     tx: Tx, access: Access, reader: Reader, question: str, *, items_max: int, only_matching: bool = False
 ) -> list[Recalled]:  # fmt: skip
-    """Return the best memories of a chain for a question, narrowest scope first; by default also what always holds.
+    """Return the best memories of a chain for a question, narrowest scope first, and those that always hold.
 
-    Without a question, the newest. Each scope that has any gets at least its reserved share, so that a full narrow
-    scope cannot push out the others.
+    Without a question, the newest. Each scope with memories gets at least its reserved share, so that a full narrow
+    scope cannot crowd out the others.
     """
     words, is_asked = query_words(question), bool(question.strip())
     matches_max = items_max if only_matching else MEMORY_MATCHES_MAX
@@ -60,7 +60,7 @@ def recall(
 
 
 def fact_lines(recalled: list[Recalled], chars_max: int) -> list[str]:
-    """Return a line for each memory, together within the limit: the longest are clipped to what the others leave."""
+    """Return a line for each memory, within the limit in total: the longest are clipped to the remaining space."""
     lines = {at: f"- [{scope_kind(one.memory)}] {one_line(one.memory.content)}"
              for at, one in enumerate(recalled)}  # fmt: skip
     left = chars_max
@@ -85,10 +85,10 @@ def _ranked(
             shared.setdefault(name, []).append(word)
     newest = store.newest_in(tx, access, *place, limit=newest_max) if newest_max else []
     for memory in newest:
-        # One that was renewed may be older than the matches that were looked up.
+        # A renewed memory may be older than the matches that were looked up.
         own = set(words_of(searched_text(memory)))
         shared[memory.id] = [word for word, forms in words.items() if not own.isdisjoint(forms)]
-    # The best matches only: a scope may be full of memories that share one word with the question.
+    # Only the best matches: a scope may be full of memories that share one word with the question.
     seen = {memory.id for memory in newest}
     named = sorted((name for name in shared if name not in seen), key=lambda name: -len(shared[name]))
     matching = store.memories_named(tx, access, named[:matches_max])
@@ -101,7 +101,7 @@ def _scored(memory: Memory, shared: list[str], asked: int, now: int) -> Recalled
     lexical = len(shared) / asked if asked else 0.2
     recency = max(0.0, 1 - days / _RECENT_DAYS)
     score = _LEXICAL * lexical + _RECENCY * recency + _CONFIDENCE * memory.confidence + _BOOSTS.get(memory.type, 0.05)
-    # The longest words first, which say the most.
+    # The longest words first; they say the most.
     unmatched = "holds for every message" if memory.always_holds else "no word in common"
     matched = f"matches {', '.join(shared[:5])}" if shared else unmatched
     reason = f"{matched}; {memory.type}, {int(days)} days old, confidence {memory.confidence:.2f}"
@@ -109,9 +109,9 @@ def _scored(memory: Memory, shared: list[str], asked: int, now: int) -> Recalled
 
 
 def _chosen(by_scope: list[list[Recalled]], items_max: int) -> list[Recalled]:
-    """The reserved share of every scope first, then the best of the rest; what is said twice is taken once.
+    """The reserved share of every scope first, then the best of the rest, without duplicates.
 
-    Whoever kept it may have called it a fact the one time and a preference the other.
+    The same content may have been kept once as a fact and once as a preference.
     """
     chosen: dict[str, Recalled] = {}
     for ranked in by_scope:

@@ -13,10 +13,10 @@ from carrel.kernel import Code, Grammar, Refusal, SessionKey
 
 ScopeKind = Literal["task", "goal", "session", "global"]
 _CHANNEL = r"[a-z0-9][a-z0-9_-]{0,31}"
-# What follows the channel of a lane that is not a chat may itself contain colons: two ids of 128 characters each.
+# For a lane that is no chat, the part after the channel may itself contain colons: two ids of 128 characters each.
 _CONVERSATION = r"[A-Za-z0-9_.@:-]{1,300}"
 _ID = Grammar.CLIENT_ID
-# The grammar of scopes that are written to directly, for descriptions of what is accepted.
+# The grammar of scopes that may be written directly, for descriptions of what is accepted.
 OWN_SCOPE = f"(?:task:{_ID}|goal:{_CHANNEL}:{_CONVERSATION}:{_ID}|session:{_CHANNEL}:{_CONVERSATION})"
 _FORMS: dict[ScopeKind, re.Pattern[str]] = {
     "global": re.compile("global"),
@@ -72,7 +72,7 @@ class Scope(Struct, frozen=True, kw_only=True):
         return cls.parse(f"task:{task_id}")
 
     def lane_of(self, agent_id: str) -> SessionKey | None:
-        """Return the key of an agent's lane that the scope of a session or a goal belongs to; None if there is none."""
+        """Return the key of an agent's lane that a session or goal scope belongs to; None if there is none."""
         for rest in (f"{self.channel}:{self.conversation}", "main", f"node-{self.conversation}"):
             key = SessionKey(agent_id, rest)
             if SessionKey.kind_of(rest) is not None and key.identity == self.identity:

@@ -1,4 +1,4 @@
-"""The SQL of memories and of the words they are found by. Every read names the (scope, agent) pairs it may look at."""
+"""The SQL of memories and their indexed words. Every read names the (scope, agent) pairs it may look at."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ _GLOBAL = str(GLOBAL_SCOPE)
 
 
 def insert_memory(tx: Tx, access: Access, memory: Memory) -> bool:
-    """Write a new memory; False when its scope has one that says the same."""
+    """Write a new memory; False if its scope has one that says the same."""
     return tx.run(f"{_TABLE.insert} ON CONFLICT DO NOTHING", access, **_TABLE.values(memory)) == 1
 
 
@@ -41,7 +41,7 @@ def memory_by_id(tx: Tx, access: Access, memory_id: str, *, hold: bool = False) 
 
 
 def memory_saying(tx: Tx, access: Access, scope: str, agent_id: str, fingerprint: str) -> Memory | None:
-    """Return the memory of a scope that says the same."""
+    """Return the memory of a scope that says the same, or None."""
     sql = f"{_SELECT} AND scope = :scope AND agent_id = :agent_id AND fingerprint = :fingerprint"
     return _TABLE.row(tx.one(sql, access, scope=scope, agent_id=agent_id, fingerprint=fingerprint))
 
@@ -91,7 +91,7 @@ def _within(places: list[tuple[str, str]]) -> tuple[str, dict[str, object]]:
 
 
 def put_words(tx: Tx, access: Access, memory: Memory, words: Iterable[str]) -> None:
-    """Write the words that a memory is found by, in place of those before."""
+    """Write the words that find a memory, replacing earlier ones."""
     sql = "DELETE FROM memory_words WHERE account_id = :account AND memory_id = :memory_id"
     tx.run(sql, access, memory_id=memory.id)
     place: dict[str, object] = {"account": access.account_id, "scope": memory.read_scope, "agent_id": memory.agent_id}
@@ -112,7 +112,7 @@ def matching(tx: Tx, access: Access, scope: str, agent_id: str, word: str, *, li
 
 
 def memories_named(tx: Tx, access: Access, memory_ids: Iterable[str]) -> list[Memory]:
-    """Return those of the memories that are still valid."""
+    """Return the still valid ones of these memories."""
     names: dict[str, object] = {f"id_{at}": name for at, name in enumerate(memory_ids)}
     if not names:
         return []

@@ -1,4 +1,4 @@
-"""The lanes of sessions in which a mode is on or a schedule fires: made before anything is said, written to unasked."""
+"""The lanes of modes and schedules: creating them early, and writing to them without a request."""
 
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from carrel.work import readable_task
 
 
 def ensure_lane(tx: Tx, access: Access, key: SessionKey) -> None:
-    """Make the lane of a session unless there is one; a lane of a task needs a task that the caller may read."""
+    """Create the lane of a session if needed; a task lane needs a task that the caller may read."""
     if lane_of(tx, access, key) is not None:
         return
     require_valid_new_key(key)
@@ -26,7 +26,7 @@ def ensure_lane(tx: Tx, access: Access, key: SessionKey) -> None:
 def deliver_unasked(
     tx: Tx, access: Access, key: SessionKey, text: str, kind: Literal["auto", "cron"], rules: Rules, **more: Any
 ) -> Run:  # fmt: skip
-    """Deliver what nobody has written into a lane; the reply goes to the chat where its session was last used."""
+    """Deliver a message that nobody wrote; the reply goes to the chat where the session was last used."""
     lane = lane_of(tx, access, key)
     chat = None if lane is None else lane.chat_address
     source = Provenance(kind=kind, source_channel=chat[0] if chat else UNSET, actor=access.actor_id)

@@ -1,4 +1,4 @@
-"""The SQL of one caller's A2A runs with one agent: lists by newest change, and how many there are."""
+"""The SQL of one caller's A2A runs with one agent: lists by newest change, and counts."""
 
 from typing import Any, Literal
 
@@ -9,7 +9,7 @@ from carrel.runs import RUN_TABLE, Run, count_of_caller
 from carrel.storage import Tx
 
 _OF_CALLER = "account_id = :account AND actor_id = :actor AND agent_id = :agent AND provenance_kind = 'a2a'"
-# A context belongs to one caller and one agent already; COALESCE keeps the other columns from choosing another index.
+# A context belongs to one caller and one agent anyway; COALESCE keeps the other columns from choosing another index.
 _IN_LANE = (
     "account_id = :account AND key = :key AND COALESCE(actor_id, '') = :actor AND COALESCE(agent_id, '') = :agent "
     "AND provenance_kind = 'a2a'"

@@ -19,7 +19,7 @@ _REASONS = {
 _GATEWAY = "correct its gateway in the settings; `carrel doctor` checks them"
 _LATER = "wait until the model's server takes requests again"
 _REPHRASE = "write the message differently"
-# What helps before the next attempt, by the code of the error.
+# By error code: what to do before the next attempt.
 _REMEDIES = {
     "gateway_misconfigured": _GATEWAY,
     "gateway_not_found": _GATEWAY,
@@ -38,7 +38,7 @@ _REMEDIES = {
 
 
 def ending_of(run: Run) -> str:
-    """Return how an ended run ended, as a sentence."""
+    """Return how a run ended, as a sentence."""
     if run.has_joined:
         return f"The message joined {run.steers}, which was at work and answers it."
     if run.state == "completed":

@@ -1,4 +1,4 @@
-"""Whose metrics are whose: every account has its own, and the whole server's belong to the account `default`."""
+"""Which metrics belong to whom: every account has its own; those of the server go to the account `default`."""
 
 from collections.abc import Callable, Iterable
 
@@ -13,7 +13,7 @@ from carrel.storage import Tx
 # Reads the current values of a room above, each with the account among its labels.
 Gauges = Callable[[Tx, Access], Iterable[Sample]]
 _Labels = tuple[tuple[str, str], ...]
-# Labels that name what belongs to an account, and what stands for them where that is another account.
+# Labels that name something of an account, and their replacements for other accounts.
 _NAMES = ("agent", "session")
 _ELSEWHERE = "(other accounts)"
 
@@ -25,7 +25,7 @@ def account_metrics(tx: Tx, access: Access, *more: Gauges) -> list[Sample]:
 
 
 def server_metrics(tx: Tx, *more: Gauges) -> list[Sample]:
-    """Return the metrics of the whole server, without the names of agents and sessions of accounts but `default`."""
+    """Return the metrics of the whole server; only `default` keeps the names of its agents and sessions."""
     samples = list(METRICS.samples())
     default = ""
     for account in every_account(tx):
@@ -35,7 +35,7 @@ def server_metrics(tx: Tx, *more: Gauges) -> list[Sample]:
 
 
 def metrics_by_account(tx: Tx, *more: Gauges) -> dict[str, list[Sample]]:
-    """Return the metrics of every account by its id, and under the empty id those of the whole server."""
+    """Return the metrics of every account by its id, and those of the whole server under the empty id."""
     own = {account.id: account_metrics(tx, system_access(account.id), *more) for account in every_account(tx)}
     return own | {"": server_metrics(tx, *more)}
 
@@ -55,7 +55,7 @@ def _gauges(tx: Tx, access: Access, more: Iterable[Gauges]) -> list[Sample]:
 
 
 def _merged(samples: Iterable[Sample], account_id: str) -> list[Sample]:
-    """Return samples as the owner of an account sees them; those that look alike then are added up."""
+    """Return samples as the owner of an account sees them; those that then look the same are added up."""
     totals: dict[tuple[str, str, _Labels], Sample] = {}
     for sample in samples:
         labels = _shown(sample, account_id)

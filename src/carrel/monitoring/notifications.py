@@ -47,13 +47,13 @@ def notify_failed(tx: Tx, changed: RunChanged) -> None:
 
 
 def headline(tx: Tx, run: Run, happened: str) -> str:
-    """Return what happened to a run as the title of a notification: `Writer failed: Print the list`."""
+    """Return the title of a notification about a run: `Writer failed: Print the list`."""
     agent = agent_by_id(tx, run.access, run.agent_id)
     title = clip(titles_of_runs(tx, run.access, [run])[run.id].title, NOTIFICATION_SUBJECT_CHARS_MAX)
     return f"{agent.name if agent is not None else run.agent_id} {happened}: {title}"
 
 
 def notifies(tx: Tx, access: Access, kind: NotificationType) -> bool:
-    """Return whether people are notified of this: the account may have turned a type of notification off."""
+    """Return whether people are notified of this; the account may have turned this type off."""
     preferences = account_of(tx, access).settings.get("notificationPreferences") or {}
     return preferences.get(kind) is not False

@@ -25,12 +25,12 @@ class RunFilter(Struct, frozen=True, kw_only=True):
     state: str | None = None
     provenance_kind: str | None = None
     waits_for: WaitsFor | None = None
-    # Those of any of these tasks.
+    # Runs of any of these tasks.
     task_ids: tuple[str, ...] | None = None
 
 
 def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str | None, limit: int) -> list[Run]:
-    """Return the runs of lanes that the caller may see, behind a cursor, newest first."""
+    """Return visible runs after a cursor, newest first."""
     values: dict[str, Any] = {name: value for name, value in structs.asdict(wanted).items() if value is not None}
     waits_for, task_ids = values.pop("waits_for", None), values.pop("task_ids", None)
     where = ["account_id = :account", *(f"{name} = :{name}" for name in values)]
@@ -59,7 +59,7 @@ def run_in_view(tx: Tx, access: Access, run_id: str) -> Run | None:
 
 
 def count_live(tx: Tx, access: Access) -> dict[tuple[str, str], int]:
-    """Return how many runs that the caller may see are queued, running, and waiting for a `person` or a `program`.
+    """Return how many visible runs are queued, running, and waiting for a `person` or a `program`.
 
     They are counted by (state, agent).
     """
@@ -73,7 +73,7 @@ def count_live(tx: Tx, access: Access) -> dict[tuple[str, str], int]:
 
 
 def stuck_lanes(tx: Tx, access: Access) -> dict[str, int]:
-    """Return how many lanes that the caller may see are blocked by a run whose lease has expired, by agent."""
+    """Return, by agent, how many visible lanes are blocked by a run whose lease has expired."""
     seen, values = seen_runs(tx, access)
     sql = (
         "SELECT agent_id, count(*) FROM runs WHERE account_id = :account AND state = 'running' AND lease_until <= :now "
@@ -93,7 +93,7 @@ def queue_order(tx: Tx, access: Access, key: str) -> dict[str, int]:
 
 
 def awaited_of_lanes(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, str]:
-    """Return what people are waited for in these lanes (input, auth or approval), by key; the newest run's if several.
+    """Return what these lanes wait for from people (input, auth or approval), by key; the newest run's if several.
 
     Runs that wait for a program are left out.
     """
@@ -108,7 +108,7 @@ def awaited_of_lanes(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, s
 
 
 def count_held(tx: Tx, access: Access) -> dict[str, int]:
-    """Return how many runs are held for each budget or loop, without those behind them in their lanes."""
+    """Return how many runs are held for each budget or loop, without those queued behind them."""
     sql = (
         "SELECT held_for, count(*) FROM runs WHERE account_id = :account AND held_for IS NOT NULL AND state = 'queued' "
         "GROUP BY held_for"
@@ -117,7 +117,7 @@ def count_held(tx: Tx, access: Access) -> dict[str, int]:
 
 
 def count_unreachable(tx: Tx, access: Access) -> dict[str, int]:
-    """Return how many runs of the account wait for each gateway at which nobody answers."""
+    """Return how many runs of the account wait for each unreachable gateway."""
     sql = (
         "SELECT unreachable_gateway, count(*) FROM runs WHERE account_id = :account AND state = 'queued' "
         "AND unreachable_gateway IS NOT NULL GROUP BY unreachable_gateway"

@@ -20,7 +20,7 @@ class RunTitle(Struct, frozen=True):
 
 
 def titles_of_runs(tx: Tx, access: Access, runs: Iterable[Run]) -> dict[str, RunTitle]:
-    """Return the titles of runs that the caller may see, by their ids; as many statements for one as for a page."""
+    """Return the titles of visible runs by id; the number of statements does not depend on that of runs."""
     listed = list(runs)
     lanes = titles_of(tx, access, [run.key for run in listed])
     tasks = task_titles(tx, access, [run.task_id for run in listed if run.task_id is not None])
@@ -32,7 +32,7 @@ def titles_of_runs(tx: Tx, access: Access, runs: Iterable[Run]) -> dict[str, Run
 
 
 def run_title(run: Run, lane: LaneTitle, task: str | None) -> str:
-    """Return the title of a run: in the lane of a task, or about one, that of the task."""
+    """Return the title of a run: its task's, if it is in the lane of a task or about one."""
     about = clean_title(task or "")
     if about:
         return about

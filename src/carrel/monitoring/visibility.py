@@ -7,7 +7,7 @@ from carrel.storage import Tx
 
 
 def visible_run(tx: Tx, access: Access, run_id: str) -> Run:
-    """Return a run that the caller may see; any other is refused as if it did not exist."""
+    """Return a run that the caller may see; otherwise refuse as not found."""
     run = store.run_in_view(tx, access, run_id)
     if run is None:
         raise not_found("run")

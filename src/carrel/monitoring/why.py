@@ -1,4 +1,4 @@
-"""Why a run is not moving: sentences that people understand, with what they can do about it."""
+"""Why a run is not moving: sentences for people, with what they can do about it."""
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -13,7 +13,7 @@ _PLACE = "waiting_place"
 
 
 class Reason(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One reason, since when it holds, and the actions that would change it; the run it is about and its session.
+    """One reason, since when it holds, the actions that would change it, and the run and session it is about.
 
     The reason `lane_busy` is about the run that holds the lane.
     """
@@ -34,7 +34,7 @@ class Why(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def explain(tx: Tx, access: Access, run: Run, limits: Concurrency = UNLIMITED) -> Why:
-    """Explain why a run is not moving; `limits` are those of the server for how many may work at once."""
+    """Explain why a run is not moving; `limits` are the server's concurrency limits."""
     reasons: list[Reason] = []
     agent = agent_by_id(tx, access, run.agent_id)
     if agent is not None and not agent.enabled and not run.ended:

@@ -1,4 +1,4 @@
-"""Notifications: what people are told, each in their own mailbox, until they have read it."""
+"""Notifications to people, each in their own mailbox, until they have read them."""
 
 from carrel.notifications.mailboxes import notify, read_notification, read_oldest_notifications
 from carrel.notifications.model import OWNERS, NewNotification, NotificationShape, NotificationType, mailbox_of

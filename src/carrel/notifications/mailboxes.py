@@ -1,4 +1,4 @@
-"""Notifications: written, and marked as read, together with the event that says so.
+"""Notifications: written and marked as read, together with the event about it.
 
 The callers decide who is notified, and of what.
 """
@@ -16,7 +16,7 @@ from carrel.storage import Tx
 
 
 def notify(tx: Tx, access: Access, recipients: Iterable[str], new: NewNotification) -> None:
-    """Put a notification into mailboxes, in the transaction of what it reports."""
+    """Put a notification into mailboxes, in the transaction of the change that it reports."""
     for recipient in recipients:
         created = Notification(
             **structs.asdict(new), id=tx.new_id("ntf"), recipient=recipient, created_at=tx.now, read_at=None
@@ -26,7 +26,7 @@ def notify(tx: Tx, access: Access, recipients: Iterable[str], new: NewNotificati
 
 
 def read_notification(tx: Tx, access: Access, recipient: str, notification_id: str) -> Notification:
-    """Mark a notification as read; one that was read before stays unchanged."""
+    """Mark a notification as read; one that was already read stays unchanged."""
     marked = store.mark_read(tx, access, recipient, notification_id)
     if marked is not None:
         _append_event(tx, access, "notification.read", marked)

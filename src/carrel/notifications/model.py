@@ -1,4 +1,4 @@
-"""Notifications as values: what people are told, each in their own mailbox."""
+"""Notifications to people as values, each in their own mailbox."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""The SQL of notifications: mailboxes, read newest first, each with a limit on what it keeps."""
+"""The SQL of notifications: mailboxes, read newest first, each with a size limit."""
 
 from msgspec import structs
 
@@ -24,7 +24,7 @@ def newest_notifications(
     tx: Tx, access: Access, recipient: str, *, limit: int, before: str | None = None, unread: bool = False,
     seen: Condition = EVERYTHING,
 ) -> list[Notification]:  # fmt: skip
-    """Return a mailbox below an id as far as it is seen, newest first; with `unread` only what is not read yet."""
+    """Return the visible part of a mailbox below an id, newest first; with `unread` only unread ones."""
     older = {} if before is None else {"before": before}
     sql = (
         f"{_SELECT} WHERE {_UNREAD if unread else _MAILBOX} AND {seen[0]} {'AND id < :before ' if older else ''}"
@@ -34,7 +34,7 @@ def newest_notifications(
 
 
 def count_unread(tx: Tx, access: Access, recipient: str, *, seen: Condition = EVERYTHING) -> int:
-    """Return how many notifications of a mailbox are not read yet, of those that are seen."""
+    """Return how many visible notifications of a mailbox are unread."""
     sql = f"SELECT count(*) FROM notifications WHERE {_UNREAD} AND {seen[0]}"
     row = tx.one(sql, access, recipient=recipient, **seen[1])
     return int(row[0]) if row else 0
@@ -47,7 +47,7 @@ def notification_by_id(tx: Tx, access: Access, recipient: str, notification_id: 
 
 
 def mark_read(tx: Tx, access: Access, recipient: str, notification_id: str) -> Notification | None:
-    """Mark one notification of a mailbox as read; None when no unread one has that id."""
+    """Mark one notification of a mailbox as read; None if no unread one has that id."""
     sql = f"UPDATE notifications SET read_at = :now WHERE {_UNREAD} AND id = :id RETURNING {_TABLE.columns}"
     return _TABLE.row(tx.one(sql, access, recipient=recipient, id=notification_id, now=tx.now))
 

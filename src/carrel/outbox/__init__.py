@@ -1,6 +1,6 @@
 """The outbox: webhooks about runs and posts to channels, stored durably, leased and retried.
 
-This room stores what is to be sent; the surfaces that speak a protocol do the sending.
+This room stores what to send; the surfaces do the sending.
 """
 
 from carrel.outbox.channels import Channel, ChannelFault, ChannelMessage, Channels, channel_of

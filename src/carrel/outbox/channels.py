@@ -1,7 +1,7 @@
 """Channels: how a message of a lane is posted to an outside service.
 
-Web, cli and api need none: they show what is stored. The others are registered by name when the server is assembled;
-a post that fails is retried later.
+Web, cli and api need no channel: they show what is stored. The others are registered by name when the server is
+assembled; a post that fails is retried later.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from carrel.sessions import Lane
 
 
 class ChannelMessage(Struct, frozen=True, kw_only=True):
-    """A message to post on a channel. It may be offered more than once; the same id is the same message."""
+    """A message to post on a channel. It may be offered more than once, with the same id."""
 
     id: str
     account_id: str

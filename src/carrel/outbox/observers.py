@@ -1,4 +1,4 @@
-"""What is written to the outbox when a run changes or is retried, in the transaction of that change."""
+"""Writes to the outbox when a run changes or is retried, in the transaction of that change."""
 
 from carrel.outbox.posts import copy_reply_address, post_outcome
 from carrel.outbox.webhooks import mark_webhooks_due

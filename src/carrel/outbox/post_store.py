@@ -1,7 +1,7 @@
-"""The SQL of posts: messages to be sent on a channel, and where on it a run's answers belong.
+"""The SQL of posts: messages to send on a channel, and the chat address of a run's answers.
 
-A post is written in the transaction of what it reports, so no crash comes between the two. Posts to one chat address
-go out in order; how they are worded and sent is up to the channel.
+A post is written in the transaction of the change that it reports, so a crash cannot separate the two. Posts to one
+chat address go out in order; the channel decides how to word and send them.
 """
 
 from typing import Literal
@@ -55,7 +55,7 @@ _IS_FIRST = (
 
 
 def keep_reply_address(tx: Tx, access: Access, run_id: str, channel: str, chat_address: str) -> None:
-    """Record where on a channel the answers of a run belong."""
+    """Record the channel and chat address of a run's answers."""
     sql = (
         "INSERT INTO reply_addresses (account_id, run_id, channel, chat_address) "
         "VALUES (:account, :run_id, :channel, :chat_address)"
@@ -64,7 +64,7 @@ def keep_reply_address(tx: Tx, access: Access, run_id: str, channel: str, chat_a
 
 
 def reply_address_of(tx: Tx, access: Access, run_id: str) -> tuple[str, str] | None:
-    """Return the channel, and the chat address on it, where the answers of a run belong."""
+    """Return the channel and the chat address of a run's answers, or None."""
     sql = "SELECT channel, chat_address FROM reply_addresses WHERE account_id = :account AND run_id = :run_id"
     row = tx.one(sql, access, run_id=run_id)
     return None if row is None else (row[0], row[1])
@@ -82,7 +82,7 @@ def waiting_at(tx: Tx, access: Access, key: str, channel: str, chat_address: str
 
 
 def insert_post(tx: Tx, access: Access, post: Post) -> bool:
-    """Write a new post; False when one with that id exists, which stays."""
+    """Write a new post; False if its id exists, and that post stays."""
     return tx.run(f"{_TABLE.insert} ON CONFLICT (account_id, id) DO NOTHING", access, **_TABLE.values(post)) > 0
 
 
@@ -111,7 +111,7 @@ def next_post_due(tx: Tx, channel: str) -> int | None:
 
 
 def release_posts(tx: Tx, channel: str) -> int:
-    """End every claim: for the only server of a store, which has just started and holds none."""
+    """End every claim: for the only server of a store at its start, when it holds none."""
     claimed = "channel = :channel AND claim IS NOT NULL AND due_at > :now"
     return tx.run(f"UPDATE posts SET claim = NULL, due_at = :now WHERE {claimed}", channel=channel, now=tx.now)
 
@@ -123,9 +123,9 @@ def claim_post(tx: Tx, access: Access, post: Post) -> None:
 
 
 def note_post(tx: Tx, access: Access, post: Post) -> bool:
-    """Write how far a post has come; False, with nothing written, when the claim is over.
+    """Record the progress of a post; False, with nothing written, if the claim is over.
 
-    The claim ends with a post that is no longer open or has to be tried again.
+    The claim also ends if the post is finished or has to be retried.
     """
     sql = (
         "UPDATE posts SET parts_sent = :parts_sent, attempts = :attempts, due_at = :due_at, state = :state, "

@@ -35,7 +35,7 @@ def post_text(
     tx: Tx, access: Access, channel: str, chat_address: str, text: str, *, post_id: str | None = None,
     speaker: SessionKey | None = None,
 ) -> str:  # fmt: skip
-    """Queue a text for a chat address, once per id; return the id of the post. `speaker` is the session that speaks."""
+    """Queue a text for a chat address, once per id; return the post's id. `speaker` is the session it comes from."""
     post_id = post_id or tx.new_id("pst")
     if speaker is not None:
         text = with_speaker(tx, access, channel, chat_address, speaker, text)
@@ -59,7 +59,7 @@ def _queue(tx: Tx, access: Access, post_id: str, channel: str, chat_address: str
 
 
 def with_speaker(tx: Tx, access: Access, channel: str, chat_address: str, key: SessionKey, text: str) -> str:
-    """Return what a session says in a chat, with its name in front unless it is the chat's active one."""
+    """Return a session's text for a chat, prefixed with its name unless it is the active session."""
     active, lane = pointed_lane(tx, access, channel, chat_address), lane_of(tx, access, key)
     if active is not None and active.session_key == key:
         return text
@@ -78,7 +78,7 @@ def post_outcome(tx: Tx, changed: RunChanged) -> None:
 
 
 def _may_have_reply_address(run: Claim) -> bool:
-    """True for messages from a posted channel and for announced results, so that other runs save the query."""
+    """Whether a run may have a reply address; runs from elsewhere save the query."""
     return run.provenance_kind == "announce" or _source(run.provenance).source_channel in POSTED_CHANNELS
 
 
@@ -91,14 +91,14 @@ def copy_reply_address(tx: Tx, retried: RunRetried) -> None:
 
 
 def take_posts(tx: Tx, channel: str, limit: int) -> list[Post]:
-    """Lease up to `limit` due posts of a channel; the caller finds their text and writes the claim."""
+    """Lease up to `limit` due posts of a channel; the caller looks up their text and writes the claim."""
     claim = tx.new_id("pcl")
     due = post_store.due_posts(tx, channel, limit)
     return [structs.replace(post, claim=claim, due_at=tx.now + _LEASE_MS) for post in due]
 
 
 def postable_run(tx: Tx, post: Post, rules: Rules) -> Run | None:
-    """Return the run that a post is about, None when it was deleted; Refusal when the send policy now denies it."""
+    """Return the run that a post is about, None if it was deleted; Refusal if the send policy now denies it."""
     run = None if post.run_id is None else run_by_id(tx, post.access, post.run_id)
     if run is not None:
         lane = lane_of(tx, post.access, run.session_key)
@@ -107,14 +107,14 @@ def postable_run(tx: Tx, post: Post, rules: Rules) -> Run | None:
 
 
 def drop_post(tx: Tx, post: Post, why: str) -> None:
-    """Drop a leased post that is not to be sent after all."""
+    """Drop a leased post that should not be sent after all."""
     noted = structs.replace(post, state="dropped", due_at=None, ended_at=tx.now, error=clip(why, ERROR_CHARS_MAX))
     post_store.note_post(tx, post.access, noted)
     tx.wake(POSTS)
 
 
 def part_sent(tx: Tx, post: Post, parts: int) -> Post | None:
-    """Record that one more of so many parts was sent; return the post while parts are left and the claim holds."""
+    """Record that one more of `parts` parts was sent; return the post while parts are left and the claim holds."""
     sent = post.parts_sent + 1
     noted = structs.replace(post, parts_sent=sent, attempts=0, error=None, due_at=tx.now + _LEASE_MS)
     if sent >= parts:
@@ -129,7 +129,7 @@ def part_sent(tx: Tx, post: Post, parts: int) -> Post | None:
 def post_failed(
     tx: Tx, post: Post, reason: str, *, final: bool = False, after_seconds: float = 0
 ) -> Literal["again", "dropped"]:
-    """Record that a part could not be sent: it is retried later, or dropped if that is useless or its time is up.
+    """Record that a part could not be sent: the post is retried later, or dropped if that is useless or too late.
 
     Later posts to the same chat address wait as long, but not for a dropped one.
     """

@@ -1,4 +1,4 @@
-"""The SQL of webhooks: who is notified of a run's changes, and how far. The decisions are made elsewhere."""
+"""The SQL of webhooks: who is notified of a run's changes, and how far. It makes no decisions."""
 
 from collections.abc import Collection
 
@@ -14,7 +14,7 @@ _ONE = f"{_OF_RUN} AND id = :id"
 
 
 class WebhookAddress(Struct, frozen=True, kw_only=True):
-    """Where to post, how the receiver recognises us, and in which version of A2A it reads posts."""
+    """Where to post, how the receiver authenticates us, and which version of A2A it expects."""
 
     url: str
     # The host with its port: if it is slow for one webhook, it is slow for all that share it.
@@ -50,7 +50,7 @@ _SELECT = f"SELECT {_TABLE.columns} FROM webhooks"
 
 
 def want_webhooks(tx: Tx, access: Access, run_id: str, change: int) -> bool:
-    """Record that a run has reached a change; True when a webhook is to be notified."""
+    """Record that a run has reached a change; True if a webhook has to be notified."""
     sql = (
         "UPDATE webhooks SET wanted_change = :change, due_at = COALESCE(due_at, :now) "
         f"WHERE {_OF_RUN} AND given_up IS NULL"
@@ -84,7 +84,7 @@ def delete_webhook(tx: Tx, access: Access, run_id: str, webhook_id: str) -> bool
 
 
 def due_webhooks(tx: Tx, limit: int, *, but: Collection[str] = ()) -> list[Webhook]:
-    """Lock and return unclaimed webhooks with something to send, across all accounts, the longest due first.
+    """Lock and return unclaimed webhooks with something to send, across all accounts, longest due first.
 
     Hosts in `but` are left out.
     """
@@ -116,15 +116,15 @@ def claim_webhooks(tx: Tx, held: list[Webhook]) -> None:
 
 
 def release_webhooks(tx: Tx) -> int:
-    """End every claim: for the only server of a store, which has just started and holds none."""
+    """End every claim: for the only server of a store at its start, when it holds none."""
     sql = "UPDATE webhooks SET claim = NULL, due_at = :now WHERE due_at > :now AND claim IS NOT NULL"
     return tx.run(sql, now=tx.now)
 
 
 def note_told(tx: Tx, access: Access, webhook: Webhook, change: int, lease_until: int) -> Webhook | None:
-    """Note that a webhook was sent a change and keep the claim while there is more to send; otherwise None.
+    """Record that a change was sent and keep the claim while there is more to send; otherwise return None.
 
-    None as well when the claim is over. A change made meanwhile is seen by the same statement that would let go.
+    Also None if the claim is over. The statement that would release the claim also sees later changes.
     """
     sql = (
         "UPDATE webhooks SET sent_change = :change, attempt = 0, "
@@ -139,7 +139,7 @@ def note_told(tx: Tx, access: Access, webhook: Webhook, change: int, lease_until
 def note_failed(
     tx: Tx, access: Access, webhook: Webhook, *, attempt: int, due_at: int | None, given_up: str | None
 ) -> bool:
-    """Note a failed attempt and end the claim; False, with nothing written, when the claim was over."""
+    """Record a failed attempt and end the claim; False, with nothing written, if the claim was over."""
     sql = (
         "UPDATE webhooks SET attempt = :attempt, due_at = :due_at, given_up = :given_up, claim = NULL "
         f"WHERE {_ONE} AND claim = :claim"

@@ -27,9 +27,9 @@ _LEASE_MS = WEBHOOK_LEASE_SECONDS * MS_PER_SECOND
 def save_webhook(
     tx: Tx, access: Access, run_id: str, webhook_id: str, address: WebhookAddress, *, after: int | None = None
 ) -> Webhook:
-    """Send a run's changes after `after`, by default only new ones, to an address.
+    """Register an address for a run's changes after `after`, by default only new ones.
 
-    A webhook of the same id is replaced and continues where it was, even if it had been given up.
+    This replaces a webhook of the same id and continues where it was, even if it had been given up.
     """
     # Locked, so that no change can happen between reading the run's newest change and storing the webhook.
     run = hold_run(tx, access, run_id)

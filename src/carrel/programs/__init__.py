@@ -1,7 +1,7 @@
-"""Programs: the only room that starts those which the operator's settings name, and the only one that ends them.
+"""Programs: the only room that starts and ends the programs that the operator's settings name.
 
-A program is started without a shell, in a process group of its own, and is passed the environment variables that the
-settings name. What it writes is read line by line within limits. It ends with this process, however that ends.
+A program is started without a shell, in its own process group, with the environment variables that the settings name.
+Its output is read line by line within limits. It ends with this process, however that ends.
 """
 
 from carrel.programs.flood import FloodGuard

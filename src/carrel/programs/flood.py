@@ -1,11 +1,11 @@
-"""A bound on what a program or a server sends: one that floods us is cut off, so that it takes no time from others."""
+"""A rate limit on what a program or server sends: a flood is cut off before it takes time from others."""
 
 from carrel.kernel import elapsed_seconds
 from carrel.programs.model import ProgramFault
 
 
 class FloodGuard:
-    """Counts what is received within a few seconds; raises ProgramFault when it is too much."""
+    """Counts what is received within a few seconds; raises ProgramFault if it is too much."""
 
     def __init__(self, *, messages_max: int, bytes_max: int, seconds: int) -> None:
         self._messages_max = messages_max
@@ -30,5 +30,5 @@ class FloodGuard:
             raise ProgramFault(f"It sent more than {self._bytes_max} bytes in {self._seconds} seconds.")
         if self._unasked > self._messages_max:
             raise ProgramFault(
-                f"It sent more than {self._messages_max} messages that nobody had asked for in {self._seconds} seconds."
+                f"It sent more than {self._messages_max} unsolicited messages in {self._seconds} seconds."
             )

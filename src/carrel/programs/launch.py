@@ -1,9 +1,9 @@
-"""What is started: a command of the settings, with the values of the variables that they name."""
+"""What is started: a command from the settings, with the values of the variables that they name."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-# What every program is passed: where it is, and who runs it. None of it is secret.
+# Variables that every program gets: where things are, and who runs it. None is secret.
 _PASSED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 
 
@@ -24,6 +24,6 @@ def missing_variable(names: Iterable[str], env: Mapping[str, str]) -> str | None
 def program_of(
     command: str, args: tuple[str, ...], names: Iterable[str], env: Mapping[str, str], cwd: str | None
 ) -> Program:  # fmt: skip
-    """Return a command with the variables that every program is passed, and those that are named."""
+    """Return a command with the variables that every program gets, and the named ones."""
     usual = {name: env[name] for name in _PASSED if name in env}
     return Program(command, args, usual | {name: env[name] for name in names}, cwd)

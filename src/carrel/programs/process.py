@@ -1,4 +1,4 @@
-"""A running program: its lines, its last words, and its end, which is that of everything it has started."""
+"""A running program: its lines, its last error output, and its end, which also ends whatever it started."""
 
 import asyncio
 import os
@@ -18,12 +18,12 @@ from carrel.programs.model import ProgramFault
 
 _WATCHER = str(Path(__file__).with_name("watcher.py"))
 _PIECE_BYTES = 65_536
-# The pid of the program, or why there is none.
+# The program's pid, or why it was not started.
 _REPLY_BYTES_MAX = 1_024
 
 
 async def start_program(program: Program, message_bytes_max: int) -> "RunningProgram":
-    """Start a program, whose lines may have so many bytes; raise ProgramFault where that is not possible."""
+    """Start a program whose lines have at most this many bytes; raise ProgramFault if that fails."""
     line, far_end = socket.socketpair()
     line.setblocking(False)
     running = None
@@ -39,7 +39,7 @@ async def start_program(program: Program, message_bytes_max: int) -> "RunningPro
 
 
 class RunningProgram:
-    """A program that was started; whoever started it awaits `end`, and keeps its errors meanwhile."""
+    """A started program; its owner awaits `end`, and runs `keep_errors` meanwhile."""
 
     def __init__(self, process: Process, line: socket.socket, message_bytes_max: int) -> None:
         assert process.stdin is not None, "started with a pipe"
@@ -63,7 +63,7 @@ class RunningProgram:
         self.pid = int(reply)
 
     async def read_line(self) -> bytes:
-        """Return the next line, empty at the end of its output; raise ProgramFault for one that is too long."""
+        """Return the next line, empty at the end of the output; raise ProgramFault if it is too long."""
         try:
             return await self._stdout.readline()
         except ValueError as error:
@@ -76,7 +76,7 @@ class RunningProgram:
         await self._stdin.drain()
 
     async def keep_errors(self) -> None:
-        """Keep the end of what it writes to stderr, and never let it wait for us."""
+        """Keep the end of its stderr, and never let it block on us."""
         while piece := await self._stderr.read(_PIECE_BYTES):
             self._errors += piece
             del self._errors[:-PROGRAM_ERROR_OUTPUT_BYTES_MAX]
@@ -86,23 +86,23 @@ class RunningProgram:
         has_ended = await self._has_ended(PROGRAM_END_SECONDS)
         how = f"ended with exit code {self._process.returncode}" if has_ended else "closed its output"
         said = self._errors.decode(errors="replace").strip().splitlines()[-1:]
-        return ProgramFault(f"The program {how}." + (f" Its last words: {redact(said[0])}" if said else ""))
+        return ProgramFault(f"The program {how}." + (f" Its last output: {redact(said[0])}" if said else ""))
 
     async def end(self) -> None:
-        """Close its input and wait a little; then let the watcher end it, and whatever it has started."""
+        """Close its input and wait a little; then let the watcher end it and whatever it started."""
         with anyio.CancelScope(shield=True):
             self._stdin.close()
             try:
                 await self._has_ended(PROGRAM_END_SECONDS)
             finally:
-                # Whoever is cancelled meanwhile waits no longer for the program, but still for its end.
+                # A cancelled caller no longer waits for the program to exit by itself, but still for its end.
                 self._line.close()
                 if not await self._has_ended(2 * PROGRAM_END_SECONDS):
                     await self._kill()
                 await self._empty()
 
     async def _kill(self) -> None:
-        """End it where its watcher cannot."""
+        """Kill it if its watcher cannot."""
         with suppress(ProcessLookupError, PermissionError):
             if self.pid is not None:
                 os.killpg(self.pid, signal.SIGKILL)
@@ -110,7 +110,7 @@ class RunningProgram:
         await self._has_ended(PROGRAM_END_SECONDS)
 
     async def _empty(self) -> None:
-        """Read what nobody wants any more: a pipe that has not been read to its end is never closed."""
+        """Discard the remaining output: a pipe that is not read to its end is never closed."""
         with suppress(TimeoutError):
             async with asyncio.timeout(PROGRAM_END_SECONDS):
                 for stream in (self._stdout, self._stderr):

@@ -1,9 +1,9 @@
-"""Runs one program, and ends it with everything that it has started when whoever wanted it is gone or has let go.
+"""Runs one program, and ends it with everything it started when its owner is gone or closes the connection.
 
-A process of its own, which imports the standard library alone: `watcher.py LINE SECONDS COMMAND [ARGUMENT...]`. LINE is
-one end of a connection. The pid of the program is written to it, or why it was not started. Once the other end is
-closed, as it is when its owner is killed, the program is told to end, and killed SECONDS later. On Linux what it has
-started is found even where that has left its process group.
+A separate process that imports only the standard library: `watcher.py LINE SECONDS COMMAND [ARGUMENT...]`. LINE is one
+end of a connection, to which the program's pid is written, or why it was not started. Once the other end is closed, as
+it is when its owner is killed, the program is asked to end, and killed SECONDS later. On Linux, processes that it
+started are found even if they left its process group.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
 _NOT_STARTED = 127
-# More signals than come at once.
+# More signals than can arrive at once.
 _NOTICES_READ = 1_024
 
 
@@ -23,13 +23,13 @@ class Started:
     """The program, and its exit code once it has ended."""
 
     def __init__(self, command: list[str]) -> None:
-        # A group of its own. Python ignores these two signals, and what is ignored is inherited.
+        # A process group of its own. Python ignores these two signals, and a child would inherit that.
         usual = (signal.SIGPIPE, signal.SIGXFSZ)
         self.pid = os.posix_spawnp(command[0], command, os.environ, setpgroup=0, setsigdef=usual)
         self.code: int | None = None
 
     def collect(self, *, wait: bool = False) -> None:
-        """Collect processes that have ended: the program and those left to us; with `wait`, at least one."""
+        """Collect processes that have ended: the program and its orphans; with `wait`, at least one."""
         with suppress(ChildProcessError):
             found, status = os.waitpid(-1, 0 if wait else os.WNOHANG)
             while found:
@@ -64,7 +64,7 @@ def main(line: int, seconds: int, command: list[str]) -> int:
 
 
 def _adopt_orphans() -> None:
-    """Become the parent of whatever the program leaves behind."""
+    """Become the parent of any process that the program leaves behind."""
     with suppress(ImportError, OSError, AttributeError):
         from ctypes import CDLL
 
@@ -72,7 +72,7 @@ def _adopt_orphans() -> None:
 
 
 def _notices() -> int:
-    """Return a file descriptor from which the numbers of signals can be read."""
+    """Return a file descriptor from which signal numbers can be read."""
     notices, noticed = os.pipe()
     os.set_blocking(noticed, False)
     signal.set_wakeup_fd(noticed, warn_on_full_buffer=False)
@@ -82,20 +82,20 @@ def _notices() -> int:
 
 
 def _reply(line: int, text: str) -> None:
-    # Nobody may be there any more, which is seen next.
+    # The reader may be gone, which the next step notices.
     with suppress(OSError):
         os.write(line, text.encode())
 
 
 def _close_streams() -> None:
-    """Leave the program's streams to it alone, so that their end is seen."""
+    """Close our copies of the program's streams, so that their end is seen."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
 
 
 def _wait(started: Started, line: int, notices: int) -> None:
-    """Wait until the program has ended or nobody wants it any more."""
+    """Wait until the program has ended or its owner is gone."""
     ready: list[int] = []
     while started.code is None and line not in ready:
         ready = select.select([line, notices], [], [])[0]
@@ -113,7 +113,7 @@ def _tell_to_end(started: Started, seconds: int, notices: int) -> None:
 
 def _kill_rest(started: Started) -> None:
     started.signal(signal.SIGKILL)
-    # The children of one that is killed are ours after it.
+    # Children of a killed process become ours.
     while left := _children():
         for pid in left:
             with suppress(ProcessLookupError, PermissionError):
@@ -123,7 +123,7 @@ def _kill_rest(started: Started) -> None:
 
 
 def _children() -> list[int]:
-    """Return our children, ended or not; none where the system does not say."""
+    """Return our children, ended or not; none where the system does not tell."""
     try:
         return [int(pid) for pid in Path("/proc/thread-self/children").read_text(encoding="ascii").split()]
     except OSError:

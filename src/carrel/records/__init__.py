@@ -1,6 +1,6 @@
 """What belongs to a run besides the run itself: attachments, artifacts and the record of its tool calls.
 
-Everything here is stored under the id of a run or a message; the runs themselves are in the room above.
+Everything here is stored under the id of a run or a message; `carrel.runs` has the runs themselves.
 """
 
 from carrel.records.artifact_store import (

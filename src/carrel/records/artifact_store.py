@@ -12,7 +12,7 @@ REPLY_ARTIFACT = "result"
 
 
 class Artifact(Struct, frozen=True):
-    """One part that an agent added in a turn; parts of one artifact share its id and are read in order."""
+    """One part that an agent added in a turn; parts of one artifact share its id and are in order."""
 
     artifact_id: str
     seq: int
@@ -26,7 +26,7 @@ class Artifact(Struct, frozen=True):
 
 
 class ArtifactHead(Struct, frozen=True):
-    """One part of an artifact without its content; `stored_bytes` is the size of what is stored, files in base64."""
+    """One part of an artifact without its content; `stored_bytes` is the stored size, base64 for files."""
 
     run_id: str
     artifact_id: str

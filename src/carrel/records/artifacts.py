@@ -1,4 +1,4 @@
-"""Artifacts as files: what an agent added to its run, each piece with a name and a safe media type. Pure."""
+"""Artifacts as files: each piece that an agent added to its run, with a name and a safe media type. Pure."""
 
 import base64
 from collections.abc import Iterable
@@ -14,12 +14,12 @@ FileKind = Literal["text", "file", "url", "data"]
 _KINDS: dict[str, FileKind] = {"text": "text", "bytes": "file", "url": "url", "data": "data"}
 _TEXT = "text/plain; charset=utf-8"
 _ANY = "application/octet-stream"
-# What a browser shows without running anything in it. Everything else is sent as plain text or as bytes.
+# What a browser shows without executing anything in it. The rest is sent as plain text or bytes.
 _SAFE = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf", "application/json"})
 
 
 class ArtifactFile(Struct, frozen=True, kw_only=True):
-    """A piece of a result that can be downloaded; texts that were added to one another are one piece."""
+    """A downloadable piece of a result; texts that were appended to one another are one piece."""
 
     id: str
     run_id: str
@@ -32,7 +32,7 @@ class ArtifactFile(Struct, frozen=True, kw_only=True):
 
     @property
     def safe_media_type(self) -> str:
-        """The media type to send it with: never one that a browser would run."""
+        """The media type to send it with: never one that a browser would execute."""
         if self.kind == "data":
             return "application/json"
         if self.media_type in _SAFE and self.kind == "file":
@@ -61,7 +61,7 @@ def artifact_files(run_id: str, parts: Iterable[Artifact]) -> list[ArtifactFile]
 
 
 def run_of_artifact(file_id: str) -> str:
-    """Return the run that an artifact's id names."""
+    """Return the run of an artifact id."""
     return file_id.partition(".")[0]
 
 

@@ -1,6 +1,6 @@
-"""The SQL of a run's tool calls: each is recorded with its effect, so that none is ever made twice.
+"""The SQL of a run's tool calls: each is recorded with its effect, so that none is made twice.
 
-The effect of a call of an MCP server is not in our transaction: it is recorded when it is begun, and finished later.
+A call of an MCP server has its effect outside our transaction: it is recorded when it begins, and finished later.
 """
 
 from msgspec import Struct
@@ -10,12 +10,12 @@ from carrel.storage import Table, Tx
 
 
 def outside_call(name: str) -> str:
-    """Return the id of a call made from outside its run's turn; ids of the turn's own begin with a step's number."""
+    """Return the id of a call made outside its run's turn; ids within the turn begin with a step's number."""
     return f"outside:{name}"
 
 
 class Call(Struct, frozen=True):
-    """A recorded call; its result is empty while it waits for another run, and before an MCP server has answered."""
+    """A recorded call; the result is empty while it waits for another run or an MCP server."""
 
     tool: str
     result: str
@@ -33,7 +33,7 @@ _OF_RUN = "account_id = :account AND run_id = :run_id"
 
 
 def call_of(tx: Tx, access: Access, run_id: str, call_id: str) -> Call | None:
-    """Return a recorded call; None when it was not made."""
+    """Return a recorded call, or None."""
     sql = f"SELECT {_TABLE.columns} FROM calls WHERE {_OF_RUN} AND call_id = :call_id"
     return _TABLE.row(tx.one(sql, access, run_id=run_id, call_id=call_id))
 
@@ -46,7 +46,7 @@ def record_call(tx: Tx, access: Access, run_id: str, call_id: str, *, tool: str,
 
 
 def finish_call(tx: Tx, access: Access, run_id: str, call_id: str, result: str) -> None:
-    """Write the result of a call that has waited."""
+    """Write the result of a waiting call."""
     sql = (
         "UPDATE calls SET result = :result, waits_for = NULL, waits_until = NULL "
         f"WHERE {_OF_RUN} AND call_id = :call_id"
@@ -61,13 +61,13 @@ def tools_called(tx: Tx, access: Access, run_id: str) -> list[str]:
 
 
 def has_written(tx: Tx, access: Access, run_id: str) -> bool:
-    """Return True when a run has made a call that changed something."""
+    """Return whether a call of a run has changed something."""
     sql = f"SELECT 1 FROM calls WHERE {_OF_RUN} AND effect = 'write' LIMIT 1"
     return tx.one(sql, access, run_id=run_id) is not None
 
 
 def wrote_from_outside(tx: Tx, access: Access, run_id: str, since: int) -> bool:
-    """Return True when a call from outside a run's turn has changed something since a moment."""
+    """Return whether a call from outside a run's turn has changed something since a moment."""
     sql = (
         f"SELECT 1 FROM calls WHERE {_OF_RUN} AND effect = 'write' AND call_id LIKE :outside "
         "AND called_at >= :since LIMIT 1"
@@ -76,7 +76,7 @@ def wrote_from_outside(tx: Tx, access: Access, run_id: str, since: int) -> bool:
 
 
 def is_open(tx: Tx, access: Access, run_id: str) -> bool:
-    """Return True when a turn is between two steps, in a call of its own that has no result yet.
+    """Return whether a turn is between two steps, in a call of its own that has no result yet.
 
     Such a call waits for another run, or for the answer of an MCP server; neither is ever made twice. A call from
     outside comes in the middle of a step, and its caller does not keep waiting.

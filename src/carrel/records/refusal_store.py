@@ -21,7 +21,7 @@ _LANE = "account_id = :account AND key = :key"
 
 
 def count_refusal(tx: Tx, access: Access, key: str, tool: str, rule: str) -> None:
-    """Count a refusal to the agent of a lane; not for a lane that does not exist, or that has too many kinds."""
+    """Count a refusal to a lane's agent, unless the lane does not exist or has too many kinds already."""
     refused = {"key": key, "tool": tool, "rule": rule, "now": tx.now}
     again = f"UPDATE refusals SET times = times + 1, last_at = :now WHERE {_LANE} AND tool = :tool AND rule = :rule"
     if tx.run(again, access, **refused) or tx.one(f"SELECT 1 FROM lanes WHERE {_LANE}", access, key=key) is None:
@@ -37,6 +37,6 @@ def count_refusal(tx: Tx, access: Access, key: str, tool: str, rule: str) -> Non
 
 
 def refusals_of(tx: Tx, access: Access, key: str) -> list[Refused]:
-    """Return what was refused to the agent of a lane, the latest first."""
+    """Return what was refused to the agent of a lane, latest first."""
     sql = f"SELECT {_TABLE.columns} FROM refusals WHERE {_LANE} ORDER BY last_at DESC, tool, rule"
     return _TABLE.rows(tx.all(sql, access, key=key))

@@ -1,4 +1,4 @@
-"""The SQL of uploads: files that were sent ahead of the message they belong to."""
+"""The SQL of uploads: files that were sent ahead of their message."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from carrel.storage import Table, Tx
 
 
 class Upload(Struct, frozen=True, kw_only=True):
-    """A file that was sent ahead, and the task whose thread uses it, or the entry that does."""
+    """An uploaded file, and the task or the entry that uses it."""
 
     attachment_id: str
     made_by: str
@@ -34,7 +34,7 @@ def upload_of(tx: Tx, access: Access, attachment_id: str) -> Upload | None:
 def use_upload(
     tx: Tx, access: Access, attachment_id: str, made_by: str, *, task_id: str | None = None, entry_id: str | None = None
 ) -> bool:  # fmt: skip
-    """Use somebody's file in a task's thread, or in an entry; False when it is not theirs, or is used already."""
+    """Use somebody's file in a task's thread or an entry; False if it is not theirs or already used."""
     sql = (
         "UPDATE uploads SET task_id = :task_id, entry_id = :entry_id WHERE account_id = :account "
         f"AND attachment_id = :attachment_id AND made_by = :made_by AND {_UNUSED}"

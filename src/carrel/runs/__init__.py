@@ -1,6 +1,6 @@
 """Runs: messages to a session on their way to an outcome.
 
-The queue, claims, leases, outcomes and retries. What happens in a turn is decided in the rooms above.
+The queue, claims, leases, outcomes and retries. The rooms above decide what happens in a turn.
 """
 
 from carrel.runs.advances import advance

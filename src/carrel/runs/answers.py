@@ -1,6 +1,6 @@
 """Continuing a waiting run: with an answer, a decision, or the outputs of its sender's functions.
 
-A run whose conversation has gone on without those outputs is ended.
+A run is ended if its conversation continued without those outputs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,12 @@ from carrel.runs.entries import run_entry
 from carrel.runs.model import CONTINUED, RUNS, Run, not_waiting
 from carrel.storage import Tx
 
-# How entries are marked of what the agent behind a gateway did by itself.
+# Marks entries about calls that the agent behind a gateway made by itself.
 ACT = "byAgent"
 
 
 class CallOutput(Struct, frozen=True, kw_only=True):
-    """The output of a function that the sender executes; `parts` keeps the sender's form where it is more than text."""
+    """The output of a function that the sender executes; `parts` keeps the sender's form if it is not just text."""
 
     call: Entry
     text: str
@@ -44,7 +44,7 @@ def continue_run(
     tx: Tx, access: Access, run_id: str, *, outputs: Sequence[CallOutput] = (), message: Message | None = None,
     extras: TurnExtras | None = None, approved: bool | None = None,
 ) -> tuple[Run, int]:  # fmt: skip
-    """Queue a waiting run again with the outputs of its sender's functions and a message; also return the last entry.
+    """Queue a waiting run again with its sender's outputs and a message; also return the last entry.
 
     A caller that passes outputs must have locked the lane and checked that they belong to the run's open calls.
     """
@@ -104,12 +104,12 @@ def _output_entry(access: Access, run: Run, output: CallOutput) -> NewEntry:
 
 
 def open_calls(own: Sequence[Entry]) -> list[Entry]:
-    """Return the calls in a run's entries that have no result yet, and are to be made."""
+    """Return the calls in a run's entries that have no result yet and that we have to make."""
     return [entry for entry in _without_result(own) if not is_act(entry)]
 
 
 def open_acts(own: Sequence[Entry]) -> list[Entry]:
-    """Return what the agent behind the gateway began by itself and has no result yet."""
+    """Return the calls that the agent behind the gateway began by itself and that have no result yet."""
     return [entry for entry in _without_result(own) if is_act(entry)]
 
 
@@ -120,12 +120,12 @@ def _without_result(own: Sequence[Entry]) -> list[Entry]:
 
 
 def is_act(entry: Entry) -> bool:
-    """True for what the agent behind the gateway does by itself: nobody here makes that call."""
+    """Return whether the agent behind the gateway made the call by itself: we do not make it."""
     return bool((entry.details or {}).get(ACT))
 
 
 def is_sender_call(call: Entry) -> bool:
-    """True for a call, or its result, of a function that the run's sender executes itself."""
+    """Return whether it is a call, or the result, of a function that the run's sender executes."""
     return bool((call.details or {}).get("sender"))
 
 
@@ -138,18 +138,18 @@ def _details(access: Access, message: Message, approved: bool | None) -> dict[st
     named: dict[str, object] = {"authorName": access.name} if access.is_person and access.name else {}
     if approved is not None:
         return named | {"approval": approved}
-    # The sender's original form is kept beside the text, so that it can be shown again unchanged.
+    # The sender's original form is kept beside the text, so that it can be returned unchanged.
     return named if message.original is None else named | {"original": message.original.decode()}
 
 
 def end_unanswered(tx: Tx, access: Access, key: SessionKey, made: Mapping[str, tuple[str, str]]) -> None:
     """End the caller's waits for outputs that will not come, after its new message to a lane.
 
-    These are the waits of the same lane, and those whose calls the message itself repeats with their outputs: `made`
-    has the name and arguments of each call by its id.
+    These are the waits of the same lane, and those whose calls the message repeats with their outputs: `made` has the
+    name and arguments of each call by its id.
     """
     waits = store.waits_for_outputs(tx, access, key.agent, OUTPUT_WAITS_COMPARED_MAX)
-    # Only the run is locked, as in a claim: a waiting run has no place in its lane. All in one order, by id.
+    # Lock only the run, as a claim does: a waiting run has no position in its lane. Always in order of id.
     for seen in reversed(waits):
         if seen.key == str(key) or (made and _are_made(tx, access, seen, made)):
             run = store.hold_run(tx, access, seen.id)
@@ -164,7 +164,7 @@ def run_that_made(tx: Tx, access: Access, agent_id: str, made: Mapping[str, tupl
 
 
 def _are_made(tx: Tx, access: Access, run: Run, made: Mapping[str, tuple[str, str]]) -> bool:
-    """Return whether all of a run's open calls are among those made; by more than ids, which some models reuse."""
+    """Return whether all open calls of a run are among those made; by more than ids, because some models reuse them."""
     calls = [call.details or {} for call in open_calls(entries_of_run(tx, access, run.id)) if is_sender_call(call)]
     return bool(calls) and all(
         call["callId"] in made and _same(made[call["callId"]], (call["name"], call["arguments"])) for call in calls
@@ -176,7 +176,7 @@ def _same(one: tuple[str, str], other: tuple[str, str]) -> bool:
 
 
 def _value(arguments: str) -> Any:
-    """Return arguments as a value, because clients write the same JSON in other ways; text that is no JSON as it is."""
+    """Return arguments as a value, because clients may format JSON differently; invalid JSON stays text."""
     try:
         return msgspec.json.decode(arguments)
     except msgspec.DecodeError:

@@ -17,7 +17,7 @@ def cancel(tx: Tx, access: Access, run_id: str, reason: str) -> Run | None:
     known = store.run_by_id(tx, access, run_id)
     if known is None or known.ended:
         return None
-    # The lane is locked before the run everywhere; a claim locks only the run, so the two cannot deadlock.
+    # Lanes are always locked before runs; a claim locks only the run, so the two cannot deadlock.
     lock_lane(tx, access, known.key)
     run = store.hold_run(tx, access, run_id)
     if run is None or run.ended:
@@ -31,7 +31,7 @@ def cancel(tx: Tx, access: Access, run_id: str, reason: str) -> Run | None:
 
 
 def end_without_worker(tx: Tx, run: Run, state: str, reason: str, error: tuple[str, str] | None = None) -> None:
-    """End a run that has no worker and let its lane go on."""
+    """End a run that has no worker and promote the next run of its lane."""
     require_move(run.state, state)
     code, message = error or (None, None)
     store.end_unclaimed(tx, run.access, run.id, state=state, reason=reason, error_code=code, error_message=message)

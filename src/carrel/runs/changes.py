@@ -18,7 +18,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class RunChanged(Struct, frozen=True):
-    """A run has entered a state. `change` is its number, for runs whose changes are followed by number."""
+    """A run has entered a state. `change` numbers it if changes of this run are followed by number."""
 
     run: Claim
     state: str
@@ -68,7 +68,7 @@ def publish_change(tx: Tx, run: Claim, name: str, *, state: str, reason: str | N
         "provenance": msgspec.Raw(run.provenance.encode()),
         **more,
     }
-    # Only A2A follows a run's changes by number, and of others only the runs of plan tasks; the rest save the query.
+    # Changes are followed by number only for A2A runs and runs of plan tasks; the others save the query.
     is_followed = run.provenance_kind == "a2a" or run.task_id is not None
     change = change_of(tx, run) if is_followed else None
     append_event(tx, run.access, name, about_run(run), _encode(body).decode(), change=change)

@@ -1,4 +1,4 @@
-"""The SQL of how many A2A runs each caller has with each agent, counted as they come and go."""
+"""The SQL of the number of A2A runs per caller and agent, updated as runs come and go."""
 
 from zlib import crc32
 

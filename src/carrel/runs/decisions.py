@@ -8,9 +8,9 @@ _NO = re.compile(r"(?:no|n|deny|refuse|reject)(?:$|[,.:;!\n]|\s+[-\u2013\u2014\n
 
 
 def decision_in(text: str) -> bool | None:
-    """Return the decision that a text is: a yes alone, or a no with or without a reason; None for anything else.
+    """Return the decision in a text: a yes alone, or a no with or without a reason; None for anything else.
 
-    A yes with more behind it is no decision: a call is made as it is or not at all, and the rest would be lost.
+    A yes with more text is no decision: a call is made unchanged or not at all, and the text would be lost.
     """
     words = text.strip().lower()
     if words.rstrip(" .!") in _YES:

@@ -1,4 +1,4 @@
-"""The lifeline: returns runs whose worker is gone to their lanes."""
+"""The lifeline: returns the runs of lost workers to their lanes."""
 
 from carrel.kernel import METRICS
 from carrel.records import has_written, is_open
@@ -14,7 +14,7 @@ _INTERRUPTED = ("interrupted", "The server stopped during this turn, after a too
 
 
 def rescue_lost(tx: Tx) -> int:
-    """Take back runs whose lease ran out; return how many."""
+    """Take back runs whose lease expired; return how many."""
     return sum(_rescue(tx, run) for run in queue_store.lost_runs(tx, _BATCH))
 
 
@@ -27,9 +27,9 @@ def _rescue(tx: Tx, seen: Run) -> bool:
     if run.stopping is not None:
         end_without_worker(tx, run, "cancelled", run.stopping)
     elif run.wanted_end is None and has_written(tx, run.access, run.id) and not is_open(tx, run.access, run.id):
-        # Its tools may have changed something, and a repeat could do so twice: a person decides. A run that only waited
-        # for another one can go on waiting, one that waited for an MCP server is told that the fate of its call is
-        # unknown, and one with a requested end does nothing else.
+        # Its tools may have changed something, and a repeat could change it twice: a person decides. A run that only
+        # waited for another one can continue to wait, one that waited for an MCP server is told that the outcome of its
+        # call is unknown, and one with a requested end does nothing else.
         end_without_worker(tx, run, "failed", "interrupted", _INTERRUPTED)
     elif run.attempt >= run.attempts_max + (run.wanted_end is not None):
         # A requested end needs one more attempt, which takes no step and only applies it.

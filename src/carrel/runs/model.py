@@ -1,4 +1,4 @@
-"""A run, its states and moves, and the outcomes of a turn. Pure."""
+"""A run, its states and transitions, and the outcomes of a turn. Pure."""
 
 from functools import lru_cache
 from typing import Any, Literal
@@ -24,26 +24,26 @@ from carrel.kernel.limits import ERROR_CHARS_MAX
 from carrel.runs.decisions import decision_in
 from carrel.visibility import PERSONAL_KINDS
 
-# On whose behalf a run works that several people have caused: it sees the chats of none of them.
+# The `behalf` of a run that several people caused: it sees the chats of none of them.
 SEVERAL = "several"
 
-# Bells: a run became due; a running run is asked to stop; one has ended or waits for an answer.
+# Bells: a run became due; a running run should stop; a run has ended or waits for an answer.
 RUNS = "runs"
 STOPS = "stops"
 SETTLED = "runs_settled"
 # Ended, or waiting for an answer: the states that callers wait for.
 SETTLED_STATES = ("completed", "failed", "cancelled", "waiting")
-# The reason of a run whose sender took the conversation on without giving it the outputs of its functions.
+# The reason of a run whose sender continued the conversation without the outputs of its functions.
 CONTINUED = "continued"
-# The reason of a message that joined a run at work, which answers it.
+# The reason of a message that joined a running run, which answers it.
 STEERED = "steered"
 
 State = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
 WaitingFor = Literal["input", "auth", "tool_output", "approval"]
 
-# The state machine. A state without onward moves is an end.
+# The state machine. A state without transitions is final.
 MOVES: dict[str, frozenset[str]] = {
-    # A queued message is completed at once when it joins a run at work.
+    # A queued message is completed at once when it joins a running run.
     "queued": frozenset({"running", "completed", "cancelled", "failed"}),
     "running": frozenset({"queued", "waiting", "completed", "failed", "cancelled"}),
     "waiting": frozenset({"queued", "cancelled", "failed"}),
@@ -65,14 +65,14 @@ def states_before(after: str) -> tuple[str, ...]:
 
 
 def not_waiting() -> Refusal:
-    """The refusal of an answer to a run that waits for none."""
+    """The refusal of an answer to a run that is not waiting."""
     return Refusal(
         Code.CONFLICT, "This run is not waiting for an answer; its question may have been answered elsewhere."
     )
 
 
 def require_move(before: str, after: str) -> None:
-    """Refuse a move that is not in the table."""
+    """Refuse a transition that is not in the table."""
     if after not in MOVES[before]:
         code = Code.ALREADY_ENDED if before in ENDS else Code.CONFLICT
         raise Refusal(code, f"A run that is {before} cannot become {after}.")
@@ -100,9 +100,9 @@ class Claim(Struct, frozen=True):
     started_at: int | None
     task_id: str | None
     auto_run_id: str | None
-    # How long it waits for a gateway that does not answer: 0 until its deadline, None for ever.
+    # How long it waits for an unreachable gateway: 0 until its deadline, None for ever.
     patience_ms: int | None
-    # Since when it waits for one.
+    # Since when it waits for an unreachable gateway.
     unreachable_since: int | None
 
     @property
@@ -124,7 +124,7 @@ class Run(Claim, frozen=True):
     text: str
     channel: str
     attachment_ids: str = "[]"
-    # The user or program that has caused it, whose chats it may see, and nobody else's.
+    # The user or program that caused it; it sees nobody else's chats.
     behalf: str | None = None
     changes: int = 1
     due_at: int | None = None
@@ -134,8 +134,8 @@ class Run(Claim, frozen=True):
     extras: int = 0
     # When its newest failed attempt ended.
     failed_at: int | None = None
-    gateway: str | None = None  # that it goes to, where that is not its agent's
-    held_for: str | None = None  # what has to be allowed or to begin anew before it goes on: a budget, or a loop
+    gateway: str | None = None  # that it goes to, if not its agent's
+    held_for: str | None = None  # what has to be allowed or renewed before it continues: a budget, or a loop
     instructions_sha256: str | None = None
     instructions_version: str | None = None
     label: str | None = None
@@ -163,8 +163,8 @@ class Run(Claim, frozen=True):
 
     @property
     def told_task_id(self) -> str | None:
-        """The task that is told what is said in the run: its own, but what is said in a person's chat stays there."""
-        return None if self.session_key.kind in PERSONAL_KINDS else self.task_id
+        """The task whose thread shows what is said in the run; what is said in a person's chat stays there."""
+        return self.task_id if self.task_id is None or self.session_key.kind not in PERSONAL_KINDS else None
 
     @property
     def ended(self) -> bool:
@@ -178,14 +178,13 @@ class Run(Claim, frozen=True):
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a turn of it is under way, or has begun and is to be tried again."""
+        """Whether its turn is running, or has started and will be retried."""
         return self.state == "running" or (self.state == "queued" and self.session_id is not None)
 
     def may_be_joined_by(self, message: "Run") -> bool:
-        """Return whether another run's message may be heard in this one, at work in the same lane.
+        """Return whether another message may join this run, which is working in the same lane.
 
-        Whoever has sent it must see all that this run sees, or its answer could tell them more; and it must be about
-        nothing else.
+        Its sender must see all that this run sees, or the answer could reveal more; and it must concern nothing else.
         """
         sees_all = message.behalf in (None, self.behalf)
         spaces = message.spaces
@@ -199,9 +198,9 @@ class Run(Claim, frozen=True):
 
     @property
     def last_fault(self) -> "Fault | None":
-        """Why its newest attempt failed, while it waits for the next one or makes it."""
+        """Why its newest attempt failed, while the next one is pending or running."""
         failed = self.attempt if self.state == "queued" else self.attempt - 1
-        # An attempt that found nobody, or was held, is not counted: the next one has the same number.
+        # An attempt that reached nobody, or was held, is not counted: the next one has the same number.
         failed += self.unreachable_since is not None or self.held_for is not None
         if self.state not in ("queued", "running") or failed < 1 or self.error_code is None or self.failed_at is None:
             return None
@@ -224,12 +223,12 @@ class Run(Claim, frozen=True):
 
     @property
     def starts_new_generation(self) -> bool:
-        """True for a message of an isolated schedule: each starts a new generation, or the transcript would grow."""
+        """Whether each message starts a new generation: for isolated schedules, whose transcript would grow forever."""
         return self.provenance_kind == "cron" and self.session_key.rest == f"cron:{self.source().actor}"
 
     @property
     def is_left(self) -> bool:
-        """Whether it ended while it waited for its sender, who did not come back to it."""
+        """Whether it ended while it waited for its sender, who never returned."""
         is_for_sender = self.waiting_for not in (None, "approval")
         return self.state == "cancelled" and self.reason in ("expired", CONTINUED) and is_for_sender
 
@@ -244,7 +243,7 @@ class Run(Claim, frozen=True):
         return ("*",) if self.space_ids is None else _decode_names(self.space_ids)
 
     def for_another(self, spaces: tuple[str, ...], behalf: str | None) -> "Run":
-        """Return the run once another has caused it too: it sees what both may see, and the chats of neither."""
+        """Return the run after another person caused it too: it sees what both may see, and the chats of neither."""
         both = system_access(self.account_id)
         shared = structs.replace(both, space_ids=self.spaces).narrowed(spaces)
         person = self.behalf if behalf in (None, self.behalf) else behalf if self.behalf is None else SEVERAL
@@ -261,21 +260,21 @@ class Run(Claim, frozen=True):
 
     @property
     def question_view(self) -> TaskView | None:
-        """The view of its task that shows what it asks people, and their answers: the thread.
+        """The view of its task that shows its questions to people, and their answers: the thread.
 
-        Runs elsewhere that only concern a task, such as those of an auto run in a chat, ask where they are.
+        Runs elsewhere that only concern a task, such as those of an auto run in a chat, ask in their own session.
         """
         is_posted = self.provenance_kind in ("external_user", "notification") or self.session_key.task_id is not None
         return "thread" if self.told_task_id is not None and is_posted else None
 
     def decision_in(self, text: str) -> bool | None:
-        """Return the decision on its tool call that a text is; None if it waits for none, or the text is neither."""
+        """Return the decision about its tool call in a text; None if it waits for none or the text is no decision."""
         return decision_in(text) if self.asks_person and self.waiting_for == "approval" else None
 
     def read_answer(self, text: str | None, approved: bool | None = None) -> tuple[str, bool | None]:
-        """Return the text of a person's answer, and the decision that it is; Refusal when it is no answer to this run.
+        """Return the text and the decision of a person's answer; Refusal if it does not answer this run.
 
-        The decision on a tool call is given, or is what the text says.
+        `approved` is the decision on a tool call; otherwise the text is read for one.
         """
         if not self.asks_person:
             raise not_waiting()
@@ -306,13 +305,13 @@ class Fault(Struct, frozen=True, kw_only=True):
     message: str
     at: int
     next_attempt_at: int | None
-    # Set if nobody was there to take the step; then the attempt is not counted.
+    # Set if the gateway was unreachable; then the attempt is not counted.
     unreachable_since: int | None = None
     # Whether it was held; then it is not counted either.
     is_held: bool = False
 
     def told(self, now: int | None = None) -> str:
-        """Return a sentence for people; `now` is the moment it counts from, otherwise that of the failure."""
+        """Return a sentence for people; `now` is the moment it counts from, by default that of the failure."""
         said = f"{self.message.rstrip('. ')}."
         if self.is_held:
             return said
@@ -327,7 +326,7 @@ class Fault(Struct, frozen=True, kw_only=True):
 
 
 class ClaimLost(Exception):
-    """This worker's claim on a run is lost, so it must write nothing more."""
+    """This worker has lost its claim on a run, so it must write nothing more."""
 
 
 class Completed(Struct, frozen=True, kw_only=True):
@@ -347,16 +346,16 @@ class NeedsInput(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Failed(Struct, frozen=True, kw_only=True, tag=True):
-    """The turn could not answer; `retryable` when another attempt may succeed."""
+    """The turn failed; `retryable` if another attempt may succeed."""
 
     code: str
     message: str
     reason: str | None = None
     retryable: bool = False
     retry_after_seconds: float | None = None
-    # The gateway at which nobody was there to take the step, so that this attempt does not count.
+    # The gateway that could not be reached; this attempt does not count.
     unreachable_gateway: str | None = None
-    # What the run is held for, and until when; then this attempt does not count either.
+    # What the run is held for, and until when; this attempt does not count either.
     held_for: str | None = None
     held_until: int = 0
     usage: dict[str, Any] | None = None
@@ -384,7 +383,7 @@ class OutsideCall(Struct, frozen=True, kw_only=True):
 
 
 class RequestedEnd(Struct, frozen=True, kw_only=True):
-    """How a run is to end its turn; `said` is what the agent said beside a call from outside, which is not a reply."""
+    """How a run should end its turn; `said` is what the agent said beside a call from outside, no reply."""
 
     outcome: NeedsInput | Failed
     call: OutsideCall | None = None

@@ -1,4 +1,4 @@
-"""Outages: gateways at which nobody answers. The runs that wait for one go on as soon as it answers anyone."""
+"""Outages: unreachable gateways. The runs that wait for one continue as soon as it answers anyone."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,12 +11,12 @@ from carrel.runs.unreachable_store import release_from, unreachable_gateways
 from carrel.storage import Database
 
 _log = getLogger("carrel.runs")
-# Whether nobody can be reached at a gateway now.
+# Whether a gateway is unreachable now.
 IsUnreachable = Callable[[str], Awaitable[bool]]
 
 
 class Outages:
-    """Knows which gateways this server could not reach, and checks them until they answer."""
+    """Records which gateways this server could not reach, and checks them until they answer."""
 
     def __init__(self, db: Database, is_unreachable: IsUnreachable) -> None:
         self._db = db
@@ -25,26 +25,26 @@ class Outages:
         self._any = asyncio.Event()
 
     def note(self, gateway: str) -> None:
-        """Remember that nobody answers at a gateway."""
+        """Record that a gateway is unreachable."""
         if gateway not in self._gateways:
             _log.warning("gateway_unreachable", extra={"gateway": gateway})
         self._gateways.add(gateway)
         self._any.set()
 
     async def answered(self, gateway: str) -> None:
-        """Let the runs that wait for a gateway go on, if it is known that some may."""
+        """Release the runs that wait for a gateway, if it was recorded as unreachable."""
         if gateway in self._gateways:
             await self.end(gateway)
 
     async def end(self, gateway: str) -> None:
-        """Let the runs that wait for a gateway go on."""
+        """Release the runs that wait for a gateway."""
         self._gateways.discard(gateway)
         _log.info("gateway_reachable", extra={"gateway": gateway})
         while await self._db.write(partial(release_from, gateway=gateway)):
             pass
 
     async def serve(self) -> None:
-        """Check the gateways that runs wait for, until cancelled; also those of runs that an earlier server left."""
+        """Check the gateways that runs wait for, until cancelled; including those of runs left by an earlier server."""
         for gateway in await self._db.read(unreachable_gateways):
             self.note(gateway)
         while True:
@@ -63,6 +63,6 @@ class Outages:
             if not await self._is_unreachable(gateway):
                 await self.end(gateway)
         except Refusal as refusal:
-            # The store is away: the next check ends the outage.
+            # The store is unavailable: the next check ends the outage.
             log_trouble(_log, "outage_not_ended", refusal)
             self.note(gateway)

@@ -1,4 +1,4 @@
-"""Writing outcomes: turns that end during a commit share the next commit, and the claim of the runs that follow."""
+"""Writes outcomes: turns that end during a commit share the next commit, which also claims the next runs."""
 
 import asyncio
 from collections.abc import Callable
@@ -49,7 +49,7 @@ class OutcomeWriter:
         if self._writing:
             self._any.set()
         else:
-            # No write is under way: writing here saves waking another task. Outcomes of the same moment join.
+            # No write is in progress: writing here saves waking another task. Outcomes that arrive meanwhile join.
             self._writing = True
             await asyncio.sleep(0)
             await self._write_waiting()
@@ -75,7 +75,7 @@ class OutcomeWriter:
                 if not pending.written.done():
                     pending.written.set_result(run)
         except Refusal as refusal:
-            # The store is unavailable. The outcomes are kept and tried again until their leases run out.
+            # The store is unavailable. The outcomes are kept and retried until their leases expire.
             _log.warning("settle_failed", extra={"runs": len(batch), "error": refusal.message})
             self._waiting = batch + self._waiting
             await asyncio.sleep(STORE_AWAY_SECONDS)

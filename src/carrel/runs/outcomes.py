@@ -1,6 +1,7 @@
-"""Outcomes: how a turn ended is written under its claim, and the lane goes on. A lost claim writes nothing."""
+"""Outcomes: the end of a turn is written under its claim, and its lane continues. A lost claim writes nothing."""
 
 from collections.abc import Callable
+from functools import partial
 
 from carrel.journal import json_text
 from carrel.kernel import iso
@@ -26,16 +27,16 @@ from carrel.runs.retries import retry_delay_ms, unreachable_delay_ms
 from carrel.sessions import note_tokens
 from carrel.storage import Tx
 
-# Stands for whatever the store says of a run that may not be answered any more.
+# Stands in for the store's reason when a run may no longer be answered.
 _STOPPED = Cancelled(reason="interrupted")
 
 
-# How a turn ended; or what writes its last words, in the transaction that ends the run, and then says it.
+# How a turn ended; or a function that writes its last entries in the transaction that ends the run, and returns it.
 Ending = Outcome | Callable[[Tx], Outcome]
 
 
 def settle(tx: Tx, run: Claim, outcome: Ending) -> None:
-    """Write the outcome of a turn and let its lane go on. Raise ClaimLost, writing nothing, if the claim is lost."""
+    """Write the outcome of a turn and free its lane. Raise ClaimLost, writing nothing, if the claim is lost."""
     left = _write(tx, run, outcome)
     if left is None:
         raise ClaimLost(run.id)
@@ -48,10 +49,12 @@ def settle_and_claim(
 ) -> list[Claim]:  # fmt: skip
     """Write the outcomes of several turns and claim up to as many runs; a lost claim writes nothing.
 
-    Runs that were due before come first. Then the next run of each freed lane starts directly: making it due only to
-    claim it would update it twice.
+    Runs that were already due come first. Then the next run of each freed lane starts directly: making it due first
+    would update it twice.
     """
     freed = [run for run, outcome in ended if _write(tx, run, outcome)]
+    if not limits.any:
+        tx.ahead(lambda: Heads(tx, len(ended), limits), *(partial(next_head, tx, run.access, run.key) for run in freed))
     heads = Heads(tx, len(ended), limits)
     for run in freed:
         head = None if heads.is_full else next_head(tx, run.access, run.key)
@@ -61,7 +64,7 @@ def settle_and_claim(
 
 
 def free_lane(tx: Tx, run: Claim) -> None:
-    """Count the head of a lane out and promote the next run."""
+    """Remove the head from its lane and promote the next run."""
     queue_store.leave_lane(tx, run.access, run.key)
     promote(tx, run)
 
@@ -73,8 +76,8 @@ def promote(tx: Tx, run: Claim) -> None:
 
 
 def _write(tx: Tx, run: Claim, outcome: Ending) -> bool | None:
-    """Write an outcome: True when the run left its lane, False when it stays the head, None when the claim is lost."""
-    # The lane is locked before the run everywhere, so that two transactions cannot wait for each other.
+    """Write an outcome: True if the run left its lane, False if it stays the head, None if the claim is lost."""
+    # Lanes are always locked before runs, so that two transactions cannot deadlock.
     queue_store.leave_lane(tx, run.access, run.key)
     left = _write_run(tx, run, _written(tx, outcome))
     if not left:
@@ -83,7 +86,7 @@ def _write(tx: Tx, run: Claim, outcome: Ending) -> bool | None:
 
 
 def _written(tx: Tx, outcome: Ending) -> Outcome:
-    """The outcome, with its last words written; they are dropped where the claim is lost or the run was stopped."""
+    """The outcome, after writing its last entries; they are dropped if the claim is lost or the run was stopped."""
     if not callable(outcome):
         return outcome
     try:
@@ -93,7 +96,7 @@ def _written(tx: Tx, outcome: Ending) -> Outcome:
 
 
 def _write_run(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
-    """Write the outcome of a run that was already counted out of its lane; returns what `_write` returns."""
+    """Write the outcome of a run that already left its lane; returns what `_write` returns."""
     # The common case first: the UPDATE itself checks the claim; only if it matched no row do we look closer.
     if isinstance(outcome, Completed) and _end(
         tx, run, "completed", None, outcome.usage, reply=outcome.reply, note=outcome.note
@@ -103,7 +106,7 @@ def _write_run(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
     if stop is None:
         return None
     if stop[0] is not None:
-        # Whatever the turn produced after the stop is dropped.
+        # Drop whatever the turn produced after the stop.
         outcome = Cancelled(reason=stop[0])
     elif (end := read_requested_end(stop[1])) is not None:
         outcome = apply_requested_end(tx, run, end, outcome)
@@ -149,7 +152,7 @@ def _park(tx: Tx, run: Claim, outcome: NeedsInput) -> None:
 
 
 def _retry(tx: Tx, run: Claim, outcome: Failed) -> bool:
-    """Requeue the run at the head of its lane; False when no attempt is left or the next would miss the deadline."""
+    """Requeue the run at the head of its lane; False if no attempt is left or the next would miss the deadline."""
     if not _counts(outcome) or run.attempt >= run.attempts_max:
         return False
     delay_ms = max(retry_delay_ms(run.attempt, tx.chance()), int((outcome.retry_after_seconds or 0) * 1000))
@@ -163,7 +166,7 @@ def _retry(tx: Tx, run: Claim, outcome: Failed) -> bool:
 
 
 def _wait_for_gateway(tx: Tx, run: Claim, outcome: Failed) -> bool:
-    """Let a run wait for a gateway at which nobody was; False when it has waited for as long as it may."""
+    """Let a run wait for an unreachable gateway; False if it has waited as long as it may."""
     if outcome.unreachable_gateway is None:
         return False
     since = unreachable_store.unreachable_since(tx, run) or tx.now
@@ -177,7 +180,7 @@ def _wait_for_gateway(tx: Tx, run: Claim, outcome: Failed) -> bool:
 
 
 def _hold(tx: Tx, run: Claim, outcome: Failed) -> bool:
-    """Hold a run for a budget or a loop; False when its sender does not wait that long."""
+    """Hold a run for a budget or a loop; False if its sender does not wait that long."""
     if outcome.held_for is None:
         return False
     if run.patience_ms == 0 and run.deadline_at is not None and outcome.held_until >= run.deadline_at:
@@ -201,7 +204,7 @@ def _wait(
 
 
 def _counts(outcome: Failed) -> bool:
-    """Whether the outcome is a failed attempt after which there may be another."""
+    """Whether the outcome is a failed attempt that counts and may be followed by another."""
     return outcome.retryable and outcome.unreachable_gateway is None
 
 

@@ -1,4 +1,4 @@
-"""The pruner: deletes what is past its retention and closes what has grown too long, in small batches."""
+"""The pruner: deletes what is past its retention and closes generations that grew too long, in small batches."""
 
 from collections.abc import Callable, Sequence
 
@@ -44,7 +44,7 @@ class Pruner:
 
 
 def prune(tx: Tx, settings: Settings, more: Sequence[Prune] = ()) -> int:
-    """Delete, archive or close one batch of what is past its limits; return how much, 0 when nothing is left."""
+    """Delete, archive or close one batch of what is past its limits; return how much, 0 if nothing is left."""
     removed = _expire_waits(tx, settings)
     for account in every_account(tx):
         access = system_access(account.id, account.slug)
@@ -64,7 +64,7 @@ def prune(tx: Tx, settings: Settings, more: Sequence[Prune] = ()) -> int:
 
 
 def _ago(tx: Tx, days: float) -> int:
-    """Return the time that many days ago; 0, which is before everything, for 0 days: keep forever."""
+    """Return the moment that many days ago; 0, which is before everything, for 0 days: keep forever."""
     return tx.now - int(days * MS_PER_DAY) if days else 0
 
 
@@ -78,7 +78,7 @@ def _prune_runs(tx: Tx, access: Access, before: int, *, a2a: bool) -> int:
             delete_attachments(tx, access, run.attached())
     if old:
         METRICS.count("runs.purged.count", access.account_id, len(old))
-        # No event is written for this, but followers that count runs must count again.
+        # This writes no event, but followers that count runs must count again.
         tx.wake(FEED)
     return len(old)
 
@@ -122,7 +122,7 @@ def _archive_children(tx: Tx, access: Access, default_minutes: float) -> int:
 
 
 def _archive(tx: Tx, access: Access, seen: Lane, before: int) -> bool:
-    # Locked, then checked again: a message may have arrived since.
+    # Locked, then checked again: a message may have arrived meanwhile.
     lane = lock_lane(tx, access, seen.key)
     if lane is None or lane.depth or lane.updated_at >= before or lane.archived_at is not None:
         return False
@@ -136,7 +136,7 @@ def _prune_sessions(tx: Tx, access: Access, before: int) -> int:
 
 
 def _prune_session(tx: Tx, access: Access, seen: Session) -> bool:
-    # Locked, then checked again: one that was archived may have been opened again since.
+    # Locked, then checked again: an archived one may have been reopened meanwhile.
     lock_lane(tx, access, seen.key)
     session = session_by_id(tx, access, seen.id)
     if session is None or session.closed_at != seen.closed_at:

@@ -78,6 +78,7 @@ def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
     A refusal has changed nothing yet, so the caller may catch it and go on in the same transaction.
     """
     key = str(envelope.key)
+    tx.ahead(lambda: queue_store.hold_entry(tx, access, key), tx.tick)
     entry = queue_store.hold_entry(tx, access, key) or _create_lane(tx, access, envelope, rules)
     depth, override, enabled, made_by = entry
     if not may_see(tx, access, envelope.key, made_by):
@@ -111,6 +112,8 @@ def _create_lane(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Ro
     require_valid_new_key(key)
     _require_open(envelope, rules, enabled, None)
     insert_lane(tx, access, key)
+    # The run's number was drawn before there was a lane to lock: others may be in it by now, with higher ones.
+    tx.forget()
     entry = queue_store.hold_entry(tx, access, str(key))
     if entry is None:
         # Another transaction had created the lane, and deleted it before we could lock it.

@@ -1,4 +1,4 @@
-"""Deleting a lane with its runs and entries, and disabling an agent with everything that waits for it."""
+"""Deleting a lane with its runs and entries, and disabling an agent with all its pending work."""
 
 from typing import Final
 
@@ -24,7 +24,7 @@ _REMOVE_ATTEMPTS = 3
 
 
 def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
-    """Cancel a lane's runs and delete the lane; return the id of a run whose turn must end first, if there is one.
+    """Cancel a lane's runs and delete the lane; return the id of a run whose turn must end first, if any.
 
     Call it again once that run has ended. A lane that no longer exists counts as deleted.
     """
@@ -37,7 +37,7 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
         return running.id
     close_generation(tx, access, lane.session_key, "deleted")
     repair_pointers(tx, access, lane)
-    # Files belong to an entry once the turn has started, even after the run was pruned; before that, to the run only.
+    # Files belong to an entry once the turn has started, even after the run was pruned; before that, only to the run.
     files = {*attached_in_lane(tx, access, lane.key), *store.attached_to_runs(tx, access, lane.key)}
     delete_lane_entries(tx, access, lane.key)
     count_store.count_deleted_lane(tx, access, lane.key)
@@ -56,14 +56,14 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
 
 
 def _told_of_deletion(person: str | None) -> tuple[str | None, ...]:
-    """Return the mailboxes of a chat's person and of the owners; nobody can look up later whose chat it was."""
+    """Return the mailboxes of a chat's person and of the owners; later, nobody can look up whose chat it was."""
     if person is None:
         return (None,)
     return (OWNERS, person) if person.startswith("usr_") else (OWNERS,)
 
 
 async def remove_lane_when_stopped(db: Database, watch: Watch, access: Access, lane: Lane) -> None:
-    """Cancel a lane's runs, wait until its turn has ended, and delete the lane; Refusal when that takes too long."""
+    """Cancel a lane's runs, wait until its turn has ended, and delete the lane; Refusal if that takes too long."""
     for _ in range(_REMOVE_ATTEMPTS):
         running = await db.write(lambda tx: remove_lane(tx, access, lane))
         if running is None:

@@ -33,7 +33,7 @@ def replace_requested_end(tx: Tx, run: Claim, end: RequestedEnd) -> None:
 def apply_requested_end(tx: Tx, run: Claim, end: RequestedEnd, actual: Outcome) -> Outcome:
     """Return the requested end instead of the turn's actual outcome, and journal the call from outside.
 
-    A run that was cancelled or used up its time keeps its actual outcome.
+    A run that was cancelled or ran out of time keeps its actual outcome.
     """
     if isinstance(actual, Cancelled) or (isinstance(actual, Failed) and actual.reason == "timeout"):
         return actual
@@ -43,7 +43,7 @@ def apply_requested_end(tx: Tx, run: Claim, end: RequestedEnd, actual: Outcome) 
 
 
 def _journal(tx: Tx, claim: Claim, end: RequestedEnd, call: OutsideCall) -> None:
-    """Append the entries that the turn would have written, had it made the call itself."""
+    """Append the entries that the turn would have written if it had made the call itself."""
     named: dict[str, Any] = {"callId": tx.new_id("call"), "name": call.name}
     made = named | {"arguments": call.arguments} | ({"said": end.said} if end.said else {})
     entries = [("toolCall", f"Tool call: {call.name}", made), ("toolResult", call.result, named)]

@@ -1,4 +1,4 @@
-"""Retries: the backoff before the next attempt, and delivering a failed run's message again on request."""
+"""Retries: the backoff before the next attempt, and sending a failed run's message again on request."""
 
 from carrel.kernel import MS_PER_SECOND, Access, Chance, Code, Envelope, Message, NewAttachment, Refusal
 from carrel.kernel.limits import RETRY_BASE_SECONDS, RETRY_MAX_SECONDS
@@ -19,7 +19,7 @@ def retry_delay_ms(attempt: int, chance: Chance | float) -> int:
 
 
 def unreachable_delay_ms(waited_ms: int, draw: float) -> int:
-    """Return how long to wait for a gateway that does not answer: half as long as so far or longer, 2.5 to 300 s."""
+    """Return the pause before an unreachable gateway is tried again: half the wait so far or longer, 2.5 to 300 s."""
     bound = min(RETRY_MAX_SECONDS * MS_PER_SECOND, max(RETRY_BASE_SECONDS * MS_PER_SECOND, waited_ms))
     return int(bound * (1 + draw) / 2)
 
@@ -29,7 +29,7 @@ def retry(tx: Tx, access: Access, run: Run, rules: Rules) -> Run:
     if run.state != "failed":
         raise Refusal(Code.CONFLICT, f"Only a failed run can be retried; this one is {run.state}.")
     if run.auto_run_id is not None:
-        # Its auto run goes by itself; a tick beside it would be one too many.
+        # Its auto run continues by itself; another tick would be one too many.
         raise Refusal(Code.CONFLICT, f"This run was a tick of {run.auto_run_id}; start an auto run again instead.")
     lock_lane(tx, access, run.key)
     attachments = tuple(

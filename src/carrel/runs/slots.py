@@ -14,7 +14,7 @@ class Slots:
 
     @property
     def taken(self) -> bool:
-        """True while any slot is in use."""
+        """Whether any slot is in use."""
         return self._free - self._lent < self._count
 
     def reserve(self, limit: int) -> int:

@@ -1,4 +1,4 @@
-"""The SQL of steering: which messages wait to join a run, and that they have joined it."""
+"""The SQL of steering: messages that wait to join a run, and those that have joined."""
 
 from carrel.kernel import Access
 from carrel.runs.model import STEERED, Run
@@ -15,7 +15,7 @@ def aim(tx: Tx, access: Access, run_id: str, at: str) -> None:
 
 
 def messages_for(tx: Tx, access: Access, run_id: str, limit: int) -> list[Run]:
-    """Return the oldest messages that wait to join a run, locked; its lane must be locked before."""
+    """Return the oldest messages that wait to join a run, locked; its lane must already be locked."""
     sql = (
         f"{RUN_TABLE.select} WHERE account_id = :account AND steers = :run_id AND state = 'queued' "
         "ORDER BY seq LIMIT :limit FOR UPDATE"
@@ -24,7 +24,7 @@ def messages_for(tx: Tx, access: Access, run_id: str, limit: int) -> list[Run]:
 
 
 def join(tx: Tx, access: Access, message: Run, into: Run) -> None:
-    """End a message's own run: the run that it has joined answers it."""
+    """End a message's own run: the run that it joined answers it."""
     sql = (
         "UPDATE runs SET state = 'completed', reason = :reason, session_id = :session_id, generation = :generation, "
         "ended_at = :now, updated_at = :now, changes = changes + 1 "

@@ -1,7 +1,7 @@
-"""Steering: a message that joins the run at work in its lane, and is heard at the next step of its turn.
+"""Steering: a message joins the working run of its lane and is read at the next step of its turn.
 
-Until then it waits in the queue like every other message, so nothing is lost with a worker, and a turn that ends before
-its next step leaves it there: it becomes a run of its own.
+Until then it waits in the queue like any other message, so a lost worker loses nothing; if the turn ends before its
+next step, the message becomes a run of its own.
 """
 
 from collections.abc import Callable
@@ -20,10 +20,10 @@ from carrel.storage import Tx
 
 
 def aim(tx: Tx, access: Access, run: Run, at: str) -> Run:
-    """Let a message that was just queued join the run at work in its lane; Refusal where it must join another one.
+    """Let a just queued message join the working run of its lane; Refusal if it must join another one.
 
-    `at` names that run, or is AT_WORK for whichever is at work; where none is, or it may not join, it is an ordinary
-    message.
+    `at` names that run, or is AT_WORK for whichever is working; if there is none, or it may not join, it stays an
+    ordinary message.
     """
     head = queue_store.lane_head(tx, access, run.key)
     target = head if at == AT_WORK else store.run_by_id(tx, access, at)
@@ -56,10 +56,10 @@ def take_up(tx: Tx, claim: Claim, entry_of: Callable[[Run], NewEntry]) -> list[E
 
     `entry_of` returns the entry that a message becomes.
     """
-    # The lane is locked before the run, as everywhere.
+    # Lanes are always locked before runs.
     lock_lane(tx, claim.access, claim.key)
     if fence(tx, claim) is not None:
-        # The turn ends as it was asked to, and the messages stay in the queue.
+        # The turn ends as requested, and the messages stay in the queue.
         return []
     run = store.run_by_id(tx, claim.access, claim.id)
     assert run is not None, "its claim holds"

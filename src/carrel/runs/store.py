@@ -1,6 +1,6 @@
 """The SQL of runs: finding and deleting them, every move except the start, and what their senders add to turns.
 
-The decisions are made elsewhere.
+It makes no decisions.
 """
 
 import msgspec
@@ -12,7 +12,7 @@ from carrel.storage import Row, Table, Tx, json_column
 RUN_TABLE = Table(
     "runs",
     Run,
-    # What a new run sets; the schema has defaults for the rest.
+    # Columns that a new run sets; the schema has defaults for the rest.
     inserted=(
         "account_id", "id", "key", "agent_id", "seq", "state", "attempts_max", "timeout_ms", "provenance",
         "provenance_kind", "created_at", "updated_at", "task_id", "auto_run_id", "patience_ms", "actor_id",
@@ -29,7 +29,7 @@ _FENCE = "claim_no = :claim_no AND lease_until > :now"
 
 
 def may_move(*before: str, to: str) -> str:
-    """Return the condition that an UPDATE to this state needs; it can only name moves that MOVES has."""
+    """Return the condition that an UPDATE to this state needs; it allows only the transitions in MOVES."""
     for state in before:
         require_move(state, to)
     quoted = ", ".join(f"'{state}'" for state in before)
@@ -39,7 +39,7 @@ def may_move(*before: str, to: str) -> str:
 def expired_waits(tx: Tx, *, person_before: int, program_before: int, limit: int) -> list[Run]:
     """Return runs across all accounts that have waited since before a moment, in lane order.
 
-    The moment is another one for runs that wait for a program than for those that wait for a person.
+    Runs that wait for a program and runs that wait for a person have separate moments.
     """
     sql = (
         f"{RUN_TABLE.select} WHERE account_id IN (SELECT id FROM accounts) AND state = 'waiting' "
@@ -78,7 +78,7 @@ def hold_run(tx: Tx, access: Access, run_id: str) -> Run | None:
 
 
 def run_by_sender(tx: Tx, access: Access, sender_id: str, *, answered: bool = False) -> Run | None:
-    """Return the run created from this caller's message with that id; with `answered`, or the run that it answered."""
+    """Return the run of this caller's message with that id; with `answered`, also the run that it answered."""
     sql = f"{RUN_TABLE.select} WHERE account_id = :account AND actor_id = :actor AND sender_id = :sender_id"
     created = RUN_TABLE.row(tx.one(sql, access, actor=access.actor_id, sender_id=sender_id))
     if created is not None or not answered:
@@ -91,7 +91,7 @@ def run_by_sender(tx: Tx, access: Access, sender_id: str, *, answered: bool = Fa
 
 
 def claimed_stop(tx: Tx, run: Claim) -> Row | None:
-    """Lock a claimed run and return (why to stop, wanted end), each None if not asked for; None for a lost claim."""
+    """Lock a claimed run and return (stop reason, requested end), each None if absent; None for a lost claim."""
     sql = f"SELECT stopping, wanted_end FROM runs WHERE {_ONE} AND state = 'running' AND {_FENCE} FOR UPDATE"
     return tx.one(sql, run, id=run.id, claim_no=run.claim_no, now=tx.now)
 
@@ -111,9 +111,9 @@ _END_CLAIMED = {
 def end_claimed(tx: Tx, run: Claim, *, state: str, reason: str | None, reply: str | None, note: str | None,
                 error_code: str | None, error_message: str | None, usage: str | None,
                 changes: int) -> bool:  # fmt: skip
-    """End a run while this claim holds it; False, with nothing written, otherwise.
+    """End a run while this claim holds it; otherwise write nothing and return False.
 
-    A run that was asked to stop can only become cancelled, and one with a wanted end cannot be completed.
+    A run that was asked to stop can only become cancelled, and one with a requested end cannot be completed.
     """
     ended = tx.run(
         _END_CLAIMED[state], run, id=run.id, claim_no=run.claim_no, now=tx.now, state=state, reason=reason,
@@ -147,7 +147,7 @@ _PARK = (
 
 
 def park_claimed(tx: Tx, run: Claim, *, waiting_for: str, question: str, usage: str | None) -> None:
-    """Let a run wait for an answer; its claim must have been checked."""
+    """Let a run wait for an answer; the caller must have checked its claim."""
     _require(tx.run(_PARK, run, id=run.id, now=tx.now, waiting_for=waiting_for, question=question, usage=usage))
 
 
@@ -181,10 +181,10 @@ def wait_uncounted(
     tx: Tx, run: Claim, *, due_at: int, error_code: str, error_message: str, usage: str | None,
     held_for: str | None = None, gateway: str | None = None, since: int | None = None,
 ) -> None:  # fmt: skip
-    """Return a running run to the head of its lane without counting this attempt; the transaction must have locked it.
+    """Return a running run to the head of its lane without counting this attempt; it must be locked.
 
-    It is held for something, or waits for a gateway `since` a moment. Its time limit starts anew when it goes on,
-    unless its sender has set it.
+    It is held, or has waited for a gateway `since` a moment. Its time limit starts anew when it continues, unless its
+    sender set it.
     """
     waits: dict[str, object] = {"held_for": held_for, "gateway": gateway, "since": since}
     error = {"error_code": error_code, "error_message": error_message}
@@ -208,13 +208,13 @@ def _require(moved: int) -> None:
 
 
 def ask_to_stop(tx: Tx, access: Access, run_id: str, reason: str) -> None:
-    """Ask a running run to stop: from now on its turn writes nothing. Its state changes once the turn has stopped."""
+    """Ask a running run to stop: its turn can write nothing more. The state changes once the turn has stopped."""
     sql = f"UPDATE runs SET stopping = COALESCE(stopping, :reason) WHERE {_ONE} AND state = 'running'"
     tx.run(sql, access, id=run_id, reason=reason)
 
 
 def want_end(tx: Tx, access: Access, run_id: str, end: str) -> bool:
-    """Keep the end that is asked of a running run; False when it has one already or was asked to stop."""
+    """Store the requested end of a running run; False if it has one already or was asked to stop."""
     sql = (
         f"UPDATE runs SET wanted_end = :end WHERE {_ONE} AND state = 'running' AND stopping IS NULL "
         "AND wanted_end IS NULL"
@@ -223,14 +223,14 @@ def want_end(tx: Tx, access: Access, run_id: str, end: str) -> bool:
 
 
 def keep_end(tx: Tx, access: Access, run_id: str, end: str) -> None:
-    """Replace the wanted end of a run; this transaction must have locked it."""
+    """Replace the requested end of a run; this transaction must have locked it."""
     tx.run(f"UPDATE runs SET wanted_end = :end WHERE {_ONE}", access, id=run_id, end=end)
 
 
 def bind_session(
     tx: Tx, run: Claim, session_id: str, generation: int, *, version: str | None = None, sha256: str | None = None
 ) -> None:
-    """Record the generation in which a run is heard, and the instructions that it is about to be sent with."""
+    """Record the generation of a run, and the instructions that it is about to be sent with."""
     sql = (
         "UPDATE runs SET session_id = :session_id, generation = :generation, "
         "instructions_version = COALESCE(:version, instructions_version), "
@@ -265,7 +265,7 @@ def release_sender(tx: Tx, access: Access, run: Run, sender_id: str) -> None:
 
 
 def attached_to_runs(tx: Tx, access: Access, key: str) -> list[str]:
-    """Return the ids of all files that came with the runs of a lane, heard or not."""
+    """Return the ids of all files that came with the runs of a lane, started or not."""
     rows = tx.all(f"SELECT attachment_ids FROM runs WHERE {_OF_LANE} AND attachment_ids <> '[]'", access, key=key)
     return [name for row in rows for name in _ids(row[0])]
 
@@ -276,7 +276,7 @@ def delete_runs_of_lane(tx: Tx, access: Access, key: str) -> int:
 
 
 def keep_extras(tx: Tx, access: Access, run_id: str, extras: TurnExtras) -> None:
-    """Keep what a run's sender adds to its turn, replacing what it added before."""
+    """Store what a run's sender adds to its turn, replacing earlier extras."""
     sql = (
         "INSERT INTO turn_extras (account_id, run_id, body) VALUES (:account, :run_id, :body) "
         "ON CONFLICT (account_id, run_id) DO UPDATE SET body = :body"

@@ -1,6 +1,6 @@
-"""The SQL of runs that wait for a gateway at which nobody answers.
+"""The SQL of runs that wait for an unreachable gateway.
 
-A gateway belongs to the server, so what waits for it is released in all accounts at once.
+A gateway belongs to the server, so the runs that wait for it are released in all accounts at once.
 """
 
 from carrel.kernel.limits import UNREACHABLE_RELEASED_MAX
@@ -21,7 +21,7 @@ def unreachable_gateways(tx: Tx) -> list[str]:
 
 
 def release_from(tx: Tx, gateway: str) -> bool:
-    """Let runs that wait for a gateway go on now, oldest first; True when more may be waiting."""
+    """Let runs that wait for a gateway continue, oldest first; True if more may be waiting."""
     sql = (
         "SELECT account_id, id FROM runs WHERE unreachable_gateway = :gateway AND state IN ('queued', 'running') "
         "ORDER BY seq LIMIT :limit FOR UPDATE SKIP LOCKED"

@@ -1,4 +1,4 @@
-"""Watching single runs: one loop follows the feed for all callers that wait for a run, and wakes only those concerned.
+"""Watching single runs: one loop follows the feed for all callers that wait for a run, and wakes the right ones.
 
 If each of a thousand waiting callers looked at every commit, the server would do nothing else.
 """
@@ -25,7 +25,7 @@ class Watch:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._events = _Bells(db, FEED, None)
-        # Most callers wait for the end alone, and need not look at what comes before.
+        # Most callers wait only for the end, and need not look at earlier events.
         self._ends = _Bells(db, SETTLED, tuple(f"run.{state}" for state in SETTLED_STATES))
 
     async def serve(self) -> None:
@@ -35,16 +35,16 @@ class Watch:
             group.create_task(self._ends.serve())
 
     def bell(self, account_id: str, run_id: str) -> AbstractContextManager[Bell]:
-        """A bell that rings at every event of a run: take its version, read the run, then wait."""
+        """Return a bell that rings at every event of a run: take its version, read the run, then wait."""
         return self._events.bell(account_id, run_id)
 
     async def until_settled(
         self, access: Access, run_id: str, seconds_max: float, closing: asyncio.Event | None = None,
         look: Callable[[Tx, Access, str], Run | None] = store.run_by_id,
     ) -> Run:  # fmt: skip
-        """Wait until a run has ended or waits for an answer, the time is up, or `closing` is set; return the run.
+        """Wait until a run has ended or waits for an answer, time is up, or `closing` is set; return the run.
 
-        `look` reads it, and may refuse to. Of a message that joined another run, that run is waited for and returned.
+        `look` reads it, and may refuse to. If the message joined another run, that run is awaited and returned.
         """
         deadline = elapsed_seconds() + seconds_max
         run = await self._until_settled(access, run_id, deadline, closing, look)
@@ -69,7 +69,7 @@ class Watch:
 
 
 class _Bells:
-    """A bell for each watched run, rung when the feed has an event of that run, as often as one of the store rings.
+    """A bell for each watched run, rung when the feed has an event of that run.
 
     With `names` only events of these names count.
     """
@@ -126,7 +126,7 @@ class _Bells:
             self._cursors.pop(account_id, None)
 
     async def _look(self, account_id: str) -> bool:
-        """Ring the bells of new events, of all watched runs at the first look; True if events are held back."""
+        """Ring the bells for new events, or of all watched runs at the first look; True if events are held back."""
         access = system_access(account_id)
         cursor = self._cursors.get(account_id)
         if cursor is None:

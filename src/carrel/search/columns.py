@@ -10,7 +10,7 @@ _CAPACITY_MIN = 1_024
 
 
 class Columns:
-    """Arrays of one length; to grow costs little, because there is space left at their ends."""
+    """Growing arrays of one length; growing is cheap because they reserve space."""
 
     def __init__(self, **kinds: DTypeLike) -> None:
         self.size = 0
@@ -21,23 +21,23 @@ class Columns:
         return self._arrays[name][: self.size]
 
     def lend(self, name: str) -> NDArray[Any]:
-        """Return an array for a reader who goes on with it while rows are changed: it stays as it is now."""
+        """Return an array for a reader that keeps it while rows change: it stays as it is now."""
         self._lent.add(name)
         return self[name]
 
     def reclaim(self, *names: str) -> None:
-        """Prepare for changes of rows in those arrays: what was lent is left to its readers."""
+        """Prepare for changes of rows: arrays that were lent stay with their readers, unchanged."""
         for name in self._lent.intersection(names):
             self._arrays[name] = self._arrays[name].copy()
         self._lent.difference_update(names)
 
     def extend(self, **values: Any) -> None:
-        """Append rows; what is not given is 0."""
+        """Append rows; missing values are 0."""
         count = len(next(iter(values.values())))
         first, self.size = self.size, self.size + count
         for name, array in self._arrays.items():
             if self.size > len(array):
-                # The old array stays as it is for whoever reads it at this moment.
+                # The old array stays as it is for its current readers.
                 grown = np.zeros((max(self.size, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)
                 grown[:first] = array[:first]
                 self._arrays[name] = array = grown
@@ -46,7 +46,7 @@ class Columns:
 
 
 class Names:
-    """A number for every name, and which numbers have a part: names consist of parts, separated by spaces."""
+    """Numbers names, and finds those with a given part: names consist of parts separated by spaces."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}

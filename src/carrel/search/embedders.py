@@ -1,4 +1,4 @@
-"""Embedders: what turns texts into vectors. A model is loaded when it is first needed, and in a thread."""
+"""Embedders turn texts into vectors. A model is loaded in a thread when it is first needed."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from carrel.wire import Wire, WireFault
 
 # Longer texts are cut: the model was made for this many tokens.
 _MINILM_TOKENS_MAX = 256
-# Of one number of a vector in JSON, with what stands around vectors.
+# Of one number of a vector in JSON, including the text around vectors.
 _NUMBER_BYTES_MAX = 32
 _STATIC_FILES = ("weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json")
 _MINILM_TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
@@ -40,10 +40,10 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """The name of the model and its dimensions, `name/256`; empty while they are not known, or for no model."""
+        """The name of the model and its dimensions, `name/256`; empty if unknown or without a model."""
 
     async def embed(self, texts: list[str]) -> Floats:
-        """Return a vector for each text; raise EmbeddingUnavailable where that is not possible now."""
+        """Return a vector for each text; raise EmbeddingUnavailable if that is not possible now."""
 
 
 class NoEmbedder:
@@ -77,12 +77,12 @@ class LocalEmbedder:
 
 @cache
 def _static() -> Callable[[list[str]], Floats]:
-    """Load the packaged static embeddings, once for a process: the mean of the vectors of a text's tokens."""
+    """Load the packaged static embeddings, once per process: a text's vector is the mean of its tokens'."""
     from safetensors import safe_open
     from tokenizers import Tokenizer
 
     weights, tokens = (_package_file("wordllama", name) for name in _STATIC_FILES)
-    # The package itself is not imported: it would load what is only needed for downloads.
+    # The package itself is not imported: it loads modules that are only needed for downloads.
     with safe_open(weights, "np") as file:
         table = file.get_tensor("embedding.weight")
     tokenizer = Tokenizer.from_file(str(tokens))
@@ -109,7 +109,7 @@ def _minilm() -> Callable[[list[str]], Floats]:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    # Threads that spin while they wait would take the processor from the turns.
+    # Spinning threads would take the processor from turns.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     tokenizer = Tokenizer.from_file(str(tokens))
@@ -202,7 +202,7 @@ def embedder_for(settings: SearchSettings, wire: Wire) -> Embedder:
 
 
 async def embed_texts(embedder: Embedder, texts: list[str], chunks_max: int) -> list[Vectors]:
-    """Return the vectors of each text: one for each of its first parts; none for a text without words."""
+    """Return the vectors of each text, one per part up to the maximum; none for a text without words."""
     chunks = [_chunks(text, chunks_max) for text in texts]
     flat = [chunk for each in chunks for chunk in each]
     if not flat:

@@ -1,4 +1,4 @@
-"""Searching: at most so many at a time, outside the loop, within a deadline, with what was asked before at hand."""
+"""Searching: a limited number at a time, outside the loop, within a deadline, with cached answers."""
 
 import asyncio
 from collections import OrderedDict
@@ -45,12 +45,12 @@ class Search:
         self._shelves = Shelves()
         self._cache: OrderedDict[tuple[str, str, SearchQuery], _Cached] = OrderedDict()
         self._cache_lock = Lock()
-        # Whether meanings could be compared the last time; assumed until the first search.
+        # Whether embeddings were available the last time; assumed until the first search.
         self._has_meanings = settings.embedding != "none"
 
     @property
     def mode(self) -> Mode:
-        """How is searched now: by words and meanings, or by words alone."""
+        """How searches work now: by words and meanings, or by words alone."""
         return "hybrid" if self._has_meanings else "lexical"
 
     @property
@@ -60,11 +60,11 @@ class Search:
 
     @property
     def is_degraded(self) -> bool:
-        """Whether meanings should be compared and cannot be."""
+        """Whether meanings should be compared but cannot be."""
         return self._settings.embedding != "none" and not self._has_meanings
 
     async def find(self, access: Access, query: SearchQuery) -> Found:
-        """Return what a query finds; Refusal `search_busy` when too many are searching already."""
+        """Return what a query finds; raise Refusal `search_busy` if too many searches are running."""
         query.check()
         asked = elapsed_seconds()
         async with self._admitted(access), self._paced(query):
@@ -106,10 +106,10 @@ class Search:
         self._pace.ended(elapsed_seconds() - begun, self._db.bell(FEED).version - written)
 
     async def _vector(self, query: SearchQuery) -> Floats | None:
-        """The meaning of a query; None when there is no model for it now, so that words alone count."""
+        """The vector of a query; None if there is no model for it now, so that only words count."""
         text = without_names(query.text, query.names).encode("utf-8", "replace").decode()
         try:
-            # Only an endpoint may hang; a model of our own may have to be loaded first.
+            # Only an endpoint may hang; a local model may just have to be loaded.
             is_remote = self._settings.embedding == "endpoint"
             async with asyncio.timeout(SEARCH_QUERY_EMBED_SECONDS_MAX if is_remote else None):
                 vectors = await self._embedder.embed([text])
@@ -130,7 +130,7 @@ class Search:
         if cached is not None and cached[0] == version:
             return cached[1]
         found = self._search(tx, access, query, model, vector)
-        # Above the horizon a change with a smaller number may still appear, which no later look would tell apart.
+        # Above the horizon a change with a smaller number may still appear, which a cached answer would miss.
         if version > tx.horizon():
             return found
         with self._cache_lock:
@@ -156,7 +156,7 @@ class Search:
             at = np.union1d(at, ranking.best_by_meaning(view, vector, limits, quick=query.quick))
         read = _read(tx, access, view, at, before=vector is not None)
         numbered = zip(at.tolist(), view.numbers[at].tolist(), strict=True)
-        # Looked at once more as the store has them: whatever went wrong before, nobody finds what is not theirs.
+        # Checked again against the store: whatever went wrong before, nobody finds what they may not see.
         seen = [
             ranking.Candidate(position, read[number])
             for position, number in numbered
@@ -170,7 +170,7 @@ class Search:
 
 
 def _read(tx: LongTx, access: Access, view: View, at: Positions, *, before: bool) -> dict[int, Stored]:
-    """Return the documents at those positions by number and, where meanings count, what was said before each."""
+    """Return the documents at those positions by number and, if meanings count, the messages before each."""
     wanted = at
     if before:
         previous = view.previous[at]

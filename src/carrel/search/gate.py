@@ -1,4 +1,4 @@
-"""Who may search next: a few at a time, in turn by account and by caller."""
+"""Decides who may search next: a few at a time, alternating between accounts and callers."""
 
 import asyncio
 from collections import Counter
@@ -14,9 +14,9 @@ _Holder = tuple[str, str]
 
 
 class Gate:
-    """Admits so many at a time: of those who wait, the one who holds the fewest places or was admitted least lately.
+    """Admits a few at a time: among those waiting, the one with the fewest slots, then the longest unadmitted.
 
-    That is asked of accounts first and of their callers then, so nobody waits long because another one asks for much.
+    Accounts are compared first, then callers, so nobody waits long because somebody else asks for much.
     """
 
     def __init__(self, places: int) -> None:
@@ -29,7 +29,7 @@ class Gate:
 
     @asynccontextmanager
     async def place(self, access: Access, wait_seconds: float) -> AsyncIterator[None]:
-        """Hold a place; TimeoutError when there is none in time. A caller's only search waits for its turn."""
+        """Hold a slot; TimeoutError if none is free in time. A caller's only search waits for its turn."""
         holder = (access.account_id, access.actor_id)
         is_only = not self._held[holder] and holder not in self._waiting.values()
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -40,12 +40,12 @@ class Gate:
                 await turn
             yield
         finally:
-            # Whoever gave up may have been admitted in the same moment.
+            # A search that gave up may have been admitted at the same moment.
             if self._waiting.pop(turn, None) is None:
                 self._leave(holder)
 
     def _admit(self) -> None:
-        # Whoever has given up is among them until it notices that itself.
+        # A search that gave up stays in the list until it notices that itself.
         while self._free and (waiting := [turn for turn in self._waiting if not turn.done()]):
             turn = min(waiting, key=lambda turn: self._order(self._waiting[turn]))
             holder = self._waiting[turn]

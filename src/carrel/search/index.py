@@ -1,4 +1,4 @@
-"""Writing the index: documents are put and removed in the transaction of whatever changes them."""
+"""Writing the index: documents are written and removed in the transaction of the change to them."""
 
 from carrel.kernel import Access
 from carrel.search import store
@@ -11,7 +11,7 @@ from carrel.visibility import is_mark
 
 
 def put_document(tx: Tx, access: Access, document: Document, vectors: Vectors = NO_VECTORS) -> None:
-    """Index a document, in place of an earlier one of its kind and id; without vectors it is found by words alone."""
+    """Index a document, replacing the earlier one with its kind and id; without vectors, only words find it."""
     reach, places = document.reach(access.account_id), document.places(access.account_id)
     kept = () if document.kind == "log" else (KEPT,)
     said, speaker = _said(document), words_of(document.speaker)
@@ -44,7 +44,7 @@ def _own_terms(document: Document, said: list[str], speaker: list[str]) -> tuple
 
 
 def has_words_of(stored: Stored, document: Document) -> bool:
-    """Return whether a stored document has the same words as this one, so that its meaning is the same."""
+    """Return whether a stored document has the same words as this one, so that its vectors can be reused."""
     said = _said(document)
     if stored.length != len(said):
         return False
@@ -60,5 +60,5 @@ def marks_text(access: Access, document: Document | None) -> str:
 
 
 def remove_document(tx: Tx, access: Access, kind: DocumentKind, document_id: str) -> bool:
-    """Remove a document from the index; False when it is not there."""
+    """Remove a document from the index; False if it is not there."""
     return store.delete_documents(tx, access, kind, (document_id,)) > 0

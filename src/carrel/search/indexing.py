@@ -1,7 +1,7 @@
-"""Keeping the index up with the board: a follower of the feed, an observer of deletions, and rebuilding.
+"""Keeps the index up to date with the board: a feed follower, an observer of deletions, and rebuilding.
 
-What an event says is not indexed, only what it is about: that is read from the store in the transaction that writes the
-index. So the index never holds anything older than the event, and a deleted thing does not come back.
+Events only name what to index; the content is read from the store in the transaction that writes the index. So the
+index never holds anything older than the event, and deleted things do not come back.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,10 +23,10 @@ from carrel.search.vectors import NO_VECTORS, Vectors
 from carrel.storage import Database, Duty, Tx
 from carrel.visibility import session_mark, space_mark
 
-# Rung when a rebuild was asked for.
+# Rung when a rebuild was requested.
 REBUILDS = "search_rebuilds"
 SubjectKind = Literal["topic", "task", "entry"]
-# What a document is about; an entry is found as a log or as a note.
+# What a document is about; an entry is indexed as a log or as a note.
 Subject = tuple[SubjectKind, str]
 # The kind and the id of a document.
 Name = tuple[str, str]
@@ -38,7 +38,7 @@ _DOCUMENTS: dict[SubjectKind, tuple[DocumentKind, ...]] = {
 _SUBJECTS: dict[str, SubjectKind] = {
     "topic": "topic", "task": "task", "entry": "entry", "log": "entry", "note": "entry",
 }  # fmt: skip
-# What decides where other documents are visible.
+# Their changes may change where other documents are visible.
 _SPREADING = ("topic", "task")
 # Parts of the index that are no document: what is visible in a space, what was said in a session, and everything.
 _SPACE, _SESSION = "space", "session"
@@ -54,14 +54,14 @@ class Source(Protocol):
     """Where documents come from: the board as it is stored."""
 
     def documents(self, tx: Tx, access: Access, subjects: Iterable[Subject], *, tool_calls: bool) -> list[Document]:
-        """Return those of the subjects that can be found, as they are now."""
+        """Return the findable ones of these subjects, in their current state."""
 
     def ids_after(self, tx: Tx, access: Access, kind: SubjectKind, after: str, *, limit: int) -> list[str]:
         """Return the next ids of a kind, in order."""
 
 
 class Prepared(Struct, frozen=True):
-    """What is to be indexed anew, and the meanings of those documents by kind and id."""
+    """What is to be indexed anew, and the vectors of those documents by kind and id."""
 
     subjects: list[Subject]
     vectors: dict[Name, Vectors]
@@ -83,7 +83,7 @@ class Indexing(Follower[Prepared]):
         return await self.gather(access, list(dict.fromkeys(filter(None, map(_subject, events)))))
 
     async def gather(self, access: Access, subjects: list[Subject], *, anew: bool = False) -> Prepared:
-        """Return the meanings of those subjects: kept ones where the words are the same, unless all are made anew."""
+        """Return the vectors of those subjects; stored ones are reused if the words are the same, unless `anew`."""
         if not subjects:
             return Prepared([], {})
 
@@ -99,7 +99,7 @@ class Indexing(Follower[Prepared]):
         return Prepared(subjects, vectors)
 
     def documents(self, tx: Tx, access: Access, subjects: Iterable[Subject]) -> list[Document]:
-        """Return what is to be found of those subjects."""
+        """Return the documents of those subjects."""
         return self.source.documents(tx, access, subjects, tool_calls=self._settings.include_tool_call_logs)
 
     def _kept(self, tx: Tx, access: Access, documents: list[Document]) -> dict[Name, Vectors]:
@@ -120,7 +120,7 @@ class Indexing(Follower[Prepared]):
             return [NO_VECTORS] * len(texts)
 
     def apply(self, tx: Tx, access: Access, events: list[Event], prepared: Prepared) -> None:
-        """Index what the events are about, as it is now; what was in a space that is gone is somewhere else."""
+        """Index what the events are about, in its current state; a removed space has its contents rebuilt."""
         self.put(tx, access, prepared)
         for event in events:
             if event.name == "space.deleted" and event.space_id is not None:
@@ -130,7 +130,7 @@ class Indexing(Follower[Prepared]):
     def put(self, tx: Tx, access: Access, prepared: Prepared, *, spread: bool = True) -> None:
         """Index those subjects that can be found, and remove the others.
 
-        Where a topic or a task is visible decides about what belongs to it: with `spread` that is looked at as well.
+        The visibility of a topic or a task decides that of its contents: `spread` updates those as well.
         """
         found: dict[Name, Document] = {}
         found |= {(one.kind, one.id): one for one in self.documents(tx, access, prepared.subjects)}
@@ -145,7 +145,7 @@ class Indexing(Follower[Prepared]):
                 store.delete_documents(tx, access, name[0], (name[1],))
             if not spreads or name[0] not in _SPREADING:
                 continue
-            # What is not indexed yet has nothing that belongs to it, unless the index is incomplete.
+            # A document that is not indexed yet has no contents in the index, unless the index is incomplete.
             known = before.get(name, "" if is_rebuilding else None)
             if known is not None and known != marks_text(access, document):
                 request_rebuild(tx, access, _SUBJECTS[name[0]], name[1])
@@ -157,13 +157,13 @@ def _subject(event: Event) -> Subject | None:
     if room not in ("topic", "task", "log"):
         return None
     body = _read(event.body)
-    # What was deleted is named by its id alone.
+    # A deleted thing is named only by its id.
     name = body[room]["id"] if room in body else body.get("id")
     return None if name is None else (_SUBJECTS[room], name)
 
 
 class Lag(Struct, frozen=True, kw_only=True):
-    """How far the index of an account is behind: in time, and in events or parts that are not looked at yet."""
+    """How far the index of an account is behind: in time, and in unprocessed events or parts."""
 
     seconds: float
     pending: int
@@ -178,7 +178,7 @@ def index_lag(tx: Tx, access: Access) -> Lag:
 
 
 def observe_entries(db: Database) -> None:
-    """Remove the documents of entries in the transaction that deletes these."""
+    """Remove the documents of entries in the transaction that deletes the entries."""
     db.observe(EntriesDeleted, _forget)
 
 
@@ -188,9 +188,9 @@ def _forget(tx: Tx, change: EntriesDeleted) -> None:
 
 
 def request_rebuild(tx: Tx, access: Access, kind: SubjectKind | None = None, name: str | None = None) -> None:
-    """Have the index of an account rebuilt: all of it, all of a kind, or one thing with what belongs to it.
+    """Request a rebuild of an account's index: all of it, all of a kind, or one thing with its contents.
 
-    Searches go on meanwhile.
+    Searches continue meanwhile.
     """
     for each in _DOCUMENTS if kind is None else (kind,):
         rebuild_store.request(tx, access, each if name is None else f"{each}:{name}")
@@ -198,13 +198,13 @@ def request_rebuild(tx: Tx, access: Access, kind: SubjectKind | None = None, nam
 
 
 def request_session_rebuild(tx: Tx, access: Access, session_key: str) -> None:
-    """Have everything indexed anew that was said in a session, because others may find it now, or may not."""
+    """Request that everything said in a session is indexed anew, because its visibility changed."""
     rebuild_store.request(tx, access, f"{_SESSION}:{session_key}")
     tx.wake(REBUILDS)
 
 
 class Rebuilds(Duty[Rebuild]):
-    """Rebuilds parts of the index, page by page; in the end, what belongs to nothing is removed."""
+    """Rebuilds parts of the index, page by page; at the end, orphaned documents are removed."""
 
     name = "search_rebuilds"
     bell = REBUILDS
@@ -215,22 +215,22 @@ class Rebuilds(Duty[Rebuild]):
         self._indexing = indexing
 
     def next_due(self, tx: Tx) -> int | None:
-        """At once when anything is to be rebuilt."""
+        """At once if anything is to be rebuilt."""
         return tx.now if rebuild_store.rebuilds_due(tx, 1) else None
 
     def take(self, tx: Tx, limit: int) -> list[Rebuild]:
-        """Return the rebuilds that are not finished."""
+        """Return the unfinished rebuilds."""
         return rebuild_store.rebuilds_due(tx, limit)
 
     async def do(self, item: Rebuild) -> None:
-        """Write one page; another server that works on the same one changes nothing."""
+        """Write one page; if another server works on the same page, nothing changes."""
         access = system_access(item.account_id)
         subjects, cursor = await self.db.long_read(lambda tx: self._page(tx, access, item), urgent=False)
         prepared = await self._indexing.gather(access, subjects, anew=":" not in item.part)
         await self.db.write(lambda tx: self._write(tx, access, item, prepared, cursor))
 
     def _page(self, tx: Tx, access: Access, item: Rebuild) -> tuple[list[Subject], str]:
-        """Return what comes next, and how far that is; nothing at the end."""
+        """Return the next subjects and the cursor after them; nothing at the end."""
         kind, _, name = item.part.partition(":")
         if not name:
             subject = _SUBJECTS[kind]

@@ -1,4 +1,4 @@
-"""What can be found, who may find it, and what is found. Pure."""
+"""Documents, who may find them, queries and results. Pure."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -15,39 +15,39 @@ KINDS: tuple[DocumentKind, ...] = ("topic", "task", "log", "note")
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """A topic, a task, an entry or a note as it is indexed. Tags and digests are no part of its text."""
+    """A topic, a task, an entry or a note as it is indexed. Its text excludes tags and digests."""
 
     kind: DocumentKind
     id: str
     text: str
     at: int
-    # The name of a topic, the title of a task; also found by.
+    # Topic name or task title; searched as well.
     label: str = ""
     # The name of the person or agent who said it.
     speaker: str = ""
-    # The spaces in which it is visible; in none, only those find it who look in the whole account.
+    # The spaces in which it is visible; if empty, only searches of the whole account find it.
     spaces: tuple[str, ...] = ()
     topic_id: str | None = None
     task_id: str | None = None
-    # The topic of its task, where that is another: it is found there as well.
+    # The topic of its task, if it is another one: the document is found there as well.
     task_topic_id: str | None = None
-    # Where it was said, and its place there; what was said before and after it tells what it is about.
+    # Where it was said, and its position there; its neighbours tell what it is about.
     session_key: str | None = None
     sequence: int = 0
-    # Whether all who look at the board may find it; what was said elsewhere is its session's and its task's alone.
+    # Whether everybody who searches the board may find it; otherwise only its session and its task do.
     on_board: bool = False
-    # Whether its session finds it whatever spaces it may see.
+    # Whether its session finds it whatever spaces the session may see.
     is_alone: bool = False
-    # Whose chat it was said in; None where people share the session.
+    # Whose chat it was said in; None if people share the session.
     private_to: str | None = None
 
     def reach(self, account_id: str) -> tuple[str, ...]:
-        """Return the marks under which it may be found: one of them must be among those of a query."""
+        """Return its visibility marks: a query must have one of them."""
         return self.findable.marks(account_id)
 
     @property
     def findable(self) -> Findable:
-        """What decides who may find it."""
+        """The fields that decide who may find it."""
         return Findable(
             spaces=self.spaces,
             is_kept=self.kind != "log",
@@ -67,7 +67,7 @@ class Document(Struct, frozen=True, kw_only=True):
 
 
 class Scope(Struct, frozen=True):
-    """A part of an account: the documents that have one of the marks and all of the places."""
+    """A part of an account: the documents with one of the marks and all of the places."""
 
     marks: tuple[str, ...]
     places: tuple[str, ...] = ()
@@ -78,12 +78,12 @@ class Scope(Struct, frozen=True):
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """What is looked for: at a topic, or at a task, if only that is meant; and how much of each kind is wanted."""
+    """What to search for, optionally only at a topic or a task, and how many results of each kind."""
 
     text: str
     topic_id: str | None = None
     task_id: str | None = None
-    # For whoever cannot wait: what is looked at is bounded, however many documents there are, the newest first.
+    # For callers that cannot wait: only a limited number of documents is considered, newest first.
     quick: bool = False
     topics_max: int = SEARCH_FOUND_DEFAULT["topic"]
     tasks_max: int = SEARCH_FOUND_DEFAULT["task"]
@@ -92,22 +92,22 @@ class Query(Struct, frozen=True, kw_only=True):
 
 
 class SearchQuery(Query, frozen=True, kw_only=True):
-    """What is looked for, and in which part of an account."""
+    """A query, and the part of an account to search."""
 
     viewer: Viewer = Viewer()
     # Names of those who speak there: a name in the text says whose words are meant.
     names: tuple[str, ...] = ()
 
     def scope(self, account_id: str) -> "Scope":
-        """Return what is searched: what the viewer may find, at the topic and the task that are asked for."""
+        """Return what is searched: what the viewer may find, at the given topic and task."""
         return Scope(self.viewer.marks(account_id), _places(account_id, self.topic_id, self.task_id))
 
     def finds(self, account_id: str, document: Document) -> bool:
-        """Return whether a document is among those that are searched."""
+        """Return whether a document is in the searched part."""
         return self.scope(account_id).has(document.reach(account_id), document.places(account_id))
 
     def limits(self) -> dict[DocumentKind, int]:
-        """Return how many of each kind are wanted at most."""
+        """Return the maximum number of results of each kind."""
         asked = dict(zip(KINDS, (self.topics_max, self.tasks_max, self.logs_max, self.notes_max), strict=True))
         return {kind: max(0, min(limit, SEARCH_FOUND_MAX[kind])) for kind, limit in asked.items()}
 
@@ -136,12 +136,12 @@ class Hit(Struct, frozen=True, kw_only=True):
     id: str
     score: float
     reason: Reason
-    # The how manieth of its session it is; near ones belong together.
+    # Its number within its session; documents with near numbers belong together.
     position: int = 0
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What a query has found, best first; `dense` says whether meanings were compared, or words alone."""
+    """What a query found, best first; `dense` says whether meanings were compared, or only words."""
 
     topics: tuple[Hit, ...] = ()
     tasks: tuple[Hit, ...] = ()
@@ -157,18 +157,18 @@ class Found(Struct, frozen=True, kw_only=True):
         return "hybrid" if self.dense else "lexical"
 
 
-# The mark of everything but entries, of which there may be very many.
+# The mark of everything but entries, which may be very many.
 KEPT = "k_kept"
 _TOPIC = "t"
 
 
 def place_mark(account_id: str, kind: str, name: str) -> str:
-    """Return the mark of what belongs to a topic or a task; nothing belongs to anything else."""
+    """Return the mark of everything that belongs to a topic or a task."""
     return mark({"topic": _TOPIC, "task": "w"}.get(kind, "n"), account_id, name)
 
 
 def topic_of(places: str) -> str:
-    """Return the mark of the topic among marks of places, else of the task; empty for what belongs to neither."""
+    """Return the mark of the topic among marks of places, else of the task; empty if there is neither."""
     marks = places.split()
     return next((one for one in marks if one.startswith(f"{_TOPIC}_")), marks[0] if marks else "")
 

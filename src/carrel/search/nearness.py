@@ -1,4 +1,4 @@
-"""How near texts are to one another in meaning, with what was embedded before at hand."""
+"""How similar texts are in meaning, with embeddings cached."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from carrel.kernel.limits import NEARNESS_TEXTS_KEPT, SEARCH_CHUNK_CHARS
 from carrel.search.embedders import Embedder, EmbeddingUnavailable
 from carrel.search.vectors import Floats, unit_query
 
-# Where a few texts are compared, their own middle says little: these are about anything.
+# A few texts have no meaningful average of their own: these are about arbitrary subjects.
 _REFERENCE = (
     "house kitchen garden furniture", "software server database error", "flight hotel train holiday",
     "invoice bank tax payment", "doctor medicine health sleep", "music film book concert", "school children teacher",
@@ -29,9 +29,9 @@ class Nearness:
         self._kept: OrderedDict[str, Floats] = OrderedDict()
 
     async def of(self, text: str, others: Sequence[str]) -> list[float]:
-        """Return how near each of the others is to a text, -1 to 1; nothing while texts cannot be embedded.
+        """Return how similar each of the others is to a text, -1 to 1; nothing while texts cannot be embedded.
 
-        What all of them have in common is left out: only what sets them apart counts.
+        What all of them have in common is subtracted: only differences count.
         """
         if not text.strip() or not others:
             return []
@@ -42,9 +42,9 @@ class Nearness:
         return [float(asked @ vector) for vector in known]
 
     async def directions(self, texts: Sequence[str]) -> Floats | None:
-        """Return the direction of each text, as seen from the middle of all; None while texts cannot be embedded.
+        """Return the direction of each text relative to the average of all; None while texts cannot be embedded.
 
-        How near two texts are is the product of their directions. A text that says nothing is near to none.
+        The product of two directions is the similarity of their texts. A text without meaning is similar to none.
         """
         try:
             apart = await self._apart(texts, texts)
@@ -54,7 +54,7 @@ class Nearness:
         return apart
 
     async def _apart(self, texts: Sequence[str], among: Sequence[str]) -> Floats:
-        """The directions of texts as seen from the middle of those among which they are compared."""
+        """The directions of texts relative to the average of those they are compared with."""
         middle = np.mean(await self._vectors([*_REFERENCE, *dict.fromkeys(filter(str.strip, among))]), axis=0)
         apart = np.array(await self._vectors(texts)) - middle
         directions: Floats = (apart / np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), 1e-9)).astype(np.float32)
@@ -62,7 +62,7 @@ class Nearness:
 
     async def _vectors(self, texts: Sequence[str]) -> list[Floats]:
         cut = [text[:SEARCH_CHUNK_CHARS].encode("utf-8", "replace").decode() for text in texts]
-        # The model is a part of the name: vectors of two models cannot be compared.
+        # The model is part of the key: vectors of two models cannot be compared.
         names = [f"{self._embedder.model}\n{text}" for text in cut]
         missing = {name: text for name, text in zip(names, cut, strict=True) if name not in self._kept}
         if missing:

@@ -1,12 +1,12 @@
-"""When searches may start: at once, or apart from one another while others write. Pure."""
+"""When searches may start: at once, or with pauses while others write. Pure."""
 
 from carrel.kernel.limits import SEARCH_BUSY_WRITES_PER_SECOND, SEARCH_REST, SEARCH_REST_SECONDS_MAX
 
 
 class Pace:
-    """Lets one search after another start, with a rest in between while others write.
+    """Lets one search start after another, with a pause in between while others write.
 
-    They all need the interpreter's lock: without a rest, searches would take most of it from those who write.
+    They all need the interpreter's lock: without pauses, searches would take most of it from writers.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Pace:
         return starts_at - now
 
     def ended(self, took_seconds: float, writes: int) -> None:
-        """Take note of how long a search took, and how much others wrote meanwhile."""
+        """Record how long a search took, and how much others wrote meanwhile."""
         is_busy = writes > took_seconds * SEARCH_BUSY_WRITES_PER_SECOND
         rest = min(took_seconds * SEARCH_REST, SEARCH_REST_SECONDS_MAX)
         self._apart_seconds = took_seconds + rest if is_busy else 0.0

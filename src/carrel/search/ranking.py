@@ -1,7 +1,7 @@
-"""Ranking: one linear score over everything that words or meaning bring up, with the statistics of the scope.
+"""Ranking: one linear score over everything that words or meaning find, with the statistics of the scope.
 
-Two lists merged by rank would let a weak ranker count as much as a strong one. Each part of the score here has a weight
-and a scale that is the same for every query, so scores can be compared.
+Merging two lists by rank would let a weak ranker count as much as a strong one. Each part of this score has a weight
+and a scale that are the same for every query, so scores can be compared.
 """
 
 import math
@@ -29,17 +29,17 @@ from carrel.search.store import Stored
 from carrel.search.vectors import Codes, Floats, codes_of
 from carrel.storage import Tx
 
-# How soon more of the same says nothing new, and how much a long text is held against it.
+# How soon repetitions add nothing, and how much a long text is penalised.
 _SATURATION, _LENGTH = 1.2, 0.3
-# What was said up to two entries before or after counts half; by how often that makes, what a word counts near it.
+# Documents up to two entries before or after count half. By the number of occurrences nearby: how much a word counts.
 _SPAN = 2
 _NEAR_BY_COUNT = np.array([n / (n + 2 * _SATURATION) for n in range(2 * _SPAN + 3)], dtype=np.float32)
 _OWN, _NEAR, _STRETCH = 0.2, 1.0, 0.8
 _MEANING, _MEANING_BEFORE = 0.4, 0.15
 _NAMED, _LABEL, _NOTE, _QUESTION = 0.15, 0.3, 0.15, -0.08
-# About what a text scores that says all the words of a query and means the same.
+# About the score of a text that contains all words of a query and means the same.
 _FULL = 1.25
-# Texts that have nothing to do with each other are about this similar; below, no word in common means no hit.
+# Unrelated texts have about this similarity; below it, a text without a common word is no hit.
 _MEANING_MIN = 0.25
 _NOTE_KIND = KINDS.index("note")
 _CODES_AT_ONCE = 8_192
@@ -47,35 +47,35 @@ _TOPIC_BITS = 32
 
 
 class Weights(Struct, frozen=True):
-    """How much each word of a query says in this scope, and all of them together."""
+    """How much each word of a query counts in this scope, and all of them together."""
 
     by_word: dict[str, float]
     total: float
 
 
 class Matches(Struct, frozen=True, kw_only=True):
-    """What the words of a query bring up: documents that have one, and those beside them."""
+    """What the words of a query find: documents that contain one, and their neighbours."""
 
     weights: Weights
-    # Their positions; and of every document its row in the next two, 0 for all others.
+    # Their positions; and for every document its row in the next two, 0 for all others.
     at: Positions
     rows: Positions
-    # How much of the query the document itself says; and how much it says together with what is beside it.
+    # How much of the query the document itself covers; and how much together with its neighbours.
     said: Floats
     near: Floats
-    # The same of whole stretches of conversation on one topic.
+    # The same for whole stretches of conversation on one topic.
     stretches: "Stretches"
-    # Words that too many documents have; only the best of the others are asked for them.
+    # Words that too many documents have; only the best of the others are checked for them.
     common: tuple[str, ...]
 
 
 def match_words(
     tx: Tx, access: Access, view: View, scope: Scope, words: tuple[str, ...], *, quick: bool = False
 ) -> Matches:  # fmt: skip
-    """Look every word up in the scope and add up what each says about each document.
+    """Look up every word in the scope and add up how much each counts for each document.
 
-    Of a word that very many documents have, only the newest are looked at, and all topics, tasks and notes that have
-    it. If a query has no other words, so is everything that has all of them.
+    For very common words, only the newest documents and all topics, tasks and notes with the word are considered; if a
+    query has no other words, also everything that has all of them.
     """
     in_all = SEARCH_QUICK_MATCHES_MAX if quick else SEARCH_MATCHES_MAX
     limit = min(SEARCH_MATCHES_PER_WORD_MAX, max(SEARCH_MATCHES_PER_WORD_MIN, in_all // max(1, len(words))))
@@ -109,7 +109,7 @@ def _positions(
     """The positions of the newest documents in scope that have a word, for each of the words."""
     found: dict[str, Positions] = {}
     if 2 * view.count >= len(view.numbers):
-        # Most documents are in scope: to look among all of them is faster than to intersect two long lists.
+        # Most documents are in scope: scanning all of them is faster than intersecting two long lists.
         enough = limit * len(view.numbers) // view.count + limit // 4
         for word, numbers in store.matching_each(tx, access, None, words, limit=enough).items():
             positions = _in_scope(view, numbers)
@@ -138,7 +138,7 @@ def _weight(having: int, count: int) -> float:
 
 
 def _beside(view: View, positions: Positions) -> list[Positions]:
-    """The positions in scope before and after those in their sessions and of their topics, a list for each distance."""
+    """The positions in scope before and after those in their sessions and topics, a list for each distance."""
     found = []
     for links in (view.previous, view.following):
         beside, of = positions, positions
@@ -150,23 +150,23 @@ def _beside(view: View, positions: Positions) -> list[Positions]:
 
 
 class _Sums:
-    """The sums over the words of a query, of the documents that they bring up and of no others."""
+    """The sums over the words of a query, for the documents that the words find."""
 
     def __init__(self, view: View, found: list[list[Positions]]) -> None:
-        """Take for each word the documents that have it, and those beside them."""
+        """Take for each word the documents that have it, and their neighbours."""
         self._view = view
         self._found = found
         several = np.concatenate([np.zeros(0, dtype=np.int32), *(each for lists in found for each in lists)])
         self.rows = np.zeros(len(view.numbers), dtype=np.int32)
-        # Of a position that is there several times the last one stays.
+        # For a position that occurs several times, the last one stays.
         order = np.arange(1, len(several) + 1, dtype=np.int32)
         self.rows[several] = order
         self.at: Positions = several[self.rows[several] == order]
         self.rows[self.at] = order[: len(self.at)]
         self.said, self.near = np.zeros((2, len(self.at) + 1), dtype=np.float32)
-        # How often a word is at a document or beside it: twice for the document itself, and once for each one beside.
+        # How often a word is at a document or beside it: twice for the document itself, and once for each neighbour.
         self._counts = np.zeros(len(self.at) + 1, dtype=np.int8)
-        # Of each word: the stretches that have it, and what it counts there.
+        # For each word: the stretches that have it, and what it counts there.
         self._in_stretches: list[tuple[NDArray[np.int64], Floats]] = []
         self._stretches = max(1, int(np.count_nonzero(view.said)))
         self._stretch_length = float(view.said.sum()) / self._stretches
@@ -180,7 +180,7 @@ class _Sums:
         for each in beside:
             self._counts[each] += 1
         touched = np.concatenate([own, *beside])
-        # A row may be there several times; each time the same is written.
+        # A row may occur several times; the same value is written each time.
         self.near[touched] = self.near[touched] + share * _NEAR_BY_COUNT[self._counts[touched]]
         self._counts[touched] = 0
         stretches, having = np.unique(_stretch_keys(view, positions), return_counts=True)
@@ -197,16 +197,16 @@ class _Sums:
 
 
 class Stretches(Struct, frozen=True):
-    """How much of a query each stretch of conversation on one topic says.
+    """How much of a query each stretch of conversation on one topic covers.
 
-    A session goes on to other things: what was said of one topic tells nothing of a line on another.
+    A session moves on to other subjects: what was said on one topic says nothing about a line on another.
     """
 
     keys: NDArray[np.int64]
     said: Floats
 
     def at(self, view: View, positions: Positions) -> Floats:
-        """Return it of the stretches that documents are in."""
+        """Return the values for the stretches of these documents."""
         wanted = _stretch_keys(view, positions)
         if not len(self.keys):
             return np.zeros(len(positions), dtype=np.float32)
@@ -227,7 +227,7 @@ def _norm(lengths: NDArray[np.generic], mean: float) -> Floats:
 
 
 def best_by_words(view: View, matches: Matches, limits: dict[int, int]) -> Positions:
-    """Return the positions of the best documents of each kind, as far as words and their surroundings say."""
+    """Return the positions of the best documents of each kind, judged by words and neighbours."""
     at = matches.at
     score = _OWN * _own(view, matches, at) + _NEAR * matches.near[matches.rows[at]]
     score += _STRETCH * matches.stretches.at(view, at)
@@ -236,15 +236,15 @@ def best_by_words(view: View, matches: Matches, limits: dict[int, int]) -> Posit
 
 
 def _own(view: View, matches: Matches, at: Positions) -> Floats:
-    """How much of the query each document itself says; in a long text it counts less."""
+    """How much of the query each document itself covers; less in a long text."""
     own: Floats = matches.said[matches.rows[at]] / (1 + _norm(view.lengths[at], view.length))
     return own
 
 
 def best_by_meaning(view: View, vector: Floats, limits: dict[int, int], *, quick: bool = False) -> Positions:
-    """Return the positions of the documents of each kind whose vectors point most nearly the same way."""
+    """Return the positions of the documents of each kind whose vectors are most similar."""
     newest = -SEARCH_QUICK_VECTORS_MAX if quick else None
-    # As often as it is compared at once: numpy is slow with one short row against many.
+    # Repeated for each comparison: numpy is slow with one short row against many.
     asked = np.tile(codes_of(vector.reshape(1, -1)), (_CODES_AT_ONCE, 1))
     chosen = [_nearest(view, asked, view.coded[kind], newest, limit) for kind, limit in limits.items()]
     return np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *chosen]))
@@ -256,7 +256,7 @@ def _nearest(
     owners, rows = (each[newest:] for each in coded)
     distance = np.empty(len(rows), dtype=np.uint16)
     for first in range(0, len(rows), _CODES_AT_ONCE):
-        # In pieces that the processor's cache holds; `take` is several times as fast as an index.
+        # In pieces that fit the processor's cache; `take` is several times as fast as an index.
         part = distance[first : first + _CODES_AT_ONCE]
         codes = view.codes.take(rows[first : first + _CODES_AT_ONCE], axis=0)
         differing = np.bitwise_count(codes ^ asked[: len(part)])
@@ -265,7 +265,8 @@ def _nearest(
         for column in range(1, differing.shape[1]):
             part += differing[:, column]
     if len(rows) > limit:
-        # Few distances are possible, so counting them is faster than sorting: all up to the one that makes enough.
+        # There are few possible distances, so counting them is faster than sorting; take all up to the one that fills
+        # the limit.
         enough = np.searchsorted(np.cumsum(np.bincount(distance)), limit)
         near = np.flatnonzero(distance <= enough)
         owners = owners[near[np.argsort(distance[near], kind="stable")[:limit]]]
@@ -284,7 +285,7 @@ def _best(positions: Positions, worst: NDArray[Any], kinds: NDArray[np.int8], li
 
 
 def candidate_limits(query: SearchQuery, words: int, settings: SearchSettings) -> dict[int, int]:
-    """Return how many candidates of each kind are looked at closely; of one word, as many as its own setting says."""
+    """Return how many candidates of each kind are examined closely; single-word queries have their own setting."""
     window = settings.single_token_window_max if words == 1 else settings.source_topk
     window = min(window, SEARCH_QUICK_CANDIDATES) if query.quick else window
     return {KINDS.index(kind): max(limit, window) for kind, limit in query.limits().items() if limit}
@@ -300,7 +301,7 @@ class Candidate(NamedTuple):
 def hits(
     view: View, matches: Matches, candidates: list[Candidate], similar: dict[int, float], limits: dict[int, int]
 ) -> list[Hit]:  # fmt: skip
-    """Return the best candidates of each kind with their scores, best first; `similar` are meanings by number."""
+    """Return the best candidates of each kind with their scores, best first; `similar` are vectors by number."""
     at = np.array([one.at for one in candidates], dtype=np.int32)
     missed = _shares(matches, [one.document.terms if matches.common else "" for one in candidates], matches.common)
     labels = _shares(matches, [one.document.label for one in candidates], matches.weights.by_word)
@@ -319,7 +320,7 @@ def hits(
     scores = np.clip(parts.sum(axis=0), 0, 1)
     speaks_for_it = (near > 0) | (missed > 0) | (meaning >= _MEANING_MIN)
     ages = np.array([one.document.at for one in candidates])
-    # Of equal ones the newest, as far as anybody can see a difference.
+    # The newest among those with equal scores, as far as anybody can see a difference.
     order = [n for n in np.lexsort((-ages, -np.round(scores, 4))).tolist() if speaks_for_it[n]]
     kinds = view.kinds[at]
     chosen = [n for kind, limit in limits.items() for n in [n for n in order if kinds[n] == kind][:limit]]
@@ -339,7 +340,7 @@ def _hit(document: Stored, score: float, parts: NDArray[Any], position: int) -> 
 
 
 def _shares(matches: Matches, texts: list[str], asked: Iterable[str]) -> Floats:
-    """How much of the query those of the asked words say that are in each text."""
+    """How much of the query is covered by the words found in each text."""
     weights = matches.weights
     found = (set(text.split()).intersection(asked) if text else () for text in texts)
     shares = [sum(weights.by_word[word] for word in words) / weights.total for words in found]
@@ -347,7 +348,7 @@ def _shares(matches: Matches, texts: list[str], asked: Iterable[str]) -> Floats:
 
 
 def _similarities(view: View, at: Positions, similar: dict[int, float]) -> tuple[Floats, Floats]:
-    """How near each document is to the query, and what was said before it."""
+    """How similar each document, and the messages before it, are to the query."""
     numbers = view.numbers[at].tolist()
     previous = np.where(view.previous[at] >= 0, view.numbers[view.previous[at]], -1).tolist()
     own, before = ([similar.get(number, 0.0) for number in each] for each in (numbers, previous))

@@ -1,4 +1,4 @@
-"""The SQL of rebuilding: which parts of the index, and how far each has come."""
+"""The SQL of rebuilding: which parts of the index, and their progress."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from carrel.storage import Tx
 
 
 class Rebuild(Struct, frozen=True):
-    """The rebuilding of one part of an account's index, up to `cursor`; older than `version` is what it replaces.
+    """The rebuilding of one part of an account's index, up to `cursor`; it replaces what is older than `version`.
 
     A part is `topic`, `task` or `entry` for all of them, or `topic:<id>` for one with what belongs to it.
     """
@@ -38,7 +38,7 @@ def rebuilds_due(tx: Tx, limit: int) -> list[Rebuild]:
 
 
 def advance(tx: Tx, access: Access, rebuild: Rebuild, cursor: str) -> bool:
-    """Move past a page; False, with nothing written, when another server has."""
+    """Move past a page; False, with nothing written, if another server already did."""
     sql = (
         "UPDATE search_rebuilds SET cursor = :cursor WHERE account_id = :account AND part = :part "
         "AND cursor = :before AND version = :version"
@@ -57,12 +57,12 @@ def finish(tx: Tx, access: Access, rebuild: Rebuild) -> None:
 
 
 def oldest_rebuild(tx: Tx, access: Access) -> tuple[int, int | None]:
-    """Return how many parts of an account's index are being rebuilt, and since when the oldest of them waits."""
+    """Return how many parts of an account's index are being rebuilt, and the age of the oldest."""
     row = tx.one("SELECT count(*), min(requested_at) FROM search_rebuilds WHERE account_id = :account", access)
     assert row is not None, "a count always has a row"
     return row[0], row[1]
 
 
 def is_rebuilding(tx: Tx, access: Access) -> bool:
-    """Return whether a part of an account's index is being rebuilt, so that it may lack something."""
+    """Return whether a part of an account's index is being rebuilt and may be incomplete."""
     return tx.one("SELECT 1 FROM search_rebuilds WHERE account_id = :account", access) is not None

@@ -1,4 +1,4 @@
-"""The figures of one account's documents, in memory: what ranking needs of all of them at once.
+"""The figures of one account's documents in memory: what ranking needs for all of them at once.
 
 It is loaded when the account is first searched and follows the index by its versions, in the transaction that searches.
 """
@@ -33,11 +33,11 @@ Mask = NDArray[np.bool_]
 _KIND_NUMBERS: dict[str, int] = {kind: at for at, kind in enumerate(KINDS)}
 # The same names, with the values of many documents in each.
 _Columns: Any = Figures
-# Up to so many new documents are linked one by one; then all of them at once is faster.
+# Up to this many new documents are linked one by one; beyond that, relinking all at once is faster.
 _LINKED_SINGLY_MAX = 2_000
 
 
-# Documents that have vectors, in order, each with the row of one of its own.
+# Documents that have vectors, in order, each with the row of one of its vectors.
 Coded = tuple[Positions, Positions]
 
 
@@ -46,31 +46,31 @@ class Members(Struct, frozen=True, kw_only=True):
 
     in_scope: Mask
     count: int
-    # Of every stretch of conversation how much of it is in scope.
+    # How much of each stretch of conversation is in scope.
     said: NDArray[np.float64]
-    # Those in scope that have vectors, by kind.
+    # Documents in scope that have vectors, by kind.
     coded: dict[int, Coded]
 
 
 class View(Members, frozen=True, kw_only=True):
-    """The documents at one moment, by position: each array has one row for each."""
+    """The documents at one moment, by position: each array has one row per document."""
 
     numbers: Ints
-    # How long the texts in scope are on average.
+    # The average length of the texts in scope.
     length: float
     kinds: NDArray[np.int8]
     lengths: NDArray[np.int32]
     questions: Mask
-    # Who said it, and of every speaker whether the query names them.
+    # Who said it, and for every speaker whether the query names them.
     speakers: Positions
     named: Mask
-    # What was said before and after it in its session, -1 for nothing; and the stretch of conversation it is in.
+    # The documents before and after it in its session, -1 for none; and its stretch of conversation.
     previous: Positions
     following: Positions
     stretches: Positions
     # What it is about, by number.
     topics: Positions
-    # The how manieth of its session it is.
+    # Its number within its session.
     positions: Positions
     # The signs of vectors.
     codes: NDArray[np.uint64]
@@ -86,7 +86,7 @@ class Shelf:
         self._clear()
 
     def _clear(self) -> None:
-        # Whether everything was loaded once; then only changes are.
+        # Whether everything was loaded once; from then on only changes are.
         self.is_complete = False
         self._version = 0
         self._rows = Columns(
@@ -100,14 +100,14 @@ class Shelf:
         self._sessions.number("")
         self._last_in_session: dict[int, int] = {}
         self._stretches = 0
-        # Of the scopes that were searched last.
+        # Of the most recently searched scopes.
         self._members = OrderedDict[Scope, Members]()
 
     def __len__(self) -> int:
         return self._rows.size
 
     def refresh(self, tx: Tx, access: Access) -> None:
-        """Load what has changed; hold the lock. Broken off by a deadline, it goes on from there the next time."""
+        """Load what has changed; hold the lock. If a deadline interrupts it, it continues from there the next time."""
         if self.is_complete and self._follow(tx, access):
             return
         if self.is_complete:
@@ -122,12 +122,12 @@ class Shelf:
             self._append(page)
         self._link_all()
         self.is_complete = True
-        # What was loaded by an earlier search may have changed since.
+        # What an earlier search loaded may have changed since.
         if began_before:
             self.refresh(tx, access)
 
     def _follow(self, tx: Tx, access: Access) -> bool:
-        """Take over what changed; False when only loading everything anew can do that."""
+        """Apply changes; False if everything has to be loaded anew."""
         removed = store.removals_after(tx, access, self._version)
         if len(removed) == SEARCH_REMOVALS_MAX:
             return False
@@ -136,7 +136,7 @@ class Shelf:
         if not self._apply(changed, [number for _, number in removed]):
             return False
         version = max([version, *(at for at, _ in removed)])
-        # What is above the horizon may be preceded by what is not visible yet, so it is read again.
+        # Changes that are not visible yet may precede what is above the horizon, so that is read again.
         self._version = min(version, max(self._version, tx.horizon()))
         return True
 
@@ -145,7 +145,7 @@ class Shelf:
         return int(self._rows["number"][-1]) if self._rows.size else 0
 
     def _apply(self, changed: list[Figures], removed: list[int]) -> bool:
-        """Take changes over; False when a document belongs between others, which only loading anew can do."""
+        """Apply changes; False if a document belongs between others, which requires loading anew."""
         if not changed and not removed:
             return True
         last = self._last_number
@@ -185,7 +185,7 @@ class Shelf:
         columns = _Columns(*zip(*page, strict=True))
         self._rows.extend(
             number=columns.number,
-            # The name of no session has the number 0, which stands for none.
+            # The empty session name has the number 0, which stands for none.
             session=np.array(self._sessions.numbers(key or "" for key in columns.session_key)) - 1,
             sequence=columns.sequence,
             length=columns.length,
@@ -200,7 +200,7 @@ class Shelf:
         self._code(columns, np.arange(first, self._rows.size, dtype=np.int32))
 
     def _change(self, at: int, one: Figures) -> None:
-        """Take over a changed document; its number and its place in its session stay."""
+        """Apply a changed document; its number and its position in its session stay."""
         rows = self._rows
         rows["length"][at], rows["question"][at], rows["alive"][at] = one.length, one.is_question, True
         rows["reach"][at], rows["places"][at] = self._reach.number(one.reach), self._places.number(one.places)
@@ -210,7 +210,7 @@ class Shelf:
         self._code(_Columns(*((value,) for value in one)), np.array([at], dtype=np.int32))
 
     def _code(self, columns: Any, positions: Positions) -> None:
-        """Keep the codes of documents whose vectors are of the model that queries use."""
+        """Store the codes of documents whose vectors come from the model that queries use."""
         ours = [bool(codes) and model == self._model for codes, model in zip(columns.codes, columns.model, strict=True)]
         if not any(ours):
             return
@@ -222,7 +222,7 @@ class Shelf:
         self._codes.extend(code=np.frombuffer(b"".join(codes), dtype=np.uint64).reshape(-1, self._width))
 
     def _link(self, at: int) -> bool:
-        """Put a new document behind the last of its session; False when it belongs before others."""
+        """Append a new document to its session; False if it belongs before others."""
         rows = self._rows
         session = int(rows["session"][at])
         last = self._last_in_session.get(session) if session >= 0 else None
@@ -242,7 +242,7 @@ class Shelf:
         return True
 
     def _link_all(self) -> None:
-        """Put every session in order; what is known of scopes goes by stretches, which begin elsewhere then."""
+        """Put every session in order; cached scopes go by stretches, which then begin elsewhere."""
         self._members.clear()
         self._rows.reclaim("previous", "following", "stretch", "position")
         rows, count = self._rows, self._rows.size
@@ -287,7 +287,7 @@ class Shelf:
         )
 
     def _members_of(self, scope: Scope) -> Members:
-        """Which documents are in a scope; kept, since of a million that takes longer to find out than to rank them."""
+        """Which documents are in a scope; cached, since finding that out takes longer than ranking them."""
         members = self._members.pop(scope, None)
         if members is None:
             everything = np.arange(self._rows.size, dtype=np.int32)
@@ -301,9 +301,9 @@ class Shelf:
         return members
 
     def _renewed(self, scope: Scope, members: Members, touched: Positions, lengths: Ints) -> Members:
-        """Return which documents are in a scope after those were changed, whose texts had these lengths before.
+        """Return which documents are in a scope after some were changed, whose texts had these lengths before.
 
-        What is returned is new: somebody may be looking at the old one.
+        Returns a new object: somebody may be reading the old one.
         """
         before = touched[: len(lengths)]
         left, entered = before[members.in_scope[before]], touched[self._is_in(scope, touched)]
@@ -350,7 +350,7 @@ def _edited(coded: Coded, left: Positions, entered: Coded) -> Coded:
     changed = np.concatenate([left, entered[0]])
     if not len(changed):
         return coded
-    # What changes is mostly new, so that nearly all of a long list stays as it is.
+    # Changed documents are mostly new, so nearly all of a long list stays as it is.
     first = int(np.searchsorted(coded[0], changed.min()))
     (owners, rows), kept = (each[first:] for each in coded), ~np.isin(coded[0][first:], left)
     owners, rows = np.concatenate([owners[kept], entered[0]]), np.concatenate([rows[kept], entered[1]])
@@ -359,7 +359,7 @@ def _edited(coded: Coded, left: Positions, entered: Coded) -> Coded:
 
 
 class Shelves:
-    """The shelves of the accounts that were searched last, together within a limit."""
+    """The shelves of the most recently searched accounts, within a common limit."""
 
     def __init__(self) -> None:
         self._lock = Lock()

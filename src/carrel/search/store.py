@@ -1,4 +1,4 @@
-"""The SQL of search: documents, the index of their words, and what was removed."""
+"""The SQL of search: documents, the index of their words, and removals."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class Stored(Struct, frozen=True):
     label: str
     terms: str
     vectors: bytes
-    # Drawn when it is written.
+    # Assigned when it is written.
     number: int = 0
     version: int = 0
 
@@ -60,20 +60,20 @@ _WRITE = (
     f"{_DOCUMENTS.insert.replace(':number', 'tick()').replace(':version', 'tick()')} "
     f"ON CONFLICT (account_id, kind, id) DO UPDATE SET {_CHANGES}"
 )
-# As in the migration that made the index. Accounts whose ids end alike share terms; readers drop what is not theirs.
+# As in the migration that created the index. Accounts whose ids end alike share terms; readers drop foreign rows.
 _ACCOUNT_CHARS = 8
-# Rows that are read by their numbers at a time: one text for every such statement.
+# Rows that are read by number at a time; all such statements have the same text.
 _NUMBERED = 100
 _NUMBERS = ", ".join(f":n_{at}" for at in range(_NUMBERED))
 
 
 def write_document(tx: Tx, access: Access, document: Stored) -> None:
-    """Write a document, or write over the one of that kind and id, which keeps its number; the version is new."""
+    """Write a document, replacing the one of that kind and id but keeping its number; the version is new."""
     tx.soon(_WRITE, access, **_DOCUMENTS.values(document))
 
 
 def delete_documents(tx: Tx, access: Access, kind: str, ids: Iterable[str]) -> int:
-    """Delete the documents of a kind with those ids, and have readers forget them; return how many there were."""
+    """Delete the documents of a kind with those ids, and have readers forget them; return how many existed."""
     named: dict[str, object] = {f"id_{at}": name for at, name in enumerate(ids)}
     if not named:
         return 0
@@ -110,7 +110,7 @@ def _note_removals(tx: Tx, access: Access, numbers: list[int]) -> int:
 
 
 def newest_version(tx: Tx, access: Access) -> int:
-    """Return the version of the newest change of an account's index, 0 when there is none."""
+    """Return the version of the newest change of an account's index, 0 if there is none."""
     newest = "SELECT max(version) FROM {} WHERE account_id = :account"
     row = tx.one(f"SELECT ({newest.format('search_documents')}), ({newest.format('search_removals')})", access)
     return max(value or 0 for value in row or (0,))
@@ -136,7 +136,7 @@ def figures_after(tx: Tx, access: Access, after: int) -> list[Figures]:
 
 
 def removals_after(tx: Tx, access: Access, after: int) -> list[tuple[int, int]]:
-    """Return (version, number) of what was removed after a version, oldest first, as many as are kept."""
+    """Return (version, number) of removals after a version, oldest first, as far as they are kept."""
     sql = (
         "SELECT version, number FROM search_removals WHERE account_id = :account AND version > :after "
         "ORDER BY version LIMIT :limit"
@@ -152,7 +152,7 @@ def matching(tx: Tx, access: Access, scope: Scope | None, *terms: str, limit: in
 def matching_each(
     tx: Tx, access: Access, scope: Scope | None, terms: Iterable[str], *, limit: int
 ) -> dict[str, NDArray[np.int64]]:
-    """Return the same for each of several terms, in one look."""
+    """Return the same for each of several terms, in one statement."""
     named = list(terms)
     return dict(zip(named, _matching_each(tx, [_match(access, scope, term) for term in named], limit), strict=True))
 
@@ -161,7 +161,7 @@ def _matching_each(tx: Tx, matches: list[str], limit: int) -> list[NDArray[np.in
     if not matches:
         return []
     newest = "SELECT rowid FROM search_words(:match_{0}) ORDER BY rowid DESC LIMIT :limit"
-    # In one row: between any two rows the interpreter's lock would be taken, which everything else waits for.
+    # In one row: between rows the interpreter's lock changes hands, and everything else waits for it.
     found = f"(SELECT string_agg(CAST(rowid AS TEXT), ',') FROM ({newest}) AS found_{{0}})"
     sql = f"SELECT {', '.join(found.format(at) for at in range(len(matches)))}"
     row = tx.one(sql, limit=limit, **{f"match_{at}": match for at, match in enumerate(matches)})
@@ -169,7 +169,7 @@ def _matching_each(tx: Tx, matches: list[str], limit: int) -> list[NDArray[np.in
 
 
 def _match(access: Access, scope: Scope | None, *terms: str) -> str:
-    """What the index of words is asked; its terms begin with the end of their account's id."""
+    """The query for the index of words; its terms begin with the end of their account's id."""
 
     def named(term: str) -> str:
         return f'"{access.account_id[-_ACCOUNT_CHARS:]}{term}"'
@@ -187,25 +187,25 @@ def documents_at(tx: Tx, access: Access, place: str, after: int, *, limit: int) 
 
 
 def has_kept_documents(tx: Tx, access: Access) -> bool:
-    """Return whether anything is indexed that is not just said: a topic, a task or a note."""
+    """Return whether anything but messages is indexed: a topic, a task or a note."""
     sql = "SELECT 1 FROM search_documents WHERE account_id = :account AND kind IN ('topic', 'task', 'note') LIMIT 1"
     return tx.one(sql, access) is not None
 
 
 def documents_named(tx: Tx, access: Access, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Stored]:
-    """Return those of the documents, by kind and id, that exist."""
+    """Return the existing ones of those documents, by kind and id."""
     found = _DOCUMENTS.rows(_named(tx, access, _DOCUMENTS.columns, names))
     return {(one.kind, one.id): one for one in found}
 
 
 def marks_named(tx: Tx, access: Access, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return the marks of those of the documents, by kind and id, that exist."""
+    """Return the marks of the existing ones of those documents, by kind and id."""
     found = _named(tx, access, "kind, id, reach, places", names)
     return {(kind, name): f"{reach} {places}" for kind, name, reach, places in found}
 
 
 def _named(tx: Tx, access: Access, columns: str, names: Iterable[tuple[str, str]]) -> list[Row]:
-    """Those columns of the documents of these kinds and ids, as many at a time as a statement takes."""
+    """Those columns of the documents of these kinds and ids, batched by what a statement takes."""
     wanted = list(names)
     kinds, ids = (list(dict.fromkeys(each)) for each in zip(*wanted, strict=True)) if wanted else ([], [])
     of_kinds = ", ".join(f"'{kind}'" for kind in kinds)
@@ -222,7 +222,7 @@ def _named(tx: Tx, access: Access, columns: str, names: Iterable[tuple[str, str]
 
 
 def documents_numbered(tx: Tx, access: Access, numbers: list[int]) -> list[Stored]:
-    """Return those of the documents that exist."""
+    """Return the existing ones of those documents."""
     sql = f"{_DOCUMENTS.select} WHERE account_id = :account AND number IN ({_NUMBERS})"
     found: list[Stored] = []
     for first in range(0, len(numbers), _NUMBERED):

@@ -1,4 +1,4 @@
-"""Meanings as numbers: vectors of unit length, stored as bytes, and the signs of their parts for a first look.
+"""Meanings as numbers: vectors of unit length, stored as bytes, and the signs of their parts for fast comparison.
 
 A vector of 256 numbers takes 256 bytes in the store, and 32 in memory.
 """
@@ -28,7 +28,7 @@ NO_VECTORS = Vectors("", b"", b"")
 
 
 def vectors_of(model: str, parts: Floats, counts: Sequence[int]) -> list[Vectors]:
-    """Return the vectors of documents as they are stored, from all their parts and how many of these each has."""
+    """Return the vectors of documents as they are stored, from all parts and the number of parts of each."""
     unit = _unit(parts)
     quantized, codes = np.rint(unit * _SCALE).astype(np.int8), codes_of(unit)
     bounds = [slice(end - count, end) for end, count in zip(accumulate(counts), counts, strict=True)]
@@ -49,7 +49,7 @@ def code_width(model: str) -> int:
 
 
 def similarities(query: Floats, quantized: list[bytes]) -> list[float]:
-    """Return how near the nearest part of each document is to a query, from 0 to 1; all have vectors of its length."""
+    """Return how near the nearest part of each document is to a query, 0 to 1; all vectors have its length."""
     if not quantized:
         return []
     parts = np.frombuffer(b"".join(quantized), dtype=np.int8).reshape(-1, len(query)).astype(np.float32)

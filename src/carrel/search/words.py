@@ -1,6 +1,6 @@
-"""The words of a text: what documents are indexed under and queries look up. Pure, and linear in the text.
+"""The words of a text: documents are indexed by them, and queries look them up. Pure, and linear in the text.
 
-Both databases get the same words from here, so that they find the same documents.
+Both databases use these words, so that they find the same documents.
 """
 
 import re
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
 
-from carrel.kernel import MS_PER_SECOND
+from carrel.kernel import MS_PER_DAY, MS_PER_SECOND
 from carrel.kernel.limits import SEARCH_QUERY_WORDS_MAX, SEARCH_WORD_CHARS_MAX, SEARCH_WORDS_MAX
 
 # Letters and digits only: never an underscore, which marks the tokens that say who may find a document.
@@ -21,7 +21,7 @@ _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 )  # fmt: skip
-# English and German; none of the German ones says something in English, but for "die".
+# English and German; none of the German ones means something in English, except "die".
 STOP_WORDS = frozenset((
     "a", "about", "after", "again", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been",
     "before", "being", "between", "both", "but", "by", "can", "could", "d", "did", "do", "does", "down", "during",
@@ -49,14 +49,14 @@ def words_of(text: str) -> list[str]:
 
 
 def places_of(text: str, words: Container[str]) -> Iterator[tuple[int, str]]:
-    """Yield where in a text some words are, in any of their forms, and which they are."""
-    # Each match on its own: in lower case a text may have another length.
+    """Yield the positions in a text of some words, in any of their forms, with the word."""
+    # Match by match: the lower-case text may have another length.
     for match in _WORD.finditer(text):
         yield from ((match.start(), form) for form in _forms(match[0].lower()) if form in words)
 
 
 def _forms(word: str) -> Iterable[str]:
-    # Anybody can send a word of megabytes, which is not to be kept.
+    # Anybody can send a word of megabytes, which must not be cached.
     return _short_forms(word) if len(word) <= SEARCH_WORD_CHARS_MAX else _find_forms(word)
 
 
@@ -78,7 +78,7 @@ def _parts(word: str) -> Iterator[str]:
 
 
 def stem(word: str) -> str:
-    """Return an English word without its commonest endings; forms of one word come out alike."""
+    """Return an English word without its commonest endings; all forms of a word become the same."""
     if len(word) <= 3:
         return word
     if word.endswith("ies") and len(word) > 4:
@@ -100,28 +100,34 @@ def stem(word: str) -> str:
 
 
 def date_words(at: int) -> tuple[str, ...]:
-    """Return the words of a day, so that a question about a date finds what was said on it."""
+    """Return the words of a day, so that a question with a date finds what was said on it."""
+    return _day_words(at // MS_PER_DAY)
+
+
+# Almost everything that is indexed now was written today.
+@lru_cache(maxsize=1024)
+def _day_words(days: int) -> tuple[str, ...]:
     try:
-        day = datetime.fromtimestamp(at / MS_PER_SECOND, UTC)
+        day = datetime.fromtimestamp(days * MS_PER_DAY / MS_PER_SECOND, UTC)
     except (ValueError, OverflowError, OSError):
         return ()
     return stem(_MONTHS[day.month - 1]), str(day.year), str(day.day)
 
 
 def distinct_words(words: Iterable[str]) -> tuple[str, ...]:
-    """Return each word once, in order, as many as a document is indexed under."""
+    """Return each word once, in order, up to the number that a document is indexed under."""
     return _first(words, SEARCH_WORDS_MAX)
 
 
 def query_words(text: str) -> tuple[str, ...]:
-    """Return the words of a query that are looked up: those that say something, unless none does."""
+    """Return the words of a query to look up: without stop words, unless there are no others."""
     said = [match[0] for match in _WORD.finditer(text.lower())]
     telling = [word for word in said if word not in STOP_WORDS] or said
     return _first((form for word in telling for form in _forms(word)), SEARCH_QUERY_WORDS_MAX)
 
 
 def without_names(text: str, names: Iterable[str]) -> str:
-    """Return a query without the names in it, for its meaning: a name says who, not what."""
+    """Return a query without the names in it, for its vector: a name says who, not what."""
     known = {match[0] for name in names for match in _WORD.finditer(name.lower())}
     kept = (part for part in text.split() if not _is_name(part.lower(), known))
     return " ".join(kept) or text

@@ -70,7 +70,7 @@ def leave_files(tx: Tx, access: Access, lane: Lane) -> None:
 
 
 def leftovers_of(tx: Tx, access: Access, *, limit: int) -> list[tuple[str, str]]:
-    """Return (id, files) of what is to be deleted, oldest first."""
+    """Return (id, files) of what to delete, oldest first."""
     sql = "SELECT id, files FROM leftovers WHERE account_id = :account ORDER BY id LIMIT :limit"
     return [(row[0], row[1]) for row in tx.all(sql, access, limit=limit)]
 

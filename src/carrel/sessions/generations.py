@@ -1,7 +1,7 @@
 """Opening and closing generations, and changing lanes.
 
-Reset, reopen and respawn are the same: close the generation; the next message opens the next one. Only what archiving
-closed can be opened again, until a newer generation is opened or something else would have closed it.
+Reset, reopen and respawn are the same: close the generation; the next message opens the next one. Only a generation
+closed by archiving can be reopened, until a newer one is opened or something else would have closed it.
 """
 
 from msgspec import UNSET, structs
@@ -33,7 +33,7 @@ def next_session(tx: Tx, lane: Lane, agent: Agent) -> Session:
 
 
 def open_generation(tx: Tx, access: Access, key: SessionKey, planned: Session | None = None) -> Session:
-    """Return the open generation of a key, or open the next one, under the id that was planned for it."""
+    """Return the open generation of a key, or open the next one under the id planned for it."""
     # Lock first: if several runs start at once, one opens the generation and the others find it open.
     lane = store.lock_lane(tx, access, str(key))
     if lane is None:
@@ -45,7 +45,7 @@ def open_generation(tx: Tx, access: Access, key: SessionKey, planned: Session | 
     agent = agent_by_id(tx, access, key.agent)
     assert agent is not None, "a lane always has an agent"
     if planned is None or planned.generation <= lane.generation:
-        # One that was open when it was read has been closed since.
+        # A generation that was open when it was read has been closed since.
         planned = next_session(tx, lane, agent)
     session = structs.replace(planned, generation=store.issue_generation(tx, access, lane.key), opened_at=tx.now)
     store.insert_session(tx, access, session)
@@ -55,7 +55,7 @@ def open_generation(tx: Tx, access: Access, key: SessionKey, planned: Session | 
 
 
 def close_generation(tx: Tx, access: Access, key: SessionKey, reason: ClosedReason) -> Session | None:
-    """Close the open generation of a key, if there is one; one that was archived is from now on closed for good."""
+    """Close the open generation of a key, if there is one; an archived one stays closed for good."""
     lane = store.lock_lane(tx, access, str(key))
     session = store.open_session_of(tx, access, str(key))
     if session is None:
@@ -98,7 +98,7 @@ def change_lane(tx: Tx, access: Access, key: SessionKey, change: LaneChange) -> 
 
 
 def _require_sharing(tx: Tx, access: Access, lane: Lane) -> None:
-    """Refuse to put somebody else's chat on the board: nobody but that person shares what is said there."""
+    """Refuse to put somebody else's chat on the board: only that person may share it."""
     owner = private_to(tx, access, lane.key)
     if lane.recall == "space" and owner not in (None, access.actor_id):
         message = "This is another person's chat; only that person can put it on the board."
@@ -106,7 +106,7 @@ def _require_sharing(tx: Tx, access: Access, lane: Lane) -> None:
 
 
 def set_archived(tx: Tx, access: Access, key: SessionKey, *, archived: bool) -> Session | None:
-    """Archive a lane, or bring it back; return the generation that is open again, if there is one.
+    """Archive a lane, or bring it back; return the generation that is reopened, if any.
 
     An archived lane is hidden from lists and its generation is closed; the transcript is kept.
     """
@@ -141,13 +141,13 @@ def _restore(tx: Tx, access: Access, lane: Lane) -> Session | None:
 
 
 def _archived_generation(tx: Tx, access: Access, lane: Lane) -> Session | None:
-    """Return the generation that can be opened again: the last one that was issued, if archiving closed it."""
+    """Return the generation that can be reopened: the last one, if archiving closed it."""
     newest = store.generation_of(tx, access, lane.key, lane.generation)
     return newest if newest is not None and newest.closed_reason == "archived" else None
 
 
 def _keep_closed(tx: Tx, access: Access, lane: Lane | None, reason: ClosedReason) -> None:
-    """Note what would have closed an archived generation, which therefore cannot be opened again."""
+    """Record that something else would have closed an archived generation, so it cannot be reopened."""
     session = None if lane is None or reason == "archived" else _archived_generation(tx, access, lane)
     if lane is not None and session is not None:
         store.change_closed_reason(tx, access, session.id, reason)

@@ -49,7 +49,7 @@ class Lane(Struct, frozen=True):
     updated_at: int
     archived_at: int | None
     files: str | None = None
-    # What was chosen for this lane; None inherits from its agent, then from the account.
+    # The choice for this lane; None inherits from its agent, then from the account.
     recall: Recall | None = None
     pinned_at: int | None = None
 
@@ -77,14 +77,14 @@ class LaneDeleted(Struct, frozen=True):
 
 
 class RecallChanged(Struct, frozen=True):
-    """What was said in a lane is on the board from now on, or is not any more."""
+    """Whether a lane is on the board has changed."""
 
     access: Access
     key: SessionKey
 
 
 class Session(Struct, frozen=True):
-    """One generation of a key; once closed, it is opened again only where archiving closed it."""
+    """One generation of a key; a closed one is reopened only if archiving closed it."""
 
     id: str
     key: str
@@ -110,7 +110,7 @@ class LaneRow(Struct, frozen=True):
     session: Session | None
     agent_slug: str
     busy: bool
-    # The final state of its newest run that has ended.
+    # The final state of its newest ended run.
     last_end: str | None
 
     @property
@@ -153,12 +153,12 @@ class LaneChange(Struct, frozen=True, kw_only=True):
 
 
 def kinds_listed_as(words: list[str]) -> tuple[str, ...]:
-    """Return the kinds that a list's filter words stand for; unknown words are ignored, no words mean no filter."""
+    """Return the kinds for a list's filter words; unknown words are ignored, no words mean no filter."""
     return tuple(kind for word in dict.fromkeys(words) for kind in _KINDS_BY_FILTER.get(word, ()))
 
 
 def shown_channel(key: SessionKey, last_channel: str | None) -> str:
-    """Return the channel of a lane as people know it: of its key, else of its last message."""
+    """Return the channel of a lane as people know it: from its key, else from its last message."""
     if key.kind in Grammar.INTERNAL_KINDS:
         return INTERNAL_CHANNEL
     channel = key.channel or last_channel or "unknown"

@@ -1,6 +1,6 @@
 """Session references: every form in which a client may name a session, parsed here and nowhere else.
 
-Pure: text in, a SessionReference out. Whether it names something the caller may see is decided in `routing`.
+Pure: text in, a SessionReference out. `routing` decides whether the caller may see what it names.
 """
 
 import re
@@ -17,8 +17,8 @@ _SESSION_ID = re.compile(r"ses_[0-9a-z]{26}")
 _ACCOUNT_ID = re.compile(r"acc_[0-9a-z]{26}")
 _ID = Grammar.LANE_ID
 _RESERVED = ("global", "unknown")
-# The grammar of all forms together, for descriptions of what is accepted: the usual spelling of names, and ids that
-# can exist. `parse_reference` reads other spellings too.
+# The grammar of all forms together, for descriptions of what is accepted: names in their usual spelling, and possible
+# ids. `parse_reference` reads other spellings too.
 SESSION_REFERENCE = (
     rf"(?!(?:{'|'.join(_RESERVED)})$)(?:{Grammar.CONVERSATION_KEY}|(?:[Aa]gent:[^:\u0000]+:)?(?:{Grammar.SESSION_RESTS})(?:{_SUFFIX})?"
     rf"|agent:[^:\u0000]+:{_ACCOUNT_ID.pattern}|clawboard:topic:{_ID}|clawboard:task:[^:\u0000]+:{_ID}"
@@ -39,7 +39,7 @@ class SessionReference(Struct, frozen=True, kw_only=True):
 
 
 def parse_reference(text: str) -> SessionReference:
-    """Parse a reference in any of its forms; raise Refusal if it is none."""
+    """Parse a reference in any of its forms; raise Refusal for anything else."""
     if not text or len(text) > SESSION_REFERENCE_CHARS_MAX:
         raise invalid("sessionKey", f"A session reference must have 1 to {SESSION_REFERENCE_CHARS_MAX} characters.")
     if text in _RESERVED:
@@ -86,7 +86,7 @@ def _canonical(text: str) -> SessionReference | None:
 
 
 def _rest(rest: str) -> str:
-    """The canonical `rest`: the board's names for its lanes translated, and lower case up to the id."""
+    """The canonical `rest`: board names of lanes translated, and lower case up to the id."""
     head, _, tail = rest.partition(":")
     head = head.lower() if not head.startswith("node-") else head
     if head == "clawboard":

@@ -1,4 +1,4 @@
-"""From a session reference, or the lack of one, to the lane it means."""
+"""Finds the lane that a session reference, or its absence, means."""
 
 from msgspec import Struct, structs
 
@@ -13,7 +13,7 @@ from carrel.visibility import may_see, require_visible, why_hidden
 
 
 class FoundSession(Struct, frozen=True):
-    """What a reference means: a lane that may not exist yet, and the generation, if the reference named one."""
+    """What a reference means: a lane that may not exist yet, and the generation if it named one."""
 
     key: SessionKey
     lane: Lane | None
@@ -24,10 +24,10 @@ def find_session(
     tx: Tx, access: Access, reference: str, current: SessionKey | None = None, visibility: ToolVisibility | None = None,
     *, forbids_hidden: bool = False,
 ) -> FoundSession:  # fmt: skip
-    """Return the lane a reference means, whether or not it exists; one that the caller may not see is not found.
+    """Return the lane a reference means, whether or not it exists; one the caller may not see is not found.
 
-    With `visibility`, a key that it hides is forbidden by the rule that it names, and again whether or not it exists.
-    With `forbids_hidden`, so is every lane of the account that the caller may not see, if the reference is a full one.
+    With `visibility`, a key that it hides is forbidden with the rule's name, whether or not it exists. With
+    `forbids_hidden`, so is every lane that the caller may not see, if the reference is a full one.
     """
     try:
         return _find(tx, access, reference, current, visibility)
@@ -40,7 +40,7 @@ def find_session(
 
 
 def _means_a_lane(tx: Tx, access: Access, reference: str) -> bool:
-    """Return whether a full reference means a lane of the account; any other text may be a name of the caller's own."""
+    """Return whether a full reference means a lane of the account; other texts may be the caller's own names."""
     try:
         everyone = structs.replace(access, kind="system", view=None)
         return parse_reference(reference).bare is None and bool(_find(tx, everyone, reference, None, None))
@@ -68,8 +68,12 @@ def _find(
     if parsed.bare is not None:
         return _bare(tx, access, parsed.bare, visibility)
     assert parsed.rest is not None
+    if parsed.slug:
+        # Most agents are still called by their id, and then the lane is that of the reference.
+        named = SessionKey(parsed.slug, parsed.rest)
+        tx.ahead(lambda: _agent(tx, access, parsed.slug), lambda: store.lane_of(tx, access, named))
     key = SessionKey.of(_agent(tx, access, parsed.slug).id, parsed.rest)
-    # Before anything is looked up, so that no refusal tells what exists.
+    # Before anything is looked up, so that no refusal reveals what exists.
     _require_shown(tx, access, visibility, key)
     found = _found(tx, access, key, None)
     if parsed.generation is None:
@@ -80,7 +84,7 @@ def _find(
 def find_lane(
     tx: Tx, access: Access, reference: str, current: SessionKey | None = None, visibility: ToolVisibility | None = None
 ) -> tuple[Lane, Session | None]:
-    """Return an existing lane and the generation meant: the one named, else the open one, else the newest."""
+    """Return an existing lane and the generation meant: the named one, else the open one, else the newest."""
     found = find_session(tx, access, reference, current, visibility)
     if found.lane is None:
         raise not_found("session")
@@ -93,7 +97,7 @@ def find_lane(
 def lane_for_work(
     tx: Tx, access: Access, *, agent: str | None, reference: str | None, task_id: str | None, task_scoped: bool
 ) -> SessionKey:
-    """Return the lane for a message to an agent: the one named, else its Task's, else the agent's main lane."""
+    """Return the lane for a message to an agent: the named one, else its Task's, else the agent's main lane."""
     if reference is not None:
         key = find_session(tx, access, reference).key
         if task_id is not None and key.task_id not in (None, task_id):
@@ -113,7 +117,7 @@ def _check_account(tx: Tx, access: Access, parsed: SessionReference) -> None:
 def _agent(tx: Tx, access: Access, slug: str | None) -> Agent:
     if access.view is None or slug is None:
         return named_agent(tx, access, slug) if slug else default_agent(tx, access)
-    # An agent may name the sessions of others that it sees; those that it does not see look alike.
+    # An agent may name the sessions of others that it sees; for all others the answer is the same.
     agent = agent_by_slug(tx, access, slug)
     if agent is None:
         raise not_found("session")
@@ -149,7 +153,7 @@ def _bare(tx: Tx, access: Access, conversation: str, visibility: ToolVisibility 
 
 
 def visible_lanes_called(tx: Tx, access: Access, conversation: str) -> list[Lane]:
-    """Return the lanes that a bare conversation key may mean; those the caller may not see do not count."""
+    """Return the visible lanes that a bare conversation key may mean."""
     lanes = store.lanes_by_conversation(tx, access, conversation)
     return [lane for lane in lanes if may_see(tx, access, lane.session_key, lane.made_by)]
 

@@ -6,7 +6,7 @@ from carrel.sessions.model import stored_channel
 
 
 def is_send_allowed(settings: SendPolicySettings, key: SessionKey, channel: str, override: str | None) -> bool:
-    """Return whether sending is allowed, by the lane's own setting, else a deny, else an allow, else the default."""
+    """Return whether sending is allowed: by the lane's own setting, else a deny, else an allow, else the default."""
     if override is not None:
         return override == "allow"
     matching = [rule.action for rule in settings.rules if _matches(rule, key, channel)]
@@ -23,7 +23,7 @@ def require_sending(settings: SendPolicySettings, key: SessionKey, channel: str,
 
 
 def channel_of(access: Access, surface: str, named: str | None) -> str:
-    """Return the channel of a message: that of its surface; only an owner, who makes the rules, may name another."""
+    """Return the channel of a message: its surface's; only an owner, who makes the rules, may name another."""
     return named if named and access.kind == "owner" else surface
 
 

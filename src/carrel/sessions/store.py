@@ -59,7 +59,7 @@ def children_of(tx: Tx, access: Access, key: str) -> list[str]:
 
 
 def update_lane(tx: Tx, access: Access, lane: Lane) -> None:
-    """Write what people set on a lane."""
+    """Write the settings that people made on a lane."""
     sql = (
         "UPDATE lanes SET label = :label, display_name = :display_name, send_policy = :send_policy, model = :model, "
         "recall = :recall, thinking_level = :thinking_level, verbose_level = :verbose_level, pinned_at = :pinned_at "
@@ -74,7 +74,7 @@ def hide_lane(tx: Tx, access: Access, key: str) -> None:
 
 
 def show_lane(tx: Tx, access: Access, key: str) -> None:
-    """Show a lane in lists again, as one that was just used: an idle sub-agent would be archived at once otherwise."""
+    """Show a lane in lists again, as just used: an idle sub-agent would otherwise be archived at once."""
     tx.run(f"UPDATE lanes SET archived_at = NULL, updated_at = :now WHERE {_LANE}", access, key=key, now=tx.now)
 
 
@@ -91,7 +91,7 @@ def delete_lane(tx: Tx, access: Access, key: str) -> None:
 
 
 def issue_generation(tx: Tx, access: Access, key: str) -> int:
-    """Return the next generation number of a key, which was never issued before."""
+    """Return the next generation number of a key; numbers are never reused."""
     row = tx.one(f"UPDATE lanes SET generation = generation + 1 WHERE {_LANE} RETURNING generation", access, key=key)
     assert row is not None
     return int(row[0])
@@ -139,13 +139,13 @@ def reopen_session(tx: Tx, access: Access, session_id: str) -> None:
 
 
 def change_closed_reason(tx: Tx, access: Access, session_id: str, reason: str) -> None:
-    """Write another reason why a generation is closed; when it was closed stays."""
+    """Change the reason why a generation is closed, but not when it was closed."""
     sql = "UPDATE sessions SET closed_reason = :reason WHERE account_id = :account AND id = :id"
     tx.run(sql, access, id=session_id, reason=reason)
 
 
 def closed_sessions_before(tx: Tx, access: Access, moment: int, *, limit: int) -> list[Session]:
-    """Return generations closed before a moment that no remaining run belongs to, in the order to lock their lanes."""
+    """Return generations closed before a moment that no run belongs to, in the order to lock their lanes."""
     sql = (
         f"{_SELECT_SESSION} s WHERE account_id = :account AND closed_at < :moment AND NOT EXISTS (SELECT 1 FROM runs r "
         "WHERE r.account_id = s.account_id AND r.key = s.key AND r.session_id = s.id) "
@@ -162,7 +162,7 @@ def delete_session(tx: Tx, access: Access, session_id: str) -> None:
 def lane_rows(
     tx: Tx, access: Access, wanted: LaneFilter, *, before: tuple[int, str] | None, limit: int
 ) -> list[LaneRow]:
-    """Return the lanes that the caller may see, newest first, behind a cursor of (updated_at, key)."""
+    """Return the lanes that the caller may see, newest first, after a cursor of (updated_at, key)."""
     where, values = _conditions(tx, access, wanted)
     seen, more = seen_lanes(tx, access)
     where.append(seen)
@@ -186,7 +186,7 @@ def _conditions(tx: Tx, access: Access, wanted: LaneFilter) -> tuple[list[str], 
         searched = ("l.key", "COALESCE(l.label, '')", "COALESCE(l.display_name, '')")
         matches = [f"lower({column}) LIKE :like ESCAPE '!'" for column in searched]
         task, values = seen_tasks(tx, access, table="t")
-        # A lane of a task is called after it.
+        # A task lane has the task's title.
         matches.append(_OF_TASK_CALLED.format(seen=task))
         where.append(f"({' OR '.join(matches)})")
         values["like"] = "%" + _LIKE_SIGNS.sub(r"!\g<0>", wanted.q.lower()) + "%"

@@ -1,4 +1,4 @@
-"""The SQL of titles: what sessions are called after, as far as the caller may see it."""
+"""The SQL of titles: what sessions are named after, as far as the caller may see it."""
 
 from collections.abc import Iterable
 
@@ -10,14 +10,14 @@ from carrel.storage import Tx
 from carrel.visibility import seen_entries, seen_lanes, seen_tasks, seen_topics
 
 _NAME = "COALESCE(l.display_name, l.label)"
-# The lanes that are called after what was said first in them, where nobody has named them.
+# Unnamed lanes of these kinds are named after their first words.
 _CALLED_BY_WORDS = (
     "'chat', 'direct', 'group', 'channel', 'cron', 'hook', 'node', 'a2a', 'openresponses', 'openresponses-user'"
 )
 
 
 class TitleSource(Struct, frozen=True):
-    """What the title of a lane is made from; `item` is the title of its task or topic, `maker` the program's name."""
+    """What the title of a lane is made from; `item` is its task or topic, `maker` the name of a program."""
 
     key: str
     spawned_by: str | None
@@ -29,7 +29,7 @@ class TitleSource(Struct, frozen=True):
 
 
 def title_sources(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, TitleSource]:
-    """Return what the titles of these lanes are made from, of those that the caller may see, by key."""
+    """Return, by key, what the titles of these lanes are made from, for the visible ones."""
     names: dict[str, object] = {f"key_{at}": key for at, key in enumerate(dict.fromkeys(keys))}
     if not names:
         return {}
@@ -60,7 +60,7 @@ def _item(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
 
 
 def _words(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
-    """The beginning of what was first said in a lane `l` that has no name."""
+    """The beginning of the first message in a lane `l` that has no name."""
     seen, values = seen_entries(tx, access)
     first = (
         "SELECT substr(entries.content, 1, :chars) FROM entries WHERE entries.account_id = :account "
@@ -71,7 +71,7 @@ def _words(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
 
 
 def task_titles(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, str]:
-    """Return the beginnings of the titles of these tasks, of those that the caller may see."""
+    """Return the beginnings of these tasks' titles, for the visible ones."""
     names: dict[str, object] = {f"id_{at}": one for at, one in enumerate(dict.fromkeys(ids))}
     if not names:
         return {}

@@ -1,7 +1,6 @@
-"""What a person would call a session: the name it was given, the title of its task, the first words of a chat.
+"""What a person would call a session: its given name, the title of its task, the first words of a chat.
 
-A title never has an id in it, is one line without control characters, and shows its reader nothing that the reader may
-not see.
+A title contains no id, is one line without control characters, and shows nothing that its reader may not see.
 """
 
 import re
@@ -14,7 +13,7 @@ from carrel.kernel.limits import SESSION_TITLE_CHARS_MAX
 from carrel.sessions.title_store import TitleSource, title_sources
 from carrel.storage import Tx
 
-# A bidirectional control could show the characters of a title in another order than they have.
+# A bidirectional control could show the characters of a title in another order.
 _CONTROLS = re.compile(r"[\x80-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _PROGRAMS = {"a2a": "A2A", "openresponses": "API", "openresponses-user": "API"}
 _OWN_CHANNELS = ("web", "cli")
@@ -28,7 +27,7 @@ class LaneTitle(Struct, frozen=True):
 
 
 def titles_of(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, LaneTitle]:
-    """Return the titles of those lanes that the caller may see, by their keys; two statements for any number."""
+    """Return the titles of the visible lanes among these, by key; two statements for any number."""
     sources = title_sources(tx, access, keys)
     parents = title_sources(tx, access, [one.spawned_by for one in sources.values() if one.spawned_by is not None])
     return {
@@ -39,12 +38,12 @@ def titles_of(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, LaneTitl
 
 def clean_title(text: str) -> str:
     """Return a text as part of a title: one line, bounded, without control characters and secrets."""
-    # Cut first: nobody pays for cleaning what is not shown.
+    # Cut first, so that the text that is not shown is not cleaned either.
     return clip(one_line(_CONTROLS.sub(" ", redact(text[: 4 * SESSION_TITLE_CHARS_MAX]))), SESSION_TITLE_CHARS_MAX)
 
 
 def lane_title(source: TitleSource, parent: TitleSource | None) -> str:
-    """Return the title of a lane; `parent` is the lane that spawned it, if the reader may see that one."""
+    """Return the title of a lane; `parent` is the lane that spawned it, if the reader may see it."""
     return clean_title(_title(source, parent))
 
 
@@ -61,7 +60,7 @@ def _unnamed(source: TitleSource, kind: str, parent: TitleSource | None) -> str:
     if kind in ("task", "topic"):
         return clean_title(source.item or "") or f"A {kind} of {source.agent}"
     if kind == "subagent":
-        # One step up is enough to recognize it; a parent without a name is called after its agent.
+        # One level is enough to recognize it; a parent without a name gets its agent's name.
         above = None if parent is None else lane_title(parent, None)
         return f"Sub-agent of {above or source.agent}"
     if kind == "main":

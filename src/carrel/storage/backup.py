@@ -33,7 +33,7 @@ def copy_to_sqlite(source: "psycopg.Connection[Any]", target: Path) -> None:
 def copy_from_sqlite(source: Path, target: "psycopg.Connection[Any]") -> None:
     """Fill an empty, migrated PostgreSQL database from a backup file, in one transaction.
 
-    The names of tables and columns are ours. A file with others is not a backup of this schema, whoever wrote it.
+    A file whose tables or columns differ from ours is refused, because it is no backup of this schema.
     """
     with closing(apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)) as reading:
         ours = own_schema()
@@ -51,16 +51,16 @@ def copy_from_sqlite(source: Path, target: "psycopg.Connection[Any]") -> None:
 
 
 def own_schema() -> dict[str, list[str]]:
-    """Return the columns of our tables, in the order of their creation, which satisfies their references."""
+    """Return the columns of our tables in creation order, which satisfies their foreign keys."""
     with closing(apsw.Connection(":memory:")) as connection:
         migrate_file(connection)
         return schema_in(connection)
 
 
 def schema_in(connection: apsw.Connection) -> dict[str, list[str]]:
-    """Return the columns of a file's tables and views, in the order of their creation."""
+    """Return the columns of a file's tables and views in creation order."""
     found = connection.execute(
-        # Not the virtual tables of indexes, nor the tables behind them: triggers fill these.
+        # Neither the virtual tables of indexes nor the tables behind them: triggers fill these.
         "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_list t ON t.schema = 'main' AND t.name = m.name "
         "AND t.type IN ('table', 'view') JOIN pragma_table_info(m.name) c "
         "WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND m.name <> 'ticks' "

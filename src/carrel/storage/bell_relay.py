@@ -38,7 +38,7 @@ class Ringer:
             self._changed.notify()
 
     def close(self) -> None:
-        """Announce what is left, then stop both threads."""
+        """Announce what is queued, then stop both threads."""
         self._closed.set()
         with self._changed:
             self._changed.notify()

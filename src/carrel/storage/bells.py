@@ -5,19 +5,19 @@ A bell carries no message; a task that it wakes reads the tables.
 
 import asyncio
 
-# The only bell that storage rings itself, when an event of the feed was settled. Other bells are named by their rooms.
+# The only bell that storage itself rings, when an event of the feed is settled. Rooms name the others.
 FEED = "feed"
 
 
 class Bell:
-    """A version number that only grows: note it, read the tables, then wait until it has passed."""
+    """A version number that only grows: note it, read the tables, then wait until it has changed."""
 
     def __init__(self) -> None:
         self.version = 0
         self._waiting: set[asyncio.Future[None]] = set()
 
     def ring(self) -> None:
-        """Wake every waiting task. Call it on the loop's own thread only."""
+        """Wake every waiting task. Call it only on the loop's own thread."""
         self.version += 1
         waiting, self._waiting = self._waiting, set()
         for future in waiting:
@@ -25,7 +25,7 @@ class Bell:
                 future.set_result(None)
 
     async def wait(self, seen: int, seconds_max: float) -> None:
-        """Wait until the version has passed `seen`, for at most `seconds_max`."""
+        """Wait until the version is past `seen`, for at most `seconds_max`."""
         if self.version != seen:
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -35,11 +35,11 @@ class InAccount(Protocol):
 class Tx(Protocol):
     """One open transaction. SQL is written once, for PostgreSQL, with `:name` parameters; rows are tuples.
 
-    An `access`, or anything else in an account, binds `:account`.
+    An `access`, or anything else that has an account, binds `:account`.
     """
 
     now: int
-    # How often each bell was asked for in this transaction.
+    # How often each bell was rung in this transaction.
     woken: Counter[str]
 
     def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
@@ -47,7 +47,7 @@ class Tx(Protocol):
         ...
 
     def one(self, sql: str, access: InAccount | None = None, /, **values: object) -> Row | None:
-        """Return the first row, None when there is none."""
+        """Return the first row, or None."""
         ...
 
     def run(self, sql: str, access: InAccount | None = None, /, **values: object) -> int:
@@ -55,41 +55,42 @@ class Tx(Protocol):
         ...
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
-        """Execute once for each set of values, `soon`."""
+        """Execute once for each set of values, as `soon` does."""
         ...
 
     def soon(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
-        """Execute before whatever comes next, without waiting for it; what it raises may be raised there.
+        """Execute before the next statement, without waiting; an error may be raised there.
 
-        On PostgreSQL it takes no round trip of its own.
+        On PostgreSQL this costs no extra round trip.
         """
         ...
 
     def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
-        """Execute at the end of this unit of work, in one batch with everything else deferred under the same SQL."""
+        """Execute at the end of this unit of work, in one batch with everything deferred under the same SQL."""
         ...
 
     def ahead(self, *reads: Callable[[], object]) -> None:
-        """Tell what is read next: the first statements of these functions, made now and in this order.
+        """Prefetch: run the first statement of each of these functions now, in this order.
 
-        On PostgreSQL that is one round trip for all of them. A statement that follows takes its answer from there,
-        once, unless something was written meanwhile.
+        On PostgreSQL this takes one round trip for all of them. A later statement takes its answer from there, once,
+        unless something was written in between. `tick` may be among them: its number is kept whatever is written, and
+        is drawn after the statements before it, so after the locks that they take.
         """
         ...
 
     def once(self, name: Hashable, read: Callable[[], T]) -> T:
-        """Return what `read` gives, read once in this unit of work: for what many look at and few change.
+        """Return what `read` returns, read once per unit of work: for values that many use and few change.
 
-        Whoever writes or locks such a thing calls `forget`.
+        Whoever writes or locks such a value calls `forget`.
         """
         ...
 
     def forget(self) -> None:
-        """Read again whatever was read `once`."""
+        """Drop what was read `once` and the numbers that were drawn ahead, so that both are read again."""
         ...
 
     def attempt(self, work: Callable[[], T]) -> T:
-        """Do a part of this unit of work; what it raises undoes this part alone and is raised here."""
+        """Do a part of this unit of work; an error rolls back this part only and is raised here."""
         ...
 
     def tick(self) -> int:
@@ -109,7 +110,7 @@ class Tx(Protocol):
         ...
 
     def publish(self, change: object) -> None:
-        """Call the observers of this type of change, in the order of registration, inside this transaction."""
+        """Call the observers of this type of change in registration order, inside this transaction."""
         ...
 
     def horizon(self) -> int:
@@ -118,7 +119,7 @@ class Tx(Protocol):
 
 
 class LongTx(Tx, Protocol):
-    """A transaction of a long read. Functions that read much require this type, so that they cannot run on the loop."""
+    """The transaction of a long read. Functions that read a lot require this type, so they cannot run on the loop."""
 
     @property
     def seconds_left(self) -> float:
@@ -133,22 +134,22 @@ class Database(Protocol):
 
     @property
     def write_error(self) -> str | None:
-        """Why the last write failed, as for a full disk; None once one has succeeded."""
+        """Why the last write failed, for example on a full disk; None after a success."""
         ...
 
     async def write(self, work: Callable[[Tx], T]) -> T:
-        """Do `work` in a transaction and commit it; what it raises rolls it back and is raised here.
+        """Do `work` in a transaction and commit it; an error rolls it back and is raised here.
 
-        `work` may be called again from the beginning when the transaction has to be repeated.
+        `work` may be called again from the start if the transaction has to be repeated.
         """
         ...
 
     async def read(self, work: Callable[[Tx], T]) -> T:
-        """Do `work`, which must change nothing and read little, on what is committed.
+        """Do `work`, which must change nothing and read little, on committed data.
 
-        On SQLite it runs on the loop, where microseconds count; `long_read` is for everything else. Each statement sees
-        one moment. On PostgreSQL the next statement may see a later one: what a first look found may be gone at the
-        second, and what a bound was read for must be read after the bound.
+        On SQLite it runs on the loop, so it must take microseconds; use `long_read` for everything else. Each statement
+        sees one moment. On PostgreSQL the next statement may see a later one: a row that the first statement found may
+        be gone, and rows up to a bound must be read after the bound.
         """
         ...
 
@@ -156,30 +157,30 @@ class Database(Protocol):
         self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True,
         feed: bool = True,
     ) -> T:  # fmt: skip
-        """Do `work`, which must change nothing, on one moment of what is committed, outside the loop.
+        """Do `work`, which must change nothing, on one moment of committed data, outside the loop.
 
-        For whatever may take longer than a short read: search, context, statistics, exports. It is refused once
-        `seconds_max` have passed, and stops when its caller has gone. What is not `urgent`, such as a search, has
-        connections and threads of its own, so that no turn waits for it. What does not read the `feed` is told of
-        a horizon that may be older, and need not wait until the present one was looked up.
+        For anything that may take longer than a short read: search, context, statistics, exports. It is refused after
+        `seconds_max`, and stops when its caller is gone. Reads that are not `urgent`, such as searches, have
+        connections and threads of their own, so that no turn waits for them. Reads without `feed` get a horizon that
+        may be older, and do not wait for the current one.
         """
         ...
 
     def bell(self, name: str) -> Bell:
-        """Return the bell of that name; it rings for changes of every process that shares the store."""
+        """Return the bell of that name; it rings for changes by any process that shares the store."""
         ...
 
     def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
-        """Have `observer` called inside every transaction that publishes a change of this type.
+        """Call `observer` inside every transaction that publishes a change of this type.
 
-        Observers are registered while the server is put together. What one raises undoes the transaction.
+        Register observers while the server is put together. An error in one rolls back the transaction.
         """
         ...
 
     def join(self, bell: str, rider: "Callable[[Tx], Landing | None]") -> None:
         """Call `rider` at the end of every transaction that rings `bell`, inside that transaction.
 
-        It must not fail. It may take the bell out of `tx.woken` when nothing is left to wake for.
+        It must not fail. It may remove the bell from `tx.woken` if there is nothing left to wake for.
         """
         ...
 
@@ -193,7 +194,7 @@ class Database(Protocol):
 
 
 class CommonTx(Tx):
-    """What the transactions of both engines do alike."""
+    """What the transactions of both engines have in common."""
 
     def __init__(self, ids: Ids, chance: Chance, observers: Observers) -> None:
         self._ids = ids
@@ -226,7 +227,7 @@ class CommonTx(Tx):
 
 
 class CommonDatabase(Database):
-    """What the stores of both engines do alike."""
+    """What the databases of both engines have in common."""
 
     write_error: str | None = None
 

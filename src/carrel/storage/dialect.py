@@ -10,7 +10,7 @@ _LOCKS = re.compile(r"\s+FOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?")
 _NAMED = re.compile(r"(?<!:):([a-z_][a-z0-9_]*)\b")
 _TABLE_END = re.compile(r"^\);( -- clustered)?$", re.MULTILINE)
 _ADDED_KEY = re.compile(r"^ALTER TABLE (\w+) ADD (FOREIGN KEY .*);$", re.MULTILINE)
-# SQLite cannot add a key to a table. Its manual says to write the table's text anew where no row changes its form.
+# SQLite cannot add a foreign key to a table. Its manual says to rewrite the table's SQL if the rows stay valid.
 _KEY_IN_TEXT = r"""
 PRAGMA writable_schema=ON;
 UPDATE sqlite_schema SET sql = replace(sql, char(10) || ') STRICT', ', \2' || char(10) || ') STRICT')
@@ -23,15 +23,15 @@ PRAGMA writable_schema=RESET;
 def for_sqlite(sql: str) -> tuple[str, Callable[[Values], Sequence[object]]]:
     """Return the SQL for SQLite and a function that puts named values into its order.
 
-    Row locks are dropped: there is only one writer anyway. Parameters are numbered because the driver looks up every
-    name at every execution, and a run binds about a hundred values.
+    Row locks are dropped: there is only one writer. Parameters are numbered because the driver looks up every name at
+    every execution, and a run binds about a hundred values.
     """
     return _numbered(_LOCKS.sub("", sql), "?")
 
 
 @lru_cache(maxsize=4096)
 def for_postgres(sql: str) -> tuple[bytes, Callable[[Values], Sequence[object]]]:
-    """Return the SQL as it is sent to PostgreSQL and a function that puts named values into its order."""
+    """Return the SQL as sent to PostgreSQL and a function that puts named values into its order."""
     numbered, ordered = _numbered(sql, "$")
     return numbered.encode(), ordered
 
@@ -43,14 +43,14 @@ def _numbered(sql: str, sign: str) -> tuple[str, Callable[[Values], Sequence[obj
 
 
 def script_for(engine: str, script: str) -> str:
-    """Return a migration with the lines that are for this engine alone; for the other they are comments."""
+    """Return a migration in which the lines for the other engine are comments."""
     return re.sub(rf"^-- {engine}: ", "", script, flags=re.MULTILINE)
 
 
 def schema_for_sqlite(script: str) -> str:
-    """Return a migration with SQLite's types; STRICT, so that SQLite refuses wrong types as well.
+    """Return a migration with SQLite's types; STRICT, so that SQLite rejects wrong types too.
 
-    Whoever executes it checks the foreign keys: SQLite does not look whether the rows there keep an added one.
+    The caller must check foreign keys: SQLite does not check existing rows against an added one.
     """
     script = script_for("sqlite", script)
     script = script.replace("BIGINT", "INTEGER").replace("DOUBLE PRECISION", "REAL").replace("BYTEA", "BLOB")

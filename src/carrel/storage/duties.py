@@ -1,7 +1,7 @@
-"""Duties: background work. One loop for all of it: wait for a bell, look, take, do, and keep others alive.
+"""Duties: background work. One loop for all of it: wait for a bell, look, take, do, renew leases.
 
-A duty says what is due and how it is done; everything around that is here. Several servers may work on the same duty
-side by side: an item is leased in the store when it is taken, or held again in the transaction that moves it.
+A duty says what is due and how it is done; the rest is here. Several servers may work on the same duty: an item is
+leased in the store when it is taken, or locked again in the transaction that moves it.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ class DutyReport(Struct, kw_only=True):
 
     name: str
     looked_at: int | None = None
-    # When it last found something to do, and when it knows that something becomes due.
+    # When it last found something to do, and when the next known item becomes due.
     last_at: int | None = None
     next_at: int | None = None
     failures: int = 0
@@ -43,7 +43,7 @@ _reports: WeakKeyDictionary[Database, list[DutyReport]] = WeakKeyDictionary()
 
 
 def duty_reports(db: Database) -> list[DutyReport]:
-    """Return the reports of the duties that this process has on a store, by name."""
+    """Return the reports of this process's duties on a store, by name."""
     return sorted(_reports.get(db, ()), key=lambda report: report.name)
 
 
@@ -56,7 +56,7 @@ def _reporting(db: Database, name: str) -> DutyReport:
 class Duty(Generic[Item]):
     """Work on items that are only read when they are taken; the next look comes when all of them are done.
 
-    `do` holds its item and sees whether it is still due, since another server may have been faster.
+    `do` locks its item and checks that it is still due, since another server may have been faster.
     """
 
     # What log lines call it.
@@ -65,9 +65,9 @@ class Duty(Generic[Item]):
     bell: str
     # How many items are worked on at a time.
     items_max: int
-    # How long to wait for the bell at the most: a ring may be lost with a connection.
+    # The longest wait for the bell: a ring may be lost with a connection.
     wait_seconds_max: float = SAFETY_POLL_SECONDS
-    # Once it has rung, wait until it was silent for so long: what comes in one go is done in one go.
+    # After a ring, wait for this many seconds of silence, so that changes in quick succession are handled together.
     gather_seconds: float = 0
     gather_seconds_max: float = 0
 
@@ -76,11 +76,11 @@ class Duty(Generic[Item]):
         self.report = _reporting(db, self.name)
 
     def next_due(self, tx: Tx) -> int | None:
-        """When something is next due, in whatever account; None when nothing is known to become due."""
+        """When something is next due in any account; None if nothing is scheduled."""
         raise AssertionError("each duty says when it is due")
 
     def take(self, tx: Tx, limit: int) -> list[Item]:
-        """Up to `limit` items that are due now, in whatever account."""
+        """Up to `limit` items that are due now, in any account."""
         raise AssertionError("each duty says what is due")
 
     async def do(self, item: Item) -> None:
@@ -97,7 +97,7 @@ class Duty(Generic[Item]):
                 await bell.wait(version, wait_seconds)
 
     async def round(self) -> float:
-        """Do what is due now; how long to wait then, 0 when there may be more."""
+        """Do what is due now; return how long to wait then, 0 if there may be more."""
         taken, wait_seconds = await self._look(self.items_max)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._done(item)) for item in taken]
@@ -105,7 +105,7 @@ class Duty(Generic[Item]):
         return 0 if taken and all(task.result() for task in tasks) else wait_seconds
 
     async def _look(self, limit: int) -> tuple[list[Item], float]:
-        """What to do now; and how long to wait before the next look."""
+        """What to do now, and how long to wait before the next look."""
         try:
             wait_seconds = await self.db.read(self._seconds_until_due)
             if wait_seconds > 0:
@@ -114,7 +114,7 @@ class Duty(Generic[Item]):
             if taken:
                 self.report.last_at = self.report.looked_at
             return taken, wait_seconds
-        except Exception as error:  # boundary: the store may be away for a while; the next look finds what is due
+        except Exception as error:  # boundary: the store may be unavailable; the next look finds what is due
             self.report.failed(error)
             log_trouble(_log, f"{self.name}_unread", error)
             return [], SAFETY_POLL_SECONDS
@@ -131,7 +131,7 @@ class Duty(Generic[Item]):
     async def _done(self, item: Item) -> bool:
         try:
             await self.do(item)
-        except Exception as error:  # boundary: one broken item takes no other with it, and the next look finds it again
+        except Exception as error:  # boundary: a broken item must not affect others, and the next look finds it again
             self.report.failed(error)
             log_trouble(_log, f"{self.name}_broke_off", error)
             return False
@@ -139,10 +139,10 @@ class Duty(Generic[Item]):
 
 
 class StepDuty(Duty[Item]):
-    """Work whose every step is one transaction; an item whose step fails is postponed."""
+    """Work in which every step is one transaction; an item whose step fails is postponed."""
 
     def advance(self, tx: Tx, item: Item) -> None:
-        """Hold an item and take its next step, if it is still due."""
+        """Lock an item and take its next step, if it is still due."""
         raise AssertionError("each duty says what a step is")
 
     def postpone(self, tx: Tx, item: Item) -> None:
@@ -160,11 +160,11 @@ class StepDuty(Duty[Item]):
 
 
 class LeasedDuty(Duty[Item]):
-    """Work on items that `take` leases, in a write; they are worked on in the background while the loop goes on."""
+    """Work on items that `take` leases in a write; it runs in the background while the loop goes on."""
 
     def __init__(self, db: Database) -> None:
         super().__init__(db)
-        # What is being worked on here.
+        # What this process is working on.
         self.busy: list[Item] = []
 
     def release(self, tx: Tx) -> object:
@@ -194,7 +194,7 @@ class LeasedDuty(Duty[Item]):
             await bell.wait(version, min(left, self.gather_seconds))
 
     async def _take(self, limit: int) -> tuple[list[Item], float]:
-        # Where another server takes the same items at this moment, the next look comes soon.
+        # Another server is taking the same items right now, so look again soon.
         return await self.db.write(lambda tx: self.take(tx, limit)), UNSETTLED_POLL_SECONDS
 
     async def _work(self, item: Item) -> None:
@@ -206,11 +206,11 @@ class LeasedDuty(Duty[Item]):
 
 
 async def repeat(db: Database, name: str, seconds: float, work: Callable[[Tx], int]) -> None:
-    """Do `work` every so often, and again at once while it finds something; until cancelled."""
+    """Do `work` at this interval, and again at once while it finds something; until cancelled."""
     while True:
         await asyncio.sleep(seconds)
         try:
             while await db.write(work):
                 pass
-        except Exception as error:  # boundary: work that fails is tried again later and takes no other with it
+        except Exception as error:  # boundary: work that fails is tried again later and affects no other work
             log_trouble(_log, "duty_failed", error, duty=name)

@@ -10,9 +10,9 @@ from carrel.storage.database import Database
 from carrel.storage.sqlite import SqliteDatabase
 
 _SQLITE = "sqlite:///"
-# Errors that are the fault of the file; any other error is a bug.
+# Errors caused by the file; any other error is a bug.
 _UNUSABLE = (apsw.NotADBError, apsw.CorruptError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.FullError)
-# With less on its disk, SQLite cannot even begin, and calls that another error.
+# With less free space on its disk, SQLite cannot even begin, and reports a different error.
 _ROOM_BYTES_MIN = 64 * 1024
 _POSTGRES = ("postgresql://", "postgres://")
 

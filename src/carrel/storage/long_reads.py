@@ -1,6 +1,6 @@
 """Long reads: work that takes more than microseconds, on connections and threads of its own, within a deadline.
 
-The loop and the writer go on meanwhile. A read ends early when its time is up or its caller has gone.
+The loop and the writer continue meanwhile. A read ends early when its time is up or its caller is gone.
 """
 
 import asyncio
@@ -20,61 +20,61 @@ _CANCEL_AGAIN_SECONDS = 0.1
 
 
 class Closeable(Protocol):
-    """A connection, as far as it is known here."""
+    """A connection, as far as this module uses it."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
         ...
 
 
 class Deadline:
-    """When a read must be over: once its time is up, or at once when nobody waits for it any more."""
+    """When a read must end: when its time is up, or at once when nobody waits for it any more."""
 
     def __init__(self, seconds_max: float) -> None:
         self.seconds_max = seconds_max
         self._ends_at = elapsed_seconds() + seconds_max
         self._abandoned = False
-        # How to end a statement that is being executed elsewhere, while one may be.
+        # How to cancel the statement that is being executed, if there is one.
         self._cancel: Callable[[], None] | None = None
         self._reading = threading.Condition()
 
     @contextmanager
     def cancelled_by(self, cancel: Callable[[], None]) -> Iterator[None]:
-        """Let `cancel` end the statement that is being executed, should the caller go during this block."""
+        """Let `cancel` end the current statement if the caller leaves during this block."""
         self._cancel = cancel
         try:
             yield
         finally:
-            # A cancellation that is under way is waited for, or it would hit the next read on the same connection.
+            # Wait for a cancellation in progress: otherwise it would hit the next read on this connection.
             with self._reading:
                 self._cancel = None
                 self._reading.notify()
 
     def abandon(self) -> bool:
-        """Let the read end at its next check; True when `stop` must end what it does until then."""
+        """Let the read end at its next check; True if `stop` must cancel its statement as well."""
         self._abandoned = True
         return self._cancel is not None
 
     def stop(self) -> None:
-        """Cancel what an abandoned read executes until it has ended. Blocks; call it in a thread."""
+        """Cancel the statements of an abandoned read until it has ended. Blocks; call it in a thread."""
         with self._reading:
             while self._cancel is not None:
-                # Before the statement has reached the database there is nothing to cancel, so it is tried again.
+                # A statement that has not reached the database cannot be cancelled yet, so try again.
                 self._cancel()
                 self._reading.wait(_CANCEL_AGAIN_SECONDS)
 
     @property
     def seconds_left(self) -> float:
-        """How much time is left; 0 when the read must end."""
+        """How much time is left; 0 if the read must end."""
         return 0 if self._abandoned else max(0, self._ends_at - elapsed_seconds())
 
     @property
     def passed(self) -> bool:
-        """True when the read must end."""
+        """Whether the read must end."""
         return not self.seconds_left
 
     def refusal(self) -> Refusal:
-        """What the caller of a read that took too long is told."""
+        """The error for the caller of a read that took too long."""
         why = f"The database took longer than {self.seconds_max:g} s to answer; ask for less, or try again."
         return Refusal(Code.STORAGE_UNAVAILABLE, why)
 
@@ -85,7 +85,7 @@ class Deadline:
 
 
 class LongReads(Generic[ConnectionType]):
-    """A few threads with a connection each, made when they are first needed."""
+    """A few threads with a connection each, created on first use."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class LongReads(Generic[ConnectionType]):
         self._workers = Workers(threads, "carrel-long-read")
 
     async def run(self, work: Callable[[LongTx], T], seconds_max: float) -> T:
-        """Do `work` in a thread; Refusal when it is not done in time."""
+        """Do `work` in a thread; raise Refusal if it takes too long."""
         deadline = Deadline(seconds_max)
         try:
             async with asyncio.timeout(seconds_max):
@@ -109,7 +109,7 @@ class LongReads(Generic[ConnectionType]):
         except TimeoutError:
             raise deadline.refusal() from None
         finally:
-            # Nobody waits any more, so whatever still reads may stop.
+            # Nobody waits any more, so a read in progress may stop.
             if deadline.abandon():
                 asyncio.get_running_loop().run_in_executor(None, deadline.stop)
 
@@ -126,7 +126,7 @@ class LongReads(Generic[ConnectionType]):
         return connection
 
     def close(self) -> None:
-        """Wait for what is being read and let go of the connections. Blocks; call it in a thread."""
+        """Wait for running reads and close the connections. Blocks; call it in a thread."""
         self._workers.close(drop=True)
         for connection in self._connections:
             connection.close()

@@ -53,7 +53,7 @@ def examine(url: str) -> Examined:
 
 
 def back_up(url: str, target: Path) -> None:
-    """Write a consistent copy of the database to a new SQLite file; a server may be using it meanwhile."""
+    """Write a consistent copy of the database to a new SQLite file, even while a server uses it."""
     if target.exists():
         raise Refusal(Code.CONFLICT, f"{target} already exists; choose a new file.")
     path = sqlite_path(url)
@@ -83,7 +83,7 @@ def restore(source: Path, url: str) -> None:
         with connect(url, "full") as connection, TemporaryDirectory() as folder:
             if connection.execute("SELECT 1 FROM accounts LIMIT 1").fetchone():
                 raise Refusal(Code.CONFLICT, "The target database already has accounts; restore into an empty one.")
-            # An older backup is migrated as a copy first, so that the file itself stays unchanged.
+            # An older backup is copied and the copy migrated, so that the file itself stays unchanged.
             migrated = Path(folder) / "carrel.db"
             copy_file(source, migrated)
             migrate(f"sqlite:///{migrated}")

@@ -1,7 +1,7 @@
 """PostgreSQL: a pool of connections in threads, and wake-ups between processes outside the writing transactions.
 
 A NOTIFY inside a commit takes a global lock and costs more than ten times the throughput; so one connection of each
-process announces, a few milliseconds later at most and for everybody at once, which bells were rung.
+process announces the bells of all its transactions together, at most a few milliseconds later.
 """
 
 import asyncio
@@ -33,15 +33,15 @@ T = TypeVar("T")
 _log = getLogger("carrel.storage")
 _CONNECTIONS = 8
 _TRIES = 5
-# A host that does not answer must not block a thread of the pool for minutes.
+# A host that does not answer must not block a pool thread for minutes.
 _CONNECT_SECONDS = 10
-# A write of a server that hangs, or whose machine is gone, is undone by PostgreSQL: it would hold back all followers.
+# PostgreSQL rolls back the write of a server that hangs or is gone: it would hold back all followers.
 _NO_HANGING = (
     f"SET idle_in_transaction_session_timeout TO '{limits.WRITE_IDLE_SECONDS_MAX}s'; SET tcp_keepalives_idle TO 10; "
     "SET tcp_keepalives_interval TO 5; SET tcp_keepalives_count TO 3"
 )
-# Short statements find their rows by an index. A plan is kept, and a table that was small when it was made may be large
-# now; only where there is no index is the whole table read.
+# Short statements find their rows by an index. Plans are cached, and a table that was small at planning time may be
+# large now; a table is scanned only if no index fits.
 _BY_INDEX = "SET enable_seqscan TO off"
 _MIGRATION_LOCK = 7_279_143_051
 
@@ -131,7 +131,7 @@ class PostgresDatabase(CommonDatabase):
         if self._closed:
             return
         self._closed = True
-        # Accepted work is finished first, so that the bells it rings are still announced.
+        # Finish accepted work first, so that the bells it rings are still announced.
         await asyncio.to_thread(self._workers.close)
         for readers in self._long_reads.values():
             await asyncio.to_thread(readers.close)
@@ -140,7 +140,7 @@ class PostgresDatabase(CommonDatabase):
             connection.close()
 
     def _heard(self, names: set[str] | None) -> None:
-        """Ring the bells that another process rang; all of them when it is not known which."""
+        """Ring the bells that another process rang; all of them if it is not known which."""
         self._loop.call_soon_threadsafe(self._ring, names)
 
     def _ring(self, names: set[str] | None) -> None:
@@ -166,7 +166,7 @@ class PostgresDatabase(CommonDatabase):
                 self.write_error = None
                 return result
             except psycopg.errors.UniqueViolation:
-                # Another transaction may have written the same row just now; the second attempt finds it.
+                # Another transaction may just have written the same row; the second attempt finds it.
                 if collided or not tries_left:
                     raise
                 collided = True
@@ -177,7 +177,7 @@ class PostgresDatabase(CommonDatabase):
             except psycopg.OperationalError as error:
                 held: Statements | None = getattr(self._local, "connection", None)
                 if held is not None and held.closed and not held.is_answered and not is_cut:
-                    # The connection was cut since its last use, so nothing was done.
+                    # The connection was cut since its last use, so nothing was executed.
                     is_cut = True
                     continue
                 unavailable = _unavailable(error)
@@ -199,7 +199,7 @@ class PostgresDatabase(CommonDatabase):
             self._loop.call_soon_threadsafe(self._land, landings, set[str](), False)
             statements.end()
             raise
-        # From here, not from the caller, who may have gone away.
+        # Scheduled from here, because the caller may be gone.
         self._loop.call_soon_threadsafe(self._land, landings, set(tx.woken), True)
         if tx.woken:
             self._ringer.announce(set(tx.woken))
@@ -243,8 +243,8 @@ def _unavailable(error: Exception) -> Refusal:
 
 
 def _cancel(connection: Connection) -> None:
-    """End the statement that the connection executes, if there is one."""
-    # A server that cannot be reached executes nothing for us any more.
+    """Cancel the statement that the connection is executing, if any."""
+    # A server that cannot be reached executes nothing for us.
     with contextlib.suppress(psycopg.OperationalError):
         connection.cancel_safe(timeout=_CONNECT_SECONDS)
 
@@ -267,7 +267,7 @@ def schema_of(url: str) -> int:
 
 
 def connect(url: str, durability: str) -> Connection:
-    """Open an autocommitting connection with our settings."""
+    """Open a connection in autocommit mode with our settings."""
     try:
         connection = psycopg.connect(url, autocommit=True, application_name="carrel", connect_timeout=_CONNECT_SECONDS)
     except psycopg.ProgrammingError:

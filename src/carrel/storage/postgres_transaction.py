@@ -1,4 +1,4 @@
-"""Transactions on PostgreSQL: what can be is sent together, so that each round trip does as much as possible."""
+"""Transactions on PostgreSQL: statements are sent together where possible, to save round trips."""
 
 from collections.abc import Callable, Hashable
 from typing import TypeVar
@@ -12,10 +12,11 @@ from carrel.storage.long_reads import Deadline
 from carrel.storage.statements import Statements
 
 T = TypeVar("T")
+_DRAW = "SELECT nextval('ticks')"
 
 
 class _Foreseen(BaseException):
-    """A function was called for its first statement alone, which is this one."""
+    """Carries the first statement of a function that was called only to learn it."""
 
     def __init__(self, sql: str, values: dict[str, object]) -> None:
         super().__init__(sql)
@@ -39,8 +40,10 @@ class PostgresTx(CommonTx):
         self.now = now
         self._later: dict[str, list[dict[str, object]]] = {}
         self._is_foreseeing = False
-        # Answers to statements that were made ahead.
+        # Answers to prefetched statements.
         self._answers: dict[Hashable, PGresult] = {}
+        # Numbers that were drawn ahead, the newest first.
+        self._drawn: list[int] = []
 
     def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> PGresult:
         if access is not None:
@@ -56,7 +59,9 @@ class PostgresTx(CommonTx):
             self._statements.add(sql, values)
         if foreseen:
             answers = self._statements.execute_added()[-len(foreseen) :]
-            self._answers = {_named(*one): answer for one, answer in zip(foreseen, answers, strict=True)}
+            made = list(zip(foreseen, answers, strict=True))
+            self._answers = {_named(*one): answer for one, answer in made if one[0] != _DRAW}
+            self._drawn = [self._number_in(answer) for one, answer in reversed(made) if one[0] == _DRAW] + self._drawn
 
     def _first_of(self, read: Callable[[], object]) -> tuple[str, dict[str, object]] | None:
         self._is_foreseeing = True
@@ -118,18 +123,25 @@ class PostgresTx(CommonTx):
             self.forget()
             raise
 
+    def forget(self) -> None:
+        super().forget()
+        self._drawn.clear()
+
     def tick(self) -> int:
-        return int(self._statements.rows(self._statements.execute("SELECT nextval('ticks')", {}))[0][0])
+        return self._drawn.pop() if self._drawn else self._number_in(self._execute(_DRAW, None, {}))
+
+    def _number_in(self, answer: PGresult) -> int:
+        return int(self._statements.rows(answer)[0][0])
 
     def horizon(self) -> int:
         return self._horizon.look(self._statements)
 
 
 class LongPostgresTx(PostgresTx):
-    """A transaction of a long read: every statement looks at the deadline first."""
+    """A transaction of a long read: every statement checks the deadline first."""
 
     deadline: Deadline
-    # Looked up before the read began, since all its statements see the store as it was then.
+    # Looked up before the read began, since all its statements see the store of that moment.
     settled: int
 
     def horizon(self) -> int:

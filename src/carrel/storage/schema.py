@@ -20,7 +20,7 @@ class Migration(Struct, frozen=True):
 
 @cache
 def migrations() -> tuple[Migration, ...]:
-    """Return every migration that this version knows, in order; they are read once."""
+    """Return every migration that this version knows, in order; read once."""
     folder = resources.files("carrel.storage") / "migrations"
     found = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
     return tuple(
@@ -30,14 +30,14 @@ def migrations() -> tuple[Migration, ...]:
 
 
 def database_bytes(tx: Tx, engine: str) -> int:
-    """Return how large the database is, with all accounts in it."""
+    """Return the size of the database, all accounts included."""
     file = "SELECT c.page_count * s.page_size FROM pragma_page_count() c, pragma_page_size() s"
     row = tx.one(file if engine == "sqlite" else "SELECT pg_database_size(current_database())")
     return int(row[0]) if row else 0
 
 
 def applied_schema(tx: Tx, engine: str) -> int:
-    """Return the number of the newest migration that was applied to an open store."""
+    """Return the number of the newest applied migration of an open store."""
     row = tx.one(_APPLIED[engine])
     return row[0] if row else 0
 

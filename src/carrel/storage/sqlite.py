@@ -1,7 +1,7 @@
 """SQLite: one file in WAL mode, one writer thread that commits in groups, one reader on the loop.
 
-Everything that waits while a commit is on its way to the disk shares the next one, so full durability costs one
-fsync per group instead of one per change.
+Whatever arrives while a commit is being synced shares the next one, so full durability costs one fsync per group
+instead of one per change.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class SqliteTx(CommonTx):
     ) -> None:
         super().__init__(ids, chance, observers)
         self._connection = connection
-        # One cursor for all statements, each read to its end: a new one would cost as much as a short statement.
+        # One cursor for all statements, each read to its end: a new cursor costs as much as a short statement.
         self._cursor = connection.cursor()
         self._clock = clock
         self.now = 0
@@ -55,7 +55,7 @@ class SqliteTx(CommonTx):
         return self._rows(sql, access, values)
 
     def one(self, sql: str, access: InAccount | None = None, /, **values: object) -> Row | None:
-        # Read to the end: a statement abandoned half way holds on to its effects and its locks.
+        # Read to the end: a half-read statement keeps its effects and its locks.
         rows = self._rows(sql, access, values)
         return rows[0] if rows else None
 
@@ -86,7 +86,7 @@ class SqliteTx(CommonTx):
         self._later.setdefault(text, []).append(ordered(values))
 
     def ahead(self, *reads: Callable[[], object]) -> None:
-        """Do nothing: a statement that nobody waits for takes as long."""
+        """Do nothing: prefetching saves no time here."""
 
     def finish(self) -> None:
         """Execute what was deferred."""
@@ -115,12 +115,12 @@ class SqliteTx(CommonTx):
         return self.ticks
 
     def horizon(self) -> int:
-        # One writer numbers and commits, so nothing can still appear below what is visible.
+        # One writer numbers and commits, so nothing can appear below what is visible.
         return _NO_HORIZON
 
 
 class ShortSqliteTx(SqliteTx):
-    """A transaction of a short read. It begins with the second statement: most make one, which needs none."""
+    """A transaction of a short read. It begins with the second statement: most reads have one, which needs none."""
 
     def begin(self) -> None:
         super().begin()
@@ -208,7 +208,7 @@ class SqliteDatabase(CommonDatabase):
     def _long_read(self, connection: apsw.Connection, work: Callable[[LongTx], T], deadline: Deadline) -> T:
         tx = LongSqliteTx(connection, *self._sources, self._observers)
         tx.deadline = deadline
-        # The first ends a statement that runs on, the second the work between two statements.
+        # The first ends a long-running statement, the second the work between two statements.
         connection.set_progress_handler(lambda: deadline.passed, _STEPS_BETWEEN_CHECKS)
         connection.exec_trace = lambda *_: not deadline.passed
         try:
@@ -263,7 +263,7 @@ class SqliteDatabase(CommonDatabase):
                 self._write_tx.woken.clear()
                 self._try_group(group, guarded=True)
         except apsw.Error as error:
-            # Nothing of the group is on the disk, and every caller must know.
+            # Nothing of the group reached the disk, and every caller must know.
             self.write_error = str(error)
             self._write_tx.woken.clear()
             for item in group:
@@ -271,13 +271,13 @@ class SqliteDatabase(CommonDatabase):
                     Code.STORAGE_UNAVAILABLE, f"The database could not be written ({error}); nothing was changed."
                 )
             return False
-        # What changed nothing says nothing of the disk.
+        # A commit without changes proves nothing about the disk.
         if self._writing.total_changes() != changes:
             self.write_error = None
         return True
 
     def _try_group(self, group: list[_Work], *, guarded: bool) -> bool:
-        # A savepoint copies every page it touches, so the first attempt goes without.
+        # A savepoint copies every page it touches, so the first attempt does without.
         tx, connection = self._write_tx, self._writing
         ticks, do = tx.ticks, _do_guarded if guarded else _do
         connection.execute("BEGIN IMMEDIATE")
@@ -324,13 +324,13 @@ _TROUBLE = (apsw.FullError, apsw.IOError, apsw.CorruptError, apsw.NotADBError, a
 
 
 def _look(connection: apsw.Connection, tx: SomeTx, work: Callable[[SomeTx], T]) -> T:
-    """Do a unit of work that changes nothing, and end the transaction that it has begun."""
+    """Do a unit of work that changes nothing, and end its transaction."""
     tx.begin()
     try:
         try:
             return work(tx)
         finally:
-            # SQLite may have ended the transaction itself, and its error must not be hidden by another.
+            # SQLite may have ended the transaction itself, and another error must not hide the first.
             if connection.in_transaction:
                 connection.exec_trace = None
                 connection.execute("COMMIT")
@@ -339,20 +339,20 @@ def _look(connection: apsw.Connection, tx: SomeTx, work: Callable[[SomeTx], T]) 
 
 
 def _do(_connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
-    """Do one unit of work inside the group's transaction; False when it raised and the group must be repeated."""
+    """Do one unit of work inside the group's transaction; False if it raised and the group must be repeated."""
     tx.begin()
     try:
         item.result = item.work(tx)
         tx.finish()
     except _TROUBLE:
         raise
-    except BaseException:  # boundary: the rest of the group goes on, and the second try finds out whose error it is
+    except BaseException:  # boundary: the second attempt finds out whose error it is, and the rest of the group goes on
         return False
     return True
 
 
 def _do_guarded(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
-    """Do the same in a savepoint, so that what it raises undoes it and nothing else."""
+    """Do one unit of work in a savepoint, so that an error rolls back this unit and nothing else."""
     tx.begin()
     woken = tx.woken.copy()
     connection.execute("SAVEPOINT work")
@@ -361,7 +361,7 @@ def _do_guarded(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
         tx.finish()
     except _TROUBLE:
         raise
-    except BaseException as error:  # boundary: the caller's error is the caller's, the rest of the group goes on
+    except BaseException as error:  # boundary: the error goes to its caller, the rest of the group goes on
         connection.execute("ROLLBACK TO work")
         tx.woken = woken
         item.error = error

@@ -1,4 +1,4 @@
-"""SQLite files: opening, migrating and copying them, readable by nobody but their owner."""
+"""SQLite files: opening, migrating and copying them, readable only by their owner."""
 
 import os
 from contextlib import closing, suppress
@@ -11,18 +11,18 @@ from carrel.storage.schema import pending
 
 
 def make_private(path: Path) -> None:
-    """Create a file that only its owner can read, or make one private that is there, with what SQLite put beside it."""
-    # A file that is there must not be opened: closing it again would end the locks that SQLite holds on it.
+    """Create a file that only its owner can read, or make an existing one and SQLite's files beside it private."""
+    # An existing file must not be opened: closing it would release the locks that SQLite holds on it.
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
-        # Somebody else's file cannot be changed; SQLite says whether it can be used.
+        # Somebody else's file cannot be changed; SQLite will say whether it can be used.
         with suppress(OSError):
             path.with_name(name).chmod(0o600)
 
 
 def open_file(path: Path, durability: str) -> apsw.Connection:
-    """Open a connection with our settings; nobody but its owner can read the file, nor what SQLite puts beside it."""
+    """Open a connection with our settings; only the owner can read the file and SQLite's files beside it."""
     make_private(path)
     connection = apsw.Connection(str(path), statementcachesize=256)
     connection.set_busy_timeout(10_000)
@@ -33,7 +33,7 @@ def open_file(path: Path, durability: str) -> apsw.Connection:
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA cache_size=-16000")
     connection.execute("PRAGMA journal_size_limit=67108864")
-    # In pages. A checkpoint syncs the whole file; by default a busy lane caused one every hundred commits.
+    # In pages. A checkpoint syncs the whole file; with the default, a busy lane caused one every hundred commits.
     connection.execute("PRAGMA wal_autocheckpoint=8000")
     return connection
 
@@ -50,10 +50,10 @@ def migrate_file(connection: apsw.Connection) -> list[str]:
             connection.execute(schema_for_sqlite(migration.script))
             connection.execute(f"PRAGMA user_version={migration.number}")
         if todo and (broken := connection.execute("PRAGMA foreign_key_check").fetchone()):
-            raise apsw.ConstraintError(f"a row of {broken[0]} refers to a row of {broken[2]} that is not there")
+            raise apsw.ConstraintError(f"a row of {broken[0]} refers to a row of {broken[2]} that does not exist")
         connection.execute("COMMIT")
     except BaseException:
-        # Where the disk is full, SQLite has ended the transaction itself.
+        # On a full disk, SQLite has ended the transaction itself.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
@@ -67,6 +67,6 @@ def copy_file(source: Path, target: Path) -> None:
     with closing(opened) as reading, closing(apsw.Connection(str(target))) as writing:
         with writing.backup("main", reading, "main") as copying:
             while not copying.done:
-                # Page by page, every write would restart the copy; in one step it only holds a read lock.
+                # Page by page, every write would restart the copy; a single step only holds a read lock.
                 copying.step(-1)
         writing.execute("PRAGMA journal_mode=DELETE")

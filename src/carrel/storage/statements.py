@@ -1,7 +1,7 @@
-"""The statements of one connection to PostgreSQL: prepared when they come again, and sent together where they can be.
+"""The statements of one connection to PostgreSQL: prepared when they repeat, sent together where possible.
 
 The driver's cursors take several times as long as a short statement, so the driver only converts values and rows here.
-Statements that nobody waits for are kept until the next one that somebody does, and travel with it.
+Statements whose result nobody waits for are queued and travel with the next one that somebody waits for.
 """
 
 import select
@@ -26,7 +26,7 @@ _READABLE, _BOTH = select.POLLIN, select.POLLIN | select.POLLOUT
 
 
 class _Sent:
-    """A statement with its values, as it is sent; `name` is empty where it is not prepared."""
+    """A statement with its values, ready to send; `name` is empty if it is not prepared."""
 
     __slots__ = ("formats", "name", "text", "types", "values")
 
@@ -37,22 +37,22 @@ class _Sent:
 
 
 class Statements:
-    """Executes statements on one connection, which must be used for nothing else meanwhile."""
+    """Executes statements on one connection, which nothing else may use meanwhile."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self._pgconn = connection.pgconn
         self._values = Transformer(connection)
-        # Prepared statements by text and types of their values; empty names stand for those that came once.
+        # Prepared statements by text and types of their values; an empty name marks one that was seen once.
         self._names: OrderedDict[tuple[bytes, tuple[int, ...]], bytes] = OrderedDict()
         self._number = 0
         self._waiting: list[tuple[str, Values]] = []
-        # Whether the store has answered, or may have done, anything since a transaction was begun.
+        # Whether the store has answered, or may have done, anything since the transaction began.
         self.is_answered = True
 
     @property
     def closed(self) -> bool:
-        """Whether the connection was closed, or cut."""
+        """Whether the connection was closed or cut."""
         return self.connection.closed
 
     def close(self) -> None:
@@ -60,35 +60,35 @@ class Statements:
         self.connection.close()
 
     def begin(self, *statements: str) -> None:
-        """Begin a transaction by these statements, with the first one that follows."""
+        """Begin a transaction with these statements; they are sent with the first one that follows."""
         self.is_answered = False
         self._waiting = [(sql, {}) for sql in statements]
 
     def commit(self) -> None:
-        """Execute what was added, and commit."""
+        """Execute what was queued, and commit."""
         # If the connection is lost now, nobody knows what was done.
         self.is_answered = True
         self.execute("COMMIT", {})
 
     def end(self) -> None:
-        """Roll back the transaction that is open, if there is one, with whatever was added."""
+        """Roll back the open transaction, if any, and drop what was queued."""
         self.forget()
         if self._pgconn.transaction_status in _OPEN:
             self.execute("ROLLBACK", {})
         elif self._pgconn.transaction_status == pq.TransactionStatus.ACTIVE:
-            # Something was raised while answers were on their way; the next statement would take them for its own.
+            # An error was raised while answers were in flight; the next statement would take them for its own.
             self.close()
 
     def add(self, sql: str, values: Values) -> None:
-        """Execute a statement before the next one; what it raises is raised there."""
+        """Queue a statement to run before the next one; its error is raised there."""
         self._waiting.append((sql, values))
 
     def forget(self) -> None:
-        """Drop what was added since the last statement."""
+        """Drop what was queued since the last statement."""
         self._waiting.clear()
 
     def execute(self, sql: str, values: Values) -> pq.abc.PGresult:
-        """Execute what was added and this statement; return the result of this one."""
+        """Execute what was queued and this statement; return the result of this one."""
         if self._waiting:
             self.add(sql, values)
             return self.execute_added()[-1]
@@ -103,7 +103,7 @@ class Statements:
         return result
 
     def execute_added(self) -> list[pq.abc.PGresult]:
-        """Execute what was added, in one round trip; return the results."""
+        """Execute what was queued, in one round trip; return the results."""
         added, self._waiting = self._waiting, []
         if not added:
             return []
@@ -132,12 +132,12 @@ class Statements:
         return self._values.load_rows(0, result.ntuples, tuple)
 
     def _received(self) -> list[pq.abc.PGresult]:
-        """The results of what was sent, once all have come."""
+        """The results of everything sent, once all have arrived."""
         waiting, results = select.poll(), list[pq.abc.PGresult]()
         waiting.register(self._pgconn.socket, _READABLE)
         while True:
             if self._pgconn.flush():
-                # Large values do not fit the socket, and PostgreSQL reads no further until its answers are read.
+                # Large values do not fit the socket buffer, and PostgreSQL stops reading until its answers are read.
                 waiting.modify(self._pgconn.socket, _BOTH)
                 waiting.poll()
                 waiting.modify(self._pgconn.socket, _READABLE)
@@ -152,7 +152,7 @@ class Statements:
                 self._require_connected(result)
 
     def _prepare(self, sql: str, values: Values) -> _Sent:
-        """Prepare a statement when it comes for the second time: most that come once never come again."""
+        """Prepare a statement the second time it is used: most that are used once are never used again."""
         text, ordered = for_postgres(sql)
         given = ordered(values)
         dumped = self._values.dump_sequence(given, [PyFormat.AUTO] * len(given))

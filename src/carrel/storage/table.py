@@ -1,6 +1,6 @@
 """One description per table: its column list, INSERT, whole-row UPDATE, and the mapping between rows and structs.
 
-Stores write nearly every other statement out. What is here is computed once, when the store is imported.
+Stores write out nearly every other statement. These are computed once, when the store is imported.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -55,7 +55,7 @@ class Table(Generic[S]):
         self._struct = struct
         self._encoders = [(column, codec.encode) for column, codec in (codecs or {}).items()]
         self._decoders = [(self.fields.index(column), codec.decode) for column, codec in (codecs or {}).items()]
-        # By position is many times faster than by name; msgspec lists here which fields can be given so.
+        # By position is many times faster than by name; msgspec lists here which fields can be passed so.
         self._positional = struct.__match_args__[: len(self.fields)] == self.fields
         self._plain = self._positional and not self._decoders
 
@@ -76,13 +76,13 @@ class Table(Generic[S]):
     @overload
     def row(self, row: None) -> None: ...
     def row(self, row: Row | None) -> S | None:
-        """Return the struct of a row selected by `columns`, None for no row."""
+        """Return the struct of a row selected by `columns`, or None."""
         if row is None:
             return None
         return self._struct(*row) if self._plain else self._read(row)
 
     def rows(self, rows: Iterable[Row]) -> list[S]:
-        """Return the structs of several rows, in their order."""
+        """Return the structs of several rows, in order."""
         return list(starmap(self._struct, rows) if self._plain else map(self._read, rows))
 
     def among(self, tx: Tx, access: InAccount, column: str, values: Iterable[object], then: str = "") -> list[S]:
@@ -106,7 +106,7 @@ class Table(Generic[S]):
 
 
 def padded(values: list[V]) -> list[V]:
-    """Return a list for `IN`, made longer by its last value to a power of two: few statements have to be prepared."""
+    """Return a list for `IN`, padded with its last value to a power of two, so that few statements are prepared."""
     return values + values[-1:] * ((1 << (len(values) - 1).bit_length()) - len(values))
 
 

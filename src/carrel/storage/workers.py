@@ -1,4 +1,4 @@
-"""Threads that do blocking work for the loop; the standard library's take as long as several short statements."""
+"""Threads that do blocking work for the loop, with less overhead than the standard library's executor."""
 
 import asyncio
 import threading
@@ -12,19 +12,19 @@ _Item = tuple[_Future | None, Callable[[], object]]
 
 
 class Workers:
-    """A few threads, each begun when all others are busy. Used from the loop that it was made on."""
+    """A few threads, each started when all others are busy. Use them from the loop that created them."""
 
     def __init__(self, threads_max: int, name: str) -> None:
         self._loop = asyncio.get_running_loop()
         self._threads_max = threads_max
         self._name = name
         self._threads: list[threading.Thread] = []
-        # How much work was given that nobody was answered for.
+        # How many work items have not been answered yet.
         self._unanswered = 0
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
 
     async def do(self, work: Callable[[], T]) -> T:
-        """Return what `work` gives; it is not begun for a caller that has gone."""
+        """Return what `work` returns; it is not started if its caller is gone."""
         future: _Future = self._loop.create_future()
         self._unanswered += 1
         if len(self._threads) < min(self._unanswered, self._threads_max):
@@ -35,11 +35,11 @@ class Workers:
         return await future  # type: ignore[return-value]
 
     def add(self, work: Callable[[], object]) -> None:
-        """Have `work` done, which must not raise, for nobody in particular. Any of the threads may call this."""
+        """Run `work`, which must not raise, without a result. Any of the threads may call this."""
         self._queue.put((None, work))
 
     def close(self, *, drop: bool = False) -> None:
-        """Finish what was given, or with `drop` what was begun. Blocks; call it in a thread."""
+        """Finish all work, or with `drop` only what was started. Blocks; call it in a thread."""
         while drop:
             try:
                 item = self._queue.get_nowait()
@@ -59,7 +59,7 @@ class Workers:
                 work()
             else:
                 self._work(future, work)
-            # Not kept until the next work comes.
+            # Do not keep them alive until the next work comes.
             del item, future, work
 
     def _work(self, future: _Future, work: Callable[[], object]) -> None:
@@ -68,7 +68,7 @@ class Workers:
         try:
             if not future.cancelled():
                 result = work()
-        except BaseException as raised:  # boundary: the caller's error is the caller's
+        except BaseException as raised:  # boundary: the error belongs to the caller
             error = raised
         self._loop.call_soon_threadsafe(self._answer, future, result, error)
 

@@ -1,4 +1,4 @@
-"""Topics: what the board groups tasks and entries under, and in which spaces all of them are visible."""
+"""Topics: they group tasks and entries on the board, and decide in which spaces these are visible."""
 
 from carrel.topics.model import (
     DEFAULT_PRIORITY,

@@ -1,4 +1,4 @@
-"""Topics as values: what a board groups tasks and entries under."""
+"""Topics as values: the board groups tasks and entries under them."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -21,7 +21,7 @@ DEFAULT_PRIORITY = 3
 
 
 class Merged(Shape, frozen=True, kw_only=True):
-    """A topic that was merged into another: its name then, when that was, and the entries that came from it."""
+    """A topic that was merged into another: its name at that time, the moment, and its entries."""
 
     id: str
     name: str
@@ -49,7 +49,7 @@ class Topic(Struct, frozen=True, kw_only=True):
     sort_index: float = 0
     digest: str | None = None
     digest_updated_at: int | None = None
-    # Somebody has named it, moved it or sorted something in it: the classifier neither renames nor merges it.
+    # Somebody named it, moved it or sorted something into it: the classifier neither renames nor merges it.
     curated: bool = False
     merged_from: tuple[Merged, ...] = ()
     # The number of its newest change.
@@ -57,7 +57,7 @@ class Topic(Struct, frozen=True, kw_only=True):
 
 
 class TopicChange(Struct, frozen=True, kw_only=True):
-    """Changes of a topic; unset fields stay as they are. Tags replace what was there."""
+    """Changes to a topic; unset fields stay as they are. Tags replace the earlier ones."""
 
     name: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -73,7 +73,7 @@ class TopicChange(Struct, frozen=True, kw_only=True):
 
 
 class NewTopic(TopicChange, frozen=True, kw_only=True):
-    """A topic to be made or, where its id is known, changed."""
+    """A topic to be created or, if its id is known, changed."""
 
     name: str
     id: str | None = None
@@ -113,7 +113,7 @@ class TopicShape(Shape, frozen=True, kw_only=True):
 
 
 class TopicMoved(Struct, frozen=True):
-    """A topic has moved to another space, or with `space_id` None is about to be removed: its tasks follow."""
+    """A topic moved to another space, or (`space_id` None) is about to be removed: its tasks follow."""
 
     access: Access
     topic_id: str
@@ -126,7 +126,7 @@ def topic_shape(topic: Topic) -> TopicShape:
 
 
 def read_priority(given: int | str) -> int:
-    """Return the priority, 1 (highest) to 5, that a number or a word means."""
+    """Return the priority, 1 (highest) to 5, of a number or a word."""
     if isinstance(given, str) and given.lower() in PRIORITIES:
         return PRIORITIES.index(given.lower()) + 1
     if isinstance(given, int) and 1 <= given <= len(PRIORITIES):
@@ -145,7 +145,7 @@ def check_tags(tags: Iterable[str], what: str) -> None:
 
 
 def check_change(change: TopicChange) -> None:
-    """Refuse texts and tags that are missing or too long; unset ones are not looked at."""
+    """Refuse texts and tags that are missing or too long; unset ones are not checked."""
     if isinstance(change.name, str) and not change.name.strip():
         raise invalid("name", "A topic needs a name.")
     limited = (

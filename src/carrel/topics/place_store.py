@@ -1,4 +1,4 @@
-"""The SQL of where tasks and entries belong: in which spaces they are visible, moving them, and what has left."""
+"""The SQL of locations: in which spaces tasks and entries are visible, moving them, and departures."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -39,7 +39,7 @@ _DEPART_ENTRIES = (
 
 
 def messages_of_topic(tx: Tx, access: Access, topic_id: str, *, limit: int, before: int | None = None) -> list[Entry]:
-    """Return the newest `limit` messages of a topic below a number, oldest first; none that the board has filtered."""
+    """Return the newest `limit` messages of a topic below a number, oldest first, without filtered ones."""
     rules = (
         "topic_id = :topic_id", "type = 'conversation'", "role IN ('user', 'assistant')", "classification <> 'failed'",
         "seq < :before",
@@ -49,7 +49,7 @@ def messages_of_topic(tx: Tx, access: Access, topic_id: str, *, limit: int, befo
 
 
 def set_task_digest(tx: Tx, access: Access, task_id: str, text: str) -> bool:
-    """Renew the digest of a task; its time of change stays. False when there is no such task."""
+    """Replace the digest of a task without changing its time of change. False if there is no such task."""
     sql = (
         "UPDATE tasks SET digest = :digest, digest_updated_at = :now, seq = tick() "
         "WHERE account_id = :account AND id = :id"
@@ -58,14 +58,14 @@ def set_task_digest(tx: Tx, access: Access, task_id: str, text: str) -> bool:
 
 
 def depart(tx: Tx, access: Access, kind: ItemKind, item_id: str, spaces: Iterable[str]) -> None:
-    """Remember that a topic or task is no longer visible in these spaces."""
+    """Record that a topic or task is no longer visible in these spaces."""
     sql = f"{_DEPART} VALUES (:account, tick(), :kind, :item_id, :space_id)"
     for space_id in spaces:
         tx.run(sql, access, kind=kind, item_id=item_id, space_id=space_id)
 
 
 def depart_with_topic(tx: Tx, access: Access, topic_id: str, spaces: Iterable[str]) -> None:
-    """Remember that a topic, its tasks and their entries are no longer visible in these spaces through it."""
+    """Record that a topic, its tasks and their entries are no longer visible in these spaces through it."""
     tasks = (
         f"{_DEPART} SELECT i.account_id, tick(), 'task', i.id, :space_id FROM tasks i "
         "WHERE i.account_id = :account AND i.topic_id = :topic_id"
@@ -78,7 +78,7 @@ def depart_with_topic(tx: Tx, access: Access, topic_id: str, spaces: Iterable[st
 
 
 def appear_with_topic(tx: Tx, access: Access, topic_id: str) -> None:
-    """Number the tasks of a topic and their entries as changed, for they are now visible in more spaces."""
+    """Number a topic's tasks and their entries as changed, because more spaces see them now."""
     tasks = "UPDATE tasks SET seq = tick() WHERE account_id = :account AND topic_id = :topic_id"
     tx.run(tasks, access, topic_id=topic_id)
     entries = f"UPDATE entries AS i SET changed_seq = tick() WHERE i.account_id = :account AND {_UNDER_TOPIC}"
@@ -86,7 +86,7 @@ def appear_with_topic(tx: Tx, access: Access, topic_id: str) -> None:
 
 
 def depart_with_task(tx: Tx, access: Access, task_id: str, spaces: Iterable[str]) -> None:
-    """Remember that a task and its entries are no longer visible in these spaces through it."""
+    """Record that a task and its entries are no longer visible in these spaces through it."""
     sql = f"{_DEPART_ENTRIES} :space_id FROM entries i WHERE i.account_id = :account AND i.task_id = :task_id"
     for space_id in spaces:
         depart(tx, access, "task", task_id, [space_id])
@@ -127,7 +127,7 @@ def set_topic_of_entries(tx: Tx, access: Access, task_id: str, topic_id: str | N
 
 
 def detach_entries_of_topic(tx: Tx, access: Access, topic_id: str) -> None:
-    """Take the entries of a topic off it."""
+    """Remove the topic from its entries."""
     sql = f"UPDATE entries SET topic_id = NULL, {_CHANGE} WHERE account_id = :account AND topic_id = :topic_id"
     tx.run(sql, access, topic_id=topic_id, now=tx.now)
 
@@ -148,7 +148,7 @@ def _move(tx: Tx, access: Access, which: str, values: dict[str, object], to: str
 def departures_between(
     tx: Tx, access: Access, after: int, upto: int, *, spaces: tuple[str, ...], limit: int
 ) -> list[Departure]:  # fmt: skip
-    """Return what left any of these spaces, after one number and up to another, in order."""
+    """Return what left any of these spaces after one number and up to another, in order."""
     values: dict[str, object] = {f"space_{at}": space for at, space in enumerate(access.narrowed(spaces))}
     named = ", ".join(f":{name}" for name in values)
     if not values or "*" in values.values():

@@ -24,14 +24,14 @@ def topic_by_id(tx: Tx, access: Access, topic_id: str) -> Topic | None:
 
 
 def hold_topic(tx: Tx, access: Access, topic_id: str) -> Topic | None:
-    """Return one topic that the caller may see, locked until the end of the transaction. It is locked before tasks."""
+    """Return one topic that the caller may see, locked until the end of the transaction. Lock topics before tasks."""
     seen, values = seen_topics(tx, access)
     sql = f"{_SELECT} AND id = :id AND {seen} FOR NO KEY UPDATE"
     return _TOPICS.row(tx.one(sql, access, id=topic_id, **values))
 
 
 def topics_by_id(tx: Tx, access: Access, topic_ids: Iterable[str]) -> list[Topic]:
-    """Return those of the topics that the caller may see."""
+    """Return the visible ones of these topics."""
     names: dict[str, object] = {f"id_{at}": topic_id for at, topic_id in enumerate(dict.fromkeys(topic_ids))}
     if not names:
         return []
@@ -43,7 +43,7 @@ def topics_by_id(tx: Tx, access: Access, topic_ids: Iterable[str]) -> list[Topic
 def list_topics(
     tx: Tx, access: Access, wanted: TopicFilter, *, after: tuple[float, str] | None = None, limit: int
 ) -> list[Topic]:  # fmt: skip
-    """Return the topics that the caller may see in the order of the board, behind the (sort index, id) of another."""
+    """Return the topics that the caller may see in board order, after the (sort index, id) of another."""
     seen, values = seen_topics(tx, access, wanted.spaces)
     rules = [seen]
     if after is not None:
@@ -53,7 +53,7 @@ def list_topics(
         rules.append("status = :status")
         values["status"] = wanted.status
     if wanted.tag is not None:
-        # Tags are a JSON list of strings; a tag is found as it stands there, with its quotes.
+        # Tags are a JSON list of strings, so a tag is matched with its quotes.
         rules.append("replace(tags, :tag, '') <> tags")
         values["tag"] = json_text(wanted.tag)
     if wanted.pinned is not None:
@@ -75,7 +75,7 @@ def topics_of_space(tx: Tx, access: Access, space_id: str) -> list[Topic]:
 def topics_changed(
     tx: Tx, access: Access, after: int, upto: int, *, spaces: tuple[str, ...] | None = None, limit: int
 ) -> list[Topic]:  # fmt: skip
-    """Return the topics whose newest change is after one number and up to another, oldest change first."""
+    """Return the topics whose newest change lies after one number and up to another, oldest change first."""
     seen, values = seen_topics(tx, access, spaces)
     sql = f"{_SELECT} AND seq > :after AND seq <= :upto AND {seen} ORDER BY seq LIMIT :limit"
     return _TOPICS.rows(tx.all(sql, access, after=after, upto=upto, limit=limit, **values))
@@ -87,14 +87,14 @@ def insert_topic(tx: Tx, access: Access, topic: Topic) -> bool:
 
 
 def save_topic(tx: Tx, access: Access, topic: Topic, *, quiet: bool = False) -> Topic:
-    """Write a topic's changed fields, numbered as its newest change; a quiet change is not a new time of change."""
+    """Write a topic's changed fields under a new number; a quiet change keeps the time of change."""
     changed = structs.replace(topic, seq=tx.tick(), updated_at=topic.updated_at if quiet else tx.now)
     tx.run(_TOPICS.update, access, **_TOPICS.values(changed))
     return changed
 
 
 def delete_topic(tx: Tx, access: Access, topic_id: str) -> None:
-    """Delete a topic that nothing refers to any more but others below it, which are then below none."""
+    """Delete a topic that only topics below it refer to; they become top-level."""
     below = "UPDATE topics SET parent_id = NULL, seq = tick() WHERE account_id = :account AND parent_id = :id"
     tx.run(below, access, id=topic_id)
     tx.run("DELETE FROM topics WHERE account_id = :account AND id = :id", access, id=topic_id)

@@ -1,4 +1,4 @@
-"""Making, changing, finding, ordering and removing topics."""
+"""Creating, changing, finding, ordering and removing topics."""
 
 import re
 from typing import Any
@@ -23,14 +23,14 @@ from carrel.topics.model import (
 )
 
 _ID = re.compile(Grammar.CLIENT_ID)
-# What a change may set without any rule beyond its size.
+# Fields that have no rule beyond their size.
 _PLAIN = ("name", "description", "status", "snoozed_until", "pinned", "color", "sort_index")
-# What is settled once anybody but the classifier has changed it.
+# Fixed for the classifier once anybody else has changed it.
 _CURATED = ("name", "space_id", "parent_id")
 
 
 def put_topic(tx: Tx, access: Access, new: NewTopic) -> tuple[Topic, bool]:
-    """Make a topic; return it, and False where its id was known and it is only changed."""
+    """Create a topic; return it, and False if its id was known and it was only changed."""
     check_change(new)
     if new.id is not None and not _ID.fullmatch(new.id):
         message = "An id begins with a letter or digit and has at most 128 letters, digits, hyphens, dots, underscores."
@@ -61,7 +61,7 @@ def put_topic(tx: Tx, access: Access, new: NewTopic) -> tuple[Topic, bool]:
 def change_topic(tx: Tx, access: Access, topic_id: str, change: TopicChange) -> Topic:
     """Change fields of a topic. When it moves, its tasks and entries move with it.
 
-    New tags without a space make the first space that they name its own; without tags that name one it stays.
+    New tags without a given space move it to the first space that they name; if they name none, it stays.
     """
     check_change(change)
     topic = _held(tx, access, topic_id)
@@ -86,7 +86,7 @@ def change_topic(tx: Tx, access: Access, topic_id: str, change: TopicChange) -> 
 
 
 def remove_topic(tx: Tx, access: Access, topic_id: str) -> None:
-    """Remove a topic; its tasks and entries stay where they are, without one."""
+    """Remove a topic; its tasks and entries keep their spaces, without a topic."""
     topic = _held(tx, access, topic_id)
     spaces = store.spaces_of_topic(tx, access, topic.id)
     place_store.depart_with_topic(tx, access, topic.id, spaces)
@@ -98,12 +98,12 @@ def remove_topic(tx: Tx, access: Access, topic_id: str) -> None:
 
 
 def reorder_topics(tx: Tx, access: Access, ordered_ids: tuple[str, ...]) -> None:
-    """Put topics into an order, keeping their places among all others."""
-    # Locked by id, so that two orders at once do not wait for each other.
+    """Put topics into an order; together they keep their positions among all others."""
+    # Locked in order of id, so that two reorderings at once do not deadlock.
     held = {topic_id: _held(tx, access, topic_id) for topic_id in sorted(set(ordered_ids))}
     indexes = sorted(topic.sort_index for topic in held.values())
     if len(set(indexes)) < len(indexes):
-        # Equal places have no order of their own; these topics now come first.
+        # Equal sort indexes have no order of their own; these topics now come first.
         first = store.first_sort_index(tx, access) - len(indexes)
         indexes = [first + at for at in range(len(indexes))]
     for topic_id, index in zip(dict.fromkeys(ordered_ids), indexes, strict=True):
@@ -113,7 +113,7 @@ def reorder_topics(tx: Tx, access: Access, ordered_ids: tuple[str, ...]) -> None
 
 
 def readable_topic(tx: Tx, access: Access, topic_id: str) -> Topic:
-    """Return a topic that the caller may see; any other is refused as if it did not exist."""
+    """Return a topic that the caller may see; otherwise refuse as not found."""
     topic = store.topic_by_id(tx, access, topic_id)
     if topic is None:
         raise not_found("topic")
@@ -121,21 +121,21 @@ def readable_topic(tx: Tx, access: Access, topic_id: str) -> Topic:
 
 
 def set_topic_digest(tx: Tx, access: Access, topic_id: str, text: str) -> Topic:
-    """Renew the digest of a topic; its time of change and its place in lists stay."""
+    """Replace the digest of a topic without changing its time of change or its position in lists."""
     topic = _held(tx, access, topic_id)
     renewed = structs.replace(topic, digest=clip(text, TOPIC_DIGEST_CHARS_MAX), digest_updated_at=tx.now)
     return store.save_topic(tx, access, renewed, quiet=True)
 
 
 def curate_topic(tx: Tx, access: Access, topic_id: str) -> None:
-    """Note that somebody has sorted something in a topic: the classifier neither renames nor merges it any more."""
+    """Note that somebody sorted something into a topic: the classifier no longer renames or merges it."""
     topic = store.hold_topic(tx, access, topic_id)
     if topic is not None and not topic.curated and _is_curated_by(access, topic):
         store.save_topic(tx, access, structs.replace(topic, curated=True), quiet=True)
 
 
 def absorb_topic(tx: Tx, access: Access, topic_id: str, other: Topic, entry_ids: tuple[str, ...]) -> Topic:
-    """Remove a topic whose entries were moved into another, which remembers them; publish that as `topic.merged`."""
+    """Remove a topic whose entries were moved into another, which records them; publish `topic.merged`."""
     merged = Merged(id=other.id, name=other.name, at=iso(tx.now) or "", entry_ids=entry_ids)
     topic = _held(tx, access, topic_id)
     kept = (*topic.merged_from, *other.merged_from, merged)[-TOPIC_MERGES_KEPT:]
@@ -148,14 +148,14 @@ def absorb_topic(tx: Tx, access: Access, topic_id: str, other: Topic, entry_ids:
 
 
 def forget_merges(tx: Tx, access: Access, topic_id: str) -> None:
-    """Forget what was merged into a topic: the names of what is gone may repeat words that were taken away."""
+    """Forget the merges of a topic: old names may repeat words that were removed."""
     topic = _held(tx, access, topic_id)
     if topic.merged_from:
         store.save_topic(tx, access, structs.replace(topic, merged_from=()), quiet=True)
 
 
 def first_space(access: Access) -> str:
-    """Return where something goes that was given no space: the default one, if the caller may see it."""
+    """Return the space of something that was given none: the default one, if the caller may see it."""
     return DEFAULT_SPACE if access.covers([DEFAULT_SPACE]) else next(iter(access.space_ids), DEFAULT_SPACE)
 
 
@@ -165,7 +165,7 @@ def observe_spaces(db: Database) -> None:
 
 
 def _leave_space(tx: Tx, removed: SpaceRemoved) -> None:
-    """Move the topics and entries of a space to the default space, and take off the tags that name it."""
+    """Move the topics and entries of a space to the default space, and remove the tags that name it."""
     access = system_access(removed.access.account_id)
     for topic in store.topics_of_space(tx, access, removed.space_id):
         tags = tuple(tag for tag in topic.tags if space_of_tag(tag) != removed.space_id)
@@ -175,7 +175,7 @@ def _leave_space(tx: Tx, removed: SpaceRemoved) -> None:
 
 
 def _is_curated_by(access: Access, topic: Topic) -> bool:
-    """Whether what a caller does with a topic settles something that the classifier decided before."""
+    """Whether the caller's change overrides the classifier's decision for good."""
     return topic.created_by == "classifier" and access.kind != "system"
 
 
@@ -189,9 +189,9 @@ def _clean(tags: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _named(tx: Tx, access: Access, tags: tuple[str, ...], topic: Topic | None = None) -> tuple[str, ...]:
-    """Return the spaces that tags put a topic into: by new tags those that the caller may name.
+    """Return the spaces that tags put a topic into; new tags count only for spaces that the caller may name.
 
-    A tag that the topic has already goes on to mean what it meant, whoever sends it again.
+    A tag that the topic already has keeps its meaning, whoever sends it again.
     """
     had, known = ((), ()) if topic is None else (topic.tags, store.spaces_of_topic(tx, access, topic.id))
     added = ensure_spaces_of_tags(tx, access, (tag for tag in tags if tag not in had))
@@ -201,7 +201,7 @@ def _named(tx: Tx, access: Access, tags: tuple[str, ...], topic: Topic | None = 
 
 
 def _owner(tx: Tx, access: Access, given: str | UnsetType, named: tuple[str, ...], else_: str) -> str:
-    """Return the space that a topic belongs to: the given one, else the first that its tags name."""
+    """Return the space of a topic: the given one, else the first that its tags name."""
     if given is not UNSET:
         return readable_space(tx, access, given, field="spaceId").id
     return next((space for space in named if access.covers([space])), else_)
@@ -210,14 +210,14 @@ def _owner(tx: Tx, access: Access, given: str | UnsetType, named: tuple[str, ...
 def _parent(
     tx: Tx, access: Access, parent_id: str | UnsetType | None, *, topic_id: str | None = None
 ) -> str | None:  # fmt: skip
-    """Return the id of the topic above; a circle is refused, and nesting that is too deep."""
+    """Return the id of the parent topic; circles and too deep nesting are refused."""
     if not parent_id:
         return None
     above = store.topic_by_id(tx, access, parent_id)
     if above is None:
         raise invalid("parentId", f"There is no topic '{parent_id[:80]}'.")
     everything = system_access(access.account_id)
-    # Bounded, for two changes at once may have closed a circle somewhere above.
+    # Bounded, since two concurrent changes may have closed a circle somewhere above.
     for _ in range(TOPIC_DEPTH_MAX):
         if above is None:
             return parent_id
@@ -235,7 +235,7 @@ def _held(tx: Tx, access: Access, topic_id: str) -> Topic:
 
 
 def _place(tx: Tx, access: Access, before: Topic, after: Topic, named: tuple[str, ...]) -> None:
-    """Make a changed topic visible where its space and tags say, and move what is under it."""
+    """Make a changed topic visible where its space and tags say, and move what is below it."""
     known = store.spaces_of_topic(tx, access, after.id)
     spaces = tuple(dict.fromkeys((after.space_id, *named)))
     if set(spaces) != set(known):

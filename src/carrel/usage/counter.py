@@ -1,4 +1,4 @@
-"""Counting what runs use, in the transaction that begins a run or keeps the answer to one of its steps."""
+"""Counts what runs use, in the transaction that starts a run or stores the answer to a step."""
 
 from carrel.gateway import Usage
 from carrel.runs import Claim
@@ -8,7 +8,7 @@ from carrel.usage.store import add_usage
 
 
 def count_run(tx: Tx, run: Claim, model: str) -> bool:
-    """Count a run that begins; return whether its account has budgets."""
+    """Count the start of a run; return whether its account has budgets."""
     return _add(tx, run, model, Tally(runs=1))
 
 

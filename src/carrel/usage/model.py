@@ -14,9 +14,9 @@ _PER_MILLION = 1_000_000
 
 
 class Tally(Struct, frozen=True):
-    """What steps with one model used, and how many runs began with it; the fields are columns that are added up.
+    """What steps with one model used, and how many runs started with it; the fields are columns that are summed.
 
-    `unpriced_*` are the tokens for which no gateway has reported a cost.
+    `unpriced_*` are the tokens for which no gateway reported a cost.
     """
 
     runs: int = 0
@@ -38,14 +38,14 @@ def tally_of(used: Usage, milliseconds: int) -> Tally:
 
 
 def cost_of(model: str, tally: Tally, prices: Mapping[str, PriceSettings]) -> float | None:
-    """Return the cost in US dollars: what gateways reported, the rest by its price; None where neither says it."""
+    """Return the cost in US dollars: as reported by gateways, the rest by price; None if either is missing."""
     unpriced = tally.unpriced_input + tally.unpriced_output
     if not unpriced:
         return tally.cost_usd
     price = prices.get(model)
     if price is None:
         return None
-    # Cached tokens are among those of the input; without a price of their own they cost as much.
+    # Cached tokens are part of the input; without a price of their own they cost as much.
     cached_price = price.cached or price.input
     fresh = tally.unpriced_input - tally.unpriced_cached
     by_price = fresh * price.input + tally.unpriced_cached * cached_price + tally.unpriced_output * price.output

@@ -1,4 +1,4 @@
-"""Summing up usage for people: by day, agent, model, task and session, with what it costs."""
+"""Usage reports for people: by day, agent, model, task and session, with cost."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from carrel.usage.store import UsageFilter, usage_by
 
 
 class Usage(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What runs used; `costUsd` is null where neither a gateway nor the settings say what it costs."""
+    """What runs used; `costUsd` is null if neither a gateway nor the settings give a price."""
 
     runs: int = 0
     input_tokens: int = 0
@@ -25,7 +25,7 @@ class Usage(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class UsageRow(Usage, frozen=True, kw_only=True, rename="camel"):
-    """The usage of one day, agent, model, task or session, or of several of them together; `title` names the last."""
+    """The usage of one day, agent, model, task or session, or a combination; `title` names the last."""
 
     day: str | UnsetType = UNSET
     agent_id: str | UnsetType = UNSET
@@ -36,7 +36,7 @@ class UsageRow(Usage, frozen=True, kw_only=True, rename="camel"):
 
 
 class UsageReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Usage, the most tokens first, days in their order; `more` says whether there were more rows than are shown."""
+    """Usage, most tokens first, days in order; `more` means that there are more rows."""
 
     usage: list[UsageRow]
     total: Usage
@@ -61,7 +61,7 @@ def report_usage(
 
 
 def _added(so_far: Usage | None, model: str, tally: Tally, prices: Mapping[str, PriceSettings]) -> Usage:
-    """The sum of a group and one model's part of it; unknown as soon as one part is."""
+    """A group's sum with one model's part added; the cost becomes unknown if either is."""
     before, cost = so_far or Usage(), cost_of(model, tally, prices)
     return Usage(
         runs=before.runs + tally.runs,
@@ -87,7 +87,7 @@ def _row(by: tuple[By, ...], group: tuple[object, ...], used: Usage) -> UsageRow
 
 
 def _titled(tx: Tx, access: Access, by: tuple[By, ...], rows: list[UsageRow]) -> list[UsageRow]:
-    """Name sessions, else tasks, by their titles; what was deleted since keeps no title."""
+    """Give sessions, else tasks, their titles; deleted ones get none."""
     if "session" in by:
         lanes = titles_of(tx, access, [str(row.session_key) for row in rows])
         titles = {key: lane.title for key, lane in lanes.items()}

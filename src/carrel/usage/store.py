@@ -1,4 +1,4 @@
-"""The SQL of usage: what each step adds to its day, and sums over what the caller may see."""
+"""The SQL of usage: adding a step to its day, and sums over what the caller may see."""
 
 import msgspec
 from msgspec import Struct, structs
@@ -23,7 +23,7 @@ _ADD = (
 
 
 class UsageFilter(Struct, frozen=True, kw_only=True):
-    """Which usage to sum up: the days from one moment up to another, and of what; None matches everything."""
+    """Which usage to sum up: the days between two moments, and whose; None matches everything."""
 
     since: int
     until: int
@@ -36,7 +36,7 @@ class UsageFilter(Struct, frozen=True, kw_only=True):
 def add_usage(
     tx: Tx, access: Access, *, key: str, agent_id: str, task_id: str | None, model: str, added: Tally
 ) -> bool:  # fmt: skip
-    """Add to the usage of a day; return whether the account has budgets, which saves a statement to whoever asks."""
+    """Add to the usage of a day; return whether the account has budgets, which saves the caller a statement."""
     named = {"day": tx.now // MS_PER_DAY, "key": key, "task_id": task_id or "", "model": model, "agent_id": agent_id}
     row = tx.one(_ADD, access, **named, **structs.asdict(added))
     return row is not None and row[0] is not None
@@ -46,7 +46,7 @@ def usage_of(
     tx: Tx, access: Access, *, agent_id: str | None = None, task_id: str | None = None, key: str | None = None,
     since_day: int = 0,
 ) -> list[tuple[str, Tally]]:  # fmt: skip
-    """Return (model, sums) since a day, 0 for all that is kept: of an agent, a task, a session or the account."""
+    """Return (model, sums) since a day (0: everything kept) for an agent, a task, a session or the account."""
     wanted = {"agent_id": agent_id, "task_id": task_id, "key": key}
     given: dict[str, object] = {column: value for column, value in wanted.items() if value is not None}
     where = "".join(f" AND {column} = :{column}" for column in given)
@@ -60,7 +60,7 @@ def usage_of(
 def usage_by(
     tx: Tx, access: Access, wanted: UsageFilter, by: tuple[By, ...], *, limit: int
 ) -> list[tuple[tuple[object, ...], str, Tally]]:  # fmt: skip
-    """Return (what it is grouped by, model, sums) of the usage that the caller may see, the most tokens first."""
+    """Return (group, model, sums) of the visible usage, most tokens first."""
     groups = [_COLUMNS[word] for word in by]
     listed = ", ".join(dict.fromkeys([*groups, "model"]))
     where, values = _conditions(tx, access, wanted)
@@ -74,7 +74,7 @@ def usage_by(
 
 
 def _tally(sums: tuple[object, ...]) -> Tally:
-    # PostgreSQL sums whole numbers into decimals.
+    # PostgreSQL sums integers into decimals.
     return msgspec.convert(dict(zip(_SUMS, map(str, sums), strict=True)), Tally, strict=False)
 
 
@@ -91,7 +91,7 @@ def _conditions(tx: Tx, access: Access, wanted: UsageFilter) -> tuple[str, dict[
 
 
 def prune_usage(tx: Tx, access: Access) -> int:
-    """Delete a batch of what is older than usage is kept; return how many rows."""
+    """Delete a batch of usage past its retention; return how many rows."""
     rows = "SELECT day, key, task_id, model FROM usage_days WHERE account_id = :account AND day < :day LIMIT :limit"
     sql = f"DELETE FROM usage_days WHERE account_id = :account AND (day, key, task_id, model) IN ({rows})"
     return tx.run(sql, access, day=tx.now // MS_PER_DAY - USAGE_DAYS_KEPT, limit=PRUNE_ROWS_MAX)

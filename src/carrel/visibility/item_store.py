@@ -1,4 +1,4 @@
-"""The SQL of what is visible of the board: topics, tasks and entries, as conditions of lists."""
+"""The SQL of what is visible of the board: conditions for lists of topics, tasks and entries."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from carrel.storage import Tx
 from carrel.visibility.lane_store import seen_lanes
 from carrel.visibility.tree_store import PERSONAL
 
-# What an agent works on, wherever that is: what is assigned to it, and the task of its run.
+# What an agent works on, wherever that is: its assigned tasks, and the task of its run.
 _WORKED_ON = (
     "({0}.id IN (SELECT w.task_id FROM task_parties w WHERE w.account_id = :account AND w.kind = 'agent' "
     "AND w.party_id = :worker AND w.assigned_at IS NOT NULL) "
@@ -24,14 +24,14 @@ _OWN = (
     "EXISTS (SELECT 1 FROM lanes l WHERE l.account_id = entries.account_id AND l.key = entries.key "
     f"AND l.made_by = :reader AND l.kind IN ({PERSONAL}))"
 )
-# What agents see outside of lanes is sorted into a topic or a task.
+# Outside of lanes, agents only see entries that are sorted into a topic or a task.
 _SHARED = f"{_NO_LANE} AND (entries.topic_id IS NOT NULL OR entries.task_id IS NOT NULL)"
 
 
 def seen_topics(
     tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, column: str = "topics.id"
 ) -> tuple[str, dict[str, object]]:
-    """Return the condition for topics that are visible in the caller's spaces, or those of them that are given.
+    """Return the condition for topics that are visible in the caller's spaces, narrowed to the given ones.
 
     `column` has the id of the topic.
     """
@@ -49,7 +49,7 @@ def seen_topics(
 def seen_tasks(
     tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, table: str = "tasks"
 ) -> tuple[str, dict[str, object]]:  # fmt: skip
-    """Return the condition for tasks that are visible in the caller's spaces, or those of them that are given.
+    """Return the condition for tasks that are visible in the caller's spaces, narrowed to the given ones.
 
     A task is visible where its own space is, or its topic. An agent also sees what it works on elsewhere, unless some
     spaces are given, and the orchestrator every task; its chat is hidden from all other agents.
@@ -62,7 +62,7 @@ def seen_tasks(
     if access.agent_id is None:
         return seen, values
     is_orchestrator = _is_orchestrator(tx, access)
-    # A run that was caused by somebody who may not see all spaces sees nothing beyond them.
+    # A run caused by somebody who may not see all spaces sees nothing beyond theirs.
     if seen != "TRUE" and spaces is None and "*" in access.cause_spaces:
         if is_orchestrator:
             return "TRUE", {}
@@ -76,7 +76,7 @@ def _is_orchestrator(tx: Tx, access: Access) -> bool:
 
 
 def tasks_worked_on(tx: Tx, access: Access, only: str | None = None, *, limit: int) -> tuple[str, ...]:
-    """Return the ids of the tasks that an agent works on wherever they are, the newest first; of one, if it does."""
+    """Return the ids of the tasks that an agent works on in any space, newest first; `only` checks a single one."""
     if access.agent_id is None or "*" not in access.cause_spaces:
         return ()
     values: dict[str, object] = {"worker": access.agent_id, "its_run": access.run_id or ""}
@@ -89,11 +89,11 @@ def tasks_worked_on(tx: Tx, access: Access, only: str | None = None, *, limit: i
 
 
 def seen_entries(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
-    """Return the condition for `entries` that are visible in the caller's spaces, or those of them that are given.
+    """Return the condition for `entries` visible in the caller's spaces, narrowed to the given ones.
 
-    An entry is visible where its own space is, and with its task and its topic; one that has none of them is in the
-    default space. Unless spaces are given, what belongs nowhere is up to its lane, and whatever was said in one's own
-    chat is no secret to oneself. What is said in the orchestrator chat is hidden from all other agents.
+    An entry is visible in its own space, and with its task and its topic; one without any of them is in the default
+    space. Unless spaces are given, an unsorted entry is as visible as its lane, and people always see their own chats.
+    The orchestrator chat is hidden from all other agents.
     """
     by_place, values = _seen_by_place(tx, access, spaces)
     if access.agent_id is None or _is_orchestrator(tx, access):
@@ -120,7 +120,7 @@ def _seen_by_place(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> tu
 
 
 def seen_log(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
-    """Return the condition for `entries` that the caller may see: of lanes it sees, and in spaces it sees."""
+    """Return the condition for `entries` that the caller may see: in visible lanes and visible spaces."""
     in_spaces, of_spaces = seen_entries(tx, access, spaces)
     lanes, of_lanes = seen_lanes(tx, access)
     if lanes == "TRUE":
@@ -131,23 +131,23 @@ def seen_log(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> t
 
 
 def _seen_elsewhere(access: Access) -> tuple[str, dict[str, object]]:
-    """The condition for entries of no lane."""
+    """The condition for entries without a lane."""
     if access.view is None:
         return (_NO_LANE if access.is_person or access.kind == "system" else "FALSE"), {}
     if not access.view.sandboxed:
         return _SHARED, {}
-    # A sandbox holds its own sessions and the task that it works on.
+    # A sandbox contains its own sessions and the task that it works on.
     task_id = access.view.key.task_id
     return ("FALSE", {}) if task_id is None else (f"{_NO_LANE} AND task_id = :own_task", {"own_task": task_id})
 
 
 def seen_runs(tx: Tx, access: Access, *, table: str = "runs") -> tuple[str, dict[str, object]]:
-    """Return the condition for `runs` that the caller may see: of lanes it sees, and on tasks in spaces it sees.
+    """Return the condition for `runs` that the caller may see: in visible lanes, on tasks in visible spaces.
 
-    `table` is any other that has the key and the task of runs; the task may be empty there.
+    `table` is any other table with the key and the task of runs; the task may be empty there.
     """
     lanes, values = seen_lanes(tx, access)
-    # Asked of every run that is looked at, because a list needs few runs, and there may be many lanes.
+    # Checked per run, because a list needs few runs, and there may be many lanes.
     lane = f"SELECT 1 FROM lanes l WHERE l.account_id = {table}.account_id AND l.key = {table}.key AND {lanes}"
     of_lane = f"EXISTS ({lane})" if values else lanes
     task, of_task = seen_tasks(tx, access, table="t")
@@ -158,9 +158,9 @@ def seen_runs(tx: Tx, access: Access, *, table: str = "runs") -> tuple[str, dict
 
 
 def seen_of_sessions(tx: Tx, access: Access, *, table: str) -> tuple[str, dict[str, object]]:
-    """Return the condition for rows of a table that belong to sessions, by `key`, which the caller may see.
+    """Return the condition for rows of a table that belong to visible sessions, by `key`.
 
-    What belongs to a session in which nothing was said yet is seen by whoever made it.
+    Rows of a session without messages are visible to whoever created them.
     """
     lanes, values = seen_lanes(tx, access)
     if lanes == "TRUE":
@@ -173,8 +173,8 @@ def seen_of_sessions(tx: Tx, access: Access, *, table: str) -> tuple[str, dict[s
 def seen_tool_entries(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
     """Return the condition for `entries` of tools that a run may be shown of earlier runs in its lane.
 
-    What a tool has read for one is for another only if the other may see as much: a run that is caused by somebody who
-    does not see everything is shown what tools did for the same person, in the same spaces.
+    What a tool read for one person may only be shown to another who sees as much: a run caused by somebody with a
+    limited view is shown tool entries of the same person in the same spaces.
     """
     rules, values = list[str](), dict[str, object]()
     if access.speaks_for is not None:
@@ -190,7 +190,7 @@ def seen_tool_entries(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
 
 
 def seen_notifications(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
-    """Return the condition for `notifications` that the caller may see: those about tasks in spaces it sees."""
+    """Return the condition for `notifications` that the caller may see: those about tasks in visible spaces."""
     task, values = seen_tasks(tx, access, table="t")
     if task == "TRUE":
         return task, values
@@ -199,17 +199,17 @@ def seen_notifications(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
 
 
 def tasks_seen(tx: Tx, access: Access, ids: Iterable[str], spaces: tuple[str, ...] | None = None) -> set[str]:
-    """Return those of the tasks that the caller may see, in some of its spaces if they are given."""
+    """Return the tasks that the caller may see, in the given spaces if any."""
     return _among(tx, access, "tasks", ids, *seen_tasks(tx, access, spaces))
 
 
 def topics_seen(tx: Tx, access: Access, ids: Iterable[str], spaces: tuple[str, ...] | None = None) -> set[str]:
-    """Return those of the topics that the caller may see, in some of its spaces if they are given."""
+    """Return the topics that the caller may see, in the given spaces if any."""
     return _among(tx, access, "topics", ids, *seen_topics(tx, access, spaces))
 
 
 def entries_seen(tx: Tx, access: Access, ids: Iterable[str], spaces: tuple[str, ...] | None = None) -> set[str]:
-    """Return those of the entries that the caller may see, of which it may see the lanes."""
+    """Return the entries that the caller may see among those of visible lanes."""
     seen, values = seen_entries(tx, access, spaces)
     elsewhere, of_task = _seen_elsewhere(access)
     if elsewhere != _NO_LANE:

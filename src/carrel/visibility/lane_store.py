@@ -26,7 +26,7 @@ def seen_lanes(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
 
 
 def _seen_for(tx: Tx, access: Access, seen: str, values: dict[str, object]) -> tuple[str, dict[str, object]]:
-    """The same condition for a run that somebody has caused: what that one may see as well, and the run's own lane."""
+    """The condition for a run that somebody caused: lanes that this person may see as well, and the run's own lane."""
     is_limited = access.behalf is not None or "*" not in access.cause_spaces
     if access.view is None or not is_limited:
         return seen, values
@@ -43,7 +43,7 @@ def _seen_from(tx: Tx, access: Access, view: ToolVisibility) -> tuple[str, dict[
         return "l.key = :root", {"root": str(view.key)}
     agents = {f"seen_{at}": agent_id for at, agent_id in enumerate(visible_agents(tx, access, view))}
     placed, values = in_spaces(tx, access)
-    # An agent sees its own sessions wherever they are, and of others those in its spaces.
+    # An agent sees all its own sessions, and those of other agents in its spaces.
     if agents and placed != EVERYWHERE:
         placed, values = f"(l.agent_id = :viewer OR {placed})", values | {"viewer": view.key.agent}
     of_agents = f" OR (l.agent_id IN ({', '.join(f':{name}' for name in agents)}) AND {placed})" if agents else ""
@@ -51,14 +51,14 @@ def _seen_from(tx: Tx, access: Access, view: ToolVisibility) -> tuple[str, dict[
 
 
 def is_narrowed(tx: Tx, access: Access) -> bool:
-    """Return True when the account has lanes in its lists that the caller may not see."""
+    """Return whether the account has listed lanes that the caller may not see."""
     seen, values = seen_lanes(tx, access)
     sql = f"SELECT 1 FROM lanes l WHERE l.account_id = :account AND l.archived_at IS NULL AND NOT {seen} LIMIT 1"
     return tx.one(sql, access, **values) is not None
 
 
 def lanes_named(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, bool]:
-    """Return those of the keys that have a lane, each with whether the caller may see it."""
+    """Return the existing lanes among those keys, each with whether the caller may see it."""
     names: dict[str, object] = {f"key_{at}": key for at, key in enumerate(keys)}
     if not names:
         return {}

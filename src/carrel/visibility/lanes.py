@@ -1,8 +1,8 @@
 """Session visibility: which lanes a caller may see, on every surface.
 
 One rule for every list, read, stream and message: `may_see` decides about one lane, `seen_lanes` is the same rule as a
-condition of lists. Owners see everything; a user everything but other people's chats and what was spawned from them; an
-agent what its view covers; a client what it created.
+condition for lists. Owners see everything; a user everything but other people's chats and what was spawned from them;
+an agent what its view covers; a client what it created.
 """
 
 from carrel.kernel import Access, SessionKey, not_found

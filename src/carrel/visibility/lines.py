@@ -1,8 +1,8 @@
 """Which events and entries a caller may see.
 
-What is in a lane is seen with the lane; what is about a task or topic and in no lane is seen with that. Callers limited
-to spaces see of both only what those spaces show. A read that names spaces shows what of all this is in them; what is
-said in a lane and belongs nowhere else counts to the default one then.
+Whoever sees a lane sees its entries; an entry about a task or topic, without a lane, is seen with that. Callers limited
+to spaces see only what those spaces show. A read that names spaces shows what is in them; unsorted messages of a lane
+then count as in the default space.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ _ENDS = ("log.deleted", "topic.deleted")
 
 
 class OfLane(Protocol):
-    """Something that is in a lane or, without a key, with an agent."""
+    """Something that belongs to a lane or, without a key, to an agent."""
 
     @property
     def key(self) -> str | None: ...
@@ -41,7 +41,7 @@ class _Id(Struct):
 
 
 class _Body(Struct, rename="camel"):
-    """What the body of an event names: its entry, or where something was at its end."""
+    """What the body of an event names: its entry, or the last location of something."""
 
     log: _Id | None = None
     space_ids: tuple[str, ...] = ()
@@ -53,19 +53,19 @@ _body = msgspec.json.Decoder(_Body).decode
 def visible_events(
     tx: Tx, access: Access, events: list[Event], spaces: tuple[str, ...] | None = None
 ) -> list[Event]:  # fmt: skip
-    """Return the events that the caller may see; of them those that are in spaces, if they are given."""
+    """Return the events that the caller may see; if spaces are given, only those in them."""
     return _on_board(tx, access, events, {event.seq for event in _of_seen_lanes(tx, access, events)}, spaces)
 
 
 def visible_entries(
     tx: Tx, access: Access, entries: list[Entry], spaces: tuple[str, ...] | None = None
 ) -> list[Entry]:  # fmt: skip
-    """Return the entries that the caller may see; of them those that are in spaces, if they are given."""
+    """Return the entries that the caller may see; if spaces are given, only those in them."""
     return _on_board(tx, access, entries, {entry.seq for entry in in_seen_lanes(tx, access, entries)}, spaces)
 
 
 def in_seen_lanes(tx: Tx, access: Access, things: Sequence[Thing]) -> list[Thing]:
-    """Return the things that are in lanes which the caller may see."""
+    """Return the things in lanes that the caller may see."""
     if access.kind in ("owner", "system"):
         return list(things)
     lanes = lanes_named(tx, access, {thing.key for thing in things if thing.key is not None})
@@ -73,7 +73,7 @@ def in_seen_lanes(tx: Tx, access: Access, things: Sequence[Thing]) -> list[Thing
 
 
 def _of_seen_lanes(tx: Tx, access: Access, events: list[Event]) -> list[Event]:
-    """Those events that are for the caller's mailbox, and those of lanes that it may see."""
+    """The events for the caller's mailbox, and those of lanes that it may see."""
     mailbox = mailbox_of(access)
     open_to_it = [event for event in events if event.recipient is None or event.recipient == mailbox]
     if access.kind in ("owner", "system"):
@@ -83,8 +83,8 @@ def _of_seen_lanes(tx: Tx, access: Access, events: list[Event]) -> list[Event]:
     return [
         event
         for event in open_to_it
-        # The deletion of a private lane is addressed to those who saw it, so this one is of a shared lane.
-        # What happened before a lane's deletion belongs to it, and not to a later one of the same key.
+        # The deletion of a private lane is addressed to those who saw it, so this one is about a shared lane. Events
+        # before a lane's deletion belong to the deleted lane, not to a later one with the same key.
         if event.recipient is not None
         or (access.kind == "user" and event.name == "session.deleted")
         or _is_seen(tx, access, lanes if event.seq > deleted.get(event.key or "", 0) else {}, event)
@@ -95,20 +95,20 @@ def _is_seen(tx: Tx, access: Access, lanes: dict[str, bool], thing: OfLane) -> b
     if thing.key is None:
         return access.is_person or thing.agent_id == access.agent_id
     seen = lanes.get(thing.key)
-    # Of a chat that was deleted nobody can tell any more whose it was.
+    # Nobody can tell any more whose a deleted chat was.
     return may_see(tx, access, SessionKey.stored(thing.key), made_by="") if seen is None else seen
 
 
 def _on_board(
     tx: Tx, access: Access, lines: list[Line], with_lane: Iterable[int], spaces: tuple[str, ...] | None
 ) -> list[Line]:  # fmt: skip
-    """Return the lines that the caller may see; those in `with_lane` are of lanes that it may see."""
+    """Return the lines that the caller may see; those in `with_lane` are of visible lanes."""
     seen = _Board(tx, access, lines).seen(lines, with_lane)
     return seen if spaces is None else _Board(tx, access, seen, spaces).seen(seen, {line.seq for line in seen})
 
 
 class _Board:
-    """What a caller may see of the board, looked up at once for many lines."""
+    """The visible part of the board, looked up at once for many lines."""
 
     def __init__(
         self, tx: Tx, access: Access, lines: Sequence[Entry | Event], spaces: tuple[str, ...] | None = None
@@ -117,7 +117,7 @@ class _Board:
         self._limited = "*" not in self._access.space_ids
         self._by_space = spaces is not None
         self._ends: dict[int, tuple[str, ...]] = {}
-        # An event tells where its entry was; where it is now decides.
+        # An event records where its entry was; the current location decides.
         self._entry_of: dict[int, str] = {}
         for line in lines:
             if isinstance(line, Entry):
@@ -132,13 +132,13 @@ class _Board:
         self._topics = topics_seen(tx, access, [line.topic_id for line in lines if line.topic_id is not None], spaces)
 
     def seen(self, lines: Sequence[Line], with_lane: Iterable[int]) -> list[Line]:
-        """Return the lines that the caller may see; those in `with_lane` are of lanes that it may see."""
+        """Return the lines that the caller may see; those in `with_lane` are of visible lanes."""
         in_lanes = set(with_lane)
         return [line for line in lines if self._shows(line, line.seq in in_lanes)]
 
     def _shows(self, line: Entry | Event, with_lane: bool) -> bool:
         if isinstance(line, Event) and line.recipient is not None and not self._by_space:
-            # A notification is its recipient's; one about a task is for those who may see the task.
+            # A notification belongs to its recipient; one about a task is for those who may see the task.
             return with_lane and (line.task_id is None or line.task_id in self._tasks)
         if line.seq in self._entry_of:
             return (with_lane or line.key is None) and self._entry_of[line.seq] in self._entries
@@ -150,7 +150,7 @@ class _Board:
         return (with_lane or (line.key is None and is_on_board)) and self._places(line)
 
     def _places(self, line: Entry | Event) -> bool:
-        """Whether something is visible with what it is about."""
+        """Whether something is visible through the task or topic it is about."""
         if line.task_id is not None:
             return line.task_id in self._tasks
         if line.topic_id is not None:
@@ -158,7 +158,7 @@ class _Board:
         return not self._by_space or self._access.covers([DEFAULT_SPACE])
 
     def _is_shared(self, line: Event) -> bool:
-        """Whether what was in no lane is for the caller: for agents what was sorted, in a sandbox its own task."""
+        """Whether the caller may see something without a lane: agents see sorted entries, a sandbox its own task."""
         view = self._access.view
         if view is None or line.name == "topic.deleted":
             return view is not None or self._access.agent_id is None
@@ -167,7 +167,7 @@ class _Board:
         return line.task_id is not None or line.topic_id is not None
 
     def _was_seen(self, line: Event) -> bool:
-        """Whether something was visible where it was at its end; what was in a lane alone is up to the lane."""
+        """Whether something was visible at its last location; what was only in a lane is decided by the lane."""
         placed = line.task_id is not None or line.topic_id is not None or line.space_id is not None
         is_alone = line.key is not None and not placed and not self._by_space
         return not self._limited or is_alone or self._access.covers(self._ends[line.seq])

@@ -68,6 +68,6 @@ def visible_agents(tx: Tx, access: Access, visibility: ToolVisibility) -> tuple[
 
 
 def _is_anothers(tx: Tx, access: Access, key: SessionKey, person: str) -> bool:
-    """Return whether a lane is, or was spawned from, a chat of somebody else; one that does not exist is nobody's."""
+    """Return whether a lane is, or was spawned from, somebody else's chat; one that does not exist is nobody's."""
     owner = private_to(tx, access, str(key))
     return owner not in (None, person, "") or (owner == "" and key.kind == "subagent")

@@ -1,8 +1,8 @@
-"""What is said stays, what is kept travels: which lanes are on the board, and whether a lane recalls the board.
+"""Which lanes are on the board, and whether a lane recalls the board or only itself.
 
-A lane recalls itself alone (`own`), or what is on the board of its spaces (`space`), as was chosen for it, for its
-agent or for the account. What is said in it is on the board likewise; but a person's chat, and what was spawned from
-it, only if that was chosen for this very session: nobody else shares what a person says.
+A lane recalls only itself (`own`), or the board in its spaces (`space`), as chosen for it, its agent or the account.
+The same choice puts what is said in it on the board; but a person's chat, and what was spawned from it, only if it was
+chosen for this very session: nobody else may share what a person says.
 """
 
 from collections.abc import Iterable
@@ -23,18 +23,18 @@ ChosenBy = Literal["session", "agent", "account", "settings", "board"]
 
 
 class LaneRecall(Struct, frozen=True):
-    """What a lane recalls, what decided that, and whether what is said in it is on the board."""
+    """What a lane recalls, what decided that, and whether its messages are on the board."""
 
     recall: Recall
     chosen_by: ChosenBy
     on_board: bool
-    # Who made the chat that it is or was spawned from; None for a lane that people share.
+    # Who created the chat that it is or was spawned from; None for a lane that people share.
     private_to: str | None = None
 
 
-# What programs send under a name of their own is on the board, and looks at it.
+# What programs send under their own session names is on the board, and such sessions recall the board.
 OF_PROGRAMS = LaneRecall("space", "board", on_board=True)
-# A name that no lane has: a program's own, or that of a lane which is gone, with whatever was said in it.
+# A name without a lane: a program's own, or that of a deleted lane and its messages.
 NO_LANE = LaneRecall("space", "board", on_board=False, private_to="")
 
 
@@ -44,10 +44,10 @@ class Recalls:
     def __init__(self, tx: Tx, access: Access, keys: Iterable[str] = ()) -> None:
         self._tx = tx
         self._access = access
-        # What was chosen for the lanes of those keys, which are looked up together.
+        # The choices for the lanes of those keys, looked up together.
         self._choices = choices_of_lanes(tx, access, keys)
         self._known: dict[str, LaneRecall] = {}
-        # By agent: what holds for its lanes for which nothing was chosen.
+        # By agent: the default for its lanes.
         self._of_agents: dict[str, tuple[Recall, ChosenBy]] = {}
 
     def of(self, key: str | None) -> LaneRecall:
@@ -65,7 +65,7 @@ class Recalls:
         self._of_agents[lane.agent_id] = _inherited(lane.of_agent, lane.of_account, lane.by_default)
         owner = self._owner(lane, key)
         recall, by = self.chosen(lane.kind, lane.agent_id, lane.recall)
-        # A person's chat is shared by that person alone.
+        # Only that person may share their chat.
         on_board = recall == "space" and (owner is None or by in ("session", "board"))
         return LaneRecall(recall, by, on_board=on_board, private_to=owner)
 
@@ -76,13 +76,13 @@ class Recalls:
         return lane.made_by if lane.kind in PERSONAL_KINDS else None
 
     def chosen(self, kind: str, agent_id: str, own: Recall | None) -> tuple[Recall, ChosenBy]:
-        """Return what a lane recalls, of that kind and agent, with what was chosen for itself; and who has chosen."""
+        """Return what a lane of that kind and agent recalls given its own choice; and who chose."""
         if kind == "topic":
             return "space", "board"
         return (own, "session") if own is not None else self._of_agent(agent_id)
 
     def _unopened(self, name: str) -> LaneRecall:
-        """A name that no lane has: a lane in which nothing was said yet, unless a program sends under that name."""
+        """A name without a lane: a session that was not opened yet, unless a program sends under that name."""
         try:
             key = SessionKey.parse(name)
         except Refusal:
@@ -106,8 +106,8 @@ class Recalls:
     def is_on_board(self, entry: Entry) -> bool:
         """Return whether an entry is on the board, and not only its lane's or its task's.
 
-        Messages of a task's thread are the task's. What a person has put under a topic is on the board, and what a
-        program logs on purpose, except into a person's chat.
+        Messages of a task's thread belong to the task. What a person put under a topic is on the board, and so is what
+        a program logs on purpose, except into a person's chat.
         """
         if entry.task_view is not None:
             return False
@@ -118,7 +118,7 @@ class Recalls:
 
 
 def _inherited(of_agent: Recall | None, of_account: Recall | None, by_default: Recall) -> tuple[Recall, ChosenBy]:
-    """What holds for a lane for which nothing was chosen, and what decided that."""
+    """The default for a lane without a choice of its own, and what decided that."""
     if of_agent is not None:
         return of_agent, "agent"
     return (of_account, "account") if of_account else (by_default, "settings")

@@ -1,4 +1,4 @@
-"""The SQL of what lanes recall: what was chosen for one."""
+"""The SQL of the choices about what lanes recall."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from carrel.storage import Tx, padded
 
 
 class LaneChoice(Struct, frozen=True, kw_only=True):
-    """A lane, where it comes from, and what was chosen for it, for its agent and for the account."""
+    """A lane, its origin, and the choices for it, for its agent and for the account."""
 
     kind: str
     agent_id: str
@@ -24,7 +24,7 @@ class LaneChoice(Struct, frozen=True, kw_only=True):
 
 
 class _Chosen(Struct, frozen=True):
-    """What the profile of an agent, or the settings of an account, say about this."""
+    """The choice in an agent's profile or an account's settings."""
 
     recall: Recall | None = None
 
@@ -33,7 +33,7 @@ _chosen = msgspec.json.Decoder(_Chosen).decode
 
 
 def choices_of_lanes(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, LaneChoice]:
-    """Return what was chosen for each of those lanes that exist."""
+    """Return the choices for each of those lanes that exist."""
     wanted = list(dict.fromkeys(keys))
     if not wanted:
         return {}

@@ -1,4 +1,4 @@
-"""The SQL of trees of lanes: a lane with everything spawned from it, and the lane that a tree begins with."""
+"""The SQL of trees of lanes: a lane with everything spawned from it, and the root of a lane's tree."""
 
 from carrel.kernel import Access, SessionKey
 from carrel.storage import Tx
@@ -13,8 +13,8 @@ TREE = (
     "ON c.spawned_by = t.key WHERE c.account_id = :account) SELECT key FROM tree"
 )
 
-# Kind, maker and conversation of the lane that the tree of a lane `l` begins with. A lane that is younger than its
-# child has taken over the key of a deleted one; such a tree has no beginning any more.
+# Kind, maker and conversation of the root of a lane `l`. A lane that is younger than its child has taken over the key
+# of a deleted one; such a tree has no root any more.
 _ROOT = (
     "WITH RECURSIVE up (kind, made_by, conversation, spawned_by, created_at) AS (SELECT l.kind, l.made_by, "
     "l.conversation, l.spawned_by, l.created_at{start} UNION SELECT p.kind, p.made_by, p.conversation, p.spawned_by, "
@@ -29,21 +29,21 @@ _OPEN_TO_PERSON = f"({{0}}.kind NOT IN ({PERSONAL}) OR {{0}}.made_by = :person)"
 def open_to_person(tx: Tx, access: Access, name: str = "lane_space") -> tuple[str, dict[str, object]]:
     """Return the condition for the lanes `l` that a person sees, and its values.
 
-    These are all but the chats of others, lanes of tasks and topics out of the person's spaces, and what was spawned
-    from either. Most lanes are not spawned, and are decided without climbing. `name` begins the names of the spaces.
+    These are all but other people's chats, lanes of tasks and topics outside the person's spaces, and what was spawned
+    from either. Most lanes are not spawned and need no climb to a root. `name` prefixes the parameters for the spaces.
     """
     placed, values = _placed(access, name)
     return _of_root(f"({_OPEN_TO_PERSON} AND {placed})"), {"person": access.actor_id} | values
 
 
 def in_spaces(tx: Tx, access: Access, name: str = "lane_space") -> tuple[str, dict[str, object]]:
-    """Return the condition for the lanes `l` that are not of tasks and topics out of the caller's spaces."""
+    """Return the condition for lanes `l` other than those of tasks and topics outside the caller's spaces."""
     placed, values = _placed(access, name)
     return (placed if placed == EVERYWHERE else _of_root(placed)), values
 
 
 def _of_root(rule: str) -> str:
-    """The condition for lanes `l` of which the tree begins with a lane that the rule allows."""
+    """The condition for lanes `l` whose root satisfies the rule."""
     climbing = f"EXISTS (SELECT 1 FROM ({_ROOT.format(start='')}) AS r WHERE {rule.format('r')})"
     return f"CASE WHEN l.spawned_by IS NULL THEN {rule.format('l')} ELSE {climbing} END"
 
@@ -69,7 +69,7 @@ def _placed(access: Access, name: str) -> tuple[str, dict[str, object]]:
 def is_open_to(tx: Tx, access: Access, key: SessionKey, made_by: str) -> bool:
     """Return whether a person sees a lane, existing or not; `open_to_person` is the same rule.
 
-    What was spawned is hidden when nobody can tell any more where it began, because a lane on the way was deleted.
+    A spawned lane is hidden if its root is unknown because a lane in between was deleted.
     """
     kind, maker, conversation = _root_of(tx, access, key, made_by)
     if kind in ("", *PERSONAL_KINDS):
@@ -78,7 +78,7 @@ def is_open_to(tx: Tx, access: Access, key: SessionKey, made_by: str) -> bool:
 
 
 def is_in_spaces(tx: Tx, access: Access, key: SessionKey) -> bool:
-    """Return whether a lane is not of a task or topic out of the caller's spaces; `in_spaces` is the same rule."""
+    """Return whether a lane is not of a task or topic outside the caller's spaces; the rule of `in_spaces`."""
     if "*" in access.space_ids:
         return True
     kind, _, conversation = _root_of(tx, access, key, "")
@@ -86,7 +86,7 @@ def is_in_spaces(tx: Tx, access: Access, key: SessionKey) -> bool:
 
 
 def _root_of(tx: Tx, access: Access, key: SessionKey, made_by: str) -> tuple[str, str, str]:
-    """Kind, maker and conversation of the lane that the tree of a lane begins with; empty when nobody can tell."""
+    """Kind, maker and conversation of the root of a lane; empty if unknown."""
     if key.kind != "subagent":
         return key.kind, made_by, key.conversation
     found = tx.one(_ROOT_OF_ONE, access, key=str(key))
@@ -98,7 +98,7 @@ def _covers(tx: Tx, access: Access, kind: str, conversation: str) -> bool:
 
 
 def _spaces_of(tx: Tx, access: Access, kind: str, conversation: str) -> list[str]:
-    """The spaces that the task or topic of a lane is visible in; none for other lanes."""
+    """The spaces in which the lane's task or topic is visible; none for other lanes."""
     if kind not in ("task", "topic"):
         return []
     item, found = conversation.partition(":")[2], list[str]()
@@ -111,9 +111,9 @@ def _spaces_of(tx: Tx, access: Access, kind: str, conversation: str) -> list[str
 
 
 def private_to(tx: Tx, access: Access, key: str) -> str | None:
-    """Return who made the chat that a lane is or was spawned from; None for a lane that people share.
+    """Return who created the chat that a lane is or was spawned from; None for a lane that people share.
 
-    It is empty when nobody can tell any more, because a lane on the way was deleted.
+    Empty if that is unknown because a lane in between was deleted.
     """
     root = tx.one(_ROOT_OF_ONE, access, key=key)
     if root is None:
@@ -122,5 +122,5 @@ def private_to(tx: Tx, access: Access, key: str) -> str | None:
 
 
 def spawned_from(tx: Tx, access: Access, key: str, root: str) -> bool:
-    """Return True when a lane was spawned from another, directly or not; a lane counts as spawned from itself."""
+    """Return whether a lane was spawned from another, directly or not; a lane counts as spawned from itself."""
     return tx.one(f"SELECT 1 FROM ({TREE}) AS t WHERE t.key = :key", access, root=root, key=key) is not None

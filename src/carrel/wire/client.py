@@ -24,7 +24,7 @@ class StreamedReply:
         self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
         connection = response.extensions.get("network_stream")
         server = connection.get_extra_info("server_addr") if connection else None
-        # The IP address that answered, which a later lookup of the host's name may not find again; empty if unknown.
+        # The IP address that answered, which a later DNS lookup may not find again; empty if unknown.
         self.address = str(server[0]) if server else ""
         self._pieces = pieces
         self._limits = limits
@@ -48,7 +48,7 @@ class StreamedReply:
             yield event
 
     async def drain(self) -> None:
-        """Give a finished stream a moment to end by itself; to its server, hanging up looks like a cancellation."""
+        """Give a finished stream a moment to end by itself; to its server, closing early looks like a cancellation."""
         with suppress(TimeoutError, WireFault):
             async with asyncio.timeout(self._limits.drain_seconds):
                 async for _ in self._pieces:
@@ -101,7 +101,7 @@ class Wire:
                 async with aclosing(response), aclosing(_bounded(response, self._limits, where)) as pieces:
                     yield StreamedReply(response, pieces, self._limits)
         except TimeoutError:
-            # A time-out set by the caller inside the block is not ours.
+            # A time-out that the caller set inside the block is not ours.
             if not bound.expired():
                 raise
             raise WireFault(

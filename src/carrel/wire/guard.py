@@ -26,16 +26,16 @@ _PRIVATE_NAMES = ("localhost", "local", "internal", "intranet", "lan", "home", "
 # Everything else in IPv6 is special or unassigned, whatever the `ipaddress` of this Python version says about it.
 _PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
 # Not public although some versions of `ipaddress` call them global: special assignments, addresses that the host of a
-# virtual machine answers, and tunnels, whose routers extract another address and forward to that.
+# virtual machine answers, and tunnels, whose routers extract another address and forward to it.
 _SPECIAL = tuple(
     ipaddress.ip_network(text)
     for text in (
         "168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
     )
 )  # fmt: skip
-# What stands before the IPv4 address in the second half of an ISATAP address; for private and for public ones.
+# What precedes the IPv4 address in the second half of an ISATAP address, for private and for public ones.
 _ISATAP = (0x00005EFE, 0x02005EFE)
-# Where an operator's own servers are. Not the opposite of public: a tunnel, for example, is neither.
+# Networks of an operator's own servers. Not the opposite of public: a tunnel, for example, is neither.
 _OWN = tuple(
     ipaddress.ip_network(text)
     for text in (
@@ -46,7 +46,7 @@ _OWN = tuple(
 _PORTS = {"http": 80, "https": 443}
 # Programs disagree about other characters: in https://example.com\.other.com, some take the backslash for a slash.
 _NAME = re.compile(r"[\w.-]+")
-# A pool of its own: the event loop's has few threads, and a client's dead name server could block calls to models.
+# A separate pool: the event loop's has few threads, and a client's dead name server could block calls to models.
 _lookups = ThreadPoolExecutor(NAME_LOOKUPS_AT_A_TIME, thread_name_prefix="carrel-names")
 
 
@@ -86,7 +86,7 @@ def web_host(url: str) -> str:
 
 
 def is_in_own_network(address: str) -> bool:
-    """Return whether an IP address is in a network of the operator, such as 127.0.0.1; False if it is unknown."""
+    """Return whether an IP address is in an operator's network, such as 127.0.0.1; False if it is unknown."""
     parsed = _as_address(address)
     return parsed is not None and any(_plain(parsed) in network for network in _OWN)
 
@@ -161,5 +161,5 @@ def _is_special_ipv6(address: Address) -> bool:
 
 
 def _plain(address: Address) -> Address:
-    """Return the IPv4 address that is written as an IPv6 one, else the address itself."""
+    """Return the IPv4 address that an IPv6 address contains, else the address itself."""
     return address.ipv4_mapped or address if isinstance(address, ipaddress.IPv6Address) else address

@@ -1,4 +1,4 @@
-"""The HTTP client for the MCP SDK, which brings a library of its own: with our limits, and without proxies."""
+"""The HTTP client for the MCP SDK, which has a library of its own: with our limits, and without proxies."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def sdk_client(headers: Mapping[str, str], response_bytes_max: int) -> "httpx2.AsyncClient":
-    """Return a client that sends these headers; of an event stream, which has no end, the SDK bounds each event."""
+    """Return a client that sends these headers; the SDK itself limits each event of an endless event stream."""
     import httpx2
 
     class Bounded(httpx2.AsyncByteStream):

@@ -1,4 +1,4 @@
-"""Whether an agent hears a run about a task; decided before a session is opened for it."""
+"""Decides whether an agent gets a run about a task, before a session is opened for it."""
 
 from carrel.access import account_of
 from carrel.agents import account_settings
@@ -9,14 +9,14 @@ from carrel.work import notice_store, store
 from carrel.work.model import Task
 from carrel.work.notice_store import Notice
 
-# What agents are not told of once their task has come to rest.
+# Statuses in which agents get no more news of a task.
 _RESTS = ("done", "blocked")
 
 
 def hear(tx: Tx, run: Run) -> Cancelled | Failed | None:
-    """Record that a run about a task is heard; or return how it ends, when its agent may not hear it.
+    """Record that a run about a task starts; or return how it ends if its agent may not get it.
 
-    The task is locked: what moves it at this moment comes before or after.
+    The task is locked, so that moves of it come before or after.
     """
     if run.task_id is None:
         return None
@@ -31,7 +31,7 @@ def hear(tx: Tx, run: Run) -> Cancelled | Failed | None:
         return Cancelled(reason="task_done")
     notices = notice_store.notices_of(tx, access, [run.id]).get(run.id, [])
     if notices and all(one.author_kind == "agent" and one.seq < task.reopened_seq for one in notices):
-        # What agents said to each other before the task was done is not where they begin anew.
+        # Agents start afresh after a reopening, not with what they told each other before.
         return Cancelled(reason="task_done")
     if not _may_hear(tx, access, task, run, notices):
         return Cancelled(reason="policy")
@@ -48,7 +48,7 @@ def is_reopened_since(tx: Tx, run: Run, reopened_seq: int) -> bool:
 
 
 def _may_hear(tx: Tx, access: Access, task: Task, run: Run, notices: list[Notice]) -> bool:
-    """Whether what was due when it was sent still is: a task may have come to rest, or have been given to others."""
+    """Whether the reason for sending the run still holds: the task may have been finished or reassigned."""
     if task.is_chat:
         return bool(account_settings(account_of(tx, access))["orchestratorAgentId"] == run.agent_id)
     kinds = {notice.type for notice in notices}

@@ -1,4 +1,4 @@
-"""Assigning tasks to agents and people, and taking them off."""
+"""Assigning tasks to agents and people, and unassigning them."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ def assign_task(
     tx: Tx, access: Access, task_id: str, rules: Rules, *, agent_ids: tuple[str, ...] = (),
     user_ids: tuple[str, ...] = (), remove: bool = False, quiet: bool = False,
 ) -> Task:  # fmt: skip
-    """Assign agents and people to a task, or with `remove` take them off it; with `quiet` nobody is notified of it."""
+    """Assign agents and people to a task, or with `remove` unassign them; `quiet` notifies nobody."""
     task, actor = readable_task(tx, access, task_id, hold=True)
     actor.require("assign")
     refuse_chat(task)
@@ -43,7 +43,7 @@ def named_parties(directory: Directory, agent_ids: Iterable[str], user_ids: Iter
 
 
 def leaves_inbox_as(actor: Actor) -> Status:
-    """Return the status that a task gets when this actor assigns it: what the orchestrator assigns is taken up."""
+    """Return the status of a task that this actor assigns: tasks from the orchestrator are started at once."""
     return "in_progress" if actor.kind == "agent" else "assigned"
 
 
@@ -51,7 +51,7 @@ def assign(
     tx: Tx, access: Access, actor: Actor, task: Task, parties: Parties, directory: Directory, rules: Rules, *,
     first: Status | None = None, quiet: bool = False,
 ) -> Task:  # fmt: skip
-    """Assign parties to a locked task; who is assigned already is not notified again.
+    """Assign parties to a locked task; existing assignees are not notified again.
 
     A task in the inbox leaves it with the status `first`.
     """
@@ -83,7 +83,7 @@ def assign(
 def take_off(
     tx: Tx, access: Access, actor: Actor, task: Task, parties: Parties, directory: Directory, rules: Rules
 ) -> Task:  # fmt: skip
-    """Take parties off a locked task; without an assignee left, one that is `assigned` goes back to the inbox."""
+    """Unassign parties from a locked task; an `assigned` task without assignees goes back to the inbox."""
     present = _present(tx, access, task)
     gone = [party for party in parties if party in present]
     if not gone:
@@ -103,7 +103,7 @@ def take_off(
 
 
 def drop_user(tx: Tx, access: Access, user_id: str) -> None:
-    """Take a user who is removed off every task."""
+    """Unassign a removed user from every task."""
     actor, directory = actor_of(tx, access), Directory(tx, access)
     for task_id in store.tasks_assigned_to(tx, access, "user", user_id):
         task = store.hold_task(tx, access, task_id)
@@ -115,7 +115,7 @@ def replace_assignees(
     tx: Tx, access: Access, actor: Actor, task: Task, wanted: Parties, kinds: tuple[str, ...], directory: Directory,
     rules: Rules,
 ) -> Task:  # fmt: skip
-    """Make these the assignees of those kinds: the others of the kinds are taken off."""
+    """Replace the assignees of those kinds; other assignees of these kinds are unassigned."""
     present = [party for party in _present(tx, access, task) if party[0] in kinds]
     assigned = assign(tx, access, actor, task, wanted, directory, rules)
     return take_off(tx, access, actor, assigned, [party for party in present if party not in wanted], directory, rules)

@@ -1,4 +1,4 @@
-"""What a run is told about its task."""
+"""What a run is shown of its task."""
 
 from collections.abc import Callable, Iterable
 
@@ -20,18 +20,18 @@ from carrel.work.orchestrator import StatusOverview, task_overview
 from carrel.work.shapes import author_name
 from carrel.work.thread import is_from_before
 
-# Whether a session has heard a message of a thread, which then stands in its history.
+# Whether a session has a message of a thread in its history.
 IsHeard = Callable[[Entry], bool]
 
 
 class TaskLine(Struct, frozen=True, kw_only=True):
-    """One message of a thread, as an agent is shown it."""
+    """One message of a thread, as shown to an agent."""
 
     author: str
     text: str
     # The id of its entry.
     id: str = ""
-    # When it was said; 0 where that is not known.
+    # When it was said; 0 if unknown.
     at: int = 0
     # The files that came with it.
     files: tuple[AttachmentHead, ...] = ()
@@ -47,38 +47,39 @@ class Teammate(Struct, frozen=True, kw_only=True):
 
 
 class TaskBriefing(Struct, frozen=True, kw_only=True):
-    """What a run on a task is told besides its message, read when it is heard.
+    """What a run on a task is shown besides its message, read when it starts.
 
-    `notice` says why it was notified; None when it was written to directly. `overview` and `account_briefing` are for
-    the orchestrator in its chat alone.
+    `notice` says why it was notified; None if the message was sent to it directly. `overview` and `account_briefing`
+    are only for the orchestrator in its chat.
     """
 
     task: Task
     assignees: tuple[str, ...]
     notice: NoticeType | None
     notification_id: str | None
-    # The message of the thread that it brings, the newest of several; its author, whether a person or an agent.
+    # The message of the thread that started it, the newest of several; its author, and whether that is a person or an
+    # agent.
     message_id: str
     author: str
     author_kind: str
-    # Whether people wrote all of it, and whether one wrote any of it: messages that wait are joined.
+    # Whether people wrote all of it, and whether a person wrote any of it: waiting messages are joined.
     by_people: bool
     by_a_person: bool
-    # The newest messages of the thread that the session has not heard, oldest first, none from before a reopening.
+    # The newest thread messages that the session has not seen, oldest first, none from before a reopening.
     earlier: tuple[TaskLine, ...]
-    # What the agent is to the task: it works on it, or reviews what others did.
+    # The agent's role in the task: it works on it, or reviews others' work.
     is_assigned: bool = False
     is_reviewer: bool = False
-    # The files of the messages that it brings; those of a message that was sent to the run itself are with the run.
+    # The files of those thread messages; files of a message sent to the run itself belong to the run.
     files: tuple[AttachmentHead, ...] = ()
     # The other agents, whom it may ask for a response.
     team: tuple[Teammate, ...] = ()
-    # When the task was reopened the last time, and by whom; messages from before are not shown.
+    # When the task was last reopened, and by whom; messages from before are not shown.
     reopened_at: int | None = None
     reopened_by: str = ""
-    # How many more of them there are.
+    # How many more there are.
     earlier_left_out: int = 0
-    # How many messages it brings, when the newest was sent, and when this was read; 0 where that is not known.
+    # How many messages it brings, when the newest was sent, and when this was read; 0 if unknown.
     joined: int = 1
     sent_at: int = 0
     read_at: int = 0
@@ -87,7 +88,7 @@ class TaskBriefing(Struct, frozen=True, kw_only=True):
 
 
 def task_briefing(tx: Tx, run: Run, is_heard: IsHeard = lambda _: False) -> TaskBriefing | None:
-    """Return what a run is told about its task, of the thread what it has not heard; None for a run without one."""
+    """Return what a run is shown of its task, with unseen thread messages; None for a run without a task."""
     access = run.access
     task = None if run.task_id is None else store.task_by_id(tx, access, run.task_id)
     if task is None:
@@ -103,7 +104,7 @@ def task_briefing(tx: Tx, run: Run, is_heard: IsHeard = lambda _: False) -> Task
     assignees = store.assignees_of(tx, access, [task.id]).get(task.id, [])
     parties = {(one.kind, one.party_id) for one in assignees}
     for_orchestrator = task.is_chat and directory.orchestrator == run.agent_id
-    # The thread is for the lanes of the task: elsewhere a run is told of the task alone.
+    # Only the lanes of the task see its thread: elsewhere a run sees the task alone.
     earlier, left_out = _earlier(tx, access, task, notices, directory, is_heard) if notices or is_of_task else ((), 0)
     reopened_at, reopened_by = _reopening(tx, access, task)
     return TaskBriefing(
@@ -139,7 +140,7 @@ def _party(run: Run) -> tuple[PartyKind, str]:
 def _is_reviewer(
     run: Run, task: Task, assignees: set[tuple[PartyKind, str]], newest: Notice | None, directory: Directory
 ) -> bool:  # fmt: skip
-    """Whether a run is to review what others did: it is told of a task in review, and its agent may review tasks."""
+    """Whether a run should review others' work: the task is in review, and its agent may review tasks."""
     if newest is None or task.status != "review" or assignees == {_party(run)}:
         return False
     may_review = run.agent_id in directory.reviewers or run.agent_id == directory.orchestrator
@@ -149,7 +150,7 @@ def _is_reviewer(
 def _earlier(
     tx: Tx, access: Access, task: Task, notices: list[Notice], directory: Directory, is_heard: IsHeard
 ) -> tuple[tuple[TaskLine, ...], int]:  # fmt: skip
-    """The newest unheard messages before those that the run brings, and how many there are besides."""
+    """The newest unseen messages before those that the run brings, and how many more there are."""
     first = next((notice.seq for notice in notices if notice.entry_id is not None), None)
     newest, more = unheard_messages(tx, access, task.id, is_heard, before=first, after=task.reopened_seq, counted=True)
     shown = [entry for entry in newest if not is_from_before(tx, access, task, entry)]
@@ -177,14 +178,14 @@ def _attached(entries: Iterable[Entry]) -> tuple[str, ...]:
 
 
 def _reopening(tx: Tx, access: Access, task: Task) -> tuple[int | None, str]:
-    """When a task was reopened the last time, and by whom."""
+    """When a task was last reopened, and by whom."""
     at = task.reopened_seq
     found = entries_of_task(tx, access, task.id, "activities", limit=1, before=at + 1, after=at - 1) if at else []
     return (found[0].created_at, str((found[0].details or {}).get("authorName", ""))) if found else (None, "")
 
 
 def team_of(tx: Tx, access: Access, agent_id: str) -> tuple[Teammate, ...]:
-    """Return the agents besides one that can be assigned and asked, with the open tasks of theirs that it may see."""
+    """Return the other agents that can be assigned and asked, with their open tasks that the agent may see."""
     load = store.open_tasks_by_agent(tx, access)
     others = [agent for agent in every_agent(tx, access) if agent.enabled and agent.id != agent_id]
     return tuple(

@@ -19,7 +19,7 @@ _EVERYTHING = SpaceScope()
 
 
 class SeenChanges(Struct, frozen=True, kw_only=True):
-    """What a caller may see of a page of changes, and the ids of what has left its view."""
+    """The visible part of a page of changes, and the ids of what has left the caller's view."""
 
     page: ChangePage
     spaces: list[Space]
@@ -33,15 +33,15 @@ class SeenChanges(Struct, frozen=True, kw_only=True):
 def visible_changes(
     tx: Tx, access: Access, after: int, *, limit: int, scope: SpaceScope = _EVERYTHING
 ) -> SeenChanges:  # fmt: skip
-    """Return what the caller may see of the changes after a number: at most so many of each kind."""
+    """Return the visible changes after a number, up to a limit of each kind."""
     page = changes_since(tx, access, after, limit=limit)
     if not page.reset and _connected_anew(tx, access, scope, after, page):
-        # Which spaces are visible from there has changed, and with them what the caller should have.
+        # The visible spaces have changed, and with them everything the caller should have.
         page = changes_since(tx, access, -1, limit=limit)
     if page.reset:
         return _present(tx, access, page, scope, limit)
     spaces = scope.allowed
-    # The first page of all also has what was there before changes were numbered.
+    # The first page also has what existed before changes were numbered.
     since = after or -1
     tasks = store.tasks_changed(tx, access, since, page.seq, limit=limit + 1)
     topics = topics_changed(tx, access, since, page.seq, spaces=spaces, limit=limit + 1)
@@ -63,7 +63,7 @@ def visible_changes(
 
 
 def _connected_anew(tx: Tx, access: Access, scope: SpaceScope, after: int, page: ChangePage) -> bool:
-    """Whether other spaces may be visible from the source of a read than after that number."""
+    """Whether the spaces visible to a read may have changed since that number."""
     if scope.source is None:
         return False
     changed = {space.id for space in spaces_changed(tx, access, after, page.seq)}
@@ -71,7 +71,7 @@ def _connected_anew(tx: Tx, access: Access, scope: SpaceScope, after: int, page:
 
 
 def _reached(found: Sequence[Task | Topic | Departure], limit: int, seq: int) -> int:
-    """The number up to which a page reaches that was read one row past it."""
+    """The number up to which a page is complete, if it was read one row further."""
     return found[limit - 1].seq if len(found) > limit else seq
 
 
@@ -102,7 +102,7 @@ def _seen(tx: Tx, access: Access, page: ChangePage, scope: SpaceScope) -> Change
 def _departed(
     tx: Tx, access: Access, left: list[Departure], scope: SpaceScope, lost: list[str]
 ) -> dict[str, list[str]]:  # fmt: skip
-    """Of what left spaces that the caller sees, what it sees no more; and of entries only those of its lanes."""
+    """What the caller can no longer see after departures from its spaces; entries only of its own lanes."""
     ids = {kind: [*dict.fromkeys(one.item_id for one in left if one.kind == kind)] for kind in ("topic", "task", "log")}
     topics = visibility.topics_seen(tx, access, ids["topic"], scope.allowed)
     tasks = _readable(tx, access, ids["task"], scope)
@@ -117,13 +117,13 @@ def _departed(
 
 
 def _readable(tx: Tx, access: Access, task_ids: Collection[str], scope: SpaceScope = _EVERYTHING) -> set[str]:
-    """Return those of the tasks that the caller may see, in the spaces of a read."""
+    """Return the tasks that the caller may see, in the spaces of a read."""
     seen = visibility.tasks_seen(tx, access, task_ids)
     return seen if scope.allowed is None else seen & visibility.tasks_seen(tx, access, task_ids, scope.allowed)
 
 
 def _lost(tx: Tx, access: Access, hidden: list[str]) -> list[str]:
-    """Of tasks that the caller may not read, those that it once had to do with; of all others it never learns."""
+    """Of unreadable tasks, those that the caller was once party to; it never learns of the others."""
     if not hidden:
         return []
     known = store.tasks_known_to(tx, access, hidden, *actor_of(tx, access).party)

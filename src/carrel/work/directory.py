@@ -1,4 +1,4 @@
-"""The people and agents of an account, as tasks refer to them: by name, by slug, and by what they may do."""
+"""The people and agents of an account, as tasks refer to them: by name, slug and permissions."""
 
 from functools import cached_property
 
@@ -72,7 +72,7 @@ class Directory:
         raise Refusal.of_name(field, "user", name, self._user_slugs)
 
     def party_id(self, name: str) -> str:
-        """Return the id of the agent, else the user, with an id or slug; what names nobody stays as it is."""
+        """Return the id of the agent, else the user, with an id or slug; an unknown name stays as it is."""
         for find in (self.agent_id, self.user_id):
             try:
                 return find(name, "")
@@ -103,5 +103,5 @@ class Directory:
 
 
 def first_name(kind: PartyKind) -> str:
-    """Return what somebody is called whose name is no longer known."""
+    """Return the name for somebody whose name is no longer known."""
     return "an agent" if kind == "agent" else "a person"

@@ -1,4 +1,4 @@
-"""What tasks need done over time: after runs on them have ended, when they stall, and while agents look after them."""
+"""The duties of tasks: handling ends of runs, stalls and heartbeats."""
 
 from carrel.runs import Rules
 from carrel.storage import Database

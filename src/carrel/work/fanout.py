@@ -7,7 +7,7 @@ from msgspec import Struct
 from carrel.work.mentions import Mention
 from carrel.work.model import NoticeType, Party, PartyKind, Task
 
-# Agents hear nothing of tasks in these statuses but what is addressed to them.
+# In these statuses, agents only get messages that are addressed to them.
 _QUIET = ("done", "blocked", "archived")
 
 
@@ -20,7 +20,7 @@ class Recipient(Struct, frozen=True, order=True):
 
 
 class Audience(Struct, frozen=True, kw_only=True):
-    """A task with everyone who could be notified, and what they are to it."""
+    """A task with everyone who could be notified, and their roles."""
 
     task: Task
     parties: tuple[Party, ...]

@@ -1,4 +1,4 @@
-"""The SQL of heartbeats: when each is due, and up to where its agent has been told of changes."""
+"""The SQL of heartbeats: when each is due, and the last change that its agent was told of."""
 
 from msgspec import Struct
 
@@ -11,7 +11,7 @@ _NEVER = 2**62
 
 
 class Heartbeat(Struct, frozen=True, kw_only=True):
-    """The next heartbeat of an agent; it is given for what changed after `seq`."""
+    """The next heartbeat of an agent; it is sent if something changed after `seq`."""
 
     account_id: str
     agent_id: str
@@ -20,7 +20,7 @@ class Heartbeat(Struct, frozen=True, kw_only=True):
 
 
 class Trace(Struct, frozen=True):
-    """Of an entry, what says whom it concerns and who wrote it; contents are not read."""
+    """The parts of an entry that say whom it concerns and who wrote it, without its content."""
 
     seq: int
     key: str | None
@@ -32,11 +32,11 @@ class Trace(Struct, frozen=True):
 
 
 class Due(Struct, frozen=True, kw_only=True):
-    """A task that an agent has to look at, whether or not something has changed there."""
+    """A task that an agent has to look at, even if nothing has changed there."""
 
     id: str
     due_date: int | None
-    # Whether it was taken up as often as is allowed, and whether somebody still waits for the agent's response.
+    # Whether its reminders are used up, and whether somebody waits for the agent's response.
     is_stalled: int
     is_asked: int
 
@@ -45,13 +45,13 @@ _TABLE = Table("heartbeats", Heartbeat, key=("account_id", "agent_id"))
 
 
 def put_heartbeat(tx: Tx, access: Access, heartbeat: Heartbeat) -> None:
-    """Write when an agent's next heartbeat is due, in place of what was known before."""
+    """Write when an agent's next heartbeat is due, replacing the earlier one."""
     known = "ON CONFLICT (account_id, agent_id) DO UPDATE SET due_at = excluded.due_at, seq = excluded.seq"
     tx.run(f"{_TABLE.insert} {known}", access, **_TABLE.values(heartbeat))
 
 
 def delete_heartbeat(tx: Tx, access: Access, agent_id: str) -> None:
-    """Give an agent no more heartbeats."""
+    """Stop the heartbeats of an agent."""
     sql = "DELETE FROM heartbeats WHERE account_id = :account AND agent_id = :agent_id"
     tx.run(sql, access, agent_id=agent_id)
 
@@ -91,7 +91,7 @@ def heartbeat_is_live(tx: Tx, access: Access, key: str) -> bool:
 
 
 def traces_since(tx: Tx, access: Access, after: int, upto: int, *, limit: int) -> list[Trace]:
-    """Return what entries between two numbers say about themselves, oldest first."""
+    """Return the traces of entries between two numbers, oldest first."""
     sql = (
         f"SELECT {', '.join(Trace.__struct_fields__)} FROM entries WHERE account_id = :account AND seq > :after "
         "AND seq <= :upto ORDER BY seq LIMIT :limit"

@@ -1,9 +1,9 @@
 """Heartbeats: an agent is woken in its main lane every few minutes, if it has something to look at.
 
-That is what has changed where it may look, and its own tasks that are due, have stalled, or wait for its response.
+That is: visible changes, and its own tasks that are due, have stalled, or wait for its response.
 
-When one is due and how far its agent was told are stored and move in the transaction that queues it, so several servers
-may do this side by side.
+The due time and the last reported change are stored and move in the transaction that queues the heartbeat, so several
+servers may do this side by side.
 """
 
 from logging import getLogger
@@ -38,7 +38,7 @@ _log = getLogger("carrel.work")
 
 
 def follow_agent(tx: Tx, changed: AgentChanged) -> None:
-    """Let a new interval take effect at once, and end the heartbeats of an agent that is disabled."""
+    """Apply a new interval at once, and stop the heartbeats of a disabled agent."""
     agent, before = changed.agent, changed.before
     interval = _interval_ms(agent)
     if interval == (None if before is None else _interval_ms(before)):
@@ -52,7 +52,7 @@ def follow_agent(tx: Tx, changed: AgentChanged) -> None:
 
 
 def _interval_ms(agent: Agent) -> int | None:
-    """How much time lies between two heartbeats; None for an agent that gets none."""
+    """The time between two heartbeats; None for an agent without heartbeats."""
     minutes = agent.profile.heartbeat_minutes
     if not agent.enabled or minutes <= 0:
         return None
@@ -61,7 +61,7 @@ def _interval_ms(agent: Agent) -> int | None:
 
 
 class Heartbeats(StepDuty[Heartbeat]):
-    """Gives the agents of one store their heartbeats."""
+    """Sends the agents of one store their heartbeats."""
 
     name = "heartbeats"
     bell = HEARTBEATS
@@ -74,7 +74,7 @@ class Heartbeats(StepDuty[Heartbeat]):
         self._rules = rules
 
     def advance(self, tx: Tx, item: Heartbeat) -> None:
-        """Look for what changed for one agent, and queue a heartbeat if something did; if it is still due."""
+        """Queue a heartbeat for one agent if it is still due and something changed."""
         access = system_access(item.account_id)
         held = heartbeat_store.hold_heartbeat(tx, access, item.agent_id)
         if held is None or held.due_at > tx.now:
@@ -105,7 +105,7 @@ def _beat(tx: Tx, access: Access, agent: Agent, held: Heartbeat, interval: int, 
     soon = tx.now + limits.HEARTBEAT_DUE_DAYS * MS_PER_DAY
     due = heartbeat_store.tasks_to_look_at(tx, access, agent.id, soon=soon, limit=limits.HEARTBEAT_TASKS_MAX)
     if not changed and not due and more:
-        # The next look goes on from there, at once.
+        # The next look continues from there, at once.
         return structs.replace(held, due_at=tx.now, seq=traces[-1].seq)
     if (changed or due) and not _queue(tx, access, agent, _text(tx, access, tasks, due, more=more), rules):
         return following
@@ -113,7 +113,7 @@ def _beat(tx: Tx, access: Access, agent: Agent, held: Heartbeat, interval: int, 
 
 
 def _changes(tx: Tx, access: Access, agent: Agent, traces: list[Trace]) -> tuple[bool, list[str]]:
-    """Return whether something changed for an agent, and the ids of the tasks in which it did."""
+    """Return whether something changed for an agent, and the ids of the changed tasks."""
     news = [trace for trace in traces if not _is_own(trace, agent)]
     own = structs.replace(access, kind="agent", agent_id=agent.id, space_ids=access.narrowed(agent.profile.space_ids))
     viewed = dict.fromkeys(trace.task_id for trace in news if trace.task_view and trace.task_id)
@@ -124,7 +124,7 @@ def _changes(tx: Tx, access: Access, agent: Agent, traces: list[Trace]) -> tuple
 
 
 def _is_own(trace: Trace, agent: Agent) -> bool:
-    """Whether an agent wrote something itself, or it is the message of a heartbeat."""
+    """Whether the agent itself wrote it, or it is the message of a heartbeat."""
     is_heartbeat = msgspec.json.decode(trace.provenance, type=Provenance).kind == "heartbeat"
     return is_heartbeat or (trace.author_kind == "agent" and trace.author == agent.id)
 
@@ -134,7 +134,7 @@ def _queue(tx: Tx, access: Access, agent: Agent, text: str, rules: Rules) -> boo
     try:
         deliver(tx, access, envelope, rules)
     except Refusal as refusal:
-        # A lane that accepts nothing now may accept the next heartbeat.
+        # A lane that refuses messages now may accept the next heartbeat.
         _log.warning("heartbeat_refused", extra={"agent_id": agent.id, "error": refusal.message})
         return False
     return True

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from carrel.work.model import PartyKind
 
-# What is skipped whole, then mentions; an @ inside a word, as in an e-mail address, is none. A quotation ends on its
-# line, so that a lone quotation mark hides nothing.
+# Spans to skip, then mentions; an @ inside a word, as in an e-mail address, is none. A quotation ends on its line, so
+# that a lone quotation mark hides nothing.
 _TOKENS = re.compile(
     r"""(?P<fence>^[ ]{0,3}(?P<mark>`{3,}|~{3,})[^\n]*(?:\n(?:(?![ ]{0,3}(?P=mark))[^\n]*\n?)*(?:[ ]{0,3}(?P=mark))?)?)
       | (?P<quote>^[ \t]*>[^\n]*)
@@ -54,7 +54,7 @@ def read_mentions(text: str, known: Iterable[Mentionable]) -> list[Mention]:
 
 
 def mentioned_words(text: str) -> tuple[set[str], set[str]]:
-    """Return the slugs and the full names that a text mentions, in one case."""
+    """Return the slugs and the full names that a text mentions, case-folded."""
     slugs, names = set[str](), set[str]()
     for found in _TOKENS.finditer(text):
         if found["slug"] is not None:

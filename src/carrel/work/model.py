@@ -1,4 +1,4 @@
-"""A task, its statuses and moves, and who has to do with it. Pure.
+"""A task, its statuses and transitions, and its parties. Pure.
 
 Never merge `Task.status`, which people and agents move, with the state of a run, which the engine moves.
 """
@@ -18,7 +18,7 @@ PartyKind = Literal["user", "agent"]
 NoticeType = Literal["mention", "assignment", "thread_update", "status_change", "response_request", "stalled"]
 CreatedBy = Literal["user", "agent", "classifier", "import", "webhook"]
 
-# The state machine. A status without onward moves is an end; only reopening leads from `done` back to `review`.
+# The state machine. A status without transitions is final; only reopening leads from `done` back to `review`.
 MOVES: dict[str, tuple[Status, ...]] = {
     "inbox": ("assigned", "archived"),
     "assigned": ("in_progress", "blocked", "inbox", "archived"),
@@ -31,7 +31,7 @@ MOVES: dict[str, tuple[Status, ...]] = {
 # A task begins in one of these.
 FIRST_STATUSES = ("inbox", "assigned", "in_progress", "blocked")
 AGENT_STATUSES = ("in_progress", "review", "done", "blocked")
-# Moving into one of these closes the task's sessions, with the reason.
+# Moving into one of these closes the task's sessions, with this reason.
 CLOSING: dict[str, Literal["task_done", "task_archived"]] = {"done": "task_done", "archived": "task_archived"}
 NEEDS_ASSIGNEE = ("assigned", "in_progress")
 _BOARD: dict[str, BoardStatus] = {
@@ -43,19 +43,19 @@ _BOARD: dict[str, BoardStatus] = {
     "done": "done",
     "archived": "archived",
 }
-# What `open` asks for in a list.
+# What `open` means as a filter.
 _OPEN: tuple[Status, ...] = ("inbox", "assigned", "in_progress", "review", "blocked")
 CHAT_TAG: Final = "system:orchestrator-chat"
-# What stands for the orchestrator chat where a task's id is expected.
+# The name of the orchestrator chat where a task's id is expected.
 CHAT_NAME: Final = "orchestrator-chat"
 REASON_NOT_GIVEN = "not given"
 
 
 class Words:
-    """The words that are understood, for those who describe what is accepted."""
+    """The accepted words, for descriptions of the interfaces."""
 
     STATUSES = (*MOVES, "todo", "doing")
-    # Without the second names that boards have for some.
+    # Without the aliases that other boards use.
     TASK_STATUSES = tuple(MOVES)
     FIRST_STATUSES = FIRST_STATUSES
     AGENT_STATUSES = AGENT_STATUSES
@@ -98,12 +98,12 @@ class Task(Struct, frozen=True, kw_only=True):
 
     @property
     def board_status(self) -> BoardStatus:
-        """The status as boards of three columns know it."""
+        """The status on boards with three columns."""
         return _BOARD[self.status]
 
 
 class Party(Struct, frozen=True, kw_only=True):
-    """An agent, or a person by mailbox, who has to do with a task."""
+    """An agent, or a person by mailbox, who takes part in a task."""
 
     task_id: str
     kind: PartyKind
@@ -115,7 +115,7 @@ class Party(Struct, frozen=True, kw_only=True):
 
 
 class Searchable(Struct, frozen=True, kw_only=True):
-    """What a search looks at in a task."""
+    """The fields of a task that a search looks at."""
 
     id: str
     title: str
@@ -124,7 +124,7 @@ class Searchable(Struct, frozen=True, kw_only=True):
 
 
 class NewTask(Struct, frozen=True, kw_only=True):
-    """A task to be created. `status` may be any spelling; by default it follows from the assignees."""
+    """A task to create. `status` may be any spelling; by default it follows from the assignees."""
 
     title: str
     id: str | None = None
@@ -144,12 +144,12 @@ class NewTask(Struct, frozen=True, kw_only=True):
     pinned: bool = False
     color: str | None = None
     metadata: dict[str, Any] = {}
-    # Who made it, where that is neither the person nor the agent who asks.
+    # Who created it, if neither the person nor the agent who asks.
     created_by: CreatedBy | None = None
 
 
 class TaskChange(Struct, frozen=True, kw_only=True):
-    """Changes to a task; unset fields stay as they are. Lists replace what was there."""
+    """Changes to a task; unset fields stay as they are. Lists replace the earlier ones."""
 
     title: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -168,14 +168,14 @@ class TaskChange(Struct, frozen=True, kw_only=True):
     pinned: bool | UnsetType = UNSET
     color: str | UnsetType | None = UNSET
     sort_index: float | UnsetType = UNSET
-    # The task that it is put before or after, in its column.
+    # The task before or after which it is put in its column.
     before_id: str | UnsetType = UNSET
     after_id: str | UnsetType = UNSET
     metadata: dict[str, Any] | UnsetType = UNSET
 
 
 def path(before: str, after: str) -> tuple[Status, ...]:
-    """Return the shortest legal way from one status to another, without the first; Refusal when there is none."""
+    """Return the shortest legal path between two statuses, without the first; Refusal if there is none."""
     ways: deque[tuple[Status, ...]] = deque([()])
     seen = {before}
     while ways:
@@ -183,7 +183,7 @@ def path(before: str, after: str) -> tuple[Status, ...]:
         for onward in MOVES[way[-1] if way else before]:
             if onward == after:
                 return (*way, onward)
-            # Nothing leads on through these, and nobody wants to be unassigned on the way.
+            # No path leads through these, and a task should not become unassigned on the way.
             if onward not in seen and onward not in ("inbox", "blocked", "done", "archived"):
                 seen.add(onward)
                 ways.append((*way, onward))
@@ -193,14 +193,14 @@ def path(before: str, after: str) -> tuple[Status, ...]:
 def illegal(before: str, after: str) -> Refusal:
     """Return the refusal of a move that is not in the table."""
     onward = " or ".join(MOVES[before]) or "nothing"
-    message = f"A task that is {before} cannot become {after}; from there it moves to {onward}."
+    message = f"A task that is {before} cannot become {after}; it can become {onward}."
     if before == "done":
         message += " Reopen it to move it back to review."
     return Refusal(Code.ILLEGAL_TRANSITION, message, field="status", details={"from": before, "to": after})
 
 
 def read_status(spelling: str, *, has_assignee: bool, first: bool = False) -> Status:
-    """Return the status that a spelling means: our own words, and `todo`, `open` and `doing` of other boards."""
+    """Return the status for a spelling: our own words, and `todo`, `open` and `doing` of other boards."""
     word, to_do = plain_word(spelling), "assigned" if has_assignee else "inbox"
     meant = {"todo": to_do, "to_do": to_do, "open": to_do, "doing": "in_progress"}.get(word, word)
     if meant not in MOVES:
@@ -211,7 +211,7 @@ def read_status(spelling: str, *, has_assignee: bool, first: bool = False) -> St
 
 
 def statuses_meant(spelling: str) -> tuple[Status, ...]:
-    """Return the statuses that a spelling asks for in a list: `todo` and `doing` are two, `open` all that are left."""
+    """Return the statuses for a filter: `todo` and `doing` are two, `open` all that are not over."""
     word = plain_word(spelling)
     if word == "open":
         return _OPEN
@@ -224,7 +224,7 @@ def check_texts(
     title: str | UnsetType, description: str | UnsetType, blocked_reason: str | UnsetType | None,
     tags: tuple[str, ...] | UnsetType,
 ) -> None:  # fmt: skip
-    """Refuse texts that are missing or too long; unset ones are not looked at."""
+    """Refuse texts that are missing or too long; unset ones are not checked."""
     if isinstance(title, str) and not title.strip():
         raise invalid("title", "A task needs a title.")
     limited = (
@@ -255,5 +255,5 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
     tag: str | None = None
     pinned: bool | None = None
     include_archived: bool = False
-    # Of what the caller may read, only what is visible in these spaces.
+    # Narrows the readable tasks to those visible in these spaces.
     spaces: tuple[str, ...] | None = None

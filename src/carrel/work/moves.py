@@ -1,4 +1,4 @@
-"""Moving tasks from status to status. What is done or archived closes its sessions in the same transaction."""
+"""Moving tasks between statuses. A task that is done or archived closes its sessions in the same transaction."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def move_task(
     tx: Tx, access: Access, task_id: str, to: str, rules: Rules, *, reason: str | None = None,
     expected: str | None = None, walk: bool = False,
 ) -> Moved:  # fmt: skip
-    """Move a task one step, or with `walk` along the shortest legal path. Its present status is no move.
+    """Move a task one step, or with `walk` along the shortest legal path. Moving it to its status does nothing.
 
     `reason` says why it is blocked or archived. With `expected`, a task in any other status stays as it is.
     """
@@ -77,7 +77,7 @@ def move_held(
 
 
 def require_expected(task: Task, expected: str | None) -> None:
-    """Refuse a change that was made for another status than the task has."""
+    """Refuse a change that expects another status than the task has."""
     if expected is not None and task.status not in statuses_meant(expected):
         raise Refusal(Code.CONFLICT, f"The task is {task.status}, not {expected}.", details={"status": task.status})
 
@@ -110,7 +110,7 @@ def enter_status(
     tx: Tx, access: Access, actor: Actor, task: Task, after: Status, rules: Rules, *, reason: str | None = None,
     quiet: bool = False,
 ) -> Moved:  # fmt: skip
-    """Write a status with all its consequences; with `quiet` nobody is notified of it."""
+    """Write a status with all its consequences; `quiet` notifies nobody."""
     if after == "inbox":
         _take_assignees_off(tx, access, actor, task)
     before = task.status
@@ -133,7 +133,7 @@ def enter_status(
     if not quiet:
         recipients = audience_of(tx, access, changed, Directory(tx, access)).of_move(actor.party, after)
         if actor.is_answering and actor.task_id == task.id:
-            # Its answer is what others wait for: agents hear of the move when it is there, see `run_ends`.
+            # Others wait for its answer: agents hear of the move together with the answer, see `run_ends`.
             recipients = [each for each in recipients if each.kind == "user"]
         tell(tx, access, News(task=changed, actor=actor, text=summary), recipients, rules)
     return Moved(task=changed, changed=True, closed_sessions=closed, cancelled_runs=cancelled)
@@ -142,7 +142,7 @@ def enter_status(
 def agents_told_of_move(
     tx: Tx, access: Access, task: Task, actor: Actor, directory: Directory
 ) -> list[Recipient]:  # fmt: skip
-    """Return the agents that are told of the status that an actor has moved a task to."""
+    """Return the agents that are notified when an actor moves a task to this status."""
     told = audience_of(tx, access, task, directory).of_move(actor.party, task.status)
     return [each for each in told if each.kind == "agent"]
 
@@ -155,13 +155,13 @@ def _take_assignees_off(tx: Tx, access: Access, actor: Actor, task: Task) -> Non
 
 
 def _close(tx: Tx, access: Access, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Cancel what waits for agents on this task and close its sessions; a running run finishes in its own."""
+    """Cancel agents' pending runs on this task and close its sessions; a running run finishes in its session."""
     reason = CLOSING[task.status]
     waiting = [run for run in notice_store.live_runs_of_task(tx, access, task.id) if run.state != "running"]
     closable = notice_store.closable_lanes_of_task(tx, access, task.id)
     closed, cancelled = list[str](), list[str]()
     for key in sorted({*closable, *(run.key for run in waiting)}):
-        # Closed first: a run that waits for an answer would close its session when it is cancelled.
+        # Closed first: cancelling a waiting run would otherwise close its session.
         session = close_generation(tx, access, SessionKey.stored(key), reason) if key in closable else None
         closed += [session.id] if session is not None else []
         cancelled += [run.id for run in waiting if run.key == key and cancel(tx, access, run.id, reason) is not None]
@@ -169,7 +169,7 @@ def _close(tx: Tx, access: Access, task: Task) -> tuple[tuple[str, ...], tuple[s
 
 
 def reopen_task(tx: Tx, access: Access, task_id: str) -> Task:
-    """Move a task that is done back to review. Its agents begin anew with the next message to them."""
+    """Move a done task back to review. Its agents start afresh with their next message."""
     task, actor = readable_task(tx, access, task_id, hold=True)
     actor.require("reopen")
     refuse_chat(task)
@@ -181,7 +181,7 @@ def reopen_task(tx: Tx, access: Access, task_id: str) -> Task:
         )
     hop = {"from": "done", "to": "review"}
     entry = record(tx, access, actor, task, "moved", f"{actor.name} reopened the task.", **hop)
-    # The digest tells of what was before, which those who begin anew are not shown.
+    # The digest describes what happened before, which agents that start afresh are not shown.
     anew: dict[str, Any] = {"reopened_seq": entry.seq, "digest": None, "digest_updated_at": None}
     opened = structs.replace(
         task, status="review", status_at=tx.now, sort_index=first_rank(tx, access, "review"), **anew
@@ -193,7 +193,7 @@ def reopen_task(tx: Tx, access: Access, task_id: str) -> Task:
 
 
 def stop_task(tx: Tx, access: Access, task_id: str, rules: Rules) -> Moved:
-    """Cancel everything that runs or waits on a task, and block it where its status allows that."""
+    """Cancel everything that runs or waits on a task, and block it if its status allows that."""
     task, actor = readable_task(tx, access, task_id, hold=True)
     actor.require("stop")
     refuse_chat(task)

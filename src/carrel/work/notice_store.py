@@ -1,4 +1,4 @@
-"""The SQL of notices: what runs tell agents about tasks, what was asked of them, and runs whose end is not handled."""
+"""The SQL of notices and response requests, and of ended runs that are not handled yet."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from carrel.work.model import NoticeType
 
 
 class Notice(Struct, frozen=True, kw_only=True):
-    """One thing that a run tells its agent about a task: a message of the thread, or a change."""
+    """One piece of news about a task that a run brings its agent: a thread message or a change."""
 
     run_id: str
     seq: int
@@ -34,7 +34,7 @@ class ResponseRequest(Struct, frozen=True, kw_only=True):
 
 
 class RunEnd(Struct, frozen=True, kw_only=True):
-    """A run of a task that has ended and whose consequences are still to come."""
+    """An ended run of a task that is not handled yet."""
 
     account_id: str
     run_id: str
@@ -53,7 +53,7 @@ def insert_notice(tx: Tx, access: Access, notice: Notice) -> None:
 
 
 def notices_of(tx: Tx, access: Access, run_ids: Iterable[str]) -> dict[str, list[Notice]]:
-    """Return what several runs tell their agents, by run, in order."""
+    """Return the notices of several runs, by run, in order."""
     found: dict[str, list[Notice]] = {}
     for notice in _NOTICES.among(tx, access, "run_id", run_ids, "ORDER BY run_id, seq"):
         found.setdefault(notice.run_id, []).append(notice)
@@ -61,7 +61,7 @@ def notices_of(tx: Tx, access: Access, run_ids: Iterable[str]) -> dict[str, list
 
 
 def waiting_update(tx: Tx, access: Access, key: str, task_id: str) -> Run | None:
-    """Return the newest thread_update of a task that waits in a lane and that nobody has started yet."""
+    """Return the newest thread_update of a task that is queued in a lane and not started."""
     sql = (
         f"{RUN_TABLE.select} WHERE account_id = :account AND key = :key AND state = 'queued' AND task_id = :task_id "
         "AND attempt = 0 AND session_id IS NULL AND id IN (SELECT run_id FROM notices "
@@ -86,7 +86,7 @@ def newest_run_of_task(tx: Tx, access: Access, task_id: str) -> Run | None:
 
 
 def newest_runs_of_tasks(tx: Tx, access: Access, task_ids: Iterable[str], agent_id: str) -> dict[str, Run]:
-    """Return the newest run of an agent on each of several tasks that it has one on; the ticks of auto runs aside."""
+    """Return the newest run of an agent on each of several tasks, ticks of auto runs excluded."""
     found = {}
     for task_id in task_ids:
         sql = (
@@ -100,7 +100,7 @@ def newest_runs_of_tasks(tx: Tx, access: Access, task_ids: Iterable[str], agent_
 
 
 def closable_lanes_of_task(tx: Tx, access: Access, task_id: str) -> list[str]:
-    """Return the keys of the lanes of a task with a session that is open, or that archiving closed, in order."""
+    """Return the keys of a task's lanes whose session is open or was closed by archiving, in order."""
     sql = (
         "SELECT DISTINCT key FROM sessions WHERE account_id = :account AND task_id = :task_id "
         "AND (closed_at IS NULL OR closed_reason = 'archived') ORDER BY key"
@@ -109,7 +109,7 @@ def closable_lanes_of_task(tx: Tx, access: Access, task_id: str) -> list[str]:
 
 
 def request_of(tx: Tx, access: Access, task_id: str, agent_id: str) -> ResponseRequest | None:
-    """Return the newest response that an agent was asked for on a task."""
+    """Return the newest request for a response from an agent on a task."""
     sql = (
         f"SELECT {_REQUESTS.columns} FROM response_requests WHERE account_id = :account AND task_id = :task_id "
         "AND agent_id = :agent_id"
@@ -118,7 +118,7 @@ def request_of(tx: Tx, access: Access, task_id: str, agent_id: str) -> ResponseR
 
 
 def put_request(tx: Tx, access: Access, request: ResponseRequest) -> None:
-    """Write what an agent was asked for, in place of what it was asked for before."""
+    """Write a request to an agent, replacing the earlier one."""
     sql = (
         f"{_REQUESTS.insert} ON CONFLICT (account_id, task_id, agent_id) DO UPDATE SET run_id = excluded.run_id, "
         "delivered_at = excluded.delivered_at, answered_at = excluded.answered_at"
@@ -127,7 +127,7 @@ def put_request(tx: Tx, access: Access, request: ResponseRequest) -> None:
 
 
 def note_run_end(tx: Tx, access: Access, run_id: str, task_id: str) -> None:
-    """Remember that the end of a run is still to be handled."""
+    """Record that the end of a run still has to be handled."""
     sql = (
         "INSERT INTO task_run_ends (account_id, run_id, task_id, due_at) VALUES (:account, :run_id, :task_id, :now) "
         "ON CONFLICT DO NOTHING"
@@ -136,19 +136,19 @@ def note_run_end(tx: Tx, access: Access, run_id: str, task_id: str) -> None:
 
 
 def run_ends_due(tx: Tx, limit: int) -> list[RunEnd]:
-    """Return runs across all accounts whose end is to be handled now."""
+    """Return ended runs across all accounts that are due to be handled."""
     sql = f"SELECT {_ENDS.columns} FROM task_run_ends WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
     return _ENDS.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
 def next_run_end_due(tx: Tx) -> int | None:
-    """Return when the end of a run is next to be handled, across all accounts."""
+    """Return when the end of a run is next due, across all accounts."""
     row = tx.one("SELECT due_at FROM task_run_ends ORDER BY due_at LIMIT 1")
     return row[0] if row else None
 
 
 def finish_run_end(tx: Tx, access: Access, run_id: str) -> bool:
-    """Mark the end of a run as handled; False when another server has done so."""
+    """Mark the end of a run as handled; False if another server already did."""
     sql = "DELETE FROM task_run_ends WHERE account_id = :account AND run_id = :run_id"
     return tx.run(sql, access, run_id=run_id) > 0
 
@@ -160,7 +160,7 @@ def postpone_run_end(tx: Tx, access: Access, run_id: str, until: int) -> None:
 
 
 def deliver_request(tx: Tx, access: Access, task_id: str, agent_id: str, run_id: str) -> None:
-    """Record that an agent heard the request that a run brings."""
+    """Record that an agent received the request that a run brings."""
     sql = (
         "UPDATE response_requests SET delivered_at = :now WHERE account_id = :account AND task_id = :task_id "
         "AND agent_id = :agent_id AND run_id = :run_id AND delivered_at IS NULL"
@@ -169,7 +169,7 @@ def deliver_request(tx: Tx, access: Access, task_id: str, agent_id: str, run_id:
 
 
 def answer_request(tx: Tx, access: Access, task_id: str, agent_id: str, *, run_id: str | None = None) -> None:
-    """Record that an agent has answered what it was asked, or that the given run will not bring the answer."""
+    """Record that an agent answered its request, or that the given run will not bring the answer."""
     only, values = ("", {}) if run_id is None else (" AND run_id = :run_id", {"run_id": run_id})
     sql = (
         "UPDATE response_requests SET answered_at = :now WHERE account_id = :account AND task_id = :task_id "

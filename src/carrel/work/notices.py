@@ -1,4 +1,4 @@
-"""Notifying agents and people about tasks, in the transaction of what they are notified of.
+"""Notifying agents and people about tasks, in the transaction of the change.
 
 An agent's notification is a queued run in its lane of the task; a person's is a line in a mailbox.
 """
@@ -34,7 +34,7 @@ _TITLES: dict[str, str] = {
 
 
 class Notified(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Somebody who was notified; `runId` is the run that tells an agent."""
+    """Somebody who was notified; `runId` is the run that notifies an agent."""
 
     kind: str
     id: str
@@ -43,7 +43,7 @@ class Notified(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
 
 
 class News(Struct, frozen=True, kw_only=True):
-    """What there is to tell about a task: the words, and the message of the thread they come from, if any."""
+    """News about a task: the text, and the thread message it comes from, if any."""
 
     task: Task
     actor: Actor
@@ -62,7 +62,7 @@ def audience_of(tx: Tx, access: Access, task: Task, directory: Directory) -> Aud
 
 
 def tell(tx: Tx, access: Access, news: News, recipients: list[Recipient], rules: Rules) -> list[Notified]:
-    """Notify everyone on the list; in its order, so that lanes are always locked in the same one."""
+    """Notify everyone on the list, in order, so that lanes are always locked in the same order."""
     return [told for each in recipients if (told := _tell_one(tx, access, news, each, rules)) is not None]
 
 
@@ -80,7 +80,7 @@ def _tell_one(tx: Tx, access: Access, news: News, to: Recipient, rules: Rules) -
 
 
 def _tell_person(tx: Tx, access: Access, news: News, to: Recipient) -> Notified | None:
-    # To a person a task that has stalled is a change of its state.
+    # To a person, a stalled task is a change of its state.
     kind: NotificationType = "status_change" if to.type == "stalled" else to.type
     if not notifies(tx, access, kind):
         return None
@@ -106,7 +106,7 @@ def _tell_agent(tx: Tx, access: Access, news: News, to: Recipient, rules: Rules)
         kind="notification", notification_id=tx.new_id("ntf"), type=to.type, actor=news.actor.id or "system"
     )
     envelope = Envelope.internal(key, news.text, source, task_id=news.task.id, parent_run_id=news.actor.run_id)
-    # The system delivers it, in the name of who caused it.
+    # The system delivers it, in the name of whoever caused it.
     system = system_access(access.account_id, access.account_slug)
     sender = structs.replace(system, actor_id=news.actor.id, space_ids=_spaces(access, news), behalf=access.speaks_for)
     run = deliver(tx, sender, envelope, rules)
@@ -120,17 +120,17 @@ def _spaces(access: Access, news: News) -> tuple[str, ...]:
 
 
 def lane_of_task(agent_id: str, task_id: str, rules: Rules) -> SessionKey:
-    """Return the lane in which an agent is told about a task."""
+    """Return the lane in which an agent is notified about a task."""
     return SessionKey.of(agent_id, f"task:{task_id}" if rules.task_scoped else "main")
 
 
 def _join(tx: Tx, access: Access, news: News, key: SessionKey) -> Run | None:
-    """Add a message to the thread_update that still waits for the agent; None when there is none to add it to."""
+    """Add a message to the thread_update that is still queued for the agent; None if there is none."""
     run = notice_store.waiting_update(tx, access, str(key), news.task.id)
     if run is None:
         return None
     known = notice_store.notices_of(tx, access, [run.id])[run.id]
-    # The text of several messages has the names of their authors already.
+    # The text of several messages already has their authors' names.
     before = _said(known[0].author_name, run.text) if len(known) == 1 else run.text
     text = f"{before}\n\n{_said(news.actor.name, news.text)}"
     if len(known) >= JOINED_MESSAGES_MAX or len(text) > MESSAGE_CHARS_MAX:
@@ -142,7 +142,7 @@ def _join(tx: Tx, access: Access, news: News, key: SessionKey) -> Run | None:
 
 
 def _said(name: str, text: str) -> str:
-    """One of several messages; its lines are indented, so that none can be taken for the name of another author."""
+    """One of several messages; its lines are indented, so that none looks like another author's name."""
     return f"{one_line(name)} wrote:\n{indent(text, '  ')}"
 
 

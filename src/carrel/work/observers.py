@@ -1,4 +1,4 @@
-"""What this room hears of others, inside their transactions."""
+"""Observers of other rooms' changes, inside their transactions."""
 
 from carrel.access import SpaceRemoved, UserRemoved
 from carrel.agents import AccountChanged, AgentChanged

@@ -18,17 +18,17 @@ _OPEN: tuple[Status, ...] = ("inbox", "assigned", "in_progress", "review", "bloc
 
 
 class StatusOverview(Struct, frozen=True, kw_only=True):
-    """How many tasks have a status, of the newest ones, and the most urgent of them."""
+    """How many of the newest tasks have a status, and the most urgent of them."""
 
     status: str
     count: int
     top: tuple[Task, ...]
-    # The names of who is assigned to each of them.
+    # The names of the assignees of each of them.
     assignees: tuple[tuple[str, ...], ...] = ()
 
 
 def follow_account(tx: Tx, changed: AccountChanged) -> None:
-    """Give an account its orchestrator chat once it has an orchestrator, and subscribe the orchestrator to it."""
+    """Create an account's orchestrator chat once it has an orchestrator, and subscribe the orchestrator."""
     access, settings = changed.access, account_settings(account_of(tx, changed.access))
     orchestrator = settings["orchestratorAgentId"]
     if orchestrator is None:
@@ -38,7 +38,7 @@ def follow_account(tx: Tx, changed: AccountChanged) -> None:
 
 
 def open_chat(tx: Tx, access: Access) -> Task:
-    """Return the account's orchestrator chat; it is made where there is none."""
+    """Return the account's orchestrator chat; create it if needed."""
     chat = store.chat_task(tx, access) or _make_chat(tx, access)
     settings = account_settings(account_of(tx, access))
     if settings["orchestratorChatTaskId"] != chat.id:
@@ -48,7 +48,7 @@ def open_chat(tx: Tx, access: Access) -> Task:
 
 
 def named_task(tx: Tx, access: Access, name: str) -> str:
-    """Return the id of a task that is named: `orchestrator-chat` is the chat, while there is an orchestrator."""
+    """Return the id of a named task: `orchestrator-chat` is the chat, while there is an orchestrator."""
     if name != CHAT_NAME:
         return name
     settings = account_settings(account_of(tx, access))
@@ -83,7 +83,7 @@ def _make_chat(tx: Tx, access: Access) -> Task:
 def task_overview(
     tx: Tx, access: Access, name_of: Callable[[Party], str] = lambda party: party.party_id
 ) -> tuple[StatusOverview, ...]:  # fmt: skip
-    """Return a count and the most urgent tasks of every open status, with who is assigned to them."""
+    """Return a count and the most urgent tasks of every open status, with their assignees."""
     return tuple(_of_status(tx, access, status, name_of) for status in _OPEN)
 
 

@@ -19,22 +19,21 @@ from carrel.work.orchestrator import named_task
 
 Action = Literal["create", "change", "assign", "message", "archive", "reopen", "stop", "request", "oversee", "promote"]
 
-# What an agent needs for an action; the orchestrator needs no flag for tasks. Actions that are missing here are not for
-# agents.
+# The flag that an agent needs for an action; the orchestrator needs none for tasks. Actions that are missing here are
+# not for agents.
 _FLAGS: dict[str, str] = {
     "create": "can_create_tasks",
     "change": "can_modify_task_status",
     "request": "can_mention_agents",
     "promote": "can_promote_memory",
 }
-# `oversee` is to look at all tasks at once, `promote` to let the whole account know a memory.
-# How many tasks of one title a refusal names.
+# How many tasks with the same title a refusal lists.
 _NAMED_MAX = 5
 _ORCHESTRATOR_ONLY = ("assign", "message", "archive", "oversee")
 
 
 class Flags(Struct, frozen=True, kw_only=True):
-    """An agent's resolved flags; the defaults are those of an agent and an account that say nothing."""
+    """An agent's resolved flags; the defaults apply if neither the agent nor the account sets them."""
 
     can_create_tasks: bool = False
     can_modify_task_status: bool = True
@@ -45,7 +44,7 @@ class Flags(Struct, frozen=True, kw_only=True):
 
 
 class Rights(Struct, frozen=True, kw_only=True):
-    """What somebody may do with tasks and memory, whichever these are; many share theirs."""
+    """Permissions for tasks and memory in general; many actors share the same."""
 
     kind: Literal["user", "agent", "system"]
     flags: Flags | None = None
@@ -89,14 +88,14 @@ class Actor(Rights, frozen=True, kw_only=True):
     run_id: str | None = None
     # The task that the actor's own run is bound to.
     task_id: str | None = None
-    # Whether that run is a tick, which may finish its task: whoever started the auto run has consented to that.
+    # Whether that run is a tick, which may finish its task: whoever started the auto run has agreed to that.
     is_tick: bool = False
-    # Whether it is of a plan that was approved: then its agent says itself when the task is done.
+    # Whether it belongs to an approved plan: then its agent itself says when the task is done.
     is_planned: bool = False
     # Whether that run ends with an answer in the task's thread.
     is_answering: bool = False
     spaces: tuple[str, ...] = ("*",)
-    # Whether whoever caused its run may not see all spaces: then it sees nothing beyond them, whatever it works on.
+    # Whether whoever caused its run may not see all spaces: then it is limited to theirs, whatever it works on.
     is_limited: bool = False
 
     @property
@@ -106,7 +105,7 @@ class Actor(Rights, frozen=True, kw_only=True):
 
     @property
     def rights(self) -> Rights:
-        """What the actor may do, apart from who it is."""
+        """The actor's permissions, without its identity."""
         return Rights(
             kind=self.kind, flags=self.flags, is_orchestrator=self.is_orchestrator, is_heartbeat=self.is_heartbeat
         )
@@ -118,7 +117,7 @@ class Actor(Rights, frozen=True, kw_only=True):
         return (self.is_tick or self.is_planned) and self.task_id == task_id
 
     def _ends_without_review(self, task: Task) -> bool:
-        """Whether its own run of a plan is enough to say that a task is done; what is blocked was stopped."""
+        """Whether its own run of a plan is enough to mark a task as done; a blocked one was stopped."""
         return self.is_planned and self.task_id == task.id and task.status != "blocked"
 
     def require_status(self, task: Task, after: str) -> None:
@@ -143,12 +142,12 @@ class Actor(Rights, frozen=True, kw_only=True):
                 )
 
 
-# What Carrel does on its own.
+# Carrel itself as an actor.
 SERVER = Actor(kind="system", id="system", party_id="", name="Carrel")
 
 
 def actor_of(tx: Tx, access: Access, run: Run | None = None) -> Actor:
-    """Return who acts: resolved from the access, with the flags of an agent; `run` is that of the access, if known."""
+    """Return the actor of an access, with an agent's flags; `run` is the run of the access, if known."""
     if access.kind in ("owner", "user"):
         mailbox = OWNERS if access.kind == "owner" else access.actor_id
         return Actor(
@@ -202,9 +201,9 @@ _WIRE_NAMES = dict(zip(BehaviorFlags.__struct_fields__, BehaviorFlags.__struct_e
 def readable_task(
     tx: Tx, access: Access, task_id: str, *, hold: bool = False, by_title: bool = False
 ) -> tuple[Task, Actor]:  # fmt: skip
-    """Return a task that the caller may read, locked with `hold`, and the caller; one it may not read is not found.
+    """Return a readable task, locked with `hold`, and the actor; one it may not read is not found.
 
-    With `by_title`, the title of the only such task may stand for its id.
+    With `by_title`, a unique title may stand for the id.
     """
     actor = actor_of(tx, access)
     task = (store.hold_task if hold else store.task_by_id)(tx, access, named_task(tx, access, task_id))
@@ -216,7 +215,7 @@ def readable_task(
 
 
 def _titled(tx: Tx, access: Access, title: str) -> Task | None:
-    """Return the task with this title, if the caller may read exactly one; Refusal where it may read several."""
+    """Return the task with this title if the caller may read exactly one; Refusal if several."""
     seen = sorted(tasks_seen(tx, access, store.tasks_titled(tx, access, title, limit=LIST_ROWS_MAX)))
     if len(seen) > 1:
         named = ", ".join(seen[:_NAMED_MAX]) + (", ..." if len(seen) > _NAMED_MAX else "")
@@ -225,7 +224,7 @@ def _titled(tx: Tx, access: Access, title: str) -> Task | None:
 
 
 def read_file(tx: Tx, access: Access, file_id: str) -> Attachment:
-    """Return a file: its sender may read it, and once it is in a thread everybody who may read the task."""
+    """Return a file: its sender may read it; once it is in a thread, everybody who may read the task."""
     upload = upload_of(tx, access, file_id)
     if upload is None:
         raise not_found("attachment")

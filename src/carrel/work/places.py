@@ -1,4 +1,4 @@
-"""Where tasks belong on the board: their topic and space, and what happens when those move or go."""
+"""The topic and space of tasks, and what happens when those move or are removed."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def place_of_new(tx: Tx, access: Access, new: NewTask) -> dict[str, Any]:
 
 
 def place_of_changed(tx: Tx, access: Access, task: Task, change: TaskChange) -> dict[str, str | None]:
-    """Return what a change says about a task's topic and space; with a new topic it moves to the topic's space."""
+    """Return a task's topic and space after a change; with a new topic it moves to the topic's space."""
     given: dict[str, str | None] = {}
     if change.topic_id is not UNSET:
         own = _topic_space(tx, access, change.topic_id)
@@ -45,7 +45,7 @@ def place_of_changed(tx: Tx, access: Access, task: Task, change: TaskChange) -> 
 
 
 def take_entries_along(tx: Tx, access: Access, before: Task, after: Task) -> None:
-    """Move the entries of a task with it, and remember in which spaces they are no longer visible."""
+    """Move the entries of a task with it, and record the spaces that they leave."""
     if (before.topic_id, before.space_id) == (after.topic_id, after.space_id):
         return
     left = _spaces(tx, access, before) - _spaces(tx, access, after)
@@ -56,7 +56,7 @@ def take_entries_along(tx: Tx, access: Access, before: Task, after: Task) -> Non
 
 
 def move_with_topic(tx: Tx, moved: TopicMoved) -> None:
-    """Move the tasks of a topic with it; when the topic goes, they stay in their space without one."""
+    """Move the tasks of a topic with it; if the topic is removed, they stay in their space without one."""
     access = system_access(moved.access.account_id)
     for task_id in store.tasks_of_topic(tx, access, moved.topic_id):
         task = store.hold_task(tx, access, task_id)
@@ -67,7 +67,7 @@ def move_with_topic(tx: Tx, moved: TopicMoved) -> None:
 
 
 def leave_space(tx: Tx, removed: SpaceRemoved) -> None:
-    """Move the tasks of a space that is removed to the default space."""
+    """Move the tasks of a removed space to the default space."""
     access = system_access(removed.access.account_id)
     for task_id in store.tasks_of_space(tx, access, removed.space_id):
         task = store.hold_task(tx, access, task_id)

@@ -1,6 +1,6 @@
-"""The tasks of plans: what the server does with them on its own, for the room above that knows plans and goals.
+"""The tasks of plans: what the server itself does with them, for the room above that knows plans and goals.
 
-Whoever calls this has locked the goal and the plan; the tasks are locked here, before their lanes and runs.
+Callers must have locked the goal and the plan; the tasks are locked here, before their lanes and runs.
 """
 
 import re
@@ -21,16 +21,16 @@ from carrel.work.notices import News, tell
 from carrel.work.permissions import SERVER, Actor, actor_of
 from carrel.work.tasks import insert_new, set_dependencies
 
-# In the details of a message: its run was told that its answer says that the task is done.
+# A detail of a message: its run was told that its answer marks the task as done.
 SAYS_DONE = "answerSaysDone"
 _INDEX = re.compile(r"task-(\d{1,4})")
 _NOT_TOLD = "The agent could not be told: it is disabled, or its session takes no messages."
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """A task of a plan with how far it is: whether it may be begun, and the newest run of the plan's agent on it.
+    """The progress of a plan's task: whether it may begin, and the newest run of the plan's agent on it.
 
-    `says_done`: the run has ended, and its end alone says that the task is done.
+    `says_done`: the run has ended, and its end alone means that the task is done.
     """
 
     task: Task
@@ -106,7 +106,7 @@ def hold_planned(tx: Tx, access: Access, plan_id: str) -> list[Task]:
 
 
 def progress_of(tx: Tx, access: Access, tasks: Sequence[Task], agent_id: str) -> list[Progress]:
-    """Return how far some tasks are that an agent works on."""
+    """Return the progress of some tasks that an agent works on."""
     needs = store.dependencies_of(tx, access, [task.id for task in tasks])
     others = store.tasks_by_id(tx, access, {other for each in needs.values() for other in each})
     done = {task.id for task in others if task.status == "done" and not _is_worked_on(tx, access, task)}
@@ -123,15 +123,15 @@ def progress_of(tx: Tx, access: Access, tasks: Sequence[Task], agent_id: str) ->
 
 
 def _is_worked_on(tx: Tx, access: Access, task: Task) -> bool:
-    """Whether a turn on a task is still under way: what it answers is the result that others wait for."""
+    """Whether a turn on a task is still running: others wait for its answer."""
     return any(run.state == "running" for run in notice_store.live_runs_of_task(tx, access, task.id))
 
 
 def _says_done(tx: Tx, run: Run) -> bool:
-    """Whether the end of a run says that its task is done, as it does only where the agent has no other way.
+    """Whether the end of a run marks its task as done, which only holds if the agent has no other way.
 
-    A caller over A2A is told that its own run is completed; whoever has no tool to say so was asked to say it by the
-    answer to its assignment.
+    A caller over A2A learns that its own run is completed; an agent without a tool for it was asked to mark the task as
+    done by answering its assignment.
     """
     if run.state != "completed" or run.provenance_kind == "a2a":
         return run.state == "completed"
@@ -142,7 +142,7 @@ def _says_done(tx: Tx, run: Run) -> bool:
 
 
 def start_planned(tx: Tx, access: Access, task: Task, agent_id: str, made_by: str, rules: Rules) -> Task:
-    """Give a locked task to an agent in the name of who made the plan; one that cannot be told fails the task."""
+    """Give a locked task to an agent in the name of the plan's creator; if that is refused, the task fails."""
     if not store.is_assigned(tx, access, task.id, "agent", agent_id):
         _assign(tx, access, task, agent_id)
     begun = _set_failed(task, failed=False)
@@ -165,9 +165,9 @@ def move_planned(
     tx: Tx, access: Access, task: Task, to: Status, rules: Rules, *, reason: str | None = None, failed: bool = False,
     agent_id: str | None = None,
 ) -> Task:  # fmt: skip
-    """Move a locked task as the server does, if there is a legal path; what is archived has its runs cancelled.
+    """Move a locked task on the server's behalf if there is a legal path; archiving cancels its runs.
 
-    `failed` marks a task that is blocked because nobody could do it; `agent_id` is who gets one that is nobody's.
+    `failed` marks a task that is blocked because nobody could do it; `agent_id` gets a task without an assignee.
     """
     if task.status == to and (task.metadata.get("failed") is True) == failed:
         return task
@@ -177,17 +177,17 @@ def move_planned(
         _assign(tx, access, task, agent_id)
     if to == "archived":
         for run in notice_store.live_runs_of_task(tx, access, task.id):
-            # A run that ends its own plan goes on to its end.
+            # A run that ends its own plan continues to its end.
             if run.id != access.run_id:
                 cancel(tx, access, run.id, "stopped")
-    # An agent that is told of a task that somebody else takes up would work on it as well.
+    # An agent notified of a task that somebody else starts would work on it as well.
     quiet = to in (*NEEDS_ASSIGNEE, "inbox", "review")
     moved = enter_status(tx, access, SERVER, _set_failed(task, failed=failed), to, rules, reason=reason, quiet=quiet)
     return moved.task
 
 
 def release_planned(tx: Tx, access: Access, task: Task) -> None:
-    """Make a locked task of a plan a task of its own."""
+    """Take a locked task out of its plan."""
     alone = structs.replace(task, goal_id=None, plan_id=None, task_index=None)
     publish(tx, access, "task.updated", store.save_task(tx, access, alone))
 

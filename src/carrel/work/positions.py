@@ -1,7 +1,7 @@
-"""The order of tasks within a column of the board: where a task is put, and what makes room for it.
+"""The order of tasks within a column of the board: where a task goes, and how room is made for it.
 
-The order is by rank, then by id, so that it is the same for everyone whatever ranks there are. A rank is a number with
-a fraction: a task between two others gets one between theirs. Where none is left, those around it are spread anew.
+Tasks are ordered by rank, then by id, so that the order is the same for everyone. Ranks are fractions: a task between
+two others gets a rank between theirs. If none is left, the ranks around it are spread anew.
 """
 
 from msgspec import UNSET, structs
@@ -26,7 +26,7 @@ def first_rank(tx: Tx, access: Access, status: Status) -> float:
 def hold_order(tx: Tx, access: Access, change: TaskChange) -> None:
     """Lock the order of the board if a change puts a task next to another; before any task is locked.
 
-    Two orders at once would otherwise wait for each other's tasks, or spread the same ones twice.
+    Two reorderings at once would otherwise deadlock, or spread the same tasks twice.
     """
     if change.before_id is not UNSET and change.after_id is not UNSET:
         raise invalid("afterId", "Send beforeId or afterId, not both.")
@@ -66,7 +66,7 @@ def _neighbour_id(change: TaskChange) -> str | None:
 
 
 def _rank_beside(tx: Tx, access: Access, task: Task, other: Task, *, above: bool) -> float | None:
-    """The rank between a task and the next one of the column; None where there is none left between them."""
+    """The rank between a task and the next one of the column; None if there is none left between them."""
     beside = tasks_beside(tx, access, task.status, other.sort_index, other.id, task.id, above=above, limit=1)
     if not beside:
         return other.sort_index + (-1 if above else 1)
@@ -75,19 +75,19 @@ def _rank_beside(tx: Tx, access: Access, task: Task, other: Task, *, above: bool
 
 
 def _spread(tx: Tx, access: Access, task: Task, other: Task) -> None:
-    """Give the tasks around a neighbour ranks that are equally far apart, as many as it takes to have room."""
+    """Spread the ranks around a neighbour evenly, over as many tasks as needed to make room."""
     most = TASKS_SPREAD_AT_ONCE // 2
     while True:
         lower, upper = (
             tasks_beside(tx, access, task.status, other.sort_index, other.id, task.id, above=above, limit=most + 1)
             for above in (True, False)
         )
-        # The outermost ones stay where they are, unless they are the ends of the column.
+        # The outermost ones keep their ranks, unless they are the ends of the column.
         start = lower.pop().sort_index if len(lower) > most else (lower or [other])[-1].sort_index - len(lower) - 1
         end = upper.pop().sort_index if len(upper) > most else (upper or [other])[-1].sort_index + len(upper) + 1
         around = [*reversed(lower), other, *upper]
         step = (end - start) / (len(around) + 1)
-        # An end of the column is as far away as it needs to be, so that this ends.
+        # At an end of the column there is always enough room, so the loop ends.
         if step > 2 * TASK_RANK_GAP_MIN:
             break
         most *= 2

@@ -1,4 +1,4 @@
-"""Asking other agents for a response on a task, each once until it has answered or some hours have passed."""
+"""Asking other agents for a response on a task, once each until they answer or some hours have passed."""
 
 from typing import Literal
 
@@ -28,11 +28,11 @@ class Requested(Shape, frozen=True, kw_only=True):
 
 
 class Skipped(Shape, frozen=True, kw_only=True):
-    """An agent that was not asked, and why: it still has to hear the last request, or has not answered it yet."""
+    """An agent that was not asked, and why: it has not received the last request yet, or not answered it."""
 
     slug: str
     reason: Literal["waiting", "recent", "not_found", "self"]
-    # Who was probably meant and who can be asked, where nobody has that name.
+    # If nobody has that name: who was probably meant, and who can be asked.
     hint: str | UnsetType = UNSET
 
 
@@ -46,7 +46,7 @@ class ResponseRequests(Shape, frozen=True, kw_only=True):
 def request_responses(
     tx: Tx, access: Access, task_id: str, slugs: tuple[str, ...], message: str, rules: Rules
 ) -> ResponseRequests:  # fmt: skip
-    """Ask agents for a response on a task; tell the caller who was held back and why."""
+    """Ask agents for a response on a task; return who was asked, and who was not and why."""
     task, actor = readable_task(tx, access, task_id, hold=True)
     actor.require("request")
     if not message.strip():

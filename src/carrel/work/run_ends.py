@@ -1,7 +1,7 @@
-"""What the end of a run means for its task: the reply is spread, and an answered assignment is in progress.
+"""What the end of a run means for its task: the reply is distributed, and the assigned task is in progress.
 
-The end is noted in its own transaction and handled in another: a task is locked before its lanes, and a run that ends
-holds its lane already.
+The end is recorded in its own transaction and handled in another: tasks are locked before lanes, and a run that ends
+already holds its lane.
 """
 
 from msgspec import structs
@@ -37,13 +37,13 @@ def require_task(tx: Tx, delivering: Delivering) -> None:
 
 
 def note_end(tx: Tx, changed: RunChanged) -> None:
-    """Note that a run of a task has ended; one that was heard after its task was done takes its session with it."""
+    """Record that a run of a task has ended; one that started after its task was done closes its session."""
     run = changed.run
     if run.task_id is None or changed.state not in _ENDS:
         return
     task = store.task_by_id(tx, run.access, run.task_id)
     if task is None:
-        # Its task is not in its account, which is why it ended.
+        # The task is not in this account, which is why the run ended.
         return
     if run.provenance_kind in store.ANSWERING_KINDS:
         notice_store.note_run_end(tx, run.access, run.id, task.id)
@@ -80,13 +80,13 @@ class RunEnds(StepDuty[RunEnd]):
             watch(tx, run, task.id, self._rules)
 
     def postpone(self, tx: Tx, item: RunEnd) -> None:
-        """Look at this end again later."""
+        """Postpone handling this end."""
         until = tx.now + TASK_RUN_END_RETRY_SECONDS * MS_PER_SECOND
         notice_store.postpone_run_end(tx, system_access(item.account_id), item.run_id, until)
 
 
 def handle_end(tx: Tx, run: Run, task: Task, rules: Rules) -> None:
-    """Spread what a run has said on its locked task and moved it to, and take an answered assignment up."""
+    """Distribute what a run said on its locked task and the status it set, and start an answered assignment."""
     access, reply = run.access, _reply(tx, run)
     agent = agent_by_id(tx, access, run.agent_id)
     assert agent is not None, "an agent is never deleted"
@@ -109,14 +109,14 @@ def handle_end(tx: Tx, run: Run, task: Task, rules: Rules) -> None:
 
 
 def _move_of(tx: Tx, run: Run, task: Task) -> Entry | None:
-    """The move of a run that its task is still in: agents hear of it together with the answer that goes with it."""
+    """The run's move that still holds: agents are notified of it together with the answer."""
     moves = [one for one in entries_of_run(tx, run.access, run.id) if (one.details or {}).get("activity") == "moved"]
     newest = next((one for one in reversed(moves) if one.task_id == task.id), None)
     return newest if newest is not None and newest.created_at == task.status_at else None
 
 
 def _reply(tx: Tx, run: Run) -> Entry | None:
-    """The reply that a run has left in the thread; neither a question to a person nor what a tool has posted is one."""
+    """The reply that a run left in the thread; neither a question to a person nor a tool's post."""
     if run.state != "completed":
         return None
     said = [one for one in entries_of_run(tx, run.access, run.id) if one.role == "assistant" and one.session_id]

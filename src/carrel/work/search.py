@@ -1,4 +1,4 @@
-"""Finding tasks by words: a bounded scan that counts where the words occur."""
+"""Finding tasks by words: a bounded scan that counts occurrences."""
 
 from msgspec import structs
 
@@ -16,7 +16,7 @@ _WEIGHTS = {"title": 3, "description": 2, "blocked_reason": 1}
 
 
 class FoundTask(TaskShape, frozen=True, kw_only=True):
-    """A task that a search has found; `score` is 1 where every field matches."""
+    """A task found by a search; `score` is 1 if every field matches."""
 
     score: float
 
@@ -40,7 +40,7 @@ def _score(task: Searchable, wanted: str) -> float:
 
 
 def _found(tx: Tx, access: Access, scores: dict[str, float], limit: int) -> list[FoundTask]:
-    # Refuses whoever has nothing to do with tasks.
+    # Refuses callers who have nothing to do with tasks.
     actor_of(tx, access)
     ranked = sorted(scores, key=lambda task_id: (scores[task_id], task_id), reverse=True)
     seen = tasks_seen(tx, access, ranked)

@@ -76,7 +76,7 @@ class ThreadMessage(Shape, frozen=True, kw_only=True):
 
 
 class Activity(Shape, frozen=True, kw_only=True):
-    """Something that was done to a task."""
+    """A change of a task."""
 
     id: str
     seq: int
@@ -134,7 +134,7 @@ def author_id(entry: Entry) -> str:
 
 
 def author_name(entry: Entry, directory: Directory) -> str:
-    """Return the name of who wrote an entry: the present one, else that of the time."""
+    """Return the name of an entry's author: the current one, else the name at that time."""
     kind: PartyKind = "agent" if entry.author_kind == "agent" else "user"
     told = (entry.details or {}).get("authorName")
     return directory.name_of(kind, author_id(entry)) or (told if isinstance(told, str) else first_name(kind))

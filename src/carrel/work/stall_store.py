@@ -7,7 +7,7 @@ from carrel.storage import Table, Tx
 
 
 class Stall(Struct, frozen=True, kw_only=True):
-    """A task whose last run has ended, how often it was taken up since, and when it is next; None: by a person."""
+    """A task whose last run has ended, how often its agent was reminded, and when next; None: a person must act."""
 
     account_id: str
     task_id: str
@@ -20,7 +20,7 @@ _TABLE = Table("stalls", Stall, key=("account_id", "task_id"))
 
 
 def put_stall(tx: Tx, access: Access, stall: Stall) -> None:
-    """Write the stall of a task, in place of what was known before."""
+    """Write the stall of a task, replacing an earlier one."""
     known = (
         "ON CONFLICT (account_id, task_id) DO UPDATE SET run_id = excluded.run_id, taken_up = excluded.taken_up, "
         "due_at = excluded.due_at"
@@ -46,12 +46,12 @@ def stalls_due(tx: Tx, limit: int) -> list[Stall]:
 
 
 def next_stall_due(tx: Tx) -> int | None:
-    """Return when a task is next to be taken up again, across all accounts."""
+    """Return when the next reminder is due, across all accounts."""
     row = tx.one("SELECT due_at FROM stalls WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1")
     return row[0] if row else None
 
 
 def postpone_stall(tx: Tx, access: Access, task_id: str, until: int) -> None:
-    """Look at a stall again later."""
+    """Postpone a stall."""
     sql = "UPDATE stalls SET due_at = :until WHERE account_id = :account AND task_id = :task_id"
     tx.run(sql, access, task_id=task_id, until=until)

@@ -1,7 +1,7 @@
-"""Stalls: a task in progress whose last turn ended without a word that it is done is taken up again, then a person's.
+"""Stalls: a task in progress whose last turn did not finish it is resumed, and in the end left to a person.
 
 A turn that only announces what it will do would leave its task as it is for ever. The agent is asked to go on, with
-growing pauses; when that does not help, people are told. Any other message about the task begins anew.
+growing pauses; if that does not help, people are notified. Any other message about the task resets the count.
 """
 
 from msgspec import structs
@@ -28,7 +28,7 @@ _GO_ON = (
 
 
 def watch(tx: Tx, ended: Run, task_id: str, rules: Rules) -> None:
-    """Note that a run on a locked task has ended; only what is new begins the count of reminders anew."""
+    """Record that a run on a locked task has ended; only news resets the count of reminders."""
     access, task = ended.access, store.task_by_id(tx, ended.access, task_id)
     if task is None or task.status != "in_progress" or task.is_chat:
         stall_store.delete_stall(tx, access, task_id)
@@ -48,15 +48,15 @@ def watch(tx: Tx, ended: Run, task_id: str, rules: Rules) -> None:
 
 
 def _is_new(tx: Tx, run: Run) -> bool:
-    """Whether a run brought a task something that is no consequence of a reminder: a person's words, an assignment."""
+    """Whether a run brought a task something other than a reminder: a person's words, an assignment."""
     notices = notice_store.notices_of(tx, run.access, [run.id]).get(run.id, [])
     return not notices or any(one.author_kind == "user" or one.type == "assignment" for one in notices)
 
 
 def _last_turn(tx: Tx, access: Access, task: Task) -> Run | None:
-    """Return the turn with which a task has stalled; None while somebody works on it, or nobody could go on."""
+    """Return the turn with which a task stalled; None while somebody works on it, or nobody could."""
     newest = notice_store.newest_run_of_task(tx, access, task.id)
-    # An auto run goes on by itself.
+    # An auto run continues by itself.
     if newest is None or newest.auto_run_id is not None or notice_store.live_runs_of_task(tx, access, task.id):
         return None
     agents = Directory(tx, access).agents
@@ -77,7 +77,7 @@ def _tell_people(tx: Tx, access: Access, task: Task, rules: Rules) -> None:
 
 
 class Stalls(StepDuty[Stall]):
-    """Takes stalled tasks up again."""
+    """Resumes stalled tasks."""
 
     name = "stalls"
     bell = STALLS
@@ -90,7 +90,7 @@ class Stalls(StepDuty[Stall]):
         self._rules = rules
 
     def advance(self, tx: Tx, item: Stall) -> None:
-        """Ask the agent to go on, if nothing has happened since and no other server has done so."""
+        """Ask the agent to go on, unless something has happened since or another server did so."""
         access = system_access(item.account_id)
         task = store.hold_task(tx, access, item.task_id)
         stall = stall_store.stall_of(tx, access, item.task_id)
@@ -101,7 +101,7 @@ class Stalls(StepDuty[Stall]):
             stall_store.put_stall(tx, access, structs.replace(stall, due_at=None))
             return
         text = _GO_ON.format(stall.taken_up + 1, len(STALL_PAUSES_MINUTES))
-        # It sees what the turn saw that it goes on with.
+        # It sees what the turn saw that it continues.
         seen = structs.replace(access, space_ids=last.spaces, behalf=last.behalf)
         news = News(task=task, actor=SERVER, text=text)
         if tell(tx, seen, news, [Recipient("agent", last.agent_id, "stalled")], self._rules):
@@ -111,6 +111,6 @@ class Stalls(StepDuty[Stall]):
             self.postpone(tx, stall)
 
     def postpone(self, tx: Tx, item: Stall) -> None:
-        """Look at this task again later."""
+        """Postpone this task."""
         until = tx.now + STALL_RETRY_SECONDS * MS_PER_SECOND
         stall_store.postpone_stall(tx, system_access(item.account_id), item.task_id, until)

@@ -39,7 +39,7 @@ def task_by_id(tx: Tx, access: Access, task_id: str) -> Task | None:
 
 
 def tasks_titled(tx: Tx, access: Access, title: str, *, limit: int) -> list[str]:
-    """Return the ids of the tasks that have this title and are not archived; capitals do not count."""
+    """Return the ids of the tasks with this title that are not archived; case does not count."""
     sql = (
         "SELECT id FROM tasks WHERE account_id = :account AND lower(title) = lower(:title) AND status <> 'archived' "
         "ORDER BY seq LIMIT :most"
@@ -50,13 +50,13 @@ def tasks_titled(tx: Tx, access: Access, title: str, *, limit: int) -> list[str]
 def hold_task(tx: Tx, access: Access, task_id: str) -> Task | None:
     """Return one task, locked until the end of the transaction. A task is locked before its lanes and runs.
 
-    The lock lets others insert rows that refer to the task, which they do with their lanes locked.
+    The lock lets others, who hold their lanes, insert rows that refer to the task.
     """
     return TASK_TABLE.row(tx.one(f"{_SELECT} AND id = :id FOR NO KEY UPDATE", access, id=task_id))
 
 
 def tasks_by_id(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[Task]:
-    """Return those of the tasks that exist."""
+    """Return the existing ones of these tasks."""
     return TASK_TABLE.among(tx, access, "id", task_ids)
 
 
@@ -76,19 +76,19 @@ def tasks_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Task]:
 
 
 def tasks_of_topic(tx: Tx, access: Access, topic_id: str) -> list[str]:
-    """Return the ids of a topic's tasks, in the order in which they are locked."""
+    """Return the ids of a topic's tasks, in locking order."""
     sql = "SELECT id FROM tasks WHERE account_id = :account AND topic_id = :topic_id ORDER BY id"
     return [row[0] for row in tx.all(sql, access, topic_id=topic_id)]
 
 
 def tasks_of_space(tx: Tx, access: Access, space_id: str) -> list[str]:
-    """Return the ids of the tasks that belong to a space, in the order in which they are locked."""
+    """Return the ids of the tasks that belong to a space, in locking order."""
     sql = "SELECT id FROM tasks WHERE account_id = :account AND space_id = :space_id ORDER BY id"
     return [row[0] for row in tx.all(sql, access, space_id=space_id)]
 
 
 def save_task(tx: Tx, access: Access, task: Task) -> Task:
-    """Write a task's changed fields, numbered as its newest change."""
+    """Write a task's changed fields under a new change number."""
     changed = structs.replace(task, seq=tx.tick(), updated_at=tx.now)
     tx.run(TASK_TABLE.update, access, **TASK_TABLE.values(changed))
     return changed
@@ -97,7 +97,7 @@ def save_task(tx: Tx, access: Access, task: Task) -> Task:
 def tasks_newest_first(
     tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None, limit: int
 ) -> list[Task]:  # fmt: skip
-    """Return tasks that the caller sees, newest first, below the (time of creation, id) of another."""
+    """Return visible tasks, newest first, before another's (time of creation, id)."""
     rules, values = _conditions(wanted)
     if before is not None:
         rules.append("(created_at < :before OR (created_at = :before AND id < :before_id))")
@@ -111,7 +111,7 @@ def tasks_newest_first(
 def tasks_by_position(
     tx: Tx, access: Access, wanted: TaskFilter, *, after: tuple[float, str] | None, limit: int
 ) -> list[Task]:  # fmt: skip
-    """Return tasks that the caller sees in the order of their columns, behind the (rank, id) of another."""
+    """Return visible tasks in column order, after another's (rank, id)."""
     rules, values = _conditions(wanted)
     if after is not None:
         rules.append("(sort_index > :after OR (sort_index = :after AND id > :after_id))")
@@ -142,7 +142,7 @@ def _conditions(wanted: TaskFilter) -> tuple[list[str], dict[str, object]]:
         )
         values["assignee"] = wanted.assignee_id
     if wanted.tag is not None:
-        # Tags are a JSON list of strings; a tag is found as it stands there, with its quotes.
+        # Tags are a JSON list of strings, so a tag is matched with its quotes.
         rules.append("replace(tags, :tag, '') <> tags")
         values["tag"] = json_text(wanted.tag)
     if wanted.pinned is not None:
@@ -152,7 +152,7 @@ def _conditions(wanted: TaskFilter) -> tuple[list[str], dict[str, object]]:
 
 
 def searchable_tasks(tx: Tx, access: Access, *, before: str | None, limit: int) -> list[Searchable]:
-    """Return what a search looks at in the tasks below an id, newest first; archived ones too, but never the chat."""
+    """Return the searched fields of the tasks below an id, newest first; archived ones too, but never the chat."""
     rule, values = ("TRUE", {}) if before is None else ("id < :before", {"before": before})
     sql = (
         f"SELECT {_SEARCHED.columns} FROM tasks WHERE account_id = :account AND is_chat = 0 AND {rule} "
@@ -162,7 +162,7 @@ def searchable_tasks(tx: Tx, access: Access, *, before: str | None, limit: int) 
 
 
 def tasks_changed(tx: Tx, access: Access, after: int, upto: int, *, limit: int) -> list[Task]:
-    """Return the tasks whose newest change is after one number and up to another, oldest change first."""
+    """Return the tasks whose newest change lies after one number and up to another, oldest change first."""
     sql = f"{_SELECT} AND seq > :after AND seq <= :upto AND is_chat = 0 ORDER BY seq LIMIT :limit"
     return TASK_TABLE.rows(tx.all(sql, access, after=after, upto=upto, limit=limit))
 
@@ -174,7 +174,7 @@ def highest_sort_index(tx: Tx, access: Access) -> float:
 
 
 def parties_of(tx: Tx, access: Access, task_id: str) -> list[Party]:
-    """Return everyone who has to do with a task, in a stable order."""
+    """Return everyone who takes part in a task, in a stable order."""
     sql = f"{_SELECT_PARTY} AND task_id = :task_id ORDER BY kind, party_id"
     return _PARTIES.rows(tx.all(sql, access, task_id=task_id))
 
@@ -189,7 +189,7 @@ def assignees_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, l
 
 
 def open_tasks_by_agent(tx: Tx, access: Access) -> dict[str, int]:
-    """Return how many tasks that are not over each agent is assigned to, of those that the caller may see."""
+    """Return how many open tasks each agent is assigned to, counting those that the caller may see."""
     seen, named = seen_tasks(tx, access)
     sql = (
         "SELECT party_id, count(*) FROM task_parties JOIN tasks ON tasks.account_id = :account AND id = task_id "
@@ -200,7 +200,7 @@ def open_tasks_by_agent(tx: Tx, access: Access) -> dict[str, int]:
 
 
 def tasks_assigned_to(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> list[str]:
-    """Return the ids of the tasks that are assigned to somebody."""
+    """Return the ids of somebody's assigned tasks."""
     sql = (
         "SELECT task_id FROM task_parties WHERE account_id = :account AND kind = :kind AND party_id = :party_id "
         "AND assigned_at IS NOT NULL ORDER BY task_id"
@@ -209,7 +209,7 @@ def tasks_assigned_to(tx: Tx, access: Access, kind: PartyKind, party_id: str) ->
 
 
 def tasks_known_to(tx: Tx, access: Access, task_ids: Iterable[str], kind: PartyKind, party_id: str) -> set[str]:
-    """Return those of the tasks that somebody has or had to do with."""
+    """Return the tasks among these that somebody takes or took part in."""
     names: dict[str, object] = {f"id_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
     sql = (
         "SELECT task_id FROM task_parties WHERE account_id = :account AND kind = :kind AND party_id = :party_id "
@@ -228,7 +228,7 @@ def is_assigned(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id:
 
 
 def set_assigned(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str, at: int | None) -> None:
-    """Assign somebody to a task, or with None take them off it; who is assigned is subscribed."""
+    """Assign somebody to a task, or with None unassign them; assignees are subscribed."""
     sql = (
         "INSERT INTO task_parties (account_id, task_id, kind, party_id, assigned_at, subscribed) "
         "VALUES (:account, :task_id, :kind, :party_id, :at, :subscribed) "
@@ -249,7 +249,7 @@ def subscribe(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: s
 
 
 def mark_seen(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str, seq: int) -> None:
-    """Record how far somebody has read a thread; a mark never goes back."""
+    """Record how far somebody has read a thread; the mark never goes back."""
     sql = (
         "INSERT INTO task_parties (account_id, task_id, kind, party_id, seen_seq, seen_at) "
         "VALUES (:account, :task_id, :kind, :party_id, :seq, :now) "
@@ -266,7 +266,7 @@ def forget_party(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> None
 
 
 def dependencies_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, list[str]]:
-    """Return what several tasks depend on, by task."""
+    """Return the dependencies of several tasks, by task."""
     names: dict[str, object] = {f"id_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
     if not names:
         return {}
@@ -281,7 +281,7 @@ def dependencies_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str
 
 
 def replace_dependencies(tx: Tx, access: Access, task_id: str, others: Iterable[str]) -> None:
-    """Write what a task depends on, in place of what it depended on."""
+    """Replace a task's dependencies."""
     sql = "DELETE FROM task_dependencies WHERE account_id = :account AND task_id = :task_id"
     tx.run(sql, access, task_id=task_id)
     tx.run_many(
@@ -290,12 +290,12 @@ def replace_dependencies(tx: Tx, access: Access, task_id: str, others: Iterable[
     )
 
 
-# Only runs of these kinds bring something to a task that others wait for: an answer in its thread.
+# Only runs of these kinds bring a task something that others wait for: an answer in its thread.
 ANSWERING_KINDS = ("notification", "external_user")
 
 
 class RunPlace(Struct, frozen=True, kw_only=True):
-    """What a run is to tasks: the one it belongs to, whether it is a tick, of a begun plan, and limited to spaces."""
+    """How a run relates to tasks: its task, whether it is a tick, of a begun plan, and limited to spaces."""
 
     task_id: str | None = None
     is_tick: bool = False
@@ -306,7 +306,7 @@ class RunPlace(Struct, frozen=True, kw_only=True):
     is_heartbeat: bool = False
 
 
-# Of the plan that the run's agent works on; it was approved, and what it is now its tasks decide.
+# The plan that the run's agent works on was approved; from then on its tasks decide its status.
 _IS_PLANNED = (
     "EXISTS (SELECT 1 FROM tasks JOIN plans ON plans.account_id = :account AND plans.id = tasks.plan_id "
     "WHERE tasks.account_id = :account AND tasks.id = runs.task_id AND plans.agent_id = runs.agent_id "
@@ -315,7 +315,7 @@ _IS_PLANNED = (
 
 
 def place_of_run(tx: Tx, access: Access, run_id: str, run: Run | None = None) -> RunPlace:
-    """Return what a run is to tasks; `run` is that run, if it was read: without a task it says everything itself."""
+    """Return how a run relates to tasks; `run` is that run, if already read."""
     if run is not None and run.id == run_id and run.task_id is None:
         return _place(None, run.auto_run_id, run.space_ids, is_planned=False, kind=run.provenance_kind)
     columns = f"task_id, auto_run_id, space_ids, {_IS_PLANNED}, provenance_kind"

@@ -40,12 +40,12 @@ from carrel.work.places import place_of_changed, place_of_new, take_entries_alon
 from carrel.work.positions import hold_order, put_beside
 
 _ID = re.compile(Grammar.CLIENT_ID)
-# What a change may set without any rule beyond its size.
+# Fields that have no rule beyond their size.
 _PLAIN = ("title", "description", "tags", "due_date", "snoozed_until", "pinned", "color", "sort_index", "metadata")
 
 
 def create_task(tx: Tx, access: Access, new: NewTask, rules: Rules, *, actor: Actor | None = None) -> Task:
-    """Create a task, assign it where that is asked for, and notify the assignees; `actor` is who does it, if known."""
+    """Create a task, assign it if requested, and notify the assignees; `actor` is who does it, if known."""
     actor = actor or actor_of(tx, access)
     actor.require("create")
     check_texts(new.title, new.description, new.blocked_reason, new.tags)
@@ -93,7 +93,7 @@ def _require_first(status: str, new: NewTask, parties: Parties) -> None:
 
 
 def insert_new(tx: Tx, access: Access, actor: Actor, new: NewTask, **place: Any) -> Task:
-    """Write a new task in the inbox; `place` says of which plan and goal it is."""
+    """Write a new task in the inbox; `place` names its plan and goal."""
     task = Task(
         id=new.id or tx.new_id("task"),
         seq=tx.tick(),
@@ -165,7 +165,7 @@ def _change_fields(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
 
 
 def wire_name(name: str) -> str:
-    """Return the name of a field as the wire spells it."""
+    """Return the wire spelling of a field's name."""
     first, *more = name.split("_")
     return first + "".join(word.capitalize() for word in more)
 
@@ -191,14 +191,14 @@ def _change_status(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
     if change.status in ("doing", "in_progress", "done") and change.status != task.status:
         actor.require_status(task, "done" if change.status == "done" else "in_progress")
         if not store.assignees_of(tx, access, [task.id]):
-            # Whoever takes up a task that is nobody's makes it theirs.
+            # Whoever starts an unassigned task becomes its assignee.
             task = assign(tx, access, actor, task, [actor.party], Directory(tx, access), rules)
     moved = move_held(tx, access, actor, task, change.status, rules, reason=reason, walk=True)
     return structs.replace(moved, changed=True)
 
 
 def set_dependencies(tx: Tx, access: Access, task: Task, others: tuple[str, ...]) -> bool:
-    """Set what a task depends on; False when that changes nothing. A circle is refused."""
+    """Set a task's dependencies; False if nothing changes. Circles are refused."""
     wanted = tuple(sorted(set(others)))
     if list(wanted) == store.dependencies_of(tx, access, [task.id]).get(task.id, []):
         return False
@@ -230,11 +230,11 @@ def _refuse_circle(tx: Tx, access: Access, task_id: str, others: tuple[str, ...]
 def _parent(
     tx: Tx, access: Access, parent_id: str | UnsetType | None, *, task_id: str | None = None
 ) -> str | None:  # fmt: skip
-    """Return the id of the parent that a task gets; a circle is refused, and nesting that is too deep."""
+    """Return the id of a task's new parent; circles and too deep nesting are refused."""
     if not parent_id:
         return None
     above: Task | None = _other(tx, access, parent_id, "parentId")
-    # Bounded, for two changes at once may have closed a circle somewhere above.
+    # Bounded, since two concurrent changes may have closed a circle somewhere above.
     for _ in range(TASK_DEPTH_MAX):
         if above is None:
             return parent_id
@@ -261,11 +261,11 @@ def list_tasks(
     tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None = None,
     after: tuple[float, str] | None = None, by_position: bool = False, limit: int,
 ) -> list[Task]:  # fmt: skip
-    """Return the tasks that the caller may read, newest first, below the (time of creation, id) of another.
+    """Return readable tasks, newest first, before another's (time of creation, id).
 
-    With `by_position` they are in the order of their columns, behind the (rank, id) of another.
+    With `by_position` they are in column order, after another's (rank, id).
     """
-    # Refuses whoever has nothing to do with tasks.
+    # Refuses callers who have nothing to do with tasks.
     actor_of(tx, access)
     if wanted.assignee_id is not None:
         wanted = structs.replace(wanted, assignee_id=Directory(tx, access).party_id(wanted.assignee_id))
@@ -277,7 +277,7 @@ def list_tasks(
 def reorder_tasks(
     tx: Tx, access: Access, ordered_ids: tuple[str, ...], *, topic_id: str | None = None, status: str | None = None
 ) -> None:  # fmt: skip
-    """Put tasks into an order, optionally all of one topic or status, keeping their places among all others."""
+    """Put tasks into an order, optionally all of one topic or status; together they keep their positions."""
     actor_of(tx, access).require("change")
     statuses = None if status is None else statuses_meant(status)
     tasks = {task.id: task for task in store.tasks_by_id(tx, access, tasks_seen(tx, access, ordered_ids))}
@@ -291,7 +291,7 @@ def reorder_tasks(
             raise invalid("orderedIds", f"{task_id} does not have that status.")
     hold_account(tx, access)
     indexes = sorted(task.sort_index for task in tasks.values())
-    # Locked by id, so that two orders at once do not wait for each other.
+    # Locked in order of id, so that two reorderings at once do not deadlock.
     locked = {task_id: store.hold_task(tx, access, task_id) for task_id in sorted(tasks)}
     for task_id, index in zip(dict.fromkeys(ordered_ids), indexes, strict=True):
         held = locked[task_id]

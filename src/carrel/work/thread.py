@@ -1,4 +1,4 @@
-"""A task's thread: posting messages, and reading what was said and done. Everything is a view of the journal."""
+"""A task's thread: posting messages, and reading messages and activities. Everything is a view of the journal."""
 
 from typing import Literal
 
@@ -54,7 +54,7 @@ class Thread(Shape, frozen=True, kw_only=True):
 
 
 class AppliedLimits(Shape, frozen=True, kw_only=True):
-    """The limits that a history was read with."""
+    """The limits with which a history was read."""
 
     message_limit_applied: int
     activity_limit_applied: int
@@ -72,7 +72,7 @@ class TaskHistory(Shape, frozen=True, kw_only=True):
 def post_message(
     tx: Tx, access: Access, task_id: str, content: str, rules: Rules, *, attachment_ids: tuple[str, ...] = ()
 ) -> Posted:  # fmt: skip
-    """Post a message to a thread and notify everyone whom it concerns, all in one transaction."""
+    """Post a message to a thread and notify everyone it concerns, in one transaction."""
     task, actor = readable_task(tx, access, task_id, hold=True)
     actor.require("message")
     if not content.strip() and not attachment_ids:
@@ -89,7 +89,7 @@ def post_message(
 
 
 def post_report(tx: Tx, access: Access, actor: Actor, task: Task, content: str, rules: Rules) -> None:
-    """Write into the thread of a locked task what a program reports, and notify everyone whom it concerns."""
+    """Post a program's report to the thread of a locked task, and notify everyone it concerns."""
     reported = Provenance(kind="reported", actor=actor.id, by=actor.id)
     new = structs.replace(_entry(actor, task, content, [], ()), provenance=reported)
     spread(tx, access, actor, task, append_entry(tx, access, new), Directory(tx, access), rules)
@@ -124,9 +124,9 @@ def spread(
     tx: Tx, access: Access, actor: Actor, task: Task, entry: Entry, directory: Directory, rules: Rules, *,
     mentions: list[Mention] | None = None, answers: str | None = None, besides: frozenset[str] = frozenset(),
 ) -> list[Notified]:  # fmt: skip
-    """Let a message of a locked task take effect: subscriptions, notifications, and when it was last written to.
+    """Apply a message to a locked task: subscriptions, notifications, and the time of the last message.
 
-    The agents `besides` hear of it otherwise.
+    The agents in `besides` are notified in another way.
     """
     own = () if actor.kind == "system" else (actor.party,)
     for party in (*own, *((each.kind, each.id) for each in mentions or [])):
@@ -146,20 +146,20 @@ def spread(
 
 
 def is_from_before(tx: Tx, access: Access, task: Task, entry: Entry) -> bool:
-    """Return whether a message is the late reply of a run that was heard before the task was done or reopened.
+    """Return whether a message is the late reply of a run that started before the task was done or reopened.
 
-    People read it, but agents that begin anew hear nothing from a closed generation.
+    People read it, but agents that start afresh get nothing from a closed generation.
     """
     if entry.session_id is None or entry.run_id is None:
         return False
     if heard_before_reopening(tx, access, task, entry.run_id):
         return True
-    # Told now, agents would hear it once the task is reopened.
+    # Notified now, agents would receive it once the task is reopened.
     return task.status in CLOSING and entries_of_run(tx, access, entry.run_id)[0].created_at <= task.status_at
 
 
 def heard_before_reopening(tx: Tx, access: Access, task: Task, run_id: str) -> bool:
-    """Return whether a run was heard before its task was reopened the last time."""
+    """Return whether a run started before its task was last reopened."""
     if not task.reopened_seq:
         return False
     own = entries_of_run(tx, access, run_id)
@@ -187,7 +187,7 @@ def read_thread(
 
 
 def read_history(tx: Tx, access: Access, task_id: str, *, message_limit: int, activity_limit: int) -> TaskHistory:
-    """Return a task with what was said, oldest first, and what was done, newest first."""
+    """Return a task with its messages, oldest first, and its activities, newest first."""
     task, _ = readable_task(tx, access, task_id)
     messages = entries_of_task(tx, access, task.id, "thread", limit=message_limit)
     activities = entries_of_task(tx, access, task.id, "activities", limit=activity_limit)

@@ -1,7 +1,7 @@
 """Placing files in a workspace and removing them. Blocking; call it in a thread.
 
-An agent may have put symbolic links anywhere in its workspace, or in place of it. So every folder below the one of all
-workspaces is opened from its parent without following links, and all work is done relative to the opened folders.
+An agent may have put symbolic links anywhere in its workspace, or replaced it with one. So every folder below the base
+folder is opened from its parent without following links, and all work is relative to opened folders.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _MS_PER_SECOND = 1_000
 
 
 class CannotPlace(Exception):
-    """The files could not be placed; none of them is left behind."""
+    """The files could not be placed; none is left behind."""
 
 
 def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -> Placed:
@@ -49,7 +49,7 @@ def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -
 
 
 def read_placed(placed: Placed, name: str) -> bytes | None:
-    """Return the content of one placed file; None where it is gone, too large by now, or a link is in its place."""
+    """Return the content of one placed file; None if it is gone, has grown too large, or was replaced by a link."""
     if all(file.name != name for file in placed.receipt.files):
         return None
     try:
@@ -64,11 +64,11 @@ def read_placed(placed: Placed, name: str) -> bytes | None:
 
 
 def remove_folder(workspace: Workspace, folder: str) -> None:
-    """Remove one folder of attachments, if there is one, but not what links in it point to."""
+    """Remove one folder of attachments, if it exists, but not what links in it point to."""
     with contextlib.suppress(FileNotFoundError), _attachments(workspace, make=False) as parent:
         while mode := os.stat(folder, dir_fd=parent, follow_symlinks=False).st_mode:
             remove = shutil.rmtree if stat.S_ISDIR(mode) else os.unlink
-            # Another server may be removing the same folder: whatever one of them misses is looked for again.
+            # Another server may be removing the same folder; a file that one misses is found by the other.
             with contextlib.suppress(FileNotFoundError):
                 remove(folder, dir_fd=parent)
 
@@ -81,7 +81,7 @@ def held_folders(workspace: Workspace) -> list[tuple[str, int]]:
                 (entry.name, int(entry.stat(follow_symlinks=False).st_mtime * _MS_PER_SECOND)) for entry in found
             ]  # fmt: skip
     except (OSError, ValueError):
-        # None was ever created, or a link is in the way: either way nothing of ours can be reached.
+        # Either none was ever created or a link is in the way: nothing of ours can be reached.
         return []
 
 
@@ -92,7 +92,7 @@ def _attachments(workspace: Workspace, *, make: bool) -> contextlib.AbstractCont
 
 @contextlib.contextmanager
 def opened_folder(workspace: Workspace, parts: tuple[str, ...], *, make: bool) -> Iterator[int]:
-    """Open the folder that so many names below the base lead to, making sure that none on the path is a link."""
+    """Open the folder at a path below the base, making sure that no part of the path is a link."""
     with contextlib.ExitStack() as opened:
         if make:
             workspace.base.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)

@@ -35,7 +35,7 @@ class Receipt(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Placed(Struct, frozen=True, kw_only=True):
-    """Files in a workspace, with all it takes to find them again even if settings and profiles change.
+    """Placed files, with everything needed to find them even if settings and profiles change.
 
     `base` is empty for files that were placed before it was recorded.
     """
@@ -86,7 +86,7 @@ class Workspace(Struct, frozen=True, kw_only=True):
 
 
 def workspace_in(base: Path, account_id: str, wanted: str, *, attachments: str) -> Workspace:
-    """Return a workspace in an account's own folder; an absolute path is taken only if it is below that folder."""
+    """Return a workspace in an account's own folder; an absolute path must be below that folder."""
     own, path = base / account_id, PurePath(wanted)
     if path.is_relative_to(own):
         path = path.relative_to(own)
@@ -95,7 +95,7 @@ def workspace_in(base: Path, account_id: str, wanted: str, *, attachments: str) 
 
 
 def require_inside(workspace: str) -> None:
-    """Refuse the path of a workspace that leads out of its account's folder."""
+    """Refuse a workspace path that leads out of its account's folder."""
     if not _is_inside(workspace):
         raise invalid(
             "workspace",

@@ -1,7 +1,7 @@
 """Text files that a program reads and writes in a workspace through us. Blocking; call it in a thread.
 
-The program names them by their whole paths. As everywhere in this room no symbolic link is followed, so a path never
-leads out of the workspace.
+The program uses absolute paths. As everywhere in this room, symbolic links are not followed, so a path never leads out
+of the workspace.
 """
 
 import os
@@ -17,11 +17,11 @@ _FILE_MODE = 0o600
 
 
 class NotInWorkspace(Exception):
-    """A path that is not that of a text file in the workspace; the message says why."""
+    """A path that is no text file of the workspace; the message says why."""
 
 
 def make_workspace(workspace: Workspace) -> str:
-    """Make the folder of a workspace unless it exists and return its path; raise OSError or ValueError."""
+    """Create the folder of a workspace if needed and return its path; raise OSError or ValueError."""
     with opened_folder(workspace, workspace.root_parts, make=True):
         return str(workspace.base.resolve().joinpath(*workspace.root_parts))
 
@@ -42,7 +42,7 @@ def read_text(workspace: Workspace, path: str, bytes_max: int) -> str:
 
 
 def write_text(workspace: Workspace, path: str, text: str, bytes_max: int) -> None:
-    """Write a text file, new or in place of what it had, and make the folders that it is in; raise NotInWorkspace."""
+    """Write or replace a text file and create its folders; raise NotInWorkspace."""
     content = text.encode("utf-8", "replace")
     if len(content) > bytes_max:
         raise NotInWorkspace(f"{path} would have more than {bytes_max} bytes.")
@@ -50,7 +50,7 @@ def write_text(workspace: Workspace, path: str, text: str, bytes_max: int) -> No
         flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         descriptor = os.open(name, flags, _FILE_MODE, dir_fd=parent)
         with os.fdopen(descriptor, "wb") as opened:
-            # Emptied only once it is known to be a file.
+            # Truncate only after checking that it is a regular file.
             _require_file(descriptor)
             opened.truncate(0)
             opened.write(content)
@@ -63,7 +63,7 @@ def _require_file(descriptor: int) -> None:
 
 @contextmanager
 def _parent_of(workspace: Workspace, path: str, *, make: bool) -> Iterator[tuple[int, str]]:
-    """Open the folder that a path is in, and yield it with the name of the file."""
+    """Open the folder of a path, and yield it with the file's name."""
     parts = _parts_inside(workspace, path)
     with opened_folder(workspace, (*workspace.root_parts, *parts[:-1]), make=make) as parent:
         yield parent, parts[-1]
@@ -71,7 +71,7 @@ def _parent_of(workspace: Workspace, path: str, *, make: bool) -> Iterator[tuple
 
 def _parts_inside(workspace: Workspace, path: str) -> tuple[str, ...]:
     given = PurePath(path)
-    # A program may name its folder as it was told, or as it found it behind links above the workspaces.
+    # A program may use the path that it was given, or the one it found behind links above the workspaces.
     for root in (workspace.base.resolve().joinpath(*workspace.root_parts), workspace.root):
         with suppress(ValueError):
             parts = given.relative_to(root).parts

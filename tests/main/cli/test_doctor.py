@@ -91,7 +91,7 @@ def test_doctor_starts_a_coding_agent_and_asks_who_it_is(carrel: Carrel, clean_m
     (clean_machine / "carrel.toml").write_text(f'{begun}, "dies at once"]\n')
     done = carrel("doctor")
     assert "fail  gateway.mine: " in done.out
-    assert "Its last words: I cannot even start." in done.out
+    assert "Its last output: I cannot even start." in done.out
     (clean_machine / "carrel.toml").write_text('[gateway.mine]\nkind = "acp"\ncommand = "no-such-agent"\n')
     assert "there is no command no-such-agent" in carrel("doctor").out
 

@@ -84,6 +84,19 @@ async def test_what_is_no_budget_is_refused_with_what_to_do(client: httpx.AsyncC
     await limit(client, name="one", scope="agent:main", tokens=1)
     other = await client.post("/api/budgets/allow", json={"name": "one", "subject": "writer"})
     assert refused(other) == (400, "invalid_params", "subject")
+    await limit(client, name="all", scope="account", tokens=1)
+    whole = await client.post("/api/budgets/allow", json={"name": "all", "subject": "main"})
+    assert refused(whole) == (400, "invalid_params", "subject")
+
+
+@requirement("P.budget.scopes")
+async def test_a_budget_of_each_agent_is_allowed_for_one_by_any_of_its_names(client: httpx.AsyncClient) -> None:
+    await limit(client, name="each", scope="agent", tokens=5)
+    assert (await client.patch("/api/agents/main", json={"slug": "author"})).status_code == 200
+    allowed = (await client.post("/api/budgets/allow", json={"name": "each", "subject": "author"})).json()["budget"]
+    assert (allowed["subject"], allowed["limits"]["tokens"]) == ("main", 10)
+    nobody = await client.post("/api/budgets/allow", json={"name": "each", "subject": "nobody"})
+    assert nobody.status_code == 404
 
 
 async def test_a_budget_of_something_that_is_gone_can_be_removed(client: httpx.AsyncClient) -> None:

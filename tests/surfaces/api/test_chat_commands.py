@@ -50,13 +50,16 @@ async def test_a_memory_of_another_session_is_not_found(client: httpx.AsyncClien
 
 async def test_a_receipt_says_what_the_newest_run_was_shown(client: httpx.AsyncClient) -> None:
     assert "Nothing has been said" in (await chat(client, "/receipt"))["reply"]
-    first = await chat(client, "Remember that the safe opens with 4711.")
+    first = await chat(client, "hello")
+    scope, fact = f"session:web:{first['sessionId']}", "the safe opens with 4711."
+    kept = await client.post("/api/memory", json={"scope": scope, "type": "fact", "content": fact})
+    kept.raise_for_status()
     second = await chat(client, "how does the safe open?")
     shown = (await chat(client, "/receipt"))["reply"].splitlines()
     assert shown[0] == f"{second['runId']}, generation 1"
     assert shown[1].startswith("Step 1: ")
-    kept = f"- [session] the safe opens with 4711.  (session:web:{first['sessionId']}: matches "
-    assert [line for line in shown if line.startswith(kept)] != []
+    line = f"- [session] {fact}  ({scope}: matches "
+    assert [one for one in shown if one.startswith(line)] != []
     earlier = (await chat(client, f"/receipt {first['runId']}"))["reply"]
     assert earlier.startswith(first["runId"])
     assert "4711" not in earlier

@@ -68,12 +68,3 @@ async def test_an_owner_tests_a_server_and_only_whoever_runs_carrel_sees_what_it
             missing = await other.post("/api/mcp/servers/broken/test")
             assert missing.status_code == 404
             assert "There is no MCP server 'broken'" in missing.json()["error"]["message"]
-
-
-async def test_a_browser_gets_the_page_of_mcp_servers_where_programs_speak_mcp(sqlite_url: str) -> None:
-    async with open_http_server(sqlite_url) as server, server.client() as owner:
-        page = await owner.get("/mcp", headers={"Accept": "text/html,application/xhtml+xml"})
-        assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
-        tools = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-        listed = await owner.post("/mcp", json=tools, headers={"Accept": "application/json, text/event-stream"})
-        assert "event: message" in listed.text

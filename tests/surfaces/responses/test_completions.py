@@ -6,6 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.requirements.mark import requirement
+from tests.surfaces.api_calls import settled
 from tests.surfaces.responses.client import WEATHER, Json, refused
 
 pytestmark = pytest.mark.anyio
@@ -202,3 +204,29 @@ async def test_the_same_key_gives_the_same_completion(client: httpx.AsyncClient)
     headers = {"X-Idempotency-Key": "once"}
     first = await complete(client, user("hello"), headers=headers)
     assert await complete(client, user("hello"), headers=headers) == first
+
+
+@requirement("P.budget.why")
+async def test_a_completion_that_waits_for_a_budget_says_so_at_once(client: httpx.AsyncClient) -> None:
+    used_up = {"name": "daily", "scope": "account", "tokens": 1}
+    await complete(client, user("hello"))
+    assert (await client.post("/api/budgets", json=used_up)).status_code == 200
+    status, code, _ = refused(answer := await post(client, user("and now?")))
+    assert (status, code) == (424, "budget_used_up")
+    message = answer.json()["error"]["message"]
+    assert "Budget daily of this account, 1 token a day, is used up" in message
+    assert f"GET /api/runs/{message.rpartition('/')[2].removesuffix(' then.')} then." in message
+    *_, failed = await chunks(client, user("and streamed?"))
+    assert failed["error"]["code"] == "budget_used_up"
+
+
+@requirement("P.budget.why")
+async def test_a_response_that_waits_for_a_budget_is_queued_with_the_reason(client: httpx.AsyncClient) -> None:
+    await complete(client, user("hello"))
+    await client.post("/api/budgets", json={"name": "daily", "scope": "account", "tokens": 1})
+    response = (await client.post("/v1/responses", json={"model": "carrel", "input": "and now?"})).json()
+    assert (response["status"], response["error"]["code"]) == ("queued", "budget_used_up")
+    assert (await client.delete("/api/budgets", params={"name": "daily"})).status_code == 204
+    await settled(client, response["metadata"]["runId"])
+    ended = (await client.get(f"/v1/responses/{response['id']}")).json()
+    assert (ended["status"], ended["error"]) == ("completed", None)

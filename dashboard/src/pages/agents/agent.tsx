@@ -105,7 +105,7 @@ function Tools({ agent }: { agent: Agent }) {
         <dt>Allowed</dt><dd>{allow.includes("*") ? "Every tool" : allow.join(", ") || "None"}</dd>
         <dt>Denied</dt><dd>{deny.join(", ") || "None"}</dd>
         <dt>After approval</dt><dd>{asks.join(", ") || "None"}</dd>
-        <dt>MCP servers</dt><dd>{agent.mcp.length === 0 ? "None" : agent.mcp.map((name) => <Link key={name} to="/mcp" search={{ peek: name }} className="mr-2 inline-block underline">{name}</Link>)}</dd>
+        <dt>MCP servers</dt><dd>{agent.mcp.length === 0 ? "None" : agent.mcp.map((name) => <Link key={name} to="/mcp-servers" search={{ peek: name }} className="mr-2 inline-block underline">{name}</Link>)}</dd>
         <dt>Sandbox</dt><dd>{capital(agent.sandbox)}</dd>
         <dt>Sees sessions</dt><dd>{agent.visibility ? capital(agent.visibility) : "As the settings say"}</dd>
       </dl>

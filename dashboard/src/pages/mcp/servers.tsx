@@ -19,8 +19,8 @@ export type McpServer = Shapes["McpServerShown"] & { agents: Agent[] };
 export const TRANSPORTS: Record<McpServer["kind"], string> = { command: "Program", url: "Over HTTP" };
 
 export function McpServers() {
-  const search = useSearch({ from: "/mcp" });
-  const navigate = useNavigate({ from: "/mcp" });
+  const search = useSearch({ from: "/mcp-servers" });
+  const navigate = useNavigate({ from: "/mcp-servers" });
   return (
     <>
       <Title name="MCP servers"><p className="note mt-1">They bring tools for agents. Which agent uses which, its form says under Agents.</p></Title>

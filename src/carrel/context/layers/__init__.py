@@ -1,1 +1,1 @@
-"""The layers of a context: each reads or is given what it shows, and returns its lines, the best first."""
+"""The layers of a context: each reads or receives its material, and returns its lines, best first."""

@@ -1,4 +1,4 @@
-"""Kept facts: what the session remembers of its own scopes, and of those that all share."""
+"""Kept facts: the session's memories of its own scopes and the shared ones."""
 
 from carrel.context.model import KEPT_FACTS, MEMORY, Line
 from carrel.memory import Recalled, fact_lines

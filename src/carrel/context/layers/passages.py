@@ -1,16 +1,16 @@
-"""Passages: what was said near each other is read together, in the order it was said. Pure."""
+"""Passages: messages close to each other are read together, in the order they were said. Pure."""
 
 from collections.abc import Iterable
 
 from carrel.board import Ranked
 from carrel.journal import Entry
 
-# Two messages belong to one passage with at most one that was not found between them.
+# Two messages belong to one passage if at most one message between them was not found.
 _APART_MAX = 2
 
 
 def in_passages(found: Iterable[Ranked[Entry]], limit: int) -> list[Ranked[Entry]]:
-    """Return what was found, best first, as it is read: at most so many passages, that with the best line first."""
+    """Return results, given best first, in reading order: at most `limit` passages, the best line's first."""
     passages: list[list[Ranked[Entry]]] = []
     for one in found:
         near = next((passage for passage in passages if any(_is_near(one, other) for other in passage)), None)

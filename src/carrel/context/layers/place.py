@@ -1,4 +1,4 @@
-"""Where a session of the board is: its topic and its task, with their digests."""
+"""The topic and task of a board session, with their digests."""
 
 from carrel.context.budget import as_line
 from carrel.context.here import Here
@@ -11,9 +11,9 @@ _LINE_CHARS = 400
 
 
 def place_lines(here: Here, *, digests: bool, in_run: bool = False) -> list[Line]:
-    """Return the topic and the task that a session is about, with their digests where these are for its reader.
+    """Return the topic and the task of a session, with digests if the reader may see these.
 
-    The message of a run is headed by its task, so the block has nothing to add but a digest.
+    A run's message already starts with its task, so the block only adds the digest.
     """
     why, task = "this session is about it", here.task
     is_told = in_run and not (digests and task is not None and task.digest)
@@ -24,7 +24,7 @@ def place_lines(here: Here, *, digests: bool, in_run: bool = False) -> list[Line
 
 
 def topic_line(topic: TopicRow, section: str, reason: str, score: float | None = None, *, digests: bool) -> Line:
-    """Return the line of a topic: its name and its id; its digest where what is said on the board may be shown."""
+    """Return the line of a topic: name and id; the digest if what is said on the board may be shown."""
     named = "- Topic: " if section == PLACE else "- "
     digest = _digest(topic.digest, _TOPIC_DIGEST_CHARS) if digests else ""
     text = f"{as_line(topic.name, _NAME_CHARS)} ({topic.id}){digest}"
@@ -43,7 +43,7 @@ def topic_line(topic: TopicRow, section: str, reason: str, score: float | None =
 def task_line(
     task: TaskRow, section: str, reason: str, score: float | None = None, *, digests: bool = False
 ) -> Line:  # fmt: skip
-    """Return the line of a task: its title, id and status, when it is due; its digest only in lanes of that task."""
+    """Return the line of a task: title, id, status, due date; the digest only in lanes of that task."""
     named = "- Task: " if section == PLACE else "- "
     due = "" if task.due_date is None else f", due {minute_of(task.due_date)[:10]}"
     text = f"{as_line(task.title, _NAME_CHARS)} ({task.id}) [{task.status}{due}]"

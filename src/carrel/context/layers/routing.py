@@ -1,4 +1,4 @@
-"""Routing memory: to which topics and tasks the messages of a session went."""
+"""Routing memory: the topics and tasks to which a session's messages went."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Recall: what a search has found for a question, as far as it is a match."""
+"""Recall: search results for a question that match well enough."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -23,17 +23,17 @@ from carrel.storage import Tx
 
 T = TypeVar("T")
 
-# What scores less has a stray word in common with the question, and no more. A score means the same for every question.
+# Results with a lower score only share a stray word with the question. Scores are comparable across queries.
 FLOOR = 0.25
-# No line takes more than this part of a block, so that there is room for several; shorter ones tell too little.
+# A line takes at most this fraction (one in …) of a block, so that several fit; shorter lines say too little.
 _LINE_PART, _LINE_CHARS_MIN = 6, 140
 _SPEAKER_CHARS = 60
-# How a person is called whose name is not known, which says no more than what they are called anyway.
+# The name of an unknown person, which adds nothing to what they are called anyway.
 _SOMEBODY = "a person"
 
 
 class Recalling(Struct, frozen=True, kw_only=True):
-    """For what is recalled: a question in a session, and how much of what is found may be shown."""
+    """The parameters of recall: a question in a session, and how many results may be shown."""
 
     question: str
     here: Here | None
@@ -44,27 +44,27 @@ class Recalling(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> frozenset[str]:
-        """What lines are cut around."""
+        """The words around which lines are cut."""
         return frozenset(query_words(self.question))
 
     @property
     def line_chars(self) -> int:
-        """How long a line may be."""
+        """The maximum length of a line."""
         return max(_LINE_CHARS_MIN, self.max_chars // _LINE_PART)
 
     def matching(self, found: Iterable[Ranked[T]]) -> list[Ranked[T]]:
-        """Return those of what was found that are a match, best first."""
+        """Return the matching results, best first."""
         return [one for one in found if one.hit.score >= self.floor]
 
 
 def recalled_lines(tx: Tx, seen: Access, recalling: Recalling, found: BoardFound) -> list[Line]:
-    """Return a line for each thing that matches, best first; topics and tasks as the block shows them elsewhere.
+    """Return a line for each match, best first; topics and tasks as elsewhere in the block.
 
-    Entries are in the order they are read, passage by passage.
+    Entries are in reading order, passage by passage.
     """
     here, shown = recalling.here, recalling.shown
     late = _late(tx, seen, here, found)
-    # To be told the question itself helps nobody, and neither does "ok" or "thanks".
+    # Repeating the question itself helps nobody, and neither does "ok" or "thanks".
     logs = [
         one
         for one in _heard(recalling.matching(found.logs), late)
@@ -97,12 +97,12 @@ def _heard(found: list[Ranked[Entry]], late: set[str | None]) -> list[Ranked[Ent
 
 
 def is_said_in(entry: Entry, question: str) -> bool:
-    """Return whether a question says all that an entry does."""
+    """Return whether a question contains everything that an entry says."""
     return one_line(entry.content).casefold() in one_line(question).casefold()
 
 
 def _origin(entry: Entry, here: Here | None, topics: dict[str, TopicRow]) -> str:
-    """How something that was said reaches this session."""
+    """Why something that was said is available in this session."""
     if here is not None and entry.session_key in here.buckets:
         return "said here"
     if here is not None and here.task_id is not None and entry.task_id == here.task_id:
@@ -112,7 +112,7 @@ def _origin(entry: Entry, here: Here | None, topics: dict[str, TopicRow]) -> str
 
 
 def _late(tx: Tx, seen: Access, here: Here | None, found: BoardFound) -> set[str | None]:
-    """The runs that were heard before the task of a session was reopened: their late replies are not shown there."""
+    """Runs that started before the task of a session was reopened: their late replies are not shown there."""
     if here is None or here.task is None:
         return set()
     runs = [one.item.run_id for one in (*found.logs, *found.notes) if one.item.run_id is not None]
@@ -136,9 +136,9 @@ def _entry_line(one: Ranked[Entry], section: str, recalling: Recalling, origin: 
 
 
 def _speaker(entry: Entry) -> str:
-    """Who said it, by name where there is one."""
+    """The name of who said it, if known."""
     details = entry.details or {}
-    # In a thread, and where others than one person can write.
+    # In a thread, and wherever several people can write.
     person = str(details.get("authorName") or details.get("sender") or "")
     of_person = person if person not in ("", _SOMEBODY) else "user"
     named = entry.agent_label or (of_person if entry.author_kind == "user" else entry.author)
@@ -146,7 +146,7 @@ def _speaker(entry: Entry) -> str:
 
 
 def _why(origin: str, hit: Hit) -> str:
-    """Why a line is shown: how it may get here, and what adds to its score, the most important part first."""
+    """Why a line is shown: its origin, and the parts of its score, the most important first."""
     parts = {name: getattr(hit.reason, name) for name in ("words", "meaning", "label", "session", "note")}
     told = [f"{name} {value:.2f}" for name, value in sorted(parts.items(), key=lambda part: -part[1]) if value >= 0.005]
     return f"{origin}: {', '.join(told) or 'a weak match'}"

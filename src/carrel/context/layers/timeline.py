@@ -1,4 +1,4 @@
-"""What was said last in a session."""
+"""The newest messages of a session."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What is worked on: pinned topics and those of this session, and tasks that are active, urgent or due soon."""
+"""The working set: pinned topics and those of this session, and tasks that are active, urgent or due soon."""
 
 from collections.abc import Iterable, Sequence
 
@@ -30,7 +30,7 @@ def topic_lines(
 
 
 class Pressing(Struct, frozen=True):
-    """A task that is worked on, and why; one that is pinned or due `cannot_wait`, whatever is asked."""
+    """A task being worked on, and why; a pinned or due one `cannot_wait`, whatever the question."""
 
     task: TaskRow
     reason: str
@@ -40,7 +40,7 @@ class Pressing(Struct, frozen=True):
 def pressing_tasks(
     tx: Tx, seen: Access, spaces: tuple[str, ...] | None, topic_id: str | None, *, limit: int
 ) -> list[Pressing]:  # fmt: skip
-    """Return the tasks that are worked on, the most pressing first; with spaces or a topic, only those of them."""
+    """Return the tasks being worked on, most pressing first; optionally only those of spaces or a topic."""
     soon = tx.now + _SOON_DAYS * MS_PER_DAY
     found = store.working_tasks(tx, seen, spaces=spaces, topic_id=topic_id, soon=soon, limit=limit) if limit else []
     return [Pressing(task, _reason(task, soon), cannot_wait=task.pinned or _is_due(task, soon)) for task in found]
@@ -49,9 +49,9 @@ def pressing_tasks(
 def task_lines(
     pressing: Iterable[Pressing], topic_id: str | None, recalled: Sequence[Line] | None
 ) -> list[Line]:  # fmt: skip
-    """Return the tasks that are worked on; where something was looked for, none that has nothing to do with it.
+    """Return the tasks being worked on; if something was searched, only related ones.
 
-    It has if it was found, if it is of the topic that the session is about, and if it cannot wait.
+    A task is related if it was found, if it belongs to the session's topic, or if it cannot wait.
     """
     found = {line.id: line.score for line in recalled or () if line.kind == "task"}
 
@@ -63,9 +63,9 @@ def task_lines(
 
 
 def newest_lines(tx: Tx, seen: Access, spaces: tuple[str, ...] | None, *, limit: int) -> list[Line]:
-    """Return the topics and open tasks changed last, for a context that would show nothing.
+    """Return the most recently changed topics and open tasks, for an otherwise empty context.
 
-    They are only named: a digest is made of what was said, perhaps in another session.
+    Only their names: a digest may quote another session.
     """
     topics = store.newest_topics(tx, seen, limit=limit) if limit else []
     tasks = store.newest_tasks(tx, seen, spaces=spaces, limit=limit) if limit else []

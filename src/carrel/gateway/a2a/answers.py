@@ -1,7 +1,7 @@
-"""From a remote task that has finished or waits to the answer of a step: its text, or equivalent tool calls. Pure.
+"""Turns a finished or waiting remote task into the answer of a step: text, or equivalent tool calls. Pure.
 
-Files, links and structured results become artifacts of our run, a question becomes our question, a refusal ours. Only
-text ends a turn, so calls that keep the rest come first, and the text is read again afterwards.
+Files, links and structured results become artifacts of our run, and questions and refusals become those of our agent.
+Only text ends a turn, so the calls that keep the rest come first, and the text is read again afterwards.
 """
 
 import json
@@ -54,7 +54,7 @@ def as_message(text: str) -> list[Item]:
 
 
 def kept_message(message: OutgoingMessage) -> str:
-    """Return the text of a message whose other parts were kept; it is in the first of those calls."""
+    """Return the text of a message whose other parts were kept; the first of those calls holds it."""
     item = message.calls.get(call_id_of(MESSAGE, _MESSAGE_TEXT, ""), {})
     try:
         arguments = json.loads(item.get("arguments", ""))
@@ -68,16 +68,16 @@ def _question_items(task: RemoteTask, message: OutgoingMessage) -> list[Item]:
     kind = _KINDS[task.state]
     question = clip(_clean(task.status_text) or _NO_QUESTION[kind], QUESTION_CHARS_MAX)
     if message.is_continuation and message.last_kind == QUESTION:
-        # Our agent is not allowed to ask, so the question becomes its answer.
+        # Our agent may not ask questions, so the question becomes its answer.
         return as_message(question)
-    # Numbered by the questions before it, so that the id is the same however often the step is taken.
+    # Numbered by the earlier questions, so that the id stays the same however often the step is taken.
     asked = call_id_of(QUESTION, str(message.questions), task.id)
     question_call = _call(asked, "request_input", {"question": question, "kind": kind})
     return [*_file_items(task, message)[: TOOL_CALLS_PER_ROUND_MAX - 1], question_call]
 
 
 def _file_items(task: RemoteTask, message: OutgoingMessage) -> list[Item]:
-    """Return the calls that keep what is not text, except those already made."""
+    """Return the calls that keep non-text parts, except those already made."""
     calls: list[Item] = []
     for artifact in task.artifacts:
         for index, arguments in _kept_parts(artifact):
@@ -132,5 +132,5 @@ def _call(call_id: str, name: str, arguments: Item) -> Item:
 
 
 def _clean(text: str) -> str:
-    """Return text without NUL characters, which no tool accepts."""
+    """Return text without NUL characters, which every tool rejects."""
     return text.replace("\x00", "").strip()

@@ -31,15 +31,15 @@ Read = Callable[[int, bytes], Item]
 CARD_SECONDS = 5.0
 LISTED_MAX = 20
 _HEADERS = {"A2A-Version": "1.0", "Accept": "application/json"}
-# Statuses that come from the connection, not from the agent, whatever the body says.
+# Statuses caused by the connection, not by the agent, whatever the body says.
 _TRANSPORT = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 class Remote(Struct, frozen=True, kw_only=True):
     """A remote agent as its card describes it.
 
-    `is_elsewhere`: it is not at the origin (scheme, host and port) that the operator configured, so it does not get the
-    API key. If `public_only`, only its public addresses may be called.
+    `is_elsewhere`: its origin (scheme, host and port) is not the configured one, so it does not get the API key. If
+    `public_only`, only its public addresses may be called.
     """
 
     name: str
@@ -81,8 +81,8 @@ class RemoteConnection:
             codec=A2aCodec(interface),
             is_streaming=supports_streaming(card),
             is_elsewhere=is_elsewhere,
-            # Only a card that came from our own network may name hosts there. The address it came from decides, because
-            # its host's name may resolve to anything else a moment later, or to nothing.
+            # Only a card from our own network may name hosts there. The address it came from decides, because its
+            # host's name may resolve to something else, or to nothing, a moment later.
             public_only=is_elsewhere and not is_in_own_network(address),
         )
         return self._remote
@@ -109,7 +109,7 @@ class RemoteConnection:
             request.url,
             headers={**request.headers, **({} if remote.is_elsewhere else self._authorization())},
             body=request.body,
-            # The whole step has the same limit and handles it better, so it must expire first.
+            # The whole step has the same limit and handles it better, so that limit must expire first.
             timeout_seconds=self._settings.timeout_seconds + 1,
             public_only=remote.public_only,
         )
@@ -152,7 +152,7 @@ class RemoteConnection:
                     "GET", url, headers={**_HEADERS, **self._authorization()}, timeout_seconds=CARD_SECONDS
                 )
             except WireFault as fault:
-                # The card is read before anything is sent, so no step can have been taken.
+                # The card is read before anything is sent, so the remote cannot have started the step.
                 raise self._faults.of_unanswered_check(fault) from None
             if reply.status == HTTPStatus.OK:
                 return self._parsed(reply.body), url, reply.address

@@ -8,7 +8,7 @@ from carrel.gateway.model import GatewayFault
 
 _INCOMPATIBLE = ("VERSION_NOT_SUPPORTED", "EXTENSION_SUPPORT_REQUIRED", "METHOD_NOT_FOUND")
 _TRANSIENT = ("INTERNAL", "UNAVAILABLE", "QUEUE_FULL", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED")
-# The code of a fault and what is said of the agent, by the protocol's reason; only what failed is tried again.
+# By the protocol's reason: the fault's code and its text; only `failed` is retried.
 _REASONS = {
     "TASK_NOT_FOUND": ("remote_lost", "lost its task; send the message again"),
     "CONTENT_TYPE_NOT_SUPPORTED": ("gateway_refused", "does not accept this type of content"),

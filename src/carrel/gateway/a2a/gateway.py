@@ -54,7 +54,7 @@ class _RemoteStep:
 
 
 class A2aGateway(Gateway):
-    """Takes steps at the agent whose card is found at `base_url`."""
+    """Takes steps at the agent whose card is at `base_url`."""
 
     translates = True
     takes_context = False
@@ -112,7 +112,7 @@ class A2aGateway(Gateway):
         return answer
 
     async def _send(self, step: _RemoteStep) -> None:
-        """Send the message; under a new id if an earlier attempt was cancelled, as when a server stops."""
+        """Send the message; under a new id if an earlier attempt was cancelled, for example by a shutdown."""
         message, context_id = step.message, step.task.context_id or step.message.context_id
         task = {"taskId": message.remote_id} if message.remote_id else {}
         for attempt in range(SENDS_MAX):
@@ -133,7 +133,7 @@ class A2aGateway(Gateway):
                     return await self._read_stream(step, reply)
                 step.receive(await self._connection.read_reply(reply, codec.read_sent))
         except WireFault as fault:
-            # A broken connection does not end the remote task: if its id is known, it is polled instead.
+            # A broken connection does not end the remote task: if its id is known, poll it instead.
             if not step.task.id:
                 raise self._faults.of_wire(fault) from None
         return False
@@ -192,6 +192,6 @@ class A2aGateway(Gateway):
 
 
 def _awaits(task: RemoteTask, message: OutgoingMessage) -> bool:
-    """Return whether a task still waits for this message, and did not get it when the step was taken before."""
+    """Return whether a task waits for this message and did not get it in an earlier attempt of the step."""
     received = (known.get("messageId") for known in task.history)
     return task.is_asking and message.message_id() not in received

@@ -1,4 +1,4 @@
-"""From a step's body to the message for a remote agent: its parts, its ids, and the task it continues. Pure.
+"""Turns a step's body into the message for a remote agent: its parts, ids, and the task it continues. Pure.
 
 A remote agent keeps its own transcript, so only the newest message is sent. Which remote task is open follows from the
 call ids in the body: earlier answers of the remote were turned into calls, and their ids contain its task.
@@ -16,7 +16,7 @@ from carrel.a2a import read_message
 from carrel.gateway.model import Item, Step
 from carrel.gateway.prompt import read_items
 
-# What a remote agent is not told: it has instructions, tools and a transcript of its own.
+# Not sent to a remote agent: it has instructions, tools and a transcript of its own.
 LEFT_OUT = ("instructions", "tools", "transcript")
 QUESTION = "q"
 FILE = "f"
@@ -75,7 +75,7 @@ def read_step(step: Step) -> OutgoingMessage:
 
 
 def read_sent_message(body: str) -> list[Item]:
-    """Return the message in the text of a sent request, as an input item of a model; nothing if none was sent."""
+    """Return the message of a sent request, as an input item of a model; nothing if none was sent."""
     request = json.loads(body) if body else {}
     message = request.get("params", request).get("message")
     if not isinstance(message, dict):
@@ -118,7 +118,7 @@ def _stable_id(*parts: str) -> str:
 
 
 def _parts(content: Any) -> list[Item]:
-    """Return the files and the last text of a message; other texts are context for models."""
+    """Return the files and the last text of a message; its other texts are context for models."""
     if isinstance(content, str):
         return [{"text": content}]
     given = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []

@@ -1,1 +1,1 @@
-"""Coding agents over the Agent Client Protocol: programs that are started, each with one session."""
+"""Coding agents over the Agent Client Protocol: each session has a program of its own."""

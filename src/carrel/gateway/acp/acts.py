@@ -1,4 +1,4 @@
-"""What a coding agent says that it does, as acts: its tool calls and its plan, within limits. Pure.
+"""The acts that a coding agent reports: its tool calls and its plan, within limits. Pure.
 
 A call that only waits, for example for permission, is no act yet.
 """
@@ -26,7 +26,7 @@ _ENDED = ("completed", "failed")
 
 
 class _Seen:
-    """One of its tool calls as far as it was said."""
+    """What the agent has reported of one tool call so far."""
 
     def __init__(self, call_id: str) -> None:
         self.call_id = call_id
@@ -35,12 +35,12 @@ class _Seen:
         self.is_over = False
 
     def hear(self, update: "ToolCallStart | ToolCallProgress | ToolCallUpdate") -> None:
-        """Take what an update says; what it leaves out stays as it was."""
+        """Apply an update; fields that it leaves out stay as they were."""
         given = update.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"field_meta"})
         self.said |= given
 
     def as_act(self) -> Act:
-        """Return it as an act that has begun."""
+        """Return the call as an act that has begun."""
         return Act(call_id=self.call_id, name=name_of(self.said.get("kind")), arguments=described(self.said))
 
 
@@ -53,7 +53,7 @@ class Acts:
         self._plan = ""
 
     def hear(self, update: "ToolCallStart | ToolCallProgress") -> Iterator[Act]:
-        """Yield what follows from an update of a tool call: that it has begun, and its result."""
+        """Yield the acts that an update of a tool call reports: its start, and its result."""
         seen = self._seen.get(update.tool_call_id)
         if seen is None or (seen.is_over and update.session_update == "tool_call"):
             if not self._may_begin():
@@ -83,7 +83,7 @@ class Acts:
         yield _with_result(begun, {"ok": True, "steps": len(entries), "done": done})
 
     def known(self, update: "ToolCallUpdate") -> dict[str, Any]:
-        """Return what was said of a tool call, here and before."""
+        """Return everything reported of a tool call, including this update."""
         before = self._seen.get(update.tool_call_id)
         said = _Seen("")
         said.said = dict(before.said) if before is not None else {}
@@ -91,7 +91,7 @@ class Acts:
         return said.said
 
     def unfinished(self, why: str = NO_RESULT) -> Iterator[Act]:
-        """Yield the acts whose result is not known, and never will be, with that as their result."""
+        """Yield the acts whose result will never be known, with `why` as their result."""
         for seen in self._seen.values():
             if seen.act is not None and not seen.is_over:
                 seen.is_over = True
@@ -103,12 +103,12 @@ class Acts:
 
 
 def permission_id(count: int, tool_call_id: str) -> str:
-    """Return the id of the call that asks whether an act may be done; `count` numbers those of a run."""
+    """Return the id of the call that asks for permission to act; `count` numbers those of a run."""
     return _call_id(PERMISSION, count, tool_call_id)
 
 
 def described(said: dict[str, Any]) -> str:
-    """Return as JSON text what a tool call is about: its title, its files and its input."""
+    """Return as JSON text what a tool call is about: its title, files and input."""
     told: dict[str, Any] = {"title": clip(one_line(str(said.get("title") or "untitled")), ACP_NAME_CHARS_MAX)}
     paths = [str(one.get("path")) for one in said.get("locations") or ()]
     paths += [str(one.get("path")) for one in said.get("content") or () if one.get("type") == "diff"]
@@ -136,7 +136,7 @@ def _with_result(act: Act, result: dict[str, Any]) -> Act:
 
 
 def _bounded(value: dict[str, Any], large: str) -> str:
-    """Return a value as JSON text without secrets; what is `large` in it is cut where the whole would be too long."""
+    """Return a value as JSON text without secrets, cutting `large` in it if the whole is too long."""
     text = _json(value)
     if len(text) > ACP_ACT_CHARS_MAX and large in value:
         whole = value[large] if isinstance(value[large], str) else _json(value[large])
@@ -152,7 +152,7 @@ def _json(value: Any) -> str:
 
 
 def _clean(value: Any) -> Any:
-    """Return a value without secrets, and without characters that cannot be stored."""
+    """Return a value without secrets and without characters that cannot be stored."""
     if isinstance(value, str):
         return redact(value.replace("\x00", "").encode("utf-8", "replace").decode())
     if isinstance(value, list):

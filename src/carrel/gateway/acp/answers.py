@@ -1,4 +1,4 @@
-"""From what a coding agent says to the answer of a step: its reply, or the question whether it may do something."""
+"""Turns what a coding agent says into the answer of a step: its reply, or its request for permission."""
 
 from carrel.gateway.acp.acts import permission_id
 from carrel.gateway.acp.events import Asked
@@ -12,7 +12,7 @@ _CUT_SHORT = {"max_tokens": "max_output_tokens", "max_turn_requests": "max_turn_
 
 
 class Reply:
-    """The reply of an agent as it arrives. What it says after an act is another paragraph."""
+    """The reply of an agent as it arrives. Text after an act starts a new paragraph."""
 
     def __init__(self, on_text: OnText, name: str, faults: AcpFaults) -> None:
         self._on_text = on_text
@@ -24,7 +24,7 @@ class Reply:
         self._items: list[Item] = []
 
     def say(self, text: str) -> None:
-        """Add a piece; raise GatewayFault where it is too much."""
+        """Add a piece; raise GatewayFault if the reply gets too long."""
         text = whole_characters(text)
         if self._is_paused and self._pieces and text:
             text = BETWEEN_MESSAGES + text.lstrip("\n")
@@ -37,18 +37,18 @@ class Reply:
             self._on_text(text)
 
     def pause(self) -> None:
-        """It has done something meanwhile."""
+        """Note an act, so that the next text starts a new paragraph."""
         self._is_paused = True
 
     def ask(self, asked: Asked, count: int) -> str:
-        """End with a question instead; return the id of the call that it is."""
+        """End with a permission request instead; return the id of its call."""
         call_id = permission_id(count, asked.tool_call_id)
         name, arguments = asked.about
         self._items = [{"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}]
         return call_id
 
     def end(self, reason: str) -> StepAnswer:
-        """Return the answer to a turn that ended for a reason; raise GatewayFault where that is none."""
+        """Return the answer of a turn that ended for this reason; raise GatewayFault if that means it failed."""
         if reason == "refusal":
             raise self._faults.of_refusal("".join(self._pieces))
         if reason == "cancelled":

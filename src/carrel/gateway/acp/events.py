@@ -1,4 +1,4 @@
-"""What happens in a turn of a coding agent."""
+"""Events in a turn of a coding agent."""
 
 import asyncio
 from typing import Any
@@ -11,56 +11,56 @@ from carrel.gateway.model import Act
 
 
 class Said(Struct, frozen=True):
-    """It said a piece of its reply."""
+    """The agent said a piece of its reply."""
 
     text: str
 
 
 class Did(Struct, frozen=True):
-    """It began acts, or ended them."""
+    """The agent began or ended acts."""
 
     acts: tuple[Act, ...]
 
 
 class Ended(Struct, frozen=True):
-    """Its turn has ended, for a reason of the protocol's."""
+    """The turn has ended, for one of the protocol's reasons."""
 
     reason: str
 
 
 class Failed(Struct, frozen=True):
-    """Its turn has failed, as it says."""
+    """The turn has failed, with the agent's message."""
 
     why: str
     is_login: bool = False
 
 
 class Over(Struct, frozen=True):
-    """It has ended altogether."""
+    """The program has ended."""
 
 
 class Asked:
-    """It asks whether it may do something; `decision` is None where nobody will answer any more."""
+    """The agent asks for permission; `decision` is None if nobody will answer any more."""
 
     def __init__(self, tool_call_id: str, said: dict[str, Any]) -> None:
         self.tool_call_id = tool_call_id
         self.said = said
-        # The call that the question became.
+        # The id of the tool call that asks the person.
         self.call_id = ""
         self.decision: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
 
     @property
     def about(self) -> tuple[str, str]:
-        """What it asks for: its name and arguments."""
+        """The act that it asks for: name and arguments."""
         return name_of(self.said.get("kind")), described(self.said)
 
     def decide(self, *, is_allowed: bool) -> None:
-        """Answer it."""
+        """Answer the request."""
         if not self.decision.done():
             self.decision.set_result(is_allowed)
 
     def withdraw(self) -> None:
-        """Say that nobody will answer."""
+        """Wake the agent's request without an answer."""
         if not self.decision.done():
             self.decision.set_result(None)
 

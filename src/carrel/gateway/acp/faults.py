@@ -21,18 +21,18 @@ class AcpFaults(Faults):
         return self._fault("gateway_misconfigured", f'The gateway "{self._name}" cannot be used. {why}', False)
 
     def of_command(self, command: str) -> GatewayFault:
-        """Return the fault of a command that is not there."""
+        """Return the fault of a command that does not exist."""
         hint = f"Install it, or correct gateway.{self._name}.command."
         message = f'The gateway "{self._name}" cannot be started: there is no command {command}. {hint}'
         return GatewayFault("gateway_unreachable", message, retryable=True, unreachable=True)
 
     def of_full(self, programs_max: int) -> GatewayFault:
-        """Return the fault of a gateway whose programs are all at work."""
-        message = f'All {programs_max} programs of the gateway "{self._name}" are at work.'
+        """Return the fault of a gateway whose programs are all busy."""
+        message = f'All {programs_max} programs of the gateway "{self._name}" are busy.'
         return self._fault("gateway_unavailable", message, True)
 
     def of_start(self, why: str, *, needs_login: bool) -> GatewayFault:
-        """Return the fault of an agent that did not get as far as a session."""
+        """Return the fault of an agent that failed before it had a session."""
         if needs_login:
             return self.of_login(why)
         return self._fault("gateway_unavailable", f"{self._agent} cannot be used{self._quote(why)}", True)
@@ -56,7 +56,7 @@ class AcpFaults(Faults):
         return self._fault("agent_cancelled", f"{self._agent} cancelled its turn.", False)
 
     def of_length(self, chars_max: int) -> GatewayFault:
-        """Return the fault of a reply without an end."""
+        """Return the fault of a reply that is too long."""
         message = f"{self._agent} was ended: its reply has more than {chars_max} characters."
         return self._fault("gateway_unreadable", message, False)
 

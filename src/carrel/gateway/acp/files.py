@@ -1,4 +1,4 @@
-"""The files that a coding agent reads and writes through us: those of its workspace, as far as its run allows."""
+"""The files of its workspace that a coding agent reads and writes through us, as far as its run allows."""
 
 import asyncio
 
@@ -10,14 +10,14 @@ from carrel.workspaces import NotInWorkspace, Workspace, read_text, write_text
 
 
 class Files:
-    """The text files of a workspace; `allowed` are the names of the acts that the agent may be allowed now."""
+    """The text files of a workspace; `allowed` names the acts that the agent may do now."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self.allowed: frozenset[str] = frozenset()
 
     async def read(self, path: str, line: int | None, limit: int | None) -> str:
-        """Return a file, or so many of its lines from one on, counted from 1; raise RequestError."""
+        """Return a file, or `limit` of its lines from `line` on (counted from 1); raise RequestError."""
         self._require(READ)
         try:
             text = await asyncio.to_thread(read_text, self._workspace, path, ACP_FILE_BYTES_MAX)

@@ -1,7 +1,7 @@
-"""The gateway to a coding agent that is started as a program: a step is a turn of it, or goes on with one.
+"""The gateway to coding agents that run as programs: a step begins or continues a turn of one.
 
-A session of ours has a program of its own, so that what happens to one is nothing to the others. What is kept here may
-be lost at any time: whatever the next step needs is read from it, and from the session that the agent keeps.
+Each session has its own program, so that sessions cannot affect one another. Everything in memory may be lost at any
+time: the next step is read from its body and from the session that the agent keeps.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ class AcpGateway(ActingGateway):
         self._faults = AcpFaults(name)
         self._sessions: dict[str, AgentSession] = {}
         self._is_closed = False
-        # Why none could be started; None since one was.
+        # Why no program could be started; None since one was.
         self._last_fault: GatewayFault | None = None
 
     async def take(
@@ -85,13 +85,13 @@ class AcpGateway(ActingGateway):
                 session.stop("The settings of its gateway were changed.")
 
     async def check(self) -> None:
-        """Raise GatewayFault unless the command is there, and could be used when it was started last."""
+        """Raise GatewayFault unless the command exists and worked when it was last started."""
         self._program(None)
         if self._last_fault is not None:
             raise self._last_fault
 
     async def introduce(self) -> str:
-        """Start the agent, ask who it is, and end it; return its name, or raise GatewayFault."""
+        """Start the agent, ask for its name, and end it; return the name, or raise GatewayFault."""
         program = self._program(None)
         try:
             name = await (await asyncio.to_thread(_load, "hello")).introduce(program, self._settings.start_seconds)
@@ -108,14 +108,14 @@ class AcpGateway(ActingGateway):
             await session.gone.wait()
 
     def retire(self) -> None:
-        """End the programs that are not at work, and the others after their turn: other settings are in force."""
+        """End idle programs now, and the others after their turn, because the settings have changed."""
         self._is_closed = True
         for session in self._sessions.values():
             if not session.is_taken:
                 session.stop("The settings of its gateway were changed.")
 
     async def _session(self, step: Step, message: AcpMessage) -> "AgentSession":
-        """Return the running session of a step, started if need be; raise GatewayFault where that does not work."""
+        """Return the running session of a step, starting it if needed; raise GatewayFault if that fails."""
         known = self._sessions.get(message.key)
         if known is not None and not known.over.is_set():
             known.allow(step.callable_tools)
@@ -148,7 +148,7 @@ class AcpGateway(ActingGateway):
             raise self._faults.of_settings(f"The workspace of the agent cannot be made: {error}.") from error
 
     def _make_room(self) -> None:
-        """End the program that has been idle for longest where there are too many; one with an open question last."""
+        """End the program that has been idle longest if there are too many; one with an open question last."""
         for key in [key for key, one in self._sessions.items() if one.gone.is_set()]:
             del self._sessions[key]
         alive = [one for one in self._sessions.values() if not one.over.is_set()]
@@ -157,7 +157,7 @@ class AcpGateway(ActingGateway):
         idle = [one for one in alive if not one.is_taken]
         if not idle:
             raise self._faults.of_full(self._programs_max)
-        min(idle, key=lambda one: (one.pending is not None, one.used_at)).stop("Others needed its place.")
+        min(idle, key=lambda one: (one.pending is not None, one.used_at)).stop("Another session needed its slot.")
 
     def _program(self, cwd: str | None) -> Program:
         settings = self._settings
@@ -202,31 +202,31 @@ class _Turn:
         self._reply = Reply(on_text, session.name, faults)
         self._has_acted = False
         self._left_out: tuple[str, ...] = ()
-        # What need not be asked again, since its turn ended before it heard that it may do it.
+        # An act that a person allowed after its turn ended; it need not be asked again.
         self._granted: tuple[str, str] | None = None
 
     async def take(self) -> StepAnswer:
-        """Tell the agent what is new, and follow its turn to the end, or to a question."""
+        """Send the agent what is new, and follow its turn to the end or to a question."""
         later = await self._begin()
         while True:
             event = await self._session.next_event()
             answer = await self._follow(event)
             if answer is not None and later:
-                # What was said while the question was open.
+                # Messages that arrived while the question was open.
                 await self._prompt(later)
                 later = []
             elif answer is not None:
                 return structs.replace(answer, left_out=self._left_out)
 
     async def _begin(self) -> list[Item]:
-        """Go on with the turn whose question was answered, or begin one; return what is to be said after it."""
+        """Continue the turn whose question was answered, or begin one; return what to send after it."""
         session, message = self._session, self._message
         decision, pending = message.decision, session.pending
         if decision is not None and pending is not None and pending.call_id == decision.call_id:
             await self._on_send(_body(session.remote_id, decision=decision.is_allowed))
             session.decide(is_allowed=decision.is_allowed)
             return message_blocks(message, session.takes) if message.is_later else []
-        # A turn that waits for an answer ends when something else is said.
+        # A turn that waits for an answer ends when a new message arrives.
         await session.cancel()
         self._granted = message.granted
         await self._prompt(prompt_of(message, session.takes, is_new=session.is_new))
@@ -272,12 +272,12 @@ class _Turn:
         return self._faults.of_failure(why, retryable=not self._has_acted)
 
     async def tell_unfinished(self, why: str | None = None) -> None:
-        """Say of the acts that have begun that nobody will know what became of them."""
+        """Report that the results of acts in progress will never be known."""
         for act in self._session.acts.unfinished() if why is None else self._session.acts.unfinished(why):
             await self._on_act(act)
 
     async def give_up(self) -> None:
-        """Cancel the turn: nobody waits for it any more."""
+        """Cancel the turn because nobody waits for it any more."""
         with suppress(GatewayFault):
             await self._session.cancel()
 
@@ -288,5 +288,5 @@ def _body(remote_id: str, **said: Any) -> bytes:
 
 @cache
 def _load(module: str) -> Any:
-    """Import what imports the SDK, which takes its time, where somebody needs it."""
+    """Import a module that needs the SDK; slow, so only on use."""
     return import_module(f"carrel.gateway.acp.{module}")

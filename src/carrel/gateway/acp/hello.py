@@ -1,4 +1,4 @@
-"""The first words with a coding agent: the version of the protocol, and what each side can do. Imports the SDK."""
+"""The handshake with a coding agent: protocol version and capabilities of both sides. Imports the SDK."""
 
 import asyncio
 from typing import Any
@@ -23,7 +23,7 @@ _CLIENT = {
 
 
 async def introduce(program: Program, start_seconds: int) -> str:
-    """Start an agent, ask who it is, and end it; return its name, or raise ProgramFault."""
+    """Start an agent, ask for its name, and end it; return the name, or raise ProgramFault."""
     running = await start_program(program, ACP_MESSAGE_BYTES_MAX)
     try:
         async with asyncio.TaskGroup() as group:
@@ -60,7 +60,7 @@ async def _refuse(method: str, _params: Any, _is_notification: bool) -> None:
 
 
 async def say_hello(connection: Connection) -> InitializeResponse:
-    """Say who we are and what we offer; return who the agent is, or raise ProgramFault for one of another version."""
+    """Exchange versions and capabilities; return the agent's, or raise ProgramFault for another protocol version."""
     hello = InitializeResponse.model_validate(await connection.send_request("initialize", _CLIENT))
     if hello.protocol_version != PROTOCOL_VERSION:
         raise ProgramFault(f"It speaks version {hello.protocol_version} of the protocol, not {PROTOCOL_VERSION}.")
@@ -68,6 +68,6 @@ async def say_hello(connection: Connection) -> InitializeResponse:
 
 
 def name_of_agent(hello: InitializeResponse) -> str:
-    """Return the name and version of an agent; empty if it has told none."""
+    """Return the name and version of an agent; empty if it reports none."""
     info = hello.agent_info
     return "" if info is None else clip(one_line(f"{info.name} {info.version}"), ACP_NAME_CHARS_MAX)

@@ -1,7 +1,7 @@
-"""The lines of a coding agent as messages, bounded; what it says of its turn is heard here, in the order it was said.
+"""The lines of a coding agent as messages, within limits; updates of its turn are handled here, in order.
 
-The SDK's own transport would keep a line of any length, and its connection starts a task for every message. So updates
-are taken out of the stream here, and the connection gets requests and answers.
+The SDK's own transport accepts lines of any length, and its connection starts a task for every message. So updates are
+taken out of the stream here, and the connection gets only requests and answers.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from carrel.kernel.limits import (
 from carrel.programs import FloodGuard, ProgramFault, RunningProgram
 
 _UPDATE = "session/update"
-# Takes the parameters of an update; returns whether somebody still has to deal with it.
+# Takes the parameters of an update; returns whether it still has to be processed.
 OnUpdate = Callable[[Any], bool]
 
 
 class Lines:
-    """The SDK's transport to a running program; at its end `over` is set, and `fault` says why."""
+    """The SDK's transport to a running program; when the program ends, `over` is set and `fault` says why."""
 
     def __init__(self, program: RunningProgram, on_update: OnUpdate, over: asyncio.Event) -> None:
         self._program = program
@@ -40,11 +40,11 @@ class Lines:
         self._room.set()
         self._over = over
         self.fault: ProgramFault | None = None
-        # It was cut off for what it sent.
+        # It was cut off because of what it sent.
         self.is_bad = False
 
     async def send(self, message: Item) -> None:
-        """Send a message. That nobody reads it any more is seen by the end of what is received."""
+        """Send a message. If nobody reads it any more, the end of the input shows that."""
         with suppress(OSError):
             await self._program.write_line(msgspec.json.encode(message, enc_hook=str))
 
@@ -68,12 +68,12 @@ class Lines:
         """Do nothing: whoever started the program ends it."""
 
     def dealt_with(self) -> None:
-        """Everything that was received has been dealt with."""
+        """Note that everything received has been processed."""
         self._waiting_bytes = 0
         self._room.set()
 
     async def _until_dealt_with(self, size: int) -> None:
-        """Let the program wait while there is too much that nobody has dealt with."""
+        """Pause reading while too much is unprocessed."""
         self._waiting_bytes += max(size, ACP_WAITING_BYTES_MIN)
         if self._waiting_bytes > ACP_WAITING_BYTES_MAX:
             self._room.clear()
@@ -81,7 +81,7 @@ class Lines:
 
 
 def read_line(line: bytes) -> Item | None:
-    """Return a message as the SDK can take it; None for anything else, which some programs print."""
+    """Return a message that the SDK accepts; None for anything else, which some programs print."""
     try:
         message = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError):

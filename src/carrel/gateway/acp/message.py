@@ -1,7 +1,7 @@
-"""From a step's body to what a coding agent is told: the message, or what became of its question. Pure.
+"""Turns a step's body into the prompt for a coding agent: the message, or the decision it asked for. Pure.
 
-The agent keeps the session, so only what is new is said. One that has lost it is told what was said in it before, and
-one that was interrupted is told so, with what is known of its work: it shall look before it does anything twice.
+The agent keeps the session, so only new messages are sent. An agent that lost it gets the earlier conversation, and one
+that was interrupted is told so, with what is known of its work, so that it checks before it does anything twice.
 """
 
 import json
@@ -22,7 +22,7 @@ _RESULT_CHARS_MAX = 300
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """What became of a question of the agent whether it may do something, and what that was."""
+    """The decision on a permission that the agent asked for, and the act it was for."""
 
     call_id: str
     name: str
@@ -32,7 +32,7 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 class Capabilities(Struct, frozen=True):
-    """What an agent takes in a message besides text and links."""
+    """What an agent accepts in a message besides text and links."""
 
     images: bool = False
     resources: bool = False
@@ -41,8 +41,8 @@ class Capabilities(Struct, frozen=True):
 class AcpMessage(Struct, frozen=True, kw_only=True):
     """The step for the agent.
 
-    `key` names its session here. `content` is the newest message, which came after the question that `decision`
-    answers if it `is_later`. `asked` counts the questions of this run, and `acts` says what is known of its work.
+    `key` names its session here. `content` is the newest message; `is_later` means that it came after the question that
+    `decision` answers. `asked` counts the questions of this run, and `acts` lists what is known of its work.
     """
 
     key: str
@@ -56,7 +56,7 @@ class AcpMessage(Struct, frozen=True, kw_only=True):
 
     @property
     def granted(self) -> tuple[str, str] | None:
-        """What a person has allowed and the agent never heard: its name and arguments; None where that is unknown."""
+        """An act that a person allowed but the agent never learned of: name and arguments; None if unknown."""
         decision = self.decision
         if decision is None or not decision.is_allowed or self.is_later or self.is_interrupted:
             return None
@@ -84,7 +84,7 @@ def read_step(step: Step) -> AcpMessage:
 
 
 def prompt_of(message: AcpMessage, takes: Capabilities, *, is_new: bool) -> list[Item]:
-    """Return the blocks of a prompt; a session that `is_new` is told what was said before."""
+    """Return the blocks of a prompt; an `is_new` session also gets the earlier conversation."""
     blocks: list[Item] = []
     if is_new and message.history:
         blocks.append(_text(_told(message.history)))
@@ -99,7 +99,7 @@ def message_blocks(message: AcpMessage, takes: Capabilities) -> list[Item]:
 
 
 def _note(message: AcpMessage) -> str:
-    """What the agent is to know before it reads the message again."""
+    """What the agent must know before it reads the message again."""
     lines: list[str] = []
     if message.is_interrupted:
         lines.append("Carrel was interrupted while you worked on the message below, so a part of it may be done.")
@@ -119,7 +119,7 @@ def _note(message: AcpMessage) -> str:
 
 
 def _told(history: list[tuple[str, str]]) -> str:
-    """Return what was said before, for an agent that does not know it."""
+    """Return the earlier conversation, for an agent that does not have it."""
     said = (f"{'You' if role == ASSISTANT else 'User'}: {text}" for role, text in history)
     return "\n\n".join(["What was said in this conversation before:", *said])
 
@@ -132,7 +132,7 @@ def _history(items: list[Item]) -> Iterator[tuple[str, str]]:
 
 
 def _acts(items: list[Item]) -> Iterator[str]:
-    """Yield a line for each act of the agent: what it was, and what became of it."""
+    """Yield a line for each act of the agent: the act and its result."""
     results = {str(item.get("call_id")): item for item in items if item.get("type") == "function_call_output"}
     for item in items:
         if _is_call(item, CALL) and item.get("name") != PLAN:

@@ -1,4 +1,4 @@
-"""What coding agents do, by the protocol's kinds of tools, and what that is called here."""
+"""The protocol's kinds of tools, and our names for what coding agents do."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,7 +17,7 @@ class ActKind(Struct, frozen=True):
     effect: Literal["read", "write"]
 
 
-# Names of tools that the rules of an agent and plan mode know, such as `acp__edit`.
+# Tool names that agents' rules and plan mode use, such as `acp__edit`.
 ACT_KINDS: Mapping[str, ActKind] = MappingProxyType({
     f"{PREFIX}read": ActKind("read a file", "read"),
     f"{PREFIX}search": ActKind("search files", "read"),
@@ -34,6 +34,6 @@ READ, EDIT, OTHER = f"{PREFIX}read", f"{PREFIX}edit", f"{PREFIX}other"
 
 
 def name_of(kind: str | None) -> str:
-    """Return the name of an act of one of the protocol's kinds."""
+    """Return the tool name of one of the protocol's kinds."""
     name = f"{PREFIX}{kind}"
     return name if name in ACT_KINDS else OTHER

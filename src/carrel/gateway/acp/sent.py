@@ -1,15 +1,15 @@
-"""What a stored step told a coding agent, as items of a model's input. Pure."""
+"""What a stored step sent to a coding agent, as items of a model's input. Pure."""
 
 import json
 
 from carrel.gateway.model import Item
 
-# What a coding agent is not told: it has instructions and tools of its own.
+# Not sent to a coding agent: it has instructions and tools of its own.
 LEFT_OUT = ("instructions", "tools")
 
 
 def read_prompt(body: str) -> list[Item]:
-    """Return the prompt in the text of a sent step; nothing if none was sent, but an answer to a question."""
+    """Return the prompt of a sent step; nothing if it only answered a question."""
     said = json.loads(body) if body else {}
     if "prompt" not in said:
         return []
@@ -17,7 +17,7 @@ def read_prompt(body: str) -> list[Item]:
 
 
 def remote_id_of(body: str) -> str:
-    """Return the session at the agent that a stored step was sent to; empty if there is none."""
+    """Return the agent's session that a stored step was sent to; empty if there is none."""
     return str(json.loads(body).get("sessionId", "")) if body else ""
 
 

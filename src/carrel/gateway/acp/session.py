@@ -1,6 +1,6 @@
-"""One life of a coding agent: its program, its session, and the turn that it takes.
+"""One run of a coding agent's program, with its session and its current turn.
 
-Importing this module imports the SDK, which takes its time; only an agent that is started does so.
+Importing this module imports the SDK, which is slow; import it only to start an agent.
 """
 
 import asyncio
@@ -49,9 +49,9 @@ Start = Callable[[Coroutine[Any, Any, None]], None]
 
 
 class AgentSession:
-    """A program with one session. `settled` is set once it is ready or has failed, `over` with its end.
+    """A program with one session. `settled` is set once it is ready or has failed, `over` when it ends.
 
-    `remote_id` is the session at the agent, which `is_new` unless it was loaded. `fault` says why it ended.
+    `remote_id` is the session at the agent, `is_new` unless it was loaded. `fault` says why it ended.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class AgentSession:
         self.needs_login = False
         self.settled = asyncio.Event()
         self.over = asyncio.Event()
-        # The program has ended, and so has all that it started.
+        # Set when the program and everything it started have ended.
         self.gone = asyncio.Event()
         self.is_taken = False
         self.used_at = elapsed_seconds()
         self.acts = Acts()
-        # A question that was passed on and is not answered.
+        # A question that was passed on and has no answer yet.
         self.pending: Asked | None = None
         self.is_prompting = False
         self._asked: list[Asked] = []
@@ -85,7 +85,7 @@ class AgentSession:
         self._requests = 0
 
     async def live(self) -> None:
-        """Live from start to end. Nothing that the agent does gets out of here."""
+        """Run from start to end. No error of the agent gets out of here."""
         try:
             program = await start_program(self._program, ACP_MESSAGE_BYTES_MAX)
         except ProgramFault as fault:
@@ -122,13 +122,13 @@ class AgentSession:
         except ValidationError:
             self._end("It does not speak the Agent Client Protocol.")
         except ConnectionError:
-            # Why is known to whoever read its output to the end.
+            # Whoever read its output to the end knows why.
             self._end("It closed the connection.")
         except ProgramFault as fault:
             self._end(str(fault))
 
     async def _open(self, connection: Connection) -> None:
-        """Say hello, and load the session that there was, where the agent can and still has it; else begin another."""
+        """Introduce ourselves, and load the earlier session if the agent supports that and has it; else begin one."""
         hello = await say_hello(connection)
         able = hello.agent_capabilities
         prompt = able.prompt_capabilities if able is not None else None
@@ -145,7 +145,7 @@ class AgentSession:
         self.remote_id = begun.session_id
 
     async def _until_idle(self) -> None:
-        """Wait for its end, or until nobody has used it for a while."""
+        """Wait until it ends, or until it has been idle for a while."""
         while not self.over.is_set():
             left = ACP_IDLE_SECONDS - (elapsed_seconds() - self.used_at)
             if left <= 0 and not self.is_taken:
@@ -172,17 +172,17 @@ class AgentSession:
 
     @property
     def is_bad(self) -> bool:
-        """Whether it was ended for what it sent, which it would send again."""
+        """Whether it was ended for what it sent; it would send that again."""
         return self._lines is not None and self._lines.is_bad
 
     def allow(self, names: frozenset[str]) -> None:
-        """Let it do these kinds of acts from now on, as far as we are asked."""
+        """Let it do these kinds of acts from now on without asking."""
         self._files.allowed = names
 
-    # What it is told
+    # What it is sent
 
     def prompt(self, blocks: list[Item]) -> None:
-        """Begin a turn; what comes of it are events."""
+        """Begin a turn; its results arrive as events."""
         self.acts, self.pending, self.is_prompting = Acts(), None, True
         self._events.clear()
         self._start(self._prompt(blocks))
@@ -209,7 +209,7 @@ class AgentSession:
         pending.decide(is_allowed=is_allowed)
 
     async def cancel(self) -> None:
-        """Cancel the turn that it takes; end it if it does not stop."""
+        """Cancel the current turn; end the program if it does not stop."""
         self.pending = None
         if not self.is_prompting or self._connection is None:
             return
@@ -231,10 +231,10 @@ class AgentSession:
             if isinstance(event, Asked):
                 event.withdraw()
 
-    # What it says
+    # What it sends
 
     async def next_event(self) -> Event:
-        """Return what happens next in its turn."""
+        """Return the next event of its turn."""
         while not self._events:
             if self.over.is_set():
                 return Over()
@@ -249,7 +249,7 @@ class AgentSession:
         self._news.set()
 
     def _hear(self, params: Any) -> bool:
-        """Take an update; what comes outside of a turn, as when a session is loaded, is nobody's business."""
+        """Take an update; those outside a turn, for example while a session is loaded, are ignored."""
         if not self.is_prompting:
             return False
         try:
@@ -318,12 +318,12 @@ class AgentSession:
 
 
 def _option(options: list[PermissionOption], *, is_allowed: bool) -> str | None:
-    """Return the option that means the decision, for this time rather than for ever."""
+    """Return the option for this decision, for this time rather than for ever."""
     kinds = ("allow_once", "allow_always") if is_allowed else ("reject_once", "reject_always")
     return next((one.option_id for kind in kinds for one in options if one.kind == kind), None)
 
 
 def _said(error: RequestError) -> str:
-    """Return what an agent says of its error."""
+    """Return the message of an agent's error."""
     details = error.data.get("details") if isinstance(error.data, dict) else error.data
     return f"{error}: {details}" if isinstance(details, str) and details else str(error)

@@ -1,4 +1,4 @@
-"""From an answer of the Messages API, streamed or not, to a StepAnswer.
+"""Turns an answer of the Messages API, streamed or not, into a StepAnswer.
 
 A server may be hostile, so no event costs more than its own length.
 """
@@ -21,7 +21,7 @@ _CUT_SHORT = {
     "refusal": "refusal",
 }
 _REFUSED = "It stopped for reasons of safety."
-# What a delta adds to, by its type: the field of the delta with the text.
+# By the type of a delta: its field that holds the text.
 _DELTAS = {"text_delta": "text", "input_json_delta": "partial_json", "thinking_delta": "thinking"}
 _INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -41,7 +41,7 @@ class _Block:
         return str(self.given.get("type", ""))
 
     def as_item(self) -> Item | None:
-        """Return the block as an output item; None for blocks that mean nothing here, and for texts."""
+        """Return the block as an output item; None for texts and for blocks without a meaning here."""
         match self.kind:
             case "tool_use":
                 item = {"type": "function_call", "call_id": self.given.get("id"), "name": self.given.get("name")}
@@ -80,7 +80,7 @@ class MessagesReader(WholeReader):
         }
 
     def take_whole(self, answer: Item) -> None:
-        """Read a whole message; raise GatewayFault if it is none."""
+        """Read a whole message; raise GatewayFault for anything else."""
         if answer.get("type") == "error" or answer.get("error"):
             self._error(answer)
         self._message_start({"message": answer})
@@ -136,7 +136,7 @@ class MessagesReader(WholeReader):
         self._add(block, delta.get(_DELTAS.get(str(delta.get("type")), "")))
 
     def _block_of(self, body: Item, delta: Item) -> _Block | None:
-        """Return the block that a delta belongs to: by its index, else the newest; a text may begin unannounced."""
+        """Return the block of a delta: by its index, else the newest; a text may begin unannounced."""
         index = body.get("index")
         newest = self._blocks[-1] if self._blocks else None
         block = self._by_index.get(index) if isinstance(index, int) else newest
@@ -164,7 +164,7 @@ class MessagesReader(WholeReader):
         raise self._faults.of_error(body.get("error"))
 
     def _count(self, usage: Any) -> None:
-        """Take over the figures of an event; the later ones are sums, but not every event has all of them."""
+        """Take over the figures of an event; later ones are totals, but not every event has all of them."""
         if isinstance(usage, dict):
             self._usage |= {name: value for name, value in usage.items() if value is not None}
 

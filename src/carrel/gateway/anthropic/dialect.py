@@ -1,4 +1,4 @@
-"""How servers of the Anthropic Messages API are talked to."""
+"""How requests to servers of the Anthropic Messages API are made."""
 
 import msgspec
 
@@ -25,11 +25,11 @@ class AnthropicDialect:
         self._max_output_tokens = settings.max_output_tokens
 
     def authorization(self, api_key: str) -> dict[str, str]:
-        """Return the version of the API, and the key."""
+        """Return the headers with the API version and the key."""
         return {"anthropic-version": VERSION} | ({"x-api-key": api_key} if api_key else {})
 
     def headers(self, step: Step) -> dict[str, str]:
-        """Return nothing: the API knows no sessions."""
+        """Return no headers: the API has no sessions."""
         return {}
 
     def write(self, step: Step) -> bytes:

@@ -1,4 +1,4 @@
-"""From a step to a request of the Messages API. Pure."""
+"""Turns a step into a request of the Messages API. Pure."""
 
 import re
 from hashlib import sha256
@@ -10,22 +10,22 @@ from carrel.gateway.model import Item
 from carrel.gateway.prompt import ASSISTANT, Prompt, Turn, content_blocks, text_block
 from carrel.kernel.limits import OUTPUT_TOKENS_DEFAULT
 
-# Arguments that are not a JSON object, which the API does not take, are sent in one under this name.
+# Arguments that are not a JSON object, which the API rejects, are sent in an object under this name.
 UNREADABLE_ARGUMENTS = "arguments_as_written"
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 _THOUGHTS = ("thinking", "redacted_thinking")
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
-# How many tokens each level may think, beyond those of the answer.
+# Tokens for thinking at each level, in addition to those of the answer.
 _BUDGETS = {"minimal": 1_024, "low": 2_048, "medium": 8_192, "high": 16_384, "xhigh": 32_768}
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high"}
-# Claude models that must be given a budget of tokens to think; later ones decide for themselves and refuse one.
+# Claude models that need a token budget to think; later ones decide for themselves and reject a budget.
 _BUDGETED = re.compile(r"claude-(?:[23]|(?:opus|sonnet|haiku)-4(?:[-.][015])?(?:[-@:](?:latest|\d{8}|v\d).*)?$)")
 _NO_PARAMETERS: Item = {"type": "object", "properties": {}}
 
 
 def messages_request(prompt: Prompt, *, max_output_tokens: int) -> Item:
-    """Return the request, with marks behind what the next request will begin with, so that the server caches it."""
+    """Return the request, with cache marks behind the part that the next request will begin with."""
     limit = prompt.request.get("max_output_tokens") or max_output_tokens or OUTPUT_TOKENS_DEFAULT
     thinking = _thinking(prompt)
     body: Item = {"model": prompt.model, "max_tokens": limit + (_budget(prompt) if thinking else 0)}
@@ -38,13 +38,13 @@ def messages_request(prompt: Prompt, *, max_output_tokens: int) -> Item:
         output = {"type": "json_schema", "schema": prompt.format.get("schema")}
         body["output_config"] = body.get("output_config", {}) | {"format": output}
     if not thinking:
-        # A model that thinks takes neither of them.
+        # A model that thinks accepts neither of them.
         body |= {name: min(value, 1) for name, value in prompt.given("temperature", "top_p").items()}
     return body | ({"stream": True} if prompt.request.get("stream") else {})
 
 
 def _thinking(prompt: Prompt) -> Item:
-    """Return how much the model is to think; a call that it is told to make leaves it no choice."""
+    """Return the `thinking` option; there is none if the model is forced to make a call."""
     if prompt.effort not in _BUDGETS or (prompt.tools and prompt.choice not in ("auto", "none")):
         return {}
     if "claude" in prompt.model and not _BUDGETED.search(prompt.model):
@@ -55,7 +55,7 @@ def _thinking(prompt: Prompt) -> Item:
 
 
 def _calls_without_thought(turns: list[Turn]) -> bool:
-    """Return whether the model is in the middle of calls that it made without thinking first: it may not begin then."""
+    """Return whether the model is in the middle of calls it made without thinking; it may not start thinking then."""
     *before, last = turns
     is_loop = last.blocks[0].get("type") == "function_call_output"
     return is_loop and not any(_thought(block) for turn in before for block in turn.blocks[:1])
@@ -67,7 +67,7 @@ def _budget(prompt: Prompt) -> int:
 
 def _messages(prompt: Prompt) -> list[Item]:
     contents = [_content(turn) for turn in prompt.turns]
-    # What is older than the run is the same in the next run, and all of it in the run's next step.
+    # Everything older than the run is the same in the next run; all of it is the same in the run's next step.
     for content in (*contents[: prompt.stable][-1:], *contents[-1:]):
         _mark(content)
     turns = zip(prompt.turns, contents, strict=True)
@@ -102,7 +102,7 @@ def _said(block: Item) -> list[Item]:
 
 
 def _thought(item: Item) -> list[Item]:
-    """Return what the model thought, which it wants back unchanged; without a signature it came from elsewhere."""
+    """Return the model's thought, which it wants back unchanged; without a signature it came from elsewhere."""
     signature, content = item.get("encrypted_content"), item.get("content")
     if item.get("type") != "reasoning" or not isinstance(signature, str):
         return []
@@ -138,7 +138,7 @@ def _part(block: Item) -> Item:
 
 
 def _call_id(item: Item) -> str:
-    """Return the id of a call; one of another server may have characters that are refused here."""
+    """Return the id of a call; an id of another server may have characters that are rejected here."""
     call_id = str(item.get("call_id", ""))
     return call_id if _CALL_ID.fullmatch(call_id) else "call_" + sha256(call_id.encode()).hexdigest()[:24]
 

@@ -1,4 +1,4 @@
-"""What a sent request of the Messages API told the model, in the form of Open Responses. Pure."""
+"""What a stored request of the Messages API contained, in the form of Open Responses. Pure."""
 
 import base64
 from typing import Any
@@ -10,7 +10,7 @@ from carrel.gateway.model import Item, SentStep
 
 
 def read_messages_request(request: Item) -> SentStep:
-    """Read a request that was sent."""
+    """Read a stored request."""
     system = [block["text"] for block in request.get("system", ())]
     return SentStep(
         model=request["model"],
@@ -21,7 +21,7 @@ def read_messages_request(request: Item) -> SentStep:
 
 
 def _items(message: Item) -> list[Item]:
-    """Return the items of a message; what is neither a call, nor a result, nor a thought are parts of one item."""
+    """Return the items of a message; everything except calls, results and thoughts becomes parts of one item."""
     role, items = message["role"], []
     parts: list[Item] = []
     for block in message["content"]:

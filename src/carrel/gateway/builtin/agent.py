@@ -25,12 +25,12 @@ QUOTE_CHARS_MAX = 280
 _GREETING = re.compile(
     r"(?:/?help|hello|hi|hey|good (?:morning|day|evening)|who are you|what can you do)\b.{0,30}", re.IGNORECASE
 )
-# What a message begins with by which the server asks the agent to go on with its task.
+# Messages in which the server asks the agent to continue its task begin with this.
 _TICK = "[AUTO] "
 _READ, _MOVE = "task_history", "task_status"
-# The status to move to from another one; a task that is done needs nothing more.
+# The next status of each status; a task that is done needs nothing more.
 _NEXT = {"inbox": "in_progress", "assigned": "in_progress", "in_progress": "review", "review": "done"}
-# The message of a heartbeat, which nobody has written.
+# The message of a heartbeat, which nobody wrote.
 _HEARTBEAT = re.compile(r"Heartbeat\. (?:Look at these tasks:(?:\n- .*)+|Something new was said in your sessions\.)")
 _QUESTION = re.compile(
     r"(?:what|who|whom|whose|when|where|why|how|which|is|are|was|were|do|does|did|can|could|will|would|should|has|have"
@@ -67,14 +67,14 @@ class BuiltinGateway(Gateway):
 def answer(view: View) -> tuple[str, list[ToolRequest]]:
     """Return the text of the answer, or the tools to call first; never both, and outside a tick no tool after a result.
 
-    Only a request is obeyed: whatever a sub-agent's result or another agent's reply says, it is just text.
+    Only requests are obeyed: a sub-agent's result or another agent's reply is just text.
     """
     about = view.about
     if about is not None and _is_asked_to_go_on(view, about):
         return _work_on(view, about)
     told = "\n\n".join(map(describe, view.results))
     if about is not None and about.reason == ASSIGNED:
-        # The words of a task are material and ask for nothing, but it is read if that is possible here.
+        # The words of a task ask for nothing, but the task is read if possible.
         return _read(about) if not view.results and _READ in view.tools else (_taken_up(view, about, told), [])
     if view.results:
         return told, []
@@ -91,7 +91,7 @@ def answer(view: View) -> tuple[str, list[ToolRequest]]:
 
 
 def _is_asked_to_go_on(view: View, about: About) -> bool:
-    """Whether the server itself asks for the work on a task: by a tick, or because a plan was approved."""
+    """Whether the server itself asks for work on a task: by a tick, or because a plan was approved."""
     return (about.reason == DIRECT and view.message.startswith(_TICK)) or (about.reason == ASSIGNED and about.by_server)
 
 
@@ -100,7 +100,7 @@ def _read(about: About) -> tuple[str, list[ToolRequest]]:
 
 
 def _work_on(view: View, about: About) -> tuple[str, list[ToolRequest]]:
-    """Read the task, move it one step, and say what was done: return the next call, or the words at the end."""
+    """Read the task, move it one step, and report: return the next call, or the words at the end."""
     if not view.results:
         return _read(about) if _READ in view.tools else (NOTICE, [])
     newest = view.results[-1]
@@ -109,7 +109,7 @@ def _work_on(view: View, about: About) -> tuple[str, list[ToolRequest]]:
     except (ValueError, RecursionError, KeyError, TypeError):
         # The call has failed.
         status = ""
-    # A task that is taken up is worked on in the next tick; one in review is finished in the same.
+    # A task that was just taken up is worked on in the next tick; one in review is finished in the same.
     following = None if newest.tool == _MOVE and status == "in_progress" else _NEXT.get(status)
     if following is not None and _MOVE in view.tools:
         return "", [ToolRequest(_MOVE, {"taskId": about.task_id, "status": following})]

@@ -55,9 +55,9 @@ class IntentMatch(Struct, frozen=True):
 
 
 class Intent(Struct, frozen=True):
-    """One phrase that requests a tool: `pattern` must match the whole first line; if `whole`, that of the message.
+    """A phrase that requests a tool: `pattern` must match the whole first line; if `whole`, the whole message.
 
-    Its groups are named like the arguments of the tool, unless `arguments` makes them of what was found.
+    Its groups are named like the tool's arguments, unless `arguments` builds them from the match.
     """
 
     tool: str
@@ -86,7 +86,7 @@ def _described(found: IntentMatch) -> dict[str, Any]:
 
 
 def _task_id(found: IntentMatch) -> str:
-    """Return the task that is named, else the one that the message is about."""
+    """Return the named task, else the one that the message is about."""
     about = found.view.about
     task_id = found["task"] or found["named"] or ("" if about is None else about.task_id)
     if not task_id:
@@ -168,7 +168,7 @@ INTENTS: tuple[Intent, ...] = (
         "plan_set_content", "plan: draft; review; send", r"plan:\s*(?P<steps>.*?)",
         lambda found: _planned(found.below.splitlines() or found["steps"].split(";")),
     ),
-    # A message that is a list; elsewhere than in plan mode this tool is not there.
+    # A message that is a list; this tool is only available in plan mode.
     _intent(
         "plan_set_content", "1. draft (and so on)", r"(?:[-*]|\d+[.)]) (?P<first>.+?)",
         lambda found: _planned([found["first"], *found.below.splitlines()]), whole=True,
@@ -198,7 +198,7 @@ def _spans(message: str) -> Iterator[str]:
 
 def _phrased(span: str, view: View) -> list[ToolRequest]:
     first, _, below = span.partition("\n")
-    # Short and with single spaces: the time of a pattern may grow with the square of the line's length.
+    # Short and single-spaced: the time of a pattern may grow with the square of the line's length.
     line = " ".join(first.split())
     if len(line) > REQUEST_CHARS_MAX:
         return []

@@ -1,4 +1,4 @@
-"""The fixed sentences of the built-in agent, and how it recognises its own earlier answers by them."""
+"""The fixed sentences of the built-in agent, by which it also recognises its own earlier answers."""
 
 FOUND = "Here is what I found:"
 NOTHING = "I found nothing about that in this session or its context."
@@ -17,7 +17,7 @@ carrel connect ollama
 
 Instead of ollama, name lmstudio, llamacpp, vllm, openai, anthropic, openrouter or the URL of a model server."""
 
-# Answers that are posted nowhere.
+# Answers that are not posted anywhere.
 NO_REPLY = "NO_REPLY"
 HEARTBEAT_OK = "HEARTBEAT_OK"
 TAKEN_UP = "I was assigned to this task:"
@@ -29,5 +29,5 @@ _OPENINGS = (FOUND, NOTHING, NOTED, INTRODUCTION, TAKEN_UP)
 
 
 def is_own(text: str) -> bool:
-    """Return whether a message only quotes or introduces, so that quoting it would be useless."""
+    """Return whether a message only quotes or introduces, so that quoting it again would be useless."""
     return text.startswith(_OPENINGS)

@@ -38,7 +38,7 @@ def best_lines(question: str, lines: tuple[Line, ...]) -> list[Line]:
 
 
 def _weight(lines_with_it: int, lines: int) -> float:
-    """Return the weight of a word: rarer ones count more; a word in no line counts half, as it may be mere wording."""
+    """Return the weight of a word: rarer ones count more; one in no line counts half, as it may be mere wording."""
     return log(1 + lines / lines_with_it) if lines_with_it else log(1 + lines) / 2
 
 

@@ -24,7 +24,7 @@ def describe(result: Result) -> str:
     try:
         return _WORDS[result.tool](parsed)
     except (KeyError, TypeError, IndexError):
-        # Another tool, or a result of another form than expected.
+        # Another tool, or an unexpected form of result.
         return _described(result.tool, parsed)
 
 

@@ -1,7 +1,7 @@
 """What the built-in agent can see: a request's body split into message, lines, tools and results.
 
-The heading of a message about a task is ours, but titles and names in it are other people's words. Only lines at a
-known place count.
+The heading of a message about a task is ours, but the titles and names in it were written by others. Only lines in a
+known position count.
 """
 
 import json
@@ -17,9 +17,9 @@ LINES_MAX = 5_000
 ASSIGNED = "assigned you"
 # A person, a program or the server wrote to the agent itself.
 DIRECT = "direct"
-# What others say in a thread, and changes of a task, ask for nothing.
+# Thread messages of others and changes of a task ask for nothing.
 FOR_INFORMATION = ("wrote in the thread", "changed the task")
-# The message is what somebody said; everything else is our own sentence about what was done.
+# For these, the message is what somebody said; otherwise it is our own sentence about a change.
 _SAID = ("mentioned you", "wrote in the thread", DIRECT, "asks you for a response")
 _ANCHORS = re.compile(r"\[(?P<notified>notification \S+ · )?message \S+ · task (?P<task>\S+)\]")
 _NOW = r"It is now [\d: -]{16} UTC\."
@@ -32,7 +32,7 @@ _ORIGIN = re.compile(
 _MENTIONS = re.compile(r'(?:@(?:"[^"\n]{1,200}"|[\w.-]{1,200}?)[,:]?[ \t]+){1,20}')
 _ID = re.compile(r"\b(?:agent|art|ent|goal|log|mem|msg|note|plan|run|ses|space|task|topic)_[A-Za-z0-9]+\b")
 _NO_CONTENT = re.compile(r"\W*|\[/?[A-Z_]+\]|#+ .*|[^:]{1,40}:")
-# In a context block: the sentence on what it is, and the message itself.
+# In a context block: the sentence that explains it, and the message itself.
 _FRAME = re.compile(r"^(?:\[CARREL_CONTEXT_BEGIN\]\n.*|Current user intent: .*|Mode: .*)$", re.MULTILINE)
 
 
@@ -51,10 +51,10 @@ class Result(Struct, frozen=True):
 
 
 class About(Struct, frozen=True, kw_only=True):
-    """The task of a message, and why the agent got it; `reason` is empty where the heading has no space for it.
+    """The task of a message, and why the agent got it; `reason` is empty if the heading had no space for it.
 
-    It `is_said` if the message is what somebody said, and not a sentence about a title or a change; `by_server` if
-    nobody but the server caused it.
+    `is_said`: the message is what somebody said, not a sentence about a title or a change. `by_server`: only the server
+    caused it.
     """
 
     task_id: str
@@ -82,23 +82,24 @@ class View(Struct, frozen=True, kw_only=True):
 def read_view(step: Step) -> View:
     """Read a step; raise ValueError if its body is not a request."""
     request, items, newest = read_items(step)
-    *around, message = _texts(items[newest]) if newest >= 0 else [""]
+    texts = [_texts(item) for item in items]
+    *around, message = texts[newest] if newest >= 0 else [""]
     about = _heading(around[-1]) if around else None
-    # Of a heading, the lines that are only ours are not quoted.
+    # Lines of a heading that are entirely ours are not quoted.
     beside = "\n".join(text if _heading(text) is None else _others_lines(text) for text in around)
     return View(
         message=without_mentions(message.strip()),
         about=about,
         is_request=step.is_request and (about is None or about.is_said),
-        lines=(*_lines(items, newest), *_split("this notification", beside))[-LINES_MAX:],
-        answers=tuple("\n".join(_texts(item)) for item in items[: max(newest, 0)] if item.get("role") == "assistant"),
+        lines=(*_lines(items, texts, newest), *_split("this notification", beside))[-LINES_MAX:],
+        answers=tuple("\n".join(texts[at]) for at in range(newest) if items[at].get("role") == "assistant"),
         tools=_tools(request, step.callable_tools),
         results=_results(items, newest),
     )
 
 
 def _others_lines(heading: str) -> str:
-    """Return the lines of a heading that may hold words of others."""
+    """Return the lines of a heading that may contain other people's words."""
     return "\n".join(line for line in heading.splitlines()[1:] if not _TIME.fullmatch(line))
 
 
@@ -108,7 +109,7 @@ def _heading(text: str) -> About | None:
     anchors = _ANCHORS.fullmatch(first)
     if anchors is None:
         return None
-    # It is the line right before the message; what looks like it elsewhere is not ours.
+    # Only the line right before the message; similar lines elsewhere are not ours.
     origin = _ORIGIN.fullmatch(more[-1]) if more else None
     reason = "" if origin is None else origin["reason"] or DIRECT
     named = f"Task {anchors['task']}: "
@@ -122,24 +123,26 @@ def _heading(text: str) -> About | None:
 
 
 def without_mentions(text: str) -> str:
-    """Return a text without the mentions that it begins with."""
+    """Return a text without the mentions at its beginning."""
     found = _MENTIONS.match(text)
     return text if found is None else text[found.end() :].lstrip()
 
 
-def _lines(items: list[Item], newest: int) -> list[Line]:
+def _lines(items: list[Item], texts: list[list[str]], newest: int) -> list[Line]:
     lines: list[Line] = []
     position = 0
-    for index, item in enumerate(items):
+    for index, (item, said) in enumerate(zip(items, texts, strict=True)):
         role = item.get("role")
         if role in ("user", "assistant"):
             position += 1
             source = f"{role}, message {position}"
         else:
             source = "context block"
-        text = "\n".join(_texts(item))
+        if index == newest or not isinstance(role, str):
+            continue
+        text = "\n".join(said)
         text = text if role in ("user", "assistant") else _FRAME.sub("", text)
-        if index != newest and isinstance(role, str) and not (role == "assistant" and is_own(text)):
+        if not (role == "assistant" and is_own(text)):
             lines.extend(_split(source, text))
     return lines
 

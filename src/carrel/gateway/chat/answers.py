@@ -1,4 +1,4 @@
-"""From a Chat Completions answer, streamed or not, to a StepAnswer; tolerant of what servers leave out.
+"""Turns a Chat Completions answer, streamed or not, into a StepAnswer; tolerates missing fields.
 
 A server may be hostile, so no event costs more than its own length.
 """
@@ -57,7 +57,7 @@ class ChatReader(WholeReader):
         if isinstance(body.get("usage"), dict):
             self._head["usage"] = body["usage"]
         choices = body.get("choices")
-        # Only one choice is asked for; chunks without one tell the usage.
+        # Only one choice is requested; chunks without one report usage.
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict):
             return
@@ -69,7 +69,7 @@ class ChatReader(WholeReader):
         self._finish_reason = reason if isinstance(reason, str) and reason else self._finish_reason
 
     def take_whole(self, answer: Item) -> None:
-        """Read a whole answer; raise GatewayFault if it is none."""
+        """Read a whole answer; raise GatewayFault for anything else."""
         self.take(answer)
         if not isinstance(answer.get("choices"), list) or not answer["choices"]:
             raise self._faults.unreadable("its body does not contain an answer.")
@@ -101,12 +101,12 @@ class ChatReader(WholeReader):
             if isinstance(call, dict):
                 self._add_call(call, call.get("function"))
         if isinstance(delta.get("function_call"), dict):
-            # The form before there could be several calls; some servers still use it.
+            # The older form with a single call; some servers still use it.
             self._add_call({"index": -1}, delta["function_call"])
 
     def _add_thought(self, delta: Item) -> None:
         found = (name for name in THOUGHT_FIELDS if isinstance(delta.get(name), str) and delta[name])
-        # Some servers send the same under both names.
+        # Some servers send the same text under both names.
         self._thought_field = self._thought_field or next(found, "")
         thought = delta.get(self._thought_field)
         if isinstance(thought, str):
@@ -146,7 +146,7 @@ class ChatReader(WholeReader):
         return call
 
     def _items(self) -> list[Item]:
-        """Return what was read as output items: what the model thought, what it said, and its calls."""
+        """Return what was read as output items: thoughts, text and calls."""
         items: list[Item] = []
         thought = self._thought.text
         if thought:

@@ -1,4 +1,4 @@
-"""How Chat Completions servers are talked to."""
+"""How requests to Chat Completions servers are made."""
 
 from urllib.parse import urlsplit
 
@@ -11,7 +11,7 @@ from carrel.gateway.prompt import read_prompt
 from carrel.gateway.responses import bearer, session_headers
 from carrel.kernel.settings import GatewaySettings
 
-# Hosts with names of their own for what all others call the same.
+# Hosts that use other names than everyone else.
 _NAMES = {
     "openai.com": Names(tokens="max_completion_tokens", context="developer"),
     "azure.com": Names(tokens="max_completion_tokens"),

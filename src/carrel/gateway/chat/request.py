@@ -1,4 +1,4 @@
-"""From a step to a Chat Completions request. Pure."""
+"""Turns a step into a Chat Completions request. Pure."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from carrel.gateway.model import Item
 from carrel.gateway.prompt import ASSISTANT, CONTEXT, Prompt, Turn, content_blocks, text_block
 
 GAP = "\n\n"
-# Where servers put what the model thought; it is returned under the name it came with.
+# Where servers put the model's thoughts; they are sent back under the name they came with.
 THOUGHT_FIELDS = ("reasoning_content", "reasoning")
 _OPTIONS = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 _NO_PARAMETERS: Item = {"type": "object", "properties": {}}
 
 
 class Names(Struct, frozen=True, kw_only=True):
-    """What servers of this dialect call differently: the field that limits an answer, and the role of context."""
+    """Names that differ within this dialect: the field that limits an answer, and the role of context."""
 
     tokens: str = "max_tokens"
     context: str = "system"
@@ -63,7 +63,7 @@ def _assistant(blocks: list[Item]) -> Item:
 
 
 def _thoughts(blocks: list[Item]) -> list[tuple[str, str]]:
-    """Return what the model thought before its calls; thoughts in another dialect mean nothing to this server."""
+    """Return the model's thoughts before its calls; thoughts of another dialect mean nothing to this server."""
     own = [block for block in blocks if block.get("type") == "reasoning" and block.get("field") in THOUGHT_FIELDS]
     return [(block["field"], block["content"][0]["text"]) for block in own]
 
@@ -74,7 +74,7 @@ def _call(item: Item) -> Item:
 
 
 def _output(item: Item) -> str:
-    """Return the output of a call as text, the only form that every server takes."""
+    """Return the output of a call as text, the only form that every server accepts."""
     output = item.get("output", "")
     return output if isinstance(output, str) else GAP.join(map(_without_files, content_blocks(output)))
 
@@ -87,7 +87,7 @@ def _without_files(block: Item) -> str:
 
 
 def _content(blocks: list[Item]) -> str | list[Item]:
-    """Return a message's content: one string if it is only text, since some servers take nothing else."""
+    """Return a message's content: a single string if it is only text, since some servers accept nothing else."""
     if all(block.get("type") == "text" for block in blocks):
         return GAP.join(block["text"] for block in blocks)
     return [_part(block) for block in blocks]
@@ -117,7 +117,7 @@ def _tools(prompt: Prompt) -> Item:
     choice: Any = prompt.choice
     if isinstance(choice, dict):
         choice = {"type": "function", "function": choice}
-    # "auto" is the default, and some servers refuse to be told.
+    # "auto" is the default, and some servers reject it when it is sent.
     named = {} if choice == "auto" else {"tool_choice": choice}
     return {"tools": [_tool(tool) for tool in prompt.tools]} | named | prompt.given("parallel_tool_calls")
 

@@ -1,4 +1,4 @@
-"""What a sent Chat Completions request told the model, in the form of Open Responses. Pure."""
+"""What a stored Chat Completions request contained, in the form of Open Responses. Pure."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from carrel.gateway.prompt import CONTEXT
 
 
 def read_chat_request(request: Item) -> SentStep:
-    """Read a request that was sent."""
+    """Read a stored request."""
     messages = request["messages"]
-    # Context is a message with this role as well, but never the first.
+    # Context messages have this role as well, but are never first.
     system = [message["content"] for message in messages[:1] if message["role"] == "system"]
     return SentStep(
         model=request["model"],

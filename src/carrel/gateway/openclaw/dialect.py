@@ -1,4 +1,4 @@
-"""How OpenClaw's `/v1/responses` is talked to."""
+"""How requests to OpenClaw's `/v1/responses` are made."""
 
 import msgspec
 
@@ -25,10 +25,10 @@ class OpenClawDialect:
         self._left_out = SHARED_TOOLS if settings.session_tools == "openclaw" else frozenset[str]()
 
     def headers(self, step: Step) -> dict[str, str]:
-        """Return the names of session and agent, and the model that the agent is to use instead of its own."""
+        """Return the headers that name session and agent, and the model that replaces the agent's own."""
         model = backend_model(model_of(step))
         return session_headers(step) | ({"x-openclaw-model": model} if model else {})
 
     def write(self, step: Step) -> bytes:
-        """Return the step as a request that OpenClaw takes."""
+        """Return the step as a request that OpenClaw accepts."""
         return msgspec.json.encode(openclaw_request(step, self._left_out))

@@ -1,7 +1,7 @@
 """The names of our sessions at OpenClaw: `agent:<its agent>:carrel:<ours>`, and back. Pure.
 
-OpenClaw lower-cases keys, refuses some first segments (`subagent:`, `cron:`, `acp:`) and reads a meaning into others
-(`thread:`, `group:`). So ours is one segment, with capital letters written as `^` and the small letter.
+OpenClaw lower-cases keys, refuses some first segments (`subagent:`, `cron:`, `acp:`) and gives others a meaning
+(`thread:`, `group:`). So ours becomes one segment, with a capital letter written as `^` and the small letter.
 """
 
 import re
@@ -14,20 +14,20 @@ _AT_GATEWAY = re.compile(r"(?:agent:[^:]+:)?carrel:([^:]+)")
 
 
 def key_at_gateway(address: str, agent: str) -> str:
-    """Return the key for an address of ours, with the agent that answers there before it where one is named."""
+    """Return the key for one of our addresses, prefixed with the agent that answers there, if one is named."""
     return (f"{_LANE}{agent}:" if agent else "") + NAMESPACE + _segment(address)
 
 
 def _segment(address: str) -> str:
     if not address.startswith(_LANE):
-        # A request of our own, whose address every recorder is to recognise.
+        # A request of our own, whose address every recorder must recognise.
         return address
     plain = address.removeprefix(_LANE).replace(":", _COLON)
     return "".join(_CAPITAL + char.lower() if "A" <= char <= "Z" else char for char in plain)
 
 
 def address_of(key: str) -> str | None:
-    """Return the address of the lane that a key at the gateway stands for; None for any other session."""
+    """Return our address for a key at the gateway; None for any other session."""
     found = _AT_GATEWAY.fullmatch(key)
     if found is None:
         return None

@@ -1,7 +1,7 @@
 """What became of a step whose answer was lost, read from the history that OpenClaw keeps. Pure.
 
-What was begun is not begun again: its answer is taken from the history, or the agent is asked to go on. A message that
-nothing followed is sent again; OpenClaw then replaces the one that it has.
+Work that was begun is not begun again: its answer is taken from the history, or the agent is asked to continue. A
+message that nothing followed is sent again; OpenClaw then replaces the earlier copy.
 """
 
 from typing import Any
@@ -15,14 +15,14 @@ from carrel.gateway.prompt import CONTEXT, USER, content_blocks
 
 HISTORY_MESSAGES_MAX = 100
 GO_ON = "The connection was lost before your answer arrived. Go on with what the last message asks for, and answer it."
-# How far the clocks of two machines may be apart.
+# The largest assumed clock difference between two machines.
 _CLOCKS_APART_MS = 5_000
-# Long texts are cut in the history.
+# The history cuts long texts.
 _COMPARED_CHARS = 1_000
 
 
 def since_heard(step: Step, history: Any) -> list[Item]:
-    """Return what followed in the history on the message of a step; nothing if it was not heard."""
+    """Return what followed the message of a step in the history; nothing if it did not arrive."""
     found = history.get("messages") if isinstance(history, dict) else None
     messages = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
     at = max((index for index, one in enumerate(messages) if one.get("role") == USER), default=-1)
@@ -35,7 +35,7 @@ def since_heard(step: Step, history: Any) -> list[Item]:
 
 
 def answer_among(messages: list[Item]) -> list[Item]:
-    """Return the output items of the answer among the messages that followed; none while it was not given."""
+    """Return the output items of the answer among the messages that followed; none if there is no answer yet."""
     said = [one for one in messages if one.get("role") == "assistant"]
     newest = said[-1] if said else {}
     parts = newest.get("content")
@@ -50,7 +50,7 @@ def answer_among(messages: list[Item]) -> list[Item]:
 
 
 def asked_to_go_on(step: Step) -> Step:
-    """Return a step that says nothing again; instructions, context and tools are those of one run and stay."""
+    """Return a step that repeats no message; instructions, context and tools belong to the run and stay."""
     request = msgspec.json.decode(step.body)
     given = request.get("input")
     context = [item for item in given if item.get("role") == CONTEXT] if isinstance(given, list) else []
@@ -59,7 +59,7 @@ def asked_to_go_on(step: Step) -> Step:
 
 
 def _said(given: Any) -> str:
-    """Return the text of a step by which it is known in the history: the words of its message, which stand last."""
+    """Return the text that identifies a step in the history: the words of its message, which come last."""
     items = given if isinstance(given, list) else [{"role": USER, "content": given}]
     texts = (_texts(item.get("content"))[-1:] if item.get("role") == USER else [item.get("output")] for item in items)
     said = (text.strip() for several in texts for text in several if isinstance(text, str))

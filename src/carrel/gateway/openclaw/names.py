@@ -1,6 +1,6 @@
-"""The names of our tools at OpenClaw, which refuses a request with a tool that it or a plugin of it has. Pure.
+"""Our tool names at OpenClaw, which refuses requests with tools that it or one of its plugins has. Pure.
 
-Which those are depends on its configuration, so all of ours have a prefix there.
+Which those are depends on its configuration, so all of ours get a prefix.
 """
 
 from msgspec import structs
@@ -9,9 +9,9 @@ from carrel.gateway.answers import is_call
 from carrel.gateway.model import StepAnswer
 
 PREFIX = "carrel_"
-# Longer names are refused by many models.
+# Many models reject longer names.
 _CHARS_MAX = 64
-# Tools of ours that OpenClaw has as well, under the same names.
+# Our tools that OpenClaw also has under the same names.
 SHARED_TOOLS = frozenset(
     {"agents_list", "session_status", "sessions_history", "sessions_list", "sessions_send", "sessions_spawn"}
 )
@@ -27,12 +27,12 @@ def name_at_gateway(name: str) -> str:
 
 
 def own_name(name: str) -> str:
-    """Return our name of a tool that was called."""
+    """Return our name of a called tool."""
     return name.removeprefix(PREFIX)
 
 
 def with_own_names(answer: StepAnswer) -> StepAnswer:
-    """Return an answer whose calls have our names."""
+    """Return an answer whose calls use our names."""
     calls = tuple(structs.replace(call, name=own_name(call.name)) for call in answer.calls)
     output = [{**item, "name": own_name(item["name"])} if is_call(item) else item for item in answer.output]
     return structs.replace(answer, calls=calls, output=output)

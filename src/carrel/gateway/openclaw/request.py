@@ -1,4 +1,4 @@
-"""From a step to a request that OpenClaw takes: it refuses every field that it does not know. Pure."""
+"""Turns a step into a request that OpenClaw accepts: it refuses every unknown field. Pure."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,7 +15,7 @@ AGENT_MODEL = "openclaw"
 MAIN_AGENT = "main"
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _FILES = ("text/plain", "text/markdown", "text/html", "text/csv", "application/json", PDF)
-# What OpenClaw takes unless its configuration says otherwise; one that is larger would fail the whole request.
+# OpenClaw's limits unless its configuration says otherwise; a larger file would fail the whole request.
 _IMAGE_BYTES_MAX, _FILE_BYTES_MAX = 10 * 1024 * 1024, 5 * 1024 * 1024
 _OPTIONS = ("max_output_tokens", "temperature", "top_p", "metadata")
 _TOOL_FIELDS = ("type", "name", "description", "parameters", "strict")
@@ -31,7 +31,7 @@ def model_of(step: Step) -> str:
 
 
 def openclaw_request(step: Step, own_tools: frozenset[str]) -> Item:
-    """Return the request; `own_tools` are tools that are left to OpenClaw, which has its own."""
+    """Return the request; `own_tools` are left to OpenClaw, which has tools of the same names."""
     request = msgspec.json.decode(step.body)
     tools, choice = tools_of(request)
     offered = [_tool(tool) for tool in tools if tool.get("name") not in own_tools]
@@ -48,18 +48,18 @@ def openclaw_request(step: Step, own_tools: frozenset[str]) -> Item:
 
 
 def agent_model(model: str) -> str:
-    """Return the `model` of a request, which names an agent of OpenClaw; the default agent unless it does."""
+    """Return the `model` of a request if it names an agent of OpenClaw, else the default agent."""
     return model if model.startswith(f"{AGENT_MODEL}/") else AGENT_MODEL
 
 
 def agents_listed(models: Iterable[str]) -> list[str]:
-    """Return OpenClaw's agents: it lists each as a model, and its default one a second time by that word."""
+    """Return OpenClaw's agents: it lists each as a model, and its default one a second time as `default`."""
     named = [model.removeprefix(f"{AGENT_MODEL}/") for model in models if model.startswith(f"{AGENT_MODEL}/")]
     return [name for name in named if name != "default"]
 
 
 def backend_model(model: str) -> str:
-    """Return the model that OpenClaw's agent is to use; empty for the agent's own."""
+    """Return the model that OpenClaw's agent should use; empty for the agent's own."""
     is_agent = model in ("", "default", AGENT_MODEL) or model.startswith(f"{AGENT_MODEL}/")
     return "" if is_agent else model
 
@@ -82,7 +82,7 @@ def _input(given: Any) -> list[Item]:
 
 
 def _item(item: Item) -> Item | None:
-    """Return an item with the fields that OpenClaw knows; None for one that says nothing to it."""
+    """Return an item with the fields that OpenClaw knows; None for one it has no use for."""
     match item.get("type", "message"):
         case "message":
             parts = [_part(item["role"], block) for block in content_blocks(item.get("content"))]
@@ -115,7 +115,7 @@ def _part(role: str, block: Item) -> Item:
 
 
 def _source(file: GivenFile) -> Item | None:
-    """Return a file in the form that OpenClaw takes; None for one that it would refuse, with the whole request."""
+    """Return a file in a form that OpenClaw accepts; None if it would refuse the whole request because of it."""
     if file.url:
         return {"type": "url", "url": file.url}
     kinds, bytes_max = (_IMAGES, _IMAGE_BYTES_MAX) if file.is_image else (_FILES, _FILE_BYTES_MAX)

@@ -1,4 +1,4 @@
-"""What a request that was sent to OpenClaw told its agent, in the form of Open Responses. Pure."""
+"""What a stored request to OpenClaw contained, in the form of Open Responses. Pure."""
 
 from carrel.gateway.answers import is_call
 from carrel.gateway.model import Item, SentStep
@@ -6,7 +6,7 @@ from carrel.gateway.openclaw.names import own_name
 
 
 def read_openclaw_request(request: Item) -> SentStep:
-    """Read a request that was sent."""
+    """Read a stored request."""
     return SentStep(
         model=request["model"],
         instructions=request["instructions"] or None,

@@ -1,4 +1,4 @@
-"""What each kind of sender does in its own way: signing, naming its events and deliveries, and what it usually says."""
+"""The kinds of senders: how each signs, names its events and deliveries, and is worded by default."""
 
 from carrel.inbound.kinds.github import GitHub
 from carrel.inbound.kinds.kind import Kind

@@ -12,7 +12,7 @@ _SIGNATURE = "X-Hub-Signature-256"
 
 
 class GitHub(Kind):
-    """Issues, pull requests, comments and whatever else a repository, an organization or an app sends."""
+    """Issues, pull requests, comments and all other events of a repository, an organization or an app."""
 
     name = "GitHub"
     events = (

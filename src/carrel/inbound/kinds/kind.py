@@ -1,4 +1,4 @@
-"""What every kind of sender has to say."""
+"""What every kind of sender defines."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -10,18 +10,18 @@ from carrel.kernel.settings import WebhookSettings
 
 
 class Kind(ABC):
-    """A kind of sender. The names of headers are looked up without regard to upper and lower case."""
+    """A kind of sender. Header names are looked up case-insensitively."""
 
     name: ClassVar[str]
-    # What is taken up and how it reads, unless the settings say otherwise.
+    # The default events and wording.
     events: ClassVar[tuple[str, ...]]
     title: ClassVar[str]
     text: ClassVar[str]
-    # What deliveries about the same thing have in common.
+    # The template of the value that deliveries about the same thing share.
     thread: ClassVar[str]
-    # The status that tells the sender that we have it.
+    # The status that acknowledges a delivery to the sender.
     accepted: ClassVar[int] = 202
-    # An event and a body such as it sends, to try settings with.
+    # A sample event and body, for trying out settings.
     sample: ClassVar[tuple[str, Mapping[str, Any]]]
 
     def __init__(self, settings: WebhookSettings) -> None:
@@ -32,15 +32,15 @@ class Kind(ABC):
         """Return what is wrong with the signature of a delivery; None if it is authentic."""
 
     def handshake(self, payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the answer to a question that asks only whether we are there; None for a delivery."""
+        """Return the answer to a verification request; None for a delivery."""
         return None
 
     @abstractmethod
     def arrival(self, headers: Mapping[str, str], raw: bytes, payload: Mapping[str, Any]) -> Arrival:
-        """Return what an authentic delivery says."""
+        """Return the parts of an authentic delivery."""
 
     def nothing_to_do(self, event: str) -> str | None:
-        """Return why there is nothing to do for an event, whatever the settings say; None if there may be."""
+        """Return why an event never needs anything done, whatever the settings; None if it may."""
         return None
 
 

@@ -27,7 +27,7 @@ class Linear(Kind):
     title = "{data.identifier|data.issue.identifier}: {data.title|data.issue.title|@event}"
     text = "{data.title|data.issue.title}\n{url|data.url}\n\n{data.body|data.description}"
     thread = "{data.issue.id|data.issueId|data.id}"
-    # It sends again whatever is answered with another status.
+    # It resends everything that is answered with another status.
     accepted = 200
     sample = (
         "Issue.create",

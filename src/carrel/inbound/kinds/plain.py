@@ -10,7 +10,7 @@ from carrel.kernel import text_at
 
 
 class PlainJson(Kind):
-    """A body that is signed as GitHub signs it, in a header of our own or of the program's."""
+    """A body signed as GitHub does, in a header of our own or of the program's."""
 
     name = "JSON"
     events = ("*",)
@@ -21,7 +21,7 @@ class PlainJson(Kind):
 
     def fault(self, secret: bytes, headers: Mapping[str, str], raw: bytes, now_ms: int) -> str | None:
         name = self.settings.signature_header or "X-Carrel-Signature"
-        # Some programs send the digits alone.
+        # Some programs send only the hex digits.
         given = headers.get(name, "").strip().removeprefix("sha256=")
         return signature_fault(given, signature_of(secret, raw), name)
 

@@ -47,7 +47,7 @@ class Slack(Kind):
         return {"challenge": text_at(payload, "challenge")} if is_asked else None
 
     def arrival(self, headers: Mapping[str, str], raw: bytes, payload: Mapping[str, Any]) -> Arrival:
-        # What was edited, deleted or joined is a message to Slack, with a subtype.
+        # Slack sends edits, deletions and joins as messages with a subtype.
         event = text_at(payload, "event.subtype") or text_at(payload, "event.type") or text_at(payload, "type")
         return Arrival(
             event=event,

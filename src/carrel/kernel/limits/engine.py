@@ -2,19 +2,19 @@
 
 # Requests
 BODY_BYTES_MAX = 20 * 1024 * 1024
-# Of a request that needs no token.
+# For a request that needs no token.
 OPEN_BODY_BYTES_MAX = 16 * 1024
-# Of all requests that are being received, and of all responses that are being sent, at one moment; bodies up to the
-# size that a connection buffers anyway do not count.
+# All requests being received, and all responses being sent, at one moment; bodies that fit into a connection's buffer
+# do not count.
 REQUESTS_BYTES_MAX = 256 * 1024 * 1024
 RESPONSES_BYTES_MAX = 256 * 1024 * 1024
 # A large response is cut off when it is read more slowly than this.
 RESPONSE_BYTES_PER_SECOND_MIN = 32 * 1024
-# A page of a list ends before it is larger; what is left out is on the next page.
+# A page of a list ends before it gets larger; the rest is on the next page.
 PAGE_BYTES_MAX = 4 * 1024 * 1024
 PAGE_ROWS_AT_A_TIME = 100
 SMALL_BODY_BYTES_MAX = 64 * 1024
-# Of one body: so many are decoded within some twenty milliseconds.
+# Per body: this many are decoded within some twenty milliseconds.
 BODY_VALUES_MAX = 100_000
 BUSY_RETRY_SECONDS = 5
 REQUEST_HEAD_BYTES_MAX = 64 * 1024
@@ -24,12 +24,12 @@ REQUEST_BODY_SECONDS_MAX = 300
 # Longer than clients and proxies keep idle connections: if the server closed first, it could cut off a new request.
 KEEP_ALIVE_SECONDS = 75
 OPEN_FILES_WANTED = 65_536
-# Statements that a connection to PostgreSQL keeps prepared; a server has a few hundred that it repeats.
+# Statements that a connection to PostgreSQL keeps prepared; a server repeats a few hundred.
 POSTGRES_STATEMENTS_MAX = 500
-# A table with fewer rows is read as fast without statistics; and how many writes pass between two looks for others.
+# A smaller table is read as fast without statistics; and how many writes pass between two checks for larger ones.
 ANALYZED_ROWS_MIN = 50
 WRITES_PER_LOOK_AT_STATISTICS = 200
-# How many objects are made between two searches for unused cycles. Requests leave few: they are freed by counting.
+# Objects created between two garbage collections. Requests leave few cycles: reference counts free the rest.
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 IDEMPOTENCY_KEY_CHARS_MAX = 200
 IDEMPOTENCY_KEPT_HOURS = 24
@@ -39,22 +39,22 @@ LIST_ROWS_DEFAULT = 50
 LIST_ROWS_MAX = 200
 HISTORY_ROWS_DEFAULT = 200
 HISTORY_ROWS_MAX = 1000
-# A message of a transcript is dated that comes so much later than the one before, or on another day.
+# A message of a transcript is dated if it comes this much later than the one before, or on another day.
 DATED_AFTER_MINUTES = 180
-# What is shorter is read on the loop: changing threads would take longer than reading it.
+# Shorter sessions are read on the event loop: changing threads would take longer than reading them.
 SHORT_SESSION_ENTRIES_MAX = 32
 SMALL_BOARD_ROWS_MAX = 100
 LONG_READ_SECONDS_MAX = 30
 WRITE_IDLE_SECONDS_MAX = 10
-# Of lines, when two receipts are compared; these take about a second.
+# Line comparisons when two receipts are compared; these take about a second.
 DIFF_COMPARISONS_MAX = 5_000_000
-# What waits beyond this is not counted: everybody who asks for the health of the server would wait for the count.
+# Waiting runs beyond this are not counted: every health check would wait for the count.
 WAITING_COUNTED_MAX = 10_000
 # Threads. More on SQLite would only wait for each other: reading a file in Python needs the interpreter's lock.
 LONG_READERS_SQLITE = 2
 LONG_READERS_POSTGRES = 4
-# Besides, for reads that no turn waits for, such as searches. With a second one on SQLite, runs beside searches end
-# half as fast (`bench search`).
+# In addition, for reads that no turn waits for, such as searches. With a second one on SQLite, runs take twice as long
+# beside searches (`bench search`).
 PATIENT_READERS_SQLITE = 1
 PATIENT_READERS_POSTGRES = 2
 FOLLOWER_LEASE_SECONDS = 30
@@ -89,27 +89,27 @@ TOKEN_NAMES_MAX = 200
 # Attachments of one message
 ATTACHMENTS_MAX = 8
 ATTACHMENT_BYTES_MAX = 10 * 1024 * 1024
-# What a run is given of the files of its task's thread, the newest first.
+# Files of its task's thread that a run is given, newest first.
 THREAD_FILES_MAX = 8
 THREAD_FILES_BYTES_MAX = 20 * 1024 * 1024
 # The texts among the files of a message that are shown in the request, together; longer ones are opened with a tool.
 INLINE_FILES_CHARS_MAX = 8_000
-# What the tools for files list of each source, and return of a text at once.
+# Files that the file tools list per source, and characters of text they return at once.
 FILES_LISTED_MAX = 100
 FILE_READ_CHARS_MAX = 20_000
-# What reading the text of a PDF may take, in a process of its own: so many at once on a server, of so many pages.
+# Reading a PDF's text in a process of its own: how many at once on a server, and how many pages.
 PDF_AT_ONCE_MAX = 2
 PDF_PAGES_MAX = 300
 PDF_PROCESSOR_SECONDS_MAX = 10
 PDF_SECONDS_MAX = 30
 PDF_MEMORY_BYTES_MAX = 512 * 1024 * 1024
-# Files that were sent ahead of a message and that none uses yet, per person.
+# Files per person that were uploaded ahead of a message and are not used yet.
 UPLOADS_UNUSED_MAX = 200
 UPLOADS_UNUSED_DAYS = 1
 # The headers of one part of a multipart body.
 PART_HEADER_BYTES_MAX = 8 * 1024
 
-# Files for a sub-agent: a folder that no lane owns is removed once no call can still be about to claim it.
+# Files for a sub-agent: a folder without a lane is removed once no running call can still claim it.
 FILE_NAME_BYTES_MAX = 255
 STRAY_FOLDER_MINUTES = 15
 SWEEP_SECONDS = 60
@@ -128,10 +128,10 @@ ARTIFACT_PREVIEW_CHARS_MAX = 4_000
 ARTIFACT_BYTES_PER_RUN_MAX = 64 * 1024 * 1024
 TOOL_RESULT_BYTES_MAX = 80 * 1024
 TOOL_MESSAGE_CHARS_MAX = 4_000
-# What later runs of a session are shown of a call: of its result, and of its arguments.
+# What later runs of a session are shown of a call: characters of its result, and of its arguments.
 EARLIER_RESULT_CHARS_MAX = 2_000
 EARLIER_ARGUMENTS_CHARS_MAX = 1_000
-# The results of earlier runs may take one part in so many of the history.
+# The results of earlier runs may take this fraction (one in …) of the history.
 EARLIER_RESULTS_PART = 3
 TOOL_CALLS_PER_ROUND_MAX = 64
 # What a fork copies of a session: its newest entries, as many as a request can show, and the files that go with them.
@@ -148,32 +148,32 @@ ANSWER_PARTS_MAX = 20_000
 # The largest file that is read for the API key of a gateway
 API_KEY_BYTES_MAX = 16_384
 
-# How many tokens an answer may have where the server wants to be told and the settings do not say
+# Token limit of an answer if the model server requires one and the settings name none
 OUTPUT_TOKENS_DEFAULT = 8_192
 
 # Retries of a run: 5 s, doubled each time, up to 300 s
 RETRY_BASE_SECONDS = 5
 RETRY_MAX_SECONDS = 300
 
-# How often a gateway that runs wait for is checked, and how many of them go on in one transaction when it answers
+# How often a gateway that runs wait for is checked, and how many of them continue per transaction when it answers
 UNREACHABLE_CHECK_SECONDS = 5
 UNREACHABLE_RELEASED_MAX = 500
 
-# Budgets that owners have set in one account, and how often what is held looks again when nobody lets it go on
+# Budgets that owners may set in one account, and how often a held run checks again if nobody releases it
 BUDGETS_MAX = 1_000
 HELD_LOOK_HOURS = 24
 
-# Loops: calls with the same result, or answers, that are exactly the same so many times in a row; and so many in a row
-# of which none is new, compared with so many different ones before. Auto runs have a lower limit of their own.
+# Loops: identical results or answers in a row; calls in a row without a new result, compared with this many different
+# earlier ones. Auto runs have a lower limit of their own.
 LOOP_SAME_MAX = 5
 LOOP_STALE_MAX = 12
 LOOP_CYCLE_MAX = 8
 # Runs in a row in which agents have only answered one another.
 LOOP_TALK_RUNS_MAX = 30
 
-# How long a head that waits for a place is left alone when nobody rings, because a place became free on another server
+# How long a head that waits for a place sleeps if no bell rings, because the place may become free on another server
 PLACE_LOOK_MS = 500
-# Runs of one gateway or agent that the settings or its owner let work at once
+# The most runs of one gateway or agent that settings or owners can allow at once
 CONCURRENCY_MAX = 10_000
 
 # Background duties
@@ -189,8 +189,8 @@ NOTIFY_PAUSE_MS = 3
 # Sign-in cookies
 LOGIN_DAYS = 30
 
-# Exchanges between lanes: how long to wait for the end of a call before its reply takes another way, and how often and
-# how long an undelivered result is offered again.
+# Exchanges between lanes: how long after the end of a call its reply may still arrive inline, and how often and how
+# long an undelivered result is offered again.
 INLINE_GRACE_SECONDS = 5
 INLINE_LOOK_SECONDS = 5
 OFFER_AGAIN_SECONDS = 15
@@ -209,31 +209,31 @@ ANNOUNCED_PART_CHARS_MAX = 3_500
 # Programs that the settings name.
 # The end of what a program writes to stderr, which is shown when it dies.
 PROGRAM_ERROR_OUTPUT_BYTES_MAX = 4_096
-# How long a program may take to end after its input was closed, and again after it was told to end.
+# How long a program may take to end after its input is closed, and again after it is asked to end.
 PROGRAM_END_SECONDS = 2
 
 # Coding agents: what one may send, and how much of it is kept.
 ACP_MESSAGE_BYTES_MAX = 16 * 1024 * 1024
-# What one may send in so many seconds: messages, which is how text is streamed, and bytes of any kind.
+# What one may send within this many seconds: messages (text is streamed as messages), and bytes of any kind.
 ACP_MESSAGES_MAX = 20_000
 ACP_RECEIVED_BYTES_MAX = 128 * 1024 * 1024
 ACP_FLOOD_SECONDS = 10
-# How much may have been received and not be dealt with, where no message counts less than the smallest; then it waits.
+# Received but unprocessed bytes, counting a minimum per message; beyond that, reading pauses.
 ACP_WAITING_BYTES_MAX = 8 * 1024 * 1024
 ACP_WAITING_BYTES_MIN = 1_024
 # How many of its questions may be open.
 ACP_REQUESTS_AT_ONCE_MAX = 16
 ACP_ANSWER_CHARS_MAX = 1_000_000
-# What is kept of what it does in a step: how many calls and plans, and how much of each.
+# What is kept of its actions in a step: how many calls and plans, and how much of each.
 ACP_ACTS_PER_STEP_MAX = 500
 ACP_ACT_CHARS_MAX = 8_000
 ACP_NAME_CHARS_MAX = 200
 # A text file that it reads or writes through us.
 ACP_FILE_BYTES_MAX = 10 * 1024 * 1024
-# How many programs of one gateway run, each with one session, and how long one is kept that has nothing to do.
+# How many programs of one gateway run, each with one session, and how long an idle one is kept.
 ACP_PROGRAMS_MAX = 16
 ACP_IDLE_SECONDS = 1_800
-# How long one may take to stop after it was told that its turn is cancelled.
+# How long one may take to stop after its turn is cancelled.
 ACP_CANCEL_SECONDS = 3
 
 # MCP servers: how many an agent may use, and what one may offer and send.
@@ -241,7 +241,7 @@ MCP_SERVERS_PER_AGENT_MAX = 16
 MCP_SERVER_NAME_CHARS_MAX = 24
 MCP_TOOLS_PER_SERVER_MAX = 128
 MCP_TOOL_PAGES_MAX = 16
-# Model servers accept no longer names of functions.
+# Model servers reject longer function names.
 MCP_TOOL_NAME_CHARS_MAX = 64
 MCP_DESCRIPTION_CHARS_MAX = 2_000
 MCP_SCHEMA_BYTES_MAX = 16 * 1024
@@ -250,15 +250,15 @@ MCP_ARGUMENTS_BYTES_MAX = 1024 * 1024
 MCP_MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 MCP_FILES_PER_RESULT_MAX = 16
 MCP_CALLS_AT_ONCE_MAX = 16
-# What one may send without being asked: messages, and bytes of any kind, in so many seconds.
+# What one may send unasked: messages, and bytes of any kind, within this many seconds.
 MCP_UNASKED_MESSAGES_MAX = 2_000
 MCP_RECEIVED_BYTES_MAX = 128 * 1024 * 1024
 MCP_FLOOD_SECONDS = 10
-# A server that dies is started again after 1 s, doubled each time up to 60 s; one that has lived that long is sound.
+# A server that dies is restarted after 1 s, doubled each time up to 60 s; one that has run this long counts as sound.
 MCP_RESTART_SECONDS = 1
 MCP_RESTART_SECONDS_MAX = 60
-# How long what a server offers is taken as it was listed, and how long it is left alone after it was listed again.
+# How long a server's list of tools is cached, and the minimum time between two listings.
 MCP_LIST_AGAIN_SECONDS = 300
 MCP_LIST_PAUSE_SECONDS = 1
-# A server that leaves so many calls in a row without an answer is ended.
+# A server that leaves this many calls in a row unanswered is ended.
 MCP_UNANSWERED_MAX = 3

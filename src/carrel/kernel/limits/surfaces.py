@@ -42,7 +42,7 @@ RESPONSE_OUTPUT_CHARS_MAX = 1_000_000
 RESPONSE_WAIT_SECONDS_MAX = 3_600
 RESPONSE_PAGE_MAX = 100
 RESPONSE_PAGE_DEFAULT = 20
-# Of a program's runs that wait for outputs, the newest ones are compared with the calls that a request repeats.
+# Of a program's runs that wait for outputs, the newest are compared with the calls that a request repeats.
 OUTPUT_WAITS_COMPARED_MAX = 100
 COMPACTION_CHARS_MAX = 20_000
 COMPACTION_LINE_CHARS_MAX = 2_000
@@ -63,8 +63,8 @@ WEBHOOK_URL_CHARS_MAX = 2_048
 MODEL_URL_CHARS_MAX = 2_048
 WEBHOOK_SECRET_CHARS_MAX = 8_192
 
-# Webhooks of other programs: what they may send, how old a signature may be, and what is kept of it. The bodies of the
-# newest deliveries are kept, so that they can be carried out again.
+# Webhooks of other programs: what they may send, how old a signature may be, and what is kept. The bodies of the newest
+# deliveries are kept so that they can be replayed.
 WEBHOOK_NAME_CHARS_MAX = 64
 WEBHOOK_BODY_BYTES_MAX = 1024 * 1024
 WEBHOOK_AGE_SECONDS_MAX = 300
@@ -90,7 +90,7 @@ METRIC_MINUTES_MAX = 1_440
 METRIC_SERIES_MAX = 5_000
 GATEWAY_CHECK_SECONDS = 10
 
-# Posts to external channels: how long one is retried, and how long it is kept after its end.
+# Posts to external channels: how long a post is retried, and how long it is kept after it ended.
 POSTING_HOURS_MAX = 24
 POSTS_KEPT_HOURS = 24
 

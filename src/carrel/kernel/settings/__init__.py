@@ -1,7 +1,7 @@
 """The settings as values: every name, its type, its limits and its default.
 
 Each room is given its own section. `carrel.main` reads the file and the environment. The names are those of the
-settings reference: a section is a struct, a setting is a field.
+settings reference: a section is a struct, a setting a field.
 """
 
 from typing import Any, Literal
@@ -119,7 +119,7 @@ class Settings(Section, frozen=True, kw_only=True):
 
 
 class SettingRow(Struct, frozen=True, kw_only=True):
-    """One setting as people may see it: secrets hidden, and with the source of its value."""
+    """One setting as people may see it: secrets hidden, with the source of its value."""
 
     name: str
     value: Any

@@ -1,4 +1,4 @@
-"""Agents, their tools, and the MCP servers that bring more of them."""
+"""Agents, their tools, and the MCP servers that add more."""
 
 from typing import Annotated, Literal
 
@@ -77,7 +77,7 @@ class SandboxDefaultsSettings(Section, frozen=True, kw_only=True):
 class AgentDefaultsSettings(Section, frozen=True, kw_only=True):
     """Defaults for every agent that does not override them."""
 
-    # How many runs of each agent may work at once, on all servers together; 0 limits nothing.
+    # How many runs of each agent may work at once, across all servers; 0 means no limit.
     concurrency: Concurrency = 0
     subagents: SubagentDefaultsSettings = SubagentDefaultsSettings()
     sandbox: SandboxDefaultsSettings = SandboxDefaultsSettings()
@@ -95,15 +95,15 @@ class McpServerSettings(Section, frozen=True, kw_only=True):
 
     command: str = ""
     args: tuple[str, ...] = ()
-    # Names of the environment variables that the program is passed besides HOME, PATH and the like.
+    # Names of environment variables that the program gets besides HOME, PATH and the like.
     env: tuple[str, ...] = ()
     cwd: str = ""
     url: WebAddress = ""
-    # Headers, each with the environment variable that has its value: `Authorization = "GITHUB_AUTHORIZATION"`.
+    # Headers, each with the environment variable that holds its value: `Authorization = "GITHUB_AUTHORIZATION"`.
     headers: dict[str, str] = field(default_factory=dict)
     # The slugs of the accounts whose agents may use it; `*` for all.
     accounts: tuple[str, ...] = (DEFAULT_ACCOUNT_SLUG,)
-    # Its tools that are offered, by the names that it gives them; `deny` wins.
+    # Which of its tools are offered, by its own names for them; `deny` wins.
     allow: tuple[str, ...] = ("*",)
     deny: tuple[str, ...] = ()
     timeout_seconds: Annotated[int, Meta(ge=1, le=3_600)] = 60

@@ -8,7 +8,7 @@ from carrel.kernel.settings.types import Minutes, Seconds, Secret, Section, WebA
 
 
 class MemorySettings(Section, frozen=True, kw_only=True):
-    """What a run is shown of the kept facts of its scopes, at most, 0 items for nothing; and what is kept of turns."""
+    """The most a run is shown of the kept facts of its scopes (0 items: none), and what is kept of turns."""
 
     recall_items_max: Annotated[int, Meta(ge=0, le=100)] = 12
     recall_chars_max: Annotated[int, Meta(ge=200, le=100_000)] = 1_200
@@ -24,28 +24,28 @@ class SearchEndpointSettings(Section, frozen=True, kw_only=True):
 
 
 class SearchSettings(Section, frozen=True, kw_only=True):
-    """How the board is searched: how many at a time, what is indexed, and how closely is looked."""
+    """How the board is searched: how many searches at a time, what is indexed, and how closely it is compared."""
 
     concurrency: Annotated[int, Meta(ge=1, le=64)] = 3
     concurrency_wait_ms: Annotated[int, Meta(ge=0, le=60_000)] = 250
     include_tool_call_logs: bool = False
     embedding: Literal["none", "static", "minilm", "endpoint"] = "static"
     endpoint: SearchEndpointSettings = SearchEndpointSettings()
-    # Candidates of each kind that words and meaning each bring up, and those of a query of one word.
+    # Candidates of each kind found by words and by meaning, and for a query of one word.
     source_topk: Annotated[int, Meta(ge=10, le=2_000)] = 200
     single_token_window_max: Annotated[int, Meta(ge=10, le=2_000)] = 360
-    # Parts of a long text whose meanings are compared each by itself.
+    # Parts of a long text that are compared separately by meaning.
     rerank_chunks_per_doc: Annotated[int, Meta(ge=1, le=64)] = 6
-    # Answers that are kept until the index changes; 0 for none.
+    # Answers that are cached until the index changes; 0 for none.
     query_cache_size: Annotated[int, Meta(ge=0, le=100_000)] = 256
 
 
-# Whether what is said in a lane stays there, or is on the board.
+# Whether what is said in a lane stays there or goes on the board.
 Recall = Literal["own", "space"]
 
 
 class ContextSettings(Section, frozen=True, kw_only=True):
-    """The block that is put before a message: whether, how far it looks, how long it may be and take."""
+    """The block that is put before a message: whether there is one, how far it looks, its length and time limit."""
 
     augment: bool = True
     mode: Literal["auto", "cheap", "full", "patient"] = "auto"
@@ -68,12 +68,12 @@ class ClassifierSettings(Section, frozen=True, kw_only=True):
     mode: Literal["off", "rules", "model", "auto"] = "auto"
     interval_seconds: Seconds = 10
     attempts_max: Annotated[int, Meta(ge=1, le=10)] = 3
-    # Rules sort what is left of an hour in which more was asked.
+    # Beyond this many in an hour, rules sort the rest.
     model_calls_per_hour: Annotated[int, Meta(ge=1, le=100_000)] = 240
 
 
 class DigestsSettings(Section, frozen=True, kw_only=True):
-    """Digests of topics and tasks: how often one is renewed, how many at a time, and how long they are."""
+    """Digests of topics and tasks: how often they are renewed, how many at a time, and how long they are."""
 
     interval_minutes: Minutes = 15
     per_cycle: Annotated[int, Meta(ge=0, le=100)] = 2
@@ -87,7 +87,7 @@ class IntakeSettings(Section, frozen=True, kw_only=True):
 
 
 class FollowupsSettings(Section, frozen=True, kw_only=True):
-    """When delegated work is looked after, in minutes since it was handed over, and from when people are told."""
+    """When delegated work is followed up, in minutes since it was handed over, and when people are notified."""
 
     ladder_minutes: tuple[Annotated[float, Meta(gt=0, le=525_600)], ...] = (1, 3, 10, 15, 30, 60)
     progress_after_minutes: Minutes = 5

@@ -72,19 +72,21 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
     stream: bool = True
     run_tokens: bool = False
     max_output_tokens: Tokens = 0
-    # How many tokens its model takes; 0 is what the server says of it.
+    # How many tokens its model takes; 0 means that the server is asked.
     context_tokens: Tokens = 0
     timeout_seconds: Seconds = 300
-    # How many runs may work with it at once, on all servers together; 0 limits nothing.
+    # How many runs may use it at once, across all servers; 0 means no limit.
     concurrency: Concurrency = 0
-    # Its agent for ours, as `ours=its`; any other is answered by the one with the same id, else by its default agent.
+    # Which of its agents answers for ours, as `ours=its`; any other goes to the one with the same id, else its default
+    # agent.
     agents: tuple[str, ...] = ()
     # Whether agents use our tools for sessions, or OpenClaw's own of the same names.
     session_tools: Literal["carrel", "openclaw"] = "carrel"
-    # A coding agent that is started as a program. Only the settings name it: that is to run commands on this machine.
+    # The program that is started as a coding agent. Only settings may name it: it means running commands on this
+    # machine.
     command: str = ""
     args: tuple[str, ...] = ()
-    # Names of the environment variables that the program is passed besides HOME, PATH and the like.
+    # Names of environment variables that the program gets besides HOME, PATH and the like.
     env: tuple[str, ...] = ()
     # The slugs of the accounts whose agents may use it; `*` for all.
     accounts: tuple[str, ...] = (DEFAULT_ACCOUNT_SLUG,)
@@ -92,16 +94,16 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
 
 
 class PriceSettings(Section, frozen=True, kw_only=True):
-    """What a model costs, in US dollars per million tokens, where its gateway does not report it."""
+    """A model's price in US dollars per million tokens, used if its gateway does not report the cost."""
 
     input: Price = 0
-    # 0: cached tokens cost as much as others of the input.
+    # 0: cached tokens cost as much as other input tokens.
     cached: Price = 0
     output: Price = 0
 
 
 class BudgetSettings(Section, frozen=True, kw_only=True):
-    """What an agent, a task, a session or the account may use, and what happens then; 0 limits nothing."""
+    """What an agent, a task, a session or the account may use, and what happens then; 0 means no limit."""
 
     scope: BudgetScope = "account"
     tokens: BudgetTokens = 0

@@ -57,7 +57,7 @@ class TelegramSettings(Section, frozen=True, kw_only=True):
     """A Telegram bot through which people talk to an agent; it needs a token and a webhook secret."""
 
     bot_token: Secret = ""
-    # It is part of the URL that Telegram posts to.
+    # Part of the URL that Telegram posts to.
     webhook_secret: Annotated[
         str,
         Meta(pattern=r"^[A-Za-z0-9_-]{0,256}$", extra={"form": "up to 256 letters, digits, _ and -", "secret": True}),
@@ -92,20 +92,20 @@ class HooksSettings(Section, frozen=True, kw_only=True):
 
 
 class WebhookSettings(Section, frozen=True, kw_only=True):
-    """What another program posts to us: how it signs, which of it is taken up, and what becomes of that."""
+    """What another program posts to us: how it signs, which events are accepted, and what becomes of them."""
 
     kind: Literal["github", "linear", "slack", "json"] = "json"
-    # The environment variable, or the file, that has the secret with which the program signs.
+    # The environment variable, or the file, that holds the signing secret.
     secret_env: str = ""
     secret_file: str = ""
     # The slug of the account that it belongs to.
     account: str = DEFAULT_ACCOUNT_SLUG
-    # The events that are taken up; without any, the usual ones of its kind.
+    # The events that are accepted; empty means the usual ones of its kind.
     events: tuple[str, ...] = ()
-    # Whether what bots did is taken up too. An agent that answers there would otherwise hear itself.
+    # Whether events caused by bots are accepted too. An agent that answers there would then receive its own messages.
     bots: bool = False
     action: Literal["message", "task"] = "message"
-    # Whom a message is for: an agent, or a session of one.
+    # Who a message is for: an agent, or a session of one.
     agent: str = ""
     session: str = ""
     # Where a task is put, and who it is assigned to.
@@ -113,13 +113,13 @@ class WebhookSettings(Section, frozen=True, kw_only=True):
     topic: str = ""
     assignee: str = ""
     status: str = ""
-    # What the agent is told to do with it, in the owner's own words.
+    # Instructions to the agent for its deliveries, in the owner's own words.
     instructions: str = ""
-    # Texts with {paths} into what was posted; without any, the usual ones of its kind.
+    # Texts with {paths} into the posted JSON; empty means the usual ones of its kind.
     title: str = ""
     text: str = ""
     thread: str = ""
-    # Of kind json: the headers in which the program sends its signature, its id of the delivery, and the event.
+    # For kind json: the headers with the signature, the delivery id, and the event.
     signature_header: str = ""
     delivery_header: str = ""
     event_header: str = ""

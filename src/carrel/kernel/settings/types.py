@@ -20,15 +20,15 @@ Tokens = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Minutes = Annotated[float, Meta(ge=0, le=525_600)]
 Hours = Annotated[float, Meta(ge=0, le=8_760)]
 Days = Annotated[float, Meta(ge=0, le=36_500)]
-# How many runs may work at once; 0 limits nothing.
+# How many runs may work at once; 0 means no limit.
 Concurrency = Annotated[int, Meta(ge=0, le=CONCURRENCY_MAX)]
 # In US dollars per million tokens.
 Price = Annotated[float, Meta(ge=0, le=1_000_000)]
-# What may be used, where 0 limits nothing: tokens, US dollars and runs.
+# What may be used: tokens, US dollars and runs; 0 means no limit.
 BudgetTokens = Annotated[int, Meta(ge=0, le=1_000_000_000_000_000)]
 BudgetCost = Annotated[float, Meta(ge=0, le=1_000_000_000)]
 BudgetRuns = Annotated[int, Meta(ge=0, le=1_000_000_000)]
-# What it is of: the account, one agent, or each agent, task or session by itself.
+# What it limits: the account, one agent, or each agent, task or session by itself.
 BudgetScope = Annotated[
     str,
     Meta(
@@ -36,7 +36,7 @@ BudgetScope = Annotated[
         extra={"form": "account, agent:<id>, agent, task or session"},
     ),
 ]
-# For how long it is, and whether work waits when it is used up, or people are only told.
+# The period, and whether work waits when the budget is used up or people are only notified.
 BudgetPer = Literal["day", "month", "forever"]
 BudgetAction = Literal["wait", "warn"]
 Secret = Annotated[str, Meta(extra={"secret": True})]

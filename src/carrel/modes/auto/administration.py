@@ -21,7 +21,7 @@ from carrel.visibility import may_see
 
 
 class NewAutoRun(Struct, frozen=True, kw_only=True):
-    """An auto run to start: of a session, for a goal, for a task, or for a task that is made from a text."""
+    """An auto run to start: of a session, for a goal, for a task, or for a task created from a text."""
 
     key: SessionKey
     goal_id: str | None = None
@@ -32,7 +32,7 @@ class NewAutoRun(Struct, frozen=True, kw_only=True):
 
 def start_auto(tx: Tx, access: Access, new: NewAutoRun, rules: Rules) -> AutoRun:
     """Start an auto run, and its session if that does not exist. Its first tick is due at once."""
-    # Starting one is a person's consent to what it does with its task.
+    # By starting it, a person agrees to what it does with its task.
     access.require(*PEOPLE, "system")
     if new.interval_seconds is not None and not 1 <= new.interval_seconds <= AUTO_INTERVAL_SECONDS_MAX:
         raise invalid("intervalSeconds", f"Use 1 to {AUTO_INTERVAL_SECONDS_MAX} seconds.")
@@ -61,7 +61,7 @@ def start_auto(tx: Tx, access: Access, new: NewAutoRun, rules: Rules) -> AutoRun
 
 
 def _prepare_lane(tx: Tx, access: Access, key: SessionKey) -> None:
-    """Make and lock the lane; refuse one more auto run where there are many."""
+    """Create and lock the lane; refuse if there are too many auto runs."""
     ensure_lane(tx, access, key)
     lock_lane(tx, access, str(key))
     if len(store.auto_runs_of(tx, access, str(key), limit=AUTO_RUNS_PER_SESSION_MAX)) >= AUTO_RUNS_PER_SESSION_MAX:
@@ -71,7 +71,7 @@ def _prepare_lane(tx: Tx, access: Access, key: SessionKey) -> None:
 
 
 def find_auto_run(tx: Tx, access: Access, auto_run_id: str) -> AutoRun:
-    """Return an auto run of a session that the caller may see, by its id."""
+    """Return an auto run by id, of a session that the caller may see."""
     auto = store.auto_run_by_id(tx, access, auto_run_id)
     lane = None if auto is None else lane_of(tx, access, auto.session_key)
     if auto is None or lane is None or not may_see(tx, access, auto.session_key, lane.made_by):
@@ -89,7 +89,7 @@ def auto_runs_of_session(
 def stop_auto(tx: Tx, access: Access, *, key: SessionKey | None = None, auto_run_id: str | None = None) -> list[str]:
     """Stop one auto run, or all of a session; return the ids of those that had not ended.
 
-    When this is committed, no tick of theirs starts any more.
+    Once this is committed, none of their ticks starts any more.
     """
     access.require(*PEOPLE, "system")
     if auto_run_id is not None:

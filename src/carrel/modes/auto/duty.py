@@ -1,7 +1,7 @@
-"""The duty that ticks auto runs: it delivers a tick into the lane of each session when it is due, and follows it.
+"""The duty that ticks auto runs: it delivers a tick into the session's lane when it is due, and follows it.
 
-A server ticks the auto runs that it has taken, and renews their leases while it lives. Where a lease has run out, that
-server is gone: whoever finds it marks the auto run as interrupted, or takes it over where the settings say so.
+A server ticks the auto runs that it has leased, and renews their leases while it runs. An expired lease means that its
+server is gone: whichever server finds it marks the auto run as interrupted, or takes it over if the settings say so.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class AutoTicks(StepDuty[AutoRun]):
         self, db: Database, rules: Rules, settings: AutoSettings, worker: str, *, started_at: int
     ) -> None:  # fmt: skip
         super().__init__(db)
-        # When the server started: what is older was left by another one.
+        # When the server started: older auto runs were left by another one.
         self._started_at = started_at
         self._rules = rules
         self._settings = settings
@@ -47,14 +47,14 @@ class AutoTicks(StepDuty[AutoRun]):
         """Tick until cancelled."""
         if self.db.engine == "sqlite":
             # One server owns the file, so every auto run in it was left by a server that is gone. They are interrupted
-            # before the dispatcher, which starts behind this duty, takes up their ticks again.
+            # before the dispatcher, which starts after this duty, runs their ticks again.
             await self.db.write(self._take_over_all)
         async with asyncio.TaskGroup() as group:
             group.create_task(repeat(self.db, "auto_leases", limits.AUTO_LEASE_SECONDS / 3, self._renew))
             await super().serve()
 
     def next_due(self, tx: Tx) -> int | None:
-        """Return when an auto run is next due here, or when the first lease runs out."""
+        """Return when an auto run is next due here, or when the first lease expires."""
         return store.next_auto_due(tx, self._worker)
 
     def take(self, tx: Tx, limit: int) -> list[AutoRun]:
@@ -75,7 +75,7 @@ class AutoTicks(StepDuty[AutoRun]):
         if auto is None or auto.worker != self._worker or auto.due_at is None or auto.due_at > tx.now:
             return
         if auto.tick_run_id is not None:
-            # It is due while it has a tick only when that has ended; one that does not exist went with its lane.
+            # A due auto run with a tick: the tick has ended, or was deleted with its lane.
             noted = self._after_tick(tx, auto, run_by_id(tx, auto.access, auto.tick_run_id))
             if noted is None:
                 return
@@ -83,7 +83,7 @@ class AutoTicks(StepDuty[AutoRun]):
         self._go_on(tx, auto)
 
     def postpone(self, tx: Tx, item: AutoRun) -> None:
-        """Look at this auto run again later."""
+        """Postpone this auto run."""
         store.put_off(tx, item.access, item.id, tx.now + limits.AUTO_BROKEN_SECONDS * MS_PER_SECOND)
 
     def _renew(self, tx: Tx) -> int:
@@ -98,13 +98,13 @@ class AutoTicks(StepDuty[AutoRun]):
                 self._take_over(tx, auto)
 
     def _taken(self, tx: Tx, auto: AutoRun) -> AutoRun:
-        """Take an auto run that no server ticks."""
+        """Lease an auto run that no server ticks."""
         taken = structs.replace(auto, worker=self._worker, alive_until=tx.now + _LEASE_MS)
         store.keep_auto_run(tx, auto.access, taken)
         return taken
 
     def _take_over(self, tx: Tx, auto: AutoRun) -> AutoRun | None:
-        """Go on with a locked auto run whose server is gone, or end it; None when it has ended."""
+        """Take over a locked auto run whose server is gone, or end it; None if it has ended."""
         if self._settings.resume_on_restart and auto.status == "active":
             return self._taken(tx, auto)
         cancel_tick(tx, auto)
@@ -115,13 +115,13 @@ class AutoTicks(StepDuty[AutoRun]):
         return None
 
     def _give_next_task(self, tx: Tx, seen: AutoRun) -> None:
-        """Give the agent the task that its goal goes on with: a task is locked before its lanes."""
+        """Assign the goal's next task to the agent: tasks are locked before their lanes."""
         task = None if seen.goal_id is None else task_to_do(tx, seen)
         if isinstance(task, Task) and task.id != seen.task_id:
             give(tx, seen.access, task, seen.session_key, self._rules)
 
     def _after_tick(self, tx: Tx, auto: AutoRun, tick: Run | None) -> AutoRun | None:
-        """Note how a tick has ended, and when the next one is due; None when that ends the auto run."""
+        """Record how a tick ended, and when the next one is due; None if that ends the auto run."""
         if auto.status == "stopping":
             end(tx, auto, "stopped", None)
             return None
@@ -134,7 +134,7 @@ class AutoTicks(StepDuty[AutoRun]):
         return auto
 
     def _go_on(self, tx: Tx, auto: AutoRun) -> None:
-        """Deliver the next tick of a locked auto run without one, or end it when nothing is left to do."""
+        """Deliver the next tick of a locked auto run, or end the auto run if nothing is left to do."""
         assert auto.due_at is not None, "an auto run without a tick is due some time"
         task = task_to_do(tx, auto)
         if not isinstance(task, Task):
@@ -146,7 +146,7 @@ class AutoTicks(StepDuty[AutoRun]):
         elif due_at > tx.now:
             store.keep_auto_run(tx, auto.access, auto)
         elif task.status == "blocked" or is_taken(tx, auto, task):
-            # It waits for a person or for another auto run of its goal, and is looked at again after an interval.
+            # It waits for a person or for another auto run of its goal, and is checked again after an interval.
             self._put_off(tx, auto)
         else:
             self._tick(tx, auto, task)
@@ -156,7 +156,7 @@ class AutoTicks(StepDuty[AutoRun]):
             of = {"task_id": task.id, "auto_run_id": auto.id}
             run = deliver_unasked(tx, auto.access, auto.session_key, work_message(task), "auto", self._rules, **of)
         except Refusal as refusal:
-            # A lane that accepts no message now is asked again after an interval.
+            # A lane that refuses messages now is tried again after an interval.
             _log.warning("auto_tick_refused", extra=auto.log_fields() | {"error": refusal.message})
             self._put_off(tx, auto)
             return

@@ -8,7 +8,7 @@ from carrel.kernel import MS_PER_SECOND, Access, SessionKey
 
 # Rung when an auto run was started, or its tick has ended.
 AUTO = "auto"
-# What a tick carries, by the names under which it can be read on its run.
+# The names under which a tick's attributes can be read on its run.
 AUTO_RUN_KIND: Final = "AUTO_RUN_KIND"
 AUTO_RUN_ID: Final = "AUTO_RUN_ID"
 AUTO_GOAL_ID: Final = "AUTO_GOAL_ID"
@@ -22,7 +22,7 @@ AutoReason = Literal[
     "requested", "session_stopped", "task_done", "goal_done", "task_archived", "goal_ended", "max_ticks",
     "tick_failed", "server_restarted",
 ]  # fmt: skip
-# The state machine. A status without onward moves is an end.
+# The state machine. A status without transitions is final.
 AUTO_MOVES: dict[str, tuple[AutoStatus, ...]] = {
     "active": ("stopping", "stopped", "completed", "failed", "interrupted"),
     "stopping": ("stopped",),
@@ -71,17 +71,17 @@ class AutoRun(Struct, frozen=True, kw_only=True):
     updated_at: int
     goal_id: str | None = None
     reason: AutoReason | None = None
-    # None is the interval of the settings.
+    # None means the interval of the settings.
     interval_seconds: int | None = None
     tick_count: int = 0
-    # The tick that waits or works; it has ended, and that is not noted yet, when the auto run is due.
+    # The queued or running tick; if the auto run is due, the tick has ended and that is not recorded yet.
     tick_run_id: str | None = None
     last_tick_at: int | None = None
-    # When to look at it next: its next tick, or at once when a tick has ended.
+    # When to look at it next: its next tick, or at once if a tick has ended.
     due_at: int | None = None
     worker: str | None = None
     ended_at: int | None = None
-    # What whoever started it may see: its runs see no more.
+    # The spaces of whoever started it: its runs see no more.
     space_ids: tuple[str, ...] = ("*",)
     behalf: str | None = None
 
@@ -91,7 +91,7 @@ class AutoRun(Struct, frozen=True, kw_only=True):
 
     @property
     def run_kind(self) -> RunKind:
-        """The kind, which follows from its ids."""
+        """The kind, derived from its ids."""
         return "TASK_RUN" if self.goal_id is None else "GOAL_RUN"
 
     @property
@@ -113,7 +113,7 @@ class AutoRun(Struct, frozen=True, kw_only=True):
         )  # fmt: skip
 
     def attributes(self, task_id: str | None) -> RunAttributes:
-        """Return the attributes of one of its ticks, which worked on that task."""
+        """Return the attributes of a tick that worked on that task."""
         channel, rest = self.session_key.identity
         return RunAttributes(
             run_kind=self.run_kind,
@@ -125,7 +125,7 @@ class AutoRun(Struct, frozen=True, kw_only=True):
         )
 
     def log_fields(self, run_id: str | None = None) -> dict[str, str | None]:
-        """Return what its log lines carry."""
+        """Return the fields for its log lines."""
         named = {"session_identity": ":".join(self.session_key.identity), "session_key": self.key, "run_id": run_id}
         return named | {
             "auto_run_id": self.id, "run_kind": self.run_kind, "goal_id": self.goal_id, "task_id": self.task_id

@@ -1,4 +1,4 @@
-"""The registry of auto runs: how one is shown, stopped and ended, always together with its event.
+"""The registry of auto runs: showing, stopping and ending one, always together with its event.
 
 An auto run leaves the registry when it ends; its row is kept as long as its ticks.
 """
@@ -20,7 +20,7 @@ from carrel.storage import Database, Tx
 _log = getLogger("carrel.modes")
 _ENDS = ("completed", "failed", "cancelled")
 _STOPPED: AutoReason = "session_stopped"
-# What a session is told when one of its auto runs ends by itself.
+# The notice in a session when one of its auto runs ends by itself.
 _NOTICES: dict[str | None, str] = {
     "task_done": "Auto run {id} has ended: task {task} is done.",
     "goal_done": "Auto run {id} has ended: goal {goal} has no open task left.",
@@ -90,7 +90,7 @@ def hold(tx: Tx, seen: AutoRun) -> AutoRun | None:
 
 
 def end(tx: Tx, auto: AutoRun, status: AutoStatus, reason: AutoReason | None, error: str = "") -> AutoRun:
-    """End a locked auto run; its session is told why, unless a person has asked for it."""
+    """End a locked auto run; its session gets a notice, unless a person asked for the end."""
     assert status in AUTO_MOVES[auto.status], f"{auto.status} does not move to {status}"
     ended = structs.replace(auto, status=status, reason=auto.reason or reason, due_at=None, ended_at=tx.now)
     store.keep_auto_run(tx, auto.access, ended)
@@ -102,9 +102,9 @@ def end(tx: Tx, auto: AutoRun, status: AutoStatus, reason: AutoReason | None, er
 
 
 def stop(tx: Tx, seen: AutoRun, reason: AutoReason) -> AutoRun | None:
-    """Stop an auto run: no tick starts any more. One that waits is cancelled here, one that works is asked to stop.
+    """Stop an auto run: no more ticks start. A queued tick is cancelled here, a running one is asked to stop.
 
-    Return None when it had ended.
+    Return None if it had ended.
     """
     auto = hold(tx, seen)
     if auto is None:
@@ -119,7 +119,7 @@ def stop(tx: Tx, seen: AutoRun, reason: AutoReason) -> AutoRun | None:
 
 
 def cancel_tick(tx: Tx, auto: AutoRun) -> None:
-    """Cancel the tick of a locked auto run, if it waits or works."""
+    """Cancel the tick of a locked auto run, if it is queued or running."""
     if auto.tick_run_id is not None:
         cancel(tx, auto.access, auto.tick_run_id, "stopped")
 
@@ -148,7 +148,7 @@ def _tell(tx: Tx, auto: AutoRun, text: str) -> None:
 
 
 def observe_sessions(db: Database) -> None:
-    """Register the observers: of ticks that end, and of sessions that are stopped or deleted with their auto runs."""
+    """Register the observers of ended ticks, and of stopped or deleted sessions with auto runs."""
     db.observe(RunChanged, _wake)
     db.observe(LaneStopped, _stop_all)
     db.observe(LaneDeleted, _delete_all)
@@ -166,11 +166,11 @@ def _stop_all(tx: Tx, stopped: LaneStopped) -> None:
 
 
 def _delete_all(tx: Tx, deleted: LaneDeleted) -> None:
-    # Whoever creates the key anew is not shown what was there before.
+    # If the key is created again, earlier auto runs must not appear there.
     store.delete_auto_runs(tx, deleted.access, str(deleted.key))
 
 
 def prune_auto_runs(tx: Tx, access: Access, retention_days: float) -> int:
-    """Delete a batch of auto runs that ended long ago and whose ticks are deleted; return how many."""
+    """Delete a batch of auto runs that ended long ago and have no ticks left; return how many."""
     before = tx.now - int(retention_days * MS_PER_DAY)
     return store.delete_ended(tx, access, before, limit=PRUNE_ROWS_MAX) if retention_days else 0

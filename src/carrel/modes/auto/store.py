@@ -9,7 +9,7 @@ from carrel.storage import Table, Tx, json_column
 _TABLE = Table("auto_runs", AutoRun, codecs={"space_ids": json_column(tuple[str, ...])})
 _ONE = "account_id = :account AND id = :id"
 _LIVE = f"status IN ({', '.join(repr(status) for status in LIVE)})"
-# Those that this server ticks, and those that nobody ticks yet.
+# Those that this server ticks, and those that no server ticks yet.
 _MINE = "(worker IS NULL OR worker = :worker)"
 
 
@@ -20,12 +20,12 @@ def insert_auto_run(tx: Tx, access: Access, auto: AutoRun) -> None:
 
 
 def keep_auto_run(tx: Tx, access: Access, auto: AutoRun) -> None:
-    """Write an auto run as it is now; this transaction must have locked it."""
+    """Write the current state of an auto run; this transaction must have locked it."""
     tx.run(_TABLE.update, access, **_TABLE.values(auto) | {"updated_at": tx.now})
 
 
 def auto_run_by_id(tx: Tx, access: Access, auto_run_id: str, *, hold: bool = False) -> AutoRun | None:
-    """Return one auto run; `hold` locks it, for which its lane must be locked first."""
+    """Return one auto run; `hold` locks it (lock its lane first)."""
     lock = " FOR UPDATE" if hold else ""
     return _TABLE.row(tx.one(f"{_TABLE.select} WHERE {_ONE}{lock}", access, id=auto_run_id))
 
@@ -36,7 +36,7 @@ def auto_runs_by_id(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, Aut
 
 
 def auto_runs_of(tx: Tx, access: Access, key: str, *, ended: bool = False, limit: int) -> list[AutoRun]:
-    """Return the newest auto runs of a session, newest first; with `ended` also those that have ended."""
+    """Return the newest auto runs of a session, newest first; with `ended` also ended ones."""
     live = "" if ended else f" AND {_LIVE}"
     sql = f"{_TABLE.select} WHERE account_id = :account AND key = :key{live} ORDER BY id DESC LIMIT :limit"
     return _TABLE.rows(tx.all(sql, access, key=key, limit=limit))
@@ -49,7 +49,7 @@ def count_live(tx: Tx, access: Access) -> int:
 
 
 def look_again(tx: Tx, access: Access, auto_run_id: str, run_id: str) -> None:
-    """Make an auto run due whose tick has ended."""
+    """Make the auto run of an ended tick due."""
     sql = f"UPDATE auto_runs SET due_at = :now WHERE {_ONE} AND tick_run_id = :run_id AND {_LIVE}"
     tx.run(sql, access, id=auto_run_id, run_id=run_id, now=tx.now)
     tx.wake(AUTO)
@@ -68,7 +68,7 @@ def auto_runs_left(tx: Tx, limit: int) -> list[AutoRun]:
 
 
 def next_auto_due(tx: Tx, worker: str) -> int | None:
-    """Return when an auto run is next due on this server, or when the first lease runs out, across all accounts."""
+    """Return when an auto run is next due on this server or the first lease expires, across all accounts."""
     due = tx.one(
         f"SELECT due_at FROM auto_runs WHERE due_at IS NOT NULL AND {_MINE} ORDER BY due_at LIMIT 1", worker=worker
     )
@@ -77,18 +77,18 @@ def next_auto_due(tx: Tx, worker: str) -> int | None:
 
 
 def renew_leases(tx: Tx, worker: str, until: int) -> None:
-    """Extend the leases of a server's auto runs; a lease that has run out stays so."""
+    """Extend the leases of a server's auto runs; an expired lease stays expired."""
     sql = f"UPDATE auto_runs SET alive_until = :until WHERE worker = :worker AND {_LIVE} AND alive_until > :now"
     tx.run(sql, worker=worker, until=until, now=tx.now)
 
 
 def expire_leases(tx: Tx, before: int) -> None:
-    """End the lease of every auto run from before a moment: for the only server of a store, which started then."""
+    """End all leases from before a moment: for the only server of a store, which started then."""
     tx.run(f"UPDATE auto_runs SET alive_until = 0 WHERE {_LIVE} AND created_at < :before", before=before)
 
 
 def put_off(tx: Tx, access: Access, auto_run_id: str, until: int) -> None:
-    """Look later at an auto run that could not be moved, and change nothing else about it."""
+    """Postpone an auto run that could not be advanced, and change nothing else about it."""
     sql = f"UPDATE auto_runs SET due_at = :until WHERE {_ONE} AND due_at <= :now"
     tx.run(sql, access, id=auto_run_id, until=until, now=tx.now)
 

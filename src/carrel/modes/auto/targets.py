@@ -1,4 +1,4 @@
-"""What an auto run works on: the task it starts with, and the one that comes next."""
+"""What an auto run works on: its first task, and the next ones."""
 
 from typing import Literal
 
@@ -11,10 +11,10 @@ from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.work import NewTask, Task, assign_task, create_task, readable_task, tasks_planned
 
-# Why an auto run has no task to go on with.
+# Why an auto run has no next task.
 Over = Literal["task_done", "goal_done", "task_archived", "goal_ended"]
 _CLOSED = ("done", "archived")
-# Of the tasks that nobody can begin now, those are looked at first.
+# Order in which tasks that nobody can begin now are looked at.
 _LEFT = ("review", "blocked", "in_progress", "assigned", "inbox")
 _PLANNING = "Work out which tasks reach the goal, and make them: they are worked on next. The goal is:\n\n"
 
@@ -23,7 +23,7 @@ Take the next step now, and say in a few lines what you did."""
 
 
 def work_message(task: Task) -> str:
-    """Return what an agent is told when it is to go on with a task."""
+    """Return the message that asks an agent to continue a task."""
     return _WORK.format(id=task.id, title=clip(one_line(task.title), AUTO_TITLE_CHARS_MAX))
 
 
@@ -31,9 +31,9 @@ def first_task(
     tx: Tx, access: Access, key: SessionKey, rules: Rules, *, goal_id: str | None, task_id: str | None,
     text: str | None,
 ) -> Task:  # fmt: skip
-    """Return the task that a new auto run of a session begins with: a given one, its goal's next, or one made for it.
+    """Return the first task of a new auto run: a given one, its goal's next, or a new one.
 
-    It is given to the session's agent, who is not notified: its ticks are what tells it.
+    It is assigned to the session's agent without a notification: the ticks tell it.
     """
     if text is not None and (goal_id or task_id):
         raise invalid("text", "Send text alone: a goal has tasks already, and a task its own description.")
@@ -47,7 +47,7 @@ def first_task(
 
 
 def give(tx: Tx, access: Access, task: Task, key: SessionKey, rules: Rules) -> Task:
-    """Assign a task to the agent of a session, without telling anybody; the session's lane must not be locked yet."""
+    """Assign a task to a session's agent without notifying anybody; the session's lane must not be locked yet."""
     return assign_task(tx, access, task.id, rules, agent_ids=(key.agent,), quiet=True)
 
 
@@ -68,7 +68,7 @@ def _made_from(key: SessionKey, text: str | None) -> NewTask:
 
 
 def _task_of_goal(tx: Tx, access: Access, goal: Goal, task_id: str | None) -> Task:
-    """Return the task of a locked goal to begin with; one without tasks gets a task to plan them."""
+    """Return the first task of a locked goal; for a goal without tasks, a new task to plan them."""
     if goal.status in ("completed", "failed", "cancelled"):
         raise Refusal(Code.CONFLICT, f"This goal is {goal.status}; there is nothing left to do.", field="goalId")
     if task_id is not None:
@@ -85,15 +85,15 @@ def _task_of_goal(tx: Tx, access: Access, goal: Goal, task_id: str | None) -> Ta
 
 
 def planning_task(goal: Goal) -> PlannedTask:
-    """Return the task to plan a goal that has none."""
+    """Return the task to plan a goal that has no tasks."""
     title = f"Plan the goal: {clip(one_line(goal.name), AUTO_TITLE_CHARS_MAX)}"
     return PlannedTask(title=title, description=f"{_PLANNING}{goal.name}\n\n{goal.description}".strip())
 
 
 def _next(tx: Tx, access: Access, goal: Goal, taken: set[str]) -> Task | None:
-    """Return the goal's next open task, even if it can only be looked at again later; None when none is left.
+    """Return the goal's next open task, even if it cannot begin yet; None if none is left.
 
-    What other auto runs of the goal work on comes last.
+    Tasks of the goal's other auto runs come last.
     """
     left = [task for task in tasks_planned(tx, access, goal_id=goal.id) if task.status not in _CLOSED]
     free = next_open_task(tx, access, goal, taken)
@@ -103,14 +103,14 @@ def _next(tx: Tx, access: Access, goal: Goal, taken: set[str]) -> Task | None:
 def taken_by_others(
     tx: Tx, access: Access, goal_id: str | None, key: str, *, before: str | None = None, but: str | None = None
 ) -> set[str]:  # fmt: skip
-    """Return the tasks that live auto runs of a goal work on; with `before` only those that were started earlier."""
+    """Return the tasks that live auto runs of a goal work on; with `before` only of those started earlier."""
     live = store.auto_runs_of(tx, access, key, limit=AUTO_RUNS_PER_SESSION_MAX)
     others = [auto for auto in live if goal_id is not None and auto.goal_id == goal_id and auto.id != but]
     return {auto.task_id for auto in others if before is None or auto.id < before}
 
 
 def task_to_do(tx: Tx, auto: AutoRun) -> Task | Over:
-    """Return the task that an auto run goes on with, or why there is none."""
+    """Return the task that an auto run continues with, or why there is none."""
     task, _ = readable_task(tx, auto.access, auto.task_id)
     if auto.goal_id is None:
         return task if task.status not in _CLOSED else "task_done" if task.status == "done" else "task_archived"
@@ -127,5 +127,5 @@ def task_to_do(tx: Tx, auto: AutoRun) -> Task | Over:
 
 
 def is_taken(tx: Tx, auto: AutoRun, task: Task) -> bool:
-    """Return whether an auto run that was started earlier works on a task: two on one would do everything twice."""
+    """Return whether an earlier auto run works on a task: two on one would do everything twice."""
     return task.id in taken_by_others(tx, auto.access, auto.goal_id, auto.key, before=auto.id)

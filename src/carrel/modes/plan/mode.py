@@ -1,4 +1,4 @@
-"""Switching plan mode on and off in one session, and the plan that is written there.
+"""Switching plan mode on and off in one session, and writing its plan.
 
 Locks: a plan is locked before the lane, and the row of plan mode is written last.
 """
@@ -31,12 +31,12 @@ from carrel.sessions import lock_lane
 from carrel.storage import Tx
 
 _log = getLogger("carrel.modes")
-# A plan whose content can still be set; any other is replaced by the next one that is written.
+# The content of these plans can still be set; any other is replaced by the next one written.
 _OPEN = ("drafting", "ready")
 _UNDER_WAY = ("working", "blocked")
-# Which plans a change is possible for, where none is named.
+# The plan statuses that a change applies to if no plan is named.
 _FITTING = {"approve": ("ready",), "cancel": (*_OPEN, *_UNDER_WAY), "resume": ("failed", "blocked")}
-# How often a state that others change at the same time is read again.
+# How often a state that others change concurrently is read again.
 _ATTEMPTS_MAX = 5
 
 
@@ -46,14 +46,14 @@ def plan_state(tx: Tx, access: Access, key: SessionKey) -> PlanState:
 
 
 def is_planning(tx: Tx, access: Access, key: SessionKey) -> bool:
-    """Whether a session is in plan mode at this moment."""
+    """Whether a session is in plan mode now."""
     return plan_state(tx, access, key).enabled
 
 
 def active_plan(
     tx: Tx, access: Access, state: PlanState, statuses: Collection[str] | None = None, *, hold: bool = False
 ) -> Plan | None:  # fmt: skip
-    """Return the active plan; None where there is none, or where it is in none of these statuses."""
+    """Return the active plan; None if there is none, or it has another status."""
     if state.active_plan_id is None:
         return None
     plan = find_plan(tx, access, state.active_plan_id, key=state.session_key, hold=hold)
@@ -61,7 +61,7 @@ def active_plan(
 
 
 def enable_plan_mode(tx: Tx, access: Access, key: SessionKey) -> PlanState:
-    """Switch plan mode on, and begin a plan unless the session has one that is not over; does nothing if it is on."""
+    """Switch plan mode on, and begin a plan unless the session has an open one; does nothing if it is on."""
     _lock_session(tx, access, key)
     if not store.switch_on(tx, access, str(key)):
         return plan_state(tx, access, key)
@@ -91,7 +91,7 @@ def disable_plan_mode(tx: Tx, access: Access, key: SessionKey, rules: Rules) -> 
 
 
 def is_unwritten(tx: Tx, access: Access, state: PlanState) -> bool:
-    """Whether a session works on a plan that nobody has written yet."""
+    """Whether a session works on a plan that has no content yet."""
     return active_plan(tx, access, state, ("drafting",)) is not None
 
 
@@ -102,7 +102,7 @@ def plan_gauges(tx: Tx, access: Access) -> list[Sample]:
 
 
 def hold_open_plan(tx: Tx, access: Access, key: SessionKey) -> None:
-    """Lock the plan that `write_plan` will write, where lanes and runs are locked before it is called."""
+    """Lock the plan that `write_plan` will write, if lanes and runs are locked before it is called."""
     active_plan(tx, access, plan_state(tx, access, key), _OPEN, hold=True)
 
 
@@ -110,10 +110,10 @@ def write_plan(
     tx: Tx, access: Access, key: SessionKey, *, markdown: str, title: str | None = None,
     tasks: tuple[PlannedTask, ...] | None = None,
 ) -> Plan:  # fmt: skip
-    """Write the plan of a session in plan mode, which is then ready to be approved; a plan under way is replaced."""
+    """Write the plan of a session in plan mode, which makes it ready for approval; a plan under way is replaced."""
     plan = active_plan(tx, access, plan_state(tx, access, key), _OPEN, hold=True) or draft_plan(tx, access, key)
     written = set_plan(tx, access, plan.id, key=key, markdown=markdown, title=title, tasks=tasks)
-    # Switched off since it was read: then this must not stay either.
+    # Plan mode was switched off since it was read: then the new plan must not stay either.
     if not store.set_active_plan(tx, access, str(key), written.id):
         why = "This session is not in plan mode; a person switches it on, for example with /plan on."
         raise Refusal(Code.TOOL_NOT_ALLOWED, why)
@@ -121,7 +121,7 @@ def write_plan(
 
 
 def choose_plan(tx: Tx, access: Access, key: SessionKey, change: str, plan_id: str | None) -> Plan:
-    """Return the plan that is named, else the active one if it can be changed so, else the newest that can; locked."""
+    """Return, locked, the named plan, else the active one if the change fits, else the newest that fits."""
     if plan_id is None:
         fitting, active = _FITTING[change], plan_state(tx, access, key).active_plan_id
         newest = plans_of_session(tx, access, key, limit=SESSION_PLANS_SHOWN)
@@ -133,7 +133,7 @@ def choose_plan(tx: Tx, access: Access, key: SessionKey, change: str, plan_id: s
 
 
 def approve_session_plan(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
-    """Approve a plan of a session, which begins its tasks; with the plan it works on, its planning is over."""
+    """Approve a plan of a session, which starts its tasks; if it is the active plan, plan mode ends."""
     plan = approve_plan(tx, access, choose_plan(tx, access, key, "approve", plan_id).id, rules, key=key)
     state = plan_state(tx, access, key)
     if state.active_plan_id == plan.id and state.enabled:
@@ -151,12 +151,12 @@ def cancel_session_plan(tx: Tx, access: Access, key: SessionKey, plan_id: str | 
 
 
 def resume_session_plan(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
-    """Go on with a plan of a session that failed or is blocked."""
+    """Resume a failed or blocked plan of a session."""
     return resume_plan(tx, access, choose_plan(tx, access, key, "resume", plan_id).id, rules, key=key)
 
 
 def _lock_session(tx: Tx, access: Access, key: SessionKey) -> None:
-    """Lock the lane of a session, or create it; one that is deleted at the same time leaves no plan mode behind."""
+    """Lock the lane of a session, or create it, so that deleting it at the same time leaves no plan mode behind."""
     ensure_lane(tx, access, key)
     if lock_lane(tx, access, str(key)) is None:
         raise not_found("session")
@@ -171,7 +171,7 @@ def _switch_off(tx: Tx, access: Access, before: PlanState, after: PlanState) -> 
 
 
 def _tell(tx: Tx, access: Access, change: str, state: PlanState) -> None:
-    """Put a change on the feed, with the active plan alone: whoever wants the others asks for them."""
+    """Publish a change on the feed, with only the active plan: readers can ask for the others."""
     key = state.session_key
     plan = active_plan(tx, access, state)
     shown = shape_with(tx, access, state, () if plan is None else (plan,))

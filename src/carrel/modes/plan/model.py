@@ -6,7 +6,7 @@ from carrel.kernel import SessionKey
 
 
 class PlanState(Struct, frozen=True, kw_only=True):
-    """Whether a session is in plan mode, and which plan it works on; one that never was has no time of change."""
+    """Whether a session is in plan mode, and its active plan; if it never was, there is no time of change."""
 
     key: str
     enabled: bool = False

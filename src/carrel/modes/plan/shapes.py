@@ -11,7 +11,7 @@ from carrel.storage import Tx
 
 
 class SessionIdentity(Shape, frozen=True, kw_only=True):
-    """The two parts that name a session apart from its agent."""
+    """The two parts that identify a session besides its agent."""
 
     channel_type: str
     conversation_key: str
@@ -36,7 +36,7 @@ def plan_state_shape(tx: Tx, access: Access, state: PlanState) -> PlanStateShape
 
 
 def shape_with(tx: Tx, access: Access, state: PlanState, plans: Iterable[Plan]) -> PlanStateShape:
-    """Return the state of a session with these of its plans."""
+    """Return the state of a session with the given plans."""
     key = state.session_key
     channel, conversation = key.identity
     return PlanStateShape.of(

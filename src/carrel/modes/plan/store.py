@@ -16,12 +16,12 @@ def state_of(tx: Tx, access: Access, key: str) -> PlanState | None:
 
 
 def states_of(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, PlanState]:
-    """Return the states of several sessions by their keys, of those that have one."""
+    """Return the existing states of several sessions, by key."""
     return {state.key: state for state in _TABLE.among(tx, access, "key", keys)}
 
 
 def switch_on(tx: Tx, access: Access, key: str) -> bool:
-    """Switch plan mode on; False if it was on already, and then nothing is changed."""
+    """Switch plan mode on; False if it was on already, and then nothing changes."""
     sql = (
         "INSERT INTO plan_modes (account_id, key, enabled, updated_at) VALUES (:account, :key, 1, :now) "
         "ON CONFLICT (account_id, key) DO UPDATE SET enabled = 1, updated_at = :now WHERE plan_modes.enabled = 0"
@@ -30,7 +30,7 @@ def switch_on(tx: Tx, access: Access, key: str) -> bool:
 
 
 def replace_state(tx: Tx, access: Access, before: PlanState, after: PlanState) -> bool:
-    """Replace a state that was read by another; False if it is not as it was read, and then nothing is changed."""
+    """Replace a state that was read; False if it has changed since, and then nothing changes."""
     sql = (
         "UPDATE plan_modes SET enabled = :enabled, active_plan_id = :active_plan_id, updated_at = :updated_at "
         f"{_OF_SESSION} AND enabled = :was_enabled AND coalesce(active_plan_id, '') = :was_active"
@@ -40,7 +40,7 @@ def replace_state(tx: Tx, access: Access, before: PlanState, after: PlanState) -
 
 
 def set_active_plan(tx: Tx, access: Access, key: str, plan_id: str) -> bool:
-    """Make a plan the active one of a session that is in plan mode; False if it is not."""
+    """Set the active plan of a session in plan mode; False if it is not in plan mode."""
     sql = f"UPDATE plan_modes SET active_plan_id = :plan_id, updated_at = :now {_OF_SESSION} AND enabled = 1"
     return tx.run(sql, access, key=key, plan_id=plan_id, now=tx.now) == 1
 

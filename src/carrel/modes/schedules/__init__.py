@@ -1,1 +1,1 @@
-"""Schedules: messages that are sent again and again, at the times of a cron expression."""
+"""Schedules: messages that are sent repeatedly, at the times of a cron expression."""

@@ -1,4 +1,4 @@
-"""Creating, changing and deleting schedules, and how one is shown."""
+"""Creating, changing, deleting and showing schedules."""
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
@@ -51,7 +51,7 @@ class NewSchedule(Struct, frozen=True, kw_only=True):
 
 
 class ScheduleChange(Struct, frozen=True, kw_only=True):
-    """The changes to a schedule; unset fields stay as they are."""
+    """Changes to a schedule; unset fields stay as they are."""
 
     message: str | UnsetType = UNSET
     cron: str | UnsetType = UNSET
@@ -89,7 +89,7 @@ class ScheduleShape(Shape, frozen=True, kw_only=True):
 
 
 def schedule_shape(tx: Tx, schedule: Schedule) -> ScheduleShape:
-    """Return a schedule as it is shown: with the state of its run until that has ended."""
+    """Return a schedule as it is shown: with the state of its run until the run has ended."""
     run = None
     if schedule.run_id is not None and schedule.last_status in OPEN_STATUSES:
         run = run_by_id(tx, schedule.access, schedule.run_id)

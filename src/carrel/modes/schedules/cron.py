@@ -1,8 +1,8 @@
 """Cron expressions: five fields and a time zone, and the times they match. Pure.
 
-When clocks change, times that are skipped match once, right after the clocks go forward, however many were skipped; a
-time that occurs twice matches the first time. An hourly expression follows elapsed time instead: a skipped hour is not
-made up for and a repeated one is not left out.
+When clocks go forward, skipped times match once, right afterwards, however many were skipped; a time that occurs twice
+matches the first time. An hourly expression follows elapsed time instead: a skipped hour is not made up for and a
+repeated one is not left out.
 """
 
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -22,7 +22,7 @@ _HORIZON = timedelta(days=366 * CRON_YEARS_MAX)
 
 
 class _Field(Struct, frozen=True):
-    """One of the five: its name in refusals, its range, and names for its values from the least on."""
+    """One of the five: its name in refusals, its range, and names for its values from the lowest on."""
 
     name: str
     least: int
@@ -40,7 +40,7 @@ _FIELDS = (
 )
 
 
-# What crontabs call the usual expressions.
+# The names that crontabs use for common expressions.
 _NAMED = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -60,7 +60,7 @@ class Cron(Struct, frozen=True, kw_only=True):
     days: frozenset[int]
     months: frozenset[int]
     weekdays: frozenset[int]
-    # Day of month and day of week are both restricted: then either is enough.
+    # If day of month and day of week are both restricted, either is enough.
     either_day: bool
 
     def next_after(self, moment_ms: int, zone: tzinfo) -> int | None:
@@ -109,7 +109,7 @@ class Cron(Struct, frozen=True, kw_only=True):
             later = at + (60 - here.minute) * _MINUTE
             if later.astimezone(zone).utcoffset() == here.utcoffset():
                 return later
-        # By the minute within a matching hour, and where clocks change.
+        # By the minute within a matching hour, and when clocks change.
         return at + _MINUTE
 
 

@@ -1,4 +1,4 @@
-"""The duty that fires schedules: it delivers their messages, or has their targets worked on, and follows the runs.
+"""The duty that fires schedules: it delivers messages, or assigns targets to agents, and follows the runs.
 
 A schedule's progress is stored and advances in the transaction that delivers its message, so a crash neither loses nor
 repeats a window, and several servers may do this side by side. The duty sleeps until the next schedule is due, unless
@@ -77,7 +77,7 @@ class Schedules(StepDuty[Schedule]):
             _fire(tx, schedule, target, self._rules)
 
     def postpone(self, tx: Tx, item: Schedule) -> None:
-        """Look at this schedule again later."""
+        """Postpone this schedule."""
         put_off(tx, item.access, item.id, tx.now + SCHEDULE_BROKEN_SECONDS * MS_PER_SECOND)
 
 
@@ -99,7 +99,7 @@ def fire_now(tx: Tx, access: Access, schedule_id: str, rules: Rules) -> tuple[Sc
 
 
 def _target(tx: Tx, seen: Schedule, rules: Rules) -> Task | None:
-    """Return the task that a schedule has worked on, given to its agent; None where there is none to work on.
+    """Return the task that a schedule works on, assigned to its agent; None if there is none.
 
     It is looked up before the lane is locked: goals and tasks come before lanes.
     """
@@ -113,8 +113,8 @@ def _target(tx: Tx, seen: Schedule, rules: Rules) -> Task | None:
 
 
 def _lock(tx: Tx, seen: Schedule) -> Schedule | None:
-    """Lock a schedule and return its current state; None when it was deleted or moved to another lane."""
-    # The lane is locked first, as everywhere.
+    """Lock a schedule and return its current state; None if it was deleted or moved to another lane."""
+    # Lanes are always locked first.
     lock_lane(tx, seen.access, str(seen.lane_key))
     schedule = schedule_by_id(tx, seen.access, seen.id, hold=True)
     return schedule if schedule is not None and schedule.lane_key == seen.lane_key else None
@@ -139,7 +139,7 @@ def _fire(tx: Tx, schedule: Schedule, target: Task | None, rules: Rules) -> None
     try:
         run = _deliver(tx, schedule, target, rules)
     except Refusal as refusal:
-        # A lane that accepts no message now counts as a failed run.
+        # A lane that refuses messages now counts as a failed run.
         _log.warning("schedule_refused", extra={"schedule_id": schedule.id, "error": refusal.message})
         save(tx, schedule, after_run(after_firing(schedule, tx.now, None), tx.now, "failed", refusal.message))
         return

@@ -1,4 +1,4 @@
-"""A schedule that sends a message, or has a goal or task worked on, at the times of a cron expression. Pure.
+"""A schedule that sends a message, or starts work on a goal or task, at the times of a cron expression. Pure.
 
 A window is one of these times. It opens when the schedule fires and closes when its run has ended and is not retried.
 Windows that pass while one is open, or while no server runs, become one late window.
@@ -51,7 +51,7 @@ class Schedule(Struct, frozen=True, kw_only=True):
     last_at: int | None = None
     last_status: str | None = None
     last_error: str | None = None
-    # What whoever made it may see: its runs see no more.
+    # The spaces of whoever created it: its runs see no more.
     space_ids: tuple[str, ...] = ("*",)
     behalf: str | None = None
 
@@ -75,12 +75,12 @@ class Schedule(Struct, frozen=True, kw_only=True):
 
     @property
     def exhausted(self) -> bool:
-        """True once it has fired as often as allowed."""
+        """Whether it has fired as often as allowed."""
         return self.max_executions != UNLIMITED and self.execution_count >= self.max_executions
 
     @property
     def is_over(self) -> bool:
-        """True once its last window is closed."""
+        """Whether its last window is closed."""
         return self.exhausted and self.retry_at is None and self.last_status not in OPEN_STATUSES
 
     @property

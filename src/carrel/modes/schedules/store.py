@@ -7,7 +7,7 @@ from carrel.visibility import seen_of_sessions
 
 _TABLE = Table("schedules", Schedule, also=("due_at",), codecs={"space_ids": json_column(tuple[str, ...])})
 _SELECT = f"SELECT {_TABLE.columns_of('s')} FROM schedules s"
-# The run has ended, is waiting, or was deleted with its lane, and the schedule has not noted it yet.
+# The run has ended, is waiting, or was deleted with its lane, and the schedule has not recorded it yet.
 _RESTED = (
     "s.last_status IN ('queued', 'waiting') AND (r.id IS NULL OR r.state IN ('completed', 'failed', 'cancelled') "
     "OR (r.state = 'waiting' AND s.last_status = 'queued'))"
@@ -21,7 +21,7 @@ def insert_schedule(tx: Tx, access: Access, schedule: Schedule) -> None:
 
 
 def keep_schedule(tx: Tx, access: Access, schedule: Schedule) -> None:
-    """Write a schedule as it is now; this transaction must have locked it."""
+    """Write the current state of a schedule; this transaction must have locked it."""
     tx.run(_TABLE.update, access, due_at=schedule.due_at, **_TABLE.values(schedule) | {"updated_at": tx.now})
     tx.wake(SCHEDULES)
 
@@ -33,7 +33,7 @@ def delete_schedule(tx: Tx, access: Access, schedule_id: str) -> None:
 
 
 def schedule_by_id(tx: Tx, access: Access, schedule_id: str, *, hold: bool = False) -> Schedule | None:
-    """Return one schedule; `hold` locks it, for which the lane it speaks in must be locked first."""
+    """Return one schedule; `hold` locks it (lock its lane first)."""
     sql = f"{_SELECT} WHERE s.account_id = :account AND s.id = :id{' FOR UPDATE' if hold else ''}"
     return _TABLE.row(tx.one(sql, access, id=schedule_id))
 
@@ -72,6 +72,6 @@ def next_schedule_due(tx: Tx) -> int | None:
 
 
 def put_off(tx: Tx, access: Access, schedule_id: str, until: int) -> None:
-    """Postpone a due schedule that could not be moved, and change nothing else about it."""
+    """Postpone a due schedule that could not be advanced, and change nothing else about it."""
     sql = "UPDATE schedules SET due_at = :until WHERE account_id = :account AND id = :id AND due_at <= :now"
     tx.run(sql, access, id=schedule_id, until=until, now=tx.now)

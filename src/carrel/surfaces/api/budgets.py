@@ -92,7 +92,11 @@ def delete_budget(call: Call[None, BudgetQuery], tx: Tx, access: Access) -> None
 @endpoint("POST", "/api/budgets/allow", answers={200: one("budget", BudgetShape)}, who=OWNER, body=AllowBody)
 def allow_budget(call: Call[AllowBody, NoQuery], tx: Tx, access: Access) -> BudgetShape:
     """Allow a budget's whole amount once more until it resets; runs that wait for it go on."""
-    return allow_once(tx, access, call.body.name, _rules(call.house), call.body.subject)
+    name, subject, rules = call.body.name, call.body.subject, _rules(call.house)
+    scope, own = parse_scope(find_budget(tx, access, name, rules).scope)
+    if subject is not None and scope != "account" and not own:
+        subject = _found(tx, access, scope, subject)
+    return allow_once(tx, access, name, rules, subject)
 
 
 def _rules(house: House) -> BudgetRules:

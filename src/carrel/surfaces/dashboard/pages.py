@@ -14,8 +14,7 @@ import msgspec
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, Route
-from starlette.types import Scope
+from starlette.routing import BaseRoute, Route
 
 STATIC = Path(__file__).parent / "static"
 
@@ -30,13 +29,10 @@ PRELOADS = "preloads.json"
 # Every path of the page; its script reads the ids and keys in them.
 _PLACES = (
     "board", "sessions", "runs", "memory", "isolation", "search", "agents", "goals", "schedules", "spaces", "tokens",
-    "models", "usage", "settings", "health", "mcp", "webhooks",
+    "models", "usage", "settings", "health", "mcp-servers", "webhooks",
 )  # fmt: skip
 _WITH_IDS = ("chat", "sessions", "runs", "isolation", "tasks")
 PAGE_PATHS = ("/", "/chat", *(f"/{place}" for place in _PLACES), *(f"/{place}/{{id:path}}" for place in _WITH_IDS))
-
-# Browsers get the page of MCP servers here, programs the MCP endpoint.
-SHARED_PATHS = ("/mcp",)
 
 MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -129,18 +125,9 @@ def routes() -> list[BaseRoute]:
         return Response(status_code=404) if found is None else respond(request, found)
 
     return [
-        *(_PageRoute(path, page, methods=["GET"]) for path in PAGE_PATHS),
+        *(Route(path, page, methods=["GET"]) for path in PAGE_PATHS),
         Route("/static/{path:path}", static_file, methods=["GET"]),
     ]
-
-
-class _PageRoute(Route):
-    """A route of the page. At a path shared with another surface, only browsers that open a page get it."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        if self.path in SHARED_PATHS and scope["type"] == "http" and not _wants_page(Request(scope)):
-            return Match.NONE, {}
-        return super().matches(scope)
 
 
 def missing_page(request: Request) -> Response | None:

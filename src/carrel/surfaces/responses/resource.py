@@ -32,6 +32,11 @@ class ResponseState(Struct, frozen=True, kw_only=True):
         """Whether this stretch is over: nothing more can follow in it."""
         return self.following is not None or _rests(self.run)
 
+    @property
+    def is_held(self) -> bool:
+        """Whether the run waits for a budget, or for a person who lets a loop go on: that may take days."""
+        return self.following is None and self.run.held_for is not None
+
 
 def state_of(tx: Tx, access: Access, response: Response) -> ResponseState:
     """Return the stretch as it is now."""
@@ -139,7 +144,7 @@ def render(state: ResponseState, *, status: str | None = None, output: list[Json
         "incomplete_details": _incomplete(state, shown),
         "previous_response_id": response.previous_id,
         "output": items if output is None else output,
-        "error": _error(run) if shown == "failed" else None,
+        "error": _error(run) if shown == "failed" or state.is_held else None,
         "usage": _usage(state) if is_over else None,
         **request,
         "metadata": request["metadata"] | {"runId": run.id, "sessionKey": run.key},

@@ -20,13 +20,13 @@ Events = AsyncGenerator[Json | None, None]
 
 
 async def wait_for_rest(house: House, access: Access, response: Response) -> ResponseState:
-    """Return the response once it is over, or as it is when the time is up or the server stops."""
+    """Return the response once it is over, or as it is when its run is held, the time is up or the server stops."""
     deadline = elapsed_seconds() + RESPONSE_WAIT_SECONDS_MAX
     with house.watch.bell(access.account_id, response.run_id) as bell:
         while True:
             version = bell.version
             state = await house.db.read(partial(state_of, access=access, response=response))
-            if state.rests or elapsed_seconds() >= deadline or house.closing.is_set():
+            if state.rests or state.is_held or elapsed_seconds() >= deadline or house.closing.is_set():
                 return state
             await bell.wait(version, SAFETY_POLL_SECONDS)
 
@@ -46,6 +46,7 @@ async def follow(house: House, access: Access, response: Response, words: Words 
         if is_queued:
             yield writer.event("response.queued", response=_begun(state, "queued"))
         version = step = None
+        was_held = False
         while True:
             run_version, text_version = bell.version, _version(words)
             speaking = None if words is None else words.step
@@ -59,6 +60,9 @@ async def follow(house: House, access: Access, response: Response, words: Words 
                     yield _end(writer, state, "cancelled")
                     return
                 state = found
+                if state.is_held and not was_held:
+                    yield writer.event("response.queued", response=_begun(state, "queued"))
+                was_held = state.is_held
                 if status != _ANNOUNCED and status_of(state) != "queued":
                     status = _ANNOUNCED
                     yield writer.event("response.in_progress", response=_begun(state, "in_progress"))
@@ -69,7 +73,8 @@ async def follow(house: House, access: Access, response: Response, words: Words 
                         yield event
                     yield _end(writer, state)
                     return
-            for event in writer.send_live(step):
+            # On PostgreSQL, text may arrive before the news that its run has started.
+            for event in writer.send_live(step) if status == _ANNOUNCED else ():
                 yield event
             await _either(bell, run_version, words, text_version)
             if bell.version == run_version and _version(words) == text_version:

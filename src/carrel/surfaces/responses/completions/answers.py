@@ -81,5 +81,7 @@ def refuse_unfinished(response: Json) -> None:
         case "cancelled":
             raise ResponsesError(_FAILED_STATUS, "cancelled", f"Run {run_id} was cancelled.")
         case "queued" | "in_progress":
-            message = f"Run {run_id} goes on; read its answer with GET /api/runs/{run_id}, or stream."
-            raise ResponsesError(_FAILED_STATUS, "still_running", message)
+            held = response["error"]
+            message = held["message"] if held else f"Run {run_id} goes on."
+            later = f"{message} Read its answer with GET /api/runs/{run_id}" + (" then." if held else ", or stream.")
+            raise ResponsesError(_FAILED_STATUS, held["code"] if held else "still_running", later)

@@ -41,6 +41,8 @@ async def _chunks(events: Events, *, includes_usage: bool) -> AsyncIterator[Json
             case "response.created":
                 heading = heading_of(event["response"], "chat.completion.chunk")
                 yield _chunk(heading, {"role": "assistant", "content": "", "refusal": None})
+            case "response.queued" if event["response"]["error"]:
+                refuse_unfinished(event["response"])
             case "response.output_item.added" if event["item"]["type"] == "message":
                 messages += 1
                 if messages > 1:
