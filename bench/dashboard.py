@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 from bench.figures import Figure, at_least, at_most, plain, skipped, tell
 from carrel.surfaces.dashboard.pages import STATIC
-from tests.browser.places import DESK, USABLE, Place, places
+from tests.browser.places import DESK, SETTINGS, USABLE, Place, places
 from tests.harness.process import CARREL, RunningDemo, clean_environment
 
 NAME = "dashboard"
@@ -78,6 +78,8 @@ def measure(_durability: str) -> list[Figure]:
         tell("dashboard: building the demo")
         environment = clean_environment(Path(name))
         subprocess.run([CARREL, "demo", "--build-only", "--data-dir", name], env=environment, check=True)
+        with (Path(name) / RunningDemo.STORE / "carrel.toml").open("a") as settings:
+            settings.write(f"\n{SETTINGS}")
         server = RunningDemo(Path(name), environment)
         try:
             browser = playwright.chromium.launch(executable_path=chromium, args=flags)

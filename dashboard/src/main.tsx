@@ -11,7 +11,7 @@ import { router } from "./routes";
 import "./ui/theme.css";
 
 onSignedOut(() => {
-  if (currentIdentity().stage === "in") leave("");
+  if (currentIdentity().stage === "in") leave("You were signed out: the token was revoked or has expired.");
 });
 // Pasting an address with a token over an open page changes only the fragment.
 window.addEventListener("hashchange", () => {

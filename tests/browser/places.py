@@ -17,6 +17,9 @@ class Place(NamedTuple):
     content: str
 
 
+# Settings for what the demo has nothing of; this server is never started.
+SETTINGS = '[mcp.files]\ncommand = "files-server"\nargs = ["/srv/reports"]\n'
+
 # By the names of their routes; those of one thing show one that has something in every part.
 PLACES = {
     "home": Place("/", "#main [data-row]"),

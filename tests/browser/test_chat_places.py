@@ -50,7 +50,7 @@ def test_what_was_not_sent_survives_switching_and_reload(signed_in: OpenPage, cl
     expect(field).to_have_value("Half a thou")
 
 
-def test_the_place_in_a_transcript_survives_switching(
+def test_the_place_in_a_transcript_survives_switching_and_reload(
     signed_in: OpenPage, client: Client, model: ScriptedModel
 ) -> None:
     key = client.open_lane("Long scroll")
@@ -66,6 +66,10 @@ def test_the_place_in_a_transcript_survives_switching(
     top = page.evaluate(SCROLLED)
     chats(page, "Short scroll")
     chats(page, "Long scroll")
+    expect(last).to_have_count(1)
+    expect(last).not_to_be_in_viewport()
+    assert abs(page.evaluate(SCROLLED) - top) < 5
+    page.reload()
     expect(last).to_have_count(1)
     expect(last).not_to_be_in_viewport()
     assert abs(page.evaluate(SCROLLED) - top) < 5

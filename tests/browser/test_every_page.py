@@ -48,8 +48,7 @@ def server(gateway: ScriptedGateway, tmp_path_factory: pytest.TempPathFactory) -
     folder = tmp_path_factory.mktemp("carrel")
     build_world(folder)
     with servers_in(folder) as start:
-        files = {"CARREL_MCP__FILES__COMMAND": "files-server", "CARREL_MCP__FILES__ARGS": '["/srv/reports"]'}
-        yield start(**reaching(gateway), **files, CARREL_SERVER__DRAIN_SECONDS="1")
+        yield start(**reaching(gateway), CARREL_SERVER__DRAIN_SECONDS="1")
 
 
 @dataclass
@@ -161,5 +160,6 @@ def test_an_address_of_nothing_has_a_page_that_says_so(window: Window, path: str
     window.page.goto(path)
     main = window.page.locator("#main")
     expect(main).to_contain_text("no ")
+    expect(main.get_by_role("button", name="Try again")).to_have_count(0)
     expect(main.get_by_role("heading", level=1)).to_be_visible()
     expect(window.page.get_by_role("navigation", name="Main").get_by_role("link", name="Board")).to_be_visible()

@@ -248,6 +248,19 @@ def test_a_task_in_review_is_closed_and_reopened_from_the_list(signed_in: OpenPa
     assert client.http.get(f"/api/tasks/{task}").json()["task"]["status"] == "review"
 
 
+def test_a_review_shows_whose_task_it_is_and_what_was_said_last(signed_in: OpenPage, client: Client) -> None:
+    person = client.post("/api/users", {"name": "Ann Lee", "slug": "ann"})["user"]["id"]
+    task = client.post("/api/tasks", {"title": "Oil the gate", "assignedUserIds": [person]})["task"]["id"]
+    client.post(f"/api/tasks/{task}/messages", {"content": "It no longer squeaks."})
+    client.http.patch(f"/api/tasks/{task}", json={"status": "in_progress"}).raise_for_status()
+    client.http.patch(f"/api/tasks/{task}", json={"status": "review"}).raise_for_status()
+    page = signed_in()
+    row = need(page, "Oil the gate")
+    expect(row).to_contain_text("Ann Lee")
+    row.get_by_role("button", name="Oil the gate", exact=True).click()
+    expect(page.get_by_role("region", name="Last message")).to_contain_text("It no longer squeaks.")
+
+
 def test_a_blocked_task_is_listed_with_its_reason(signed_in: OpenPage, client: Client) -> None:
     page = signed_in()
     body = {"title": "Mow the lawn", "status": "blocked", "blockedReason": "The mower is broken"}

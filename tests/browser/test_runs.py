@@ -21,6 +21,15 @@ def worked(client: Client, model: ScriptedModel) -> str:
     return run
 
 
+def test_a_run_of_a_task_is_told_apart_by_what_was_said_and_not_by_an_id(signed_in: OpenPage, client: Client) -> None:
+    task = client.post("/api/tasks", {"title": "Wind the clock", "assignedAgentIds": ["main"]})["task"]["id"]
+    client.post(f"/api/tasks/{task}/messages", {"content": "Only on Sundays, please."})
+    page = signed_in("/runs")
+    row = page.get_by_role("table", name="Runs").get_by_role("row").filter(has_text="Only on Sundays, please.")
+    expect(row.get_by_role("link", name="Wind the clock")).to_be_visible()
+    expect(page.get_by_role("table", name="Runs")).not_to_contain_text(task)
+
+
 @pytest.fixture
 def failed(client: Client, model: ScriptedModel) -> str:
     model.on("Fetch the figures", http_error(401, "invalid key"))

@@ -75,7 +75,7 @@ def test_a_session_shows_what_is_said_and_what_waits_as_it_happens(
     expect(page.get_by_text("Nothing is running and nothing waits.")).to_be_visible()
 
 
-def test_spawned_sessions_are_shown_as_a_tree_and_stopped(
+def test_spawned_sessions_are_shown_as_a_tree_stopped_and_still_there_when_archived(
     signed_in: OpenPage, client: Client, model: ScriptedModel
 ) -> None:
     gate = model.hold("count the stars")
@@ -89,6 +89,10 @@ def test_spawned_sessions_are_shown_as_a_tree_and_stopped(
     expect(tree.get_by_role("button", name="Stop Stars")).to_have_count(0)
     expect(tree.get_by_role("link", name="Stars")).to_be_visible()
     gate.open()
+    child = client.http.get("/api/sessions", params={"spawnedBy": key}).json()["sessions"][0]["key"]
+    client.post(f"/api/sessions/{child}/archive", {})
+    page.reload()
+    expect(tree.get_by_role("link", name="Stars")).to_be_visible()
 
 
 def test_isolation_shows_the_walls_what_was_refused_and_switches_recall(

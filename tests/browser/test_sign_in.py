@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.talking import OpenPage
+from tests.browser.talking import Client, OpenPage
 from tests.harness.process import RunningServer
 from tests.requirements.mark import requirement
 
@@ -87,3 +87,16 @@ def test_an_empty_home_shows_how_to_begin(signed_in: OpenPage) -> None:
     page.get_by_role("link", name="Start a chat").click()
     expect(page.get_by_role("heading", level=1, name="Chat")).to_be_visible()
     expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+
+
+def test_a_token_that_is_revoked_meanwhile_leads_to_the_form_and_says_why(
+    new_page: OpenPage, server: RunningServer, client: Client
+) -> None:
+    made = client.post("/api/tokens", {"kind": "owner", "name": "For a day"})
+    page = new_page()
+    page.goto(f"/#token={made['secret']}")
+    expect(page.get_by_role("status", name="Connection")).to_have_text("Live")
+    client.http.delete(f"/api/tokens/{made['token']['id']}").raise_for_status()
+    page.get_by_role("link", name="Usage").click()
+    expect(page.get_by_role("alert")).to_contain_text("revoked or has expired")
+    expect(page.get_by_role("textbox", name="Token")).to_be_visible()

@@ -32,7 +32,8 @@ def test_only_legal_moves_are_offered_and_the_reasons_come_with_buttons(signed_i
     page.get_by_role("button", name="Assign somebody").click()
     page.get_by_role("menuitem", name="Ann Lee").click()
     expect(page.get_by_role("button", name="Take Ann Lee off")).to_be_visible()
-    page.get_by_role("button", name="Move to").click()
+    expect(page.get_by_role("region", name="Why it is not moving")).to_contain_text("It is up to Ann Lee.")
+    page.get_by_role("button", name="Move to", exact=True).click()
     expect(page.get_by_role("menuitem")).to_have_text(["Inbox", "In progress", "Review", "Blocked", "Done", "Archive"])
     page.get_by_role("menuitem", name="Blocked").click()
     page.get_by_role("dialog", name="Why is it blocked?").get_by_role("textbox", name="Reason").fill("No springs")
@@ -72,6 +73,22 @@ def test_a_question_is_answered_in_place_and_the_answer_reaches_the_thread(
     expect(page.get_by_role("tabpanel")).to_contain_text("Generation 1")
     page.reload()
     expect(page.get_by_role("tabpanel")).to_contain_text("Completed")
+
+
+def test_a_thread_says_who_works_on_an_answer_and_who_has_read_it(
+    signed_in: OpenPage, client: Client, model: ScriptedModel
+) -> None:
+    gate = model.hold("Which brush is it?")
+    page = signed_in(f"/tasks/{make(client, 'Paint the door', assignedAgentIds=['main'])}")
+    field = page.get_by_role("textbox", name="Message")
+    field.fill("Which brush is it?")
+    field.press("Enter")
+    typing = page.get_by_role("status", name="Typing")
+    expect(typing).to_contain_text("Main is working on an answer")
+    gate.open()
+    expect(page.get_by_role("log")).to_contain_text("Done at last.")
+    expect(page.get_by_role("log").get_by_text("Seen by the owner")).to_be_visible()
+    expect(typing).to_be_empty()
 
 
 def test_what_another_client_changes_appears_and_a_draft_survives_a_reload(signed_in: OpenPage, client: Client) -> None:

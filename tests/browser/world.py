@@ -10,12 +10,13 @@ from carrel.kernel import SystemClock
 from carrel.main.demo.build import build_demo
 from carrel.main.demo.stage import Size
 from carrel.main.settings import load
+from tests.browser import places
 from tests.browser.talking import Client, ScriptedModel
 from tests.scripted_gateway import calls, http_error, text
 
 SMALL = Size(tasks=60, lines=120)
 DAYS = 8
-SETTINGS = '[classifier]\nmode = "off"\n'
+SETTINGS = f'[classifier]\nmode = "off"\n\n{places.SETTINGS}'
 
 # Everything hostile begins with this word, so that a test can tell that it is shown.
 MARK = "Grue"

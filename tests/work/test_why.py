@@ -2,6 +2,7 @@
 
 import pytest
 
+from carrel.access import make_user
 from carrel.runs import NeedsInput
 from carrel.work import Task, explain_task
 from tests.work.desk import Desk, lane
@@ -42,6 +43,14 @@ async def test_a_task_that_waits_for_another_or_for_somebody_says_so(desk: Desk)
     assert await codes(desk, task) == (False, ["waiting_input"])
     await desk.disable("writer")
     assert await codes(desk, task) == (False, ["agent_disabled"])
+
+
+async def test_a_task_that_only_people_have_is_up_to_them(desk: Desk) -> None:
+    ada = await desk.db.write(lambda tx: make_user(tx, desk.access, name="Ada", slug="ada", email=None, role="member"))
+    task = await desk.create(assigned_user_ids=(ada.id,))
+    why = await desk.read(lambda tx: explain_task(tx, desk.access, task.id))
+    assert [reason.text for reason in why.reasons] == ["It is up to Ada."]
+    assert why.reasons[0].actions == ["move it to in_progress", "assign an agent"]
 
 
 async def test_a_task_that_is_worked_on_moves(desk: Desk) -> None:

@@ -2803,9 +2803,10 @@ export interface components {
         };
         /**
          * ClassifierBacklog
-         * @description How many entries of the board wait to be sorted, and for how long the oldest of them has.
+         * @description Whether entries of the board are sorted, how many wait for it, and for how long the oldest of them has.
          */
         ClassifierBacklog: {
+            enabled: boolean;
             pending: number;
             oldestPendingSeconds: number | null;
         };

@@ -1,12 +1,7 @@
-// What seldom changes: the account, its spaces, the server's settings.
+// What seldom changes: the account, the server's settings.
 
 import { queryOptions } from "@tanstack/react-query";
 import { api, ask } from "./api";
-
-export const spacesQuery = queryOptions({
-  queryKey: ["spaces"],
-  queryFn: ({ signal }) => ask(api.GET("/api/spaces", { signal })),
-});
 
 export const settingsQuery = queryOptions({
   queryKey: ["settings"],

@@ -14,6 +14,12 @@ export function splitKey(key: string): { agent: string; rest: string } {
   return { agent: match?.[1] ?? "", rest: match?.[2] ?? key };
 }
 
+/** Return what kind of session a key names: "Task", "Web chat", "Main lane". */
+export function kindOfKey(key: string): string {
+  const head = /^[a-z0-9]+/.exec(splitKey(key).rest)?.[0] ?? "";
+  return head === "main" ? "Main lane" : (CHANNELS[head] ?? KINDS[head] ?? (head === "a2a" ? "A2A" : capital(head)));
+}
+
 /** Return what a session's key says about it, for where no title is at hand: "Main lane", "Telegram group 7". */
 export function nameOfKey(key: string): string {
   const { rest } = splitKey(key);

@@ -4,10 +4,12 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { isAway, Refusal } from "../data/api";
 import { Button } from "./button";
+import { Empty } from "./empty";
 import { Title } from "./title";
 
 export function ErrorState({ error, retry, title = "This could not be read" }: { error: unknown; retry?: () => void; title?: string }) {
   if (isAway(error)) return <Away />;
+  if (error instanceof Refusal && error.status === 404) return <Empty title="Not found"><p>{error.message}</p></Empty>;
   const request = error instanceof Refusal ? error.requestId : null;
   return (
     <div role="alert" className="my-6 grid max-w-[44rem] justify-items-start gap-2 rounded-r-lg border-l-[3px] border-red-edge bg-red-wash px-4 py-3">

@@ -67,6 +67,7 @@ from carrel.runs import (
 )
 from carrel.storage import Database, Tx
 from carrel.tools import Result, ToolServices, Wait, catalog_for, connected_tool, prepare_call
+from carrel.usage import priced
 
 _log = getLogger("carrel.delivery")
 # How a turn ended; or what writes its answer, in the transaction that ends the run, and then says it.
@@ -233,7 +234,7 @@ class Turns:
         answer = self._without_context(claim, sent, answer)
         if sent.snapshot.extras.replays is not None:
             answer = as_reply(answer)
-        spent = summed(usage, answer.usage)
+        spent = summed(usage, priced(answer.usage, sent.request.model, self._rules.prices))
         await self.outages.answered(gateway.name)
         if not answer.calls and not is_silent(sent.snapshot.run, answer.text.replace("\x00", "")):
             # Written in the transaction that ends the run, which saves a commit.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.gateway import Usage
 from carrel.kernel.settings import PriceSettings
@@ -50,3 +50,10 @@ def cost_of(model: str, tally: Tally, prices: Mapping[str, PriceSettings]) -> fl
     fresh = tally.unpriced_input - tally.unpriced_cached
     by_price = fresh * price.input + tally.unpriced_cached * cached_price + tally.unpriced_output * price.output
     return tally.cost_usd + by_price / _PER_MILLION
+
+
+def priced(used: Usage, model: str, prices: Mapping[str, PriceSettings]) -> Usage:
+    """Return what a step used with its cost, by price where the gateway reported none."""
+    if used.cost_usd is not None or not used.input_tokens + used.output_tokens:
+        return used
+    return structs.replace(used, cost_usd=cost_of(model, tally_of(used, 0), prices))

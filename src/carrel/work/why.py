@@ -83,6 +83,11 @@ def _quiet(tx: Tx, access: Access, task: Task, assignees: list[Party], directory
         text = f"The task has stalled: it was taken up {stall.taken_up} times, and no turn said that it is done."
         return _reason("waiting_input", text, None, "write to its thread", "move it to review", "assign another agent")
     names = ", ".join(directory.name_of(party.kind, party.party_id) or party.party_id for party in assignees)
+    if all(party.kind != "agent" for party in assignees):
+        onward = "review" if task.status == "in_progress" else "in_progress"
+        return _reason(
+            "waiting_input", f"It is up to {names}.", task.status_at, f"move it to {onward}", "assign an agent"
+        )
     last = notice_store.newest_run_of_task(tx, access, task.id)
     ended = "" if last is None else f" The last run of {last.agent_id} is {last.state}."
     text = f"Nothing is running or queued for {names}.{ended} A message in the thread gets the work going again."

@@ -42,12 +42,13 @@ async def test_usage_is_summed_up_by_what_is_asked_for(on_either: httpx.AsyncCli
     assert (await usage(client, to="2020-01-01T00:00:00Z"))["usage"] == []
 
 
-async def test_a_price_in_the_settings_tells_the_cost(surface_url: str) -> None:
+async def test_a_price_in_the_settings_tells_the_cost_in_sum_and_of_each_run(surface_url: str) -> None:
     # The model of an agent and a gateway that name none.
     settings = Settings(prices={"default": PriceSettings(input=1_000_000, output=1_000_000)})
     async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         await send_and_wait(client, "one")
         assert (await usage(client))["total"]["costUsd"] == 5.0
+        assert [run["usage"]["costUsd"] for run in (await client.get("/api/runs")).json()["runs"]] == [5.0]
 
 
 async def test_usage_shows_no_more_than_the_caller_may_see(server: HttpServer, client: httpx.AsyncClient) -> None:

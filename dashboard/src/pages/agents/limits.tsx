@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import type { Agent, Shapes } from "../../data/api";
-import { spacesQuery } from "../../data/standing";
+import { spacesQuery } from "../../data/places";
 import { Check, Choose, TextField } from "../../ui/form";
 
 export type Flag = keyof Shapes["BehaviorFlags"];
@@ -81,7 +81,7 @@ function FlagChoice({ words, value, onChange }: { words: string; value: boolean 
 }
 
 function Spaces({ chosen, complaint, onChange }: { chosen: string[]; complaint?: string; onChange: (spaces: string[]) => void }) {
-  const spaces = useQuery(spacesQuery).data?.spaces ?? [];
+  const spaces = useQuery(spacesQuery()).data?.rows ?? [];
   const every = chosen.includes("*");
   return (
     <fieldset className="sm:col-span-2">

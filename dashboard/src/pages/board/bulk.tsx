@@ -24,7 +24,7 @@ export function Bulk({ tasks, directory, onMove, onClear }: Props) {
     if (to !== "archived" && to !== "blocked") onClear();
   };
   return (
-    <div role="toolbar" aria-label="Chosen tasks" className="leaf fixed bottom-4 left-1/2 z-20 flex max-w-[calc(100vw-1.5rem)] -translate-x-1/2 flex-wrap items-center gap-2 px-3 py-2">
+    <div role="toolbar" aria-label="Chosen tasks" className="leaf fixed bottom-4 left-1/2 z-20 flex w-max max-w-[calc(100vw-1.5rem)] -translate-x-1/2 flex-wrap items-center gap-2 px-3 py-2">
       <span role="status" className="text-sm font-semibold">{plural(tasks.length, "task")} chosen</span>
       <Menu align="start" trigger={<Button small disabled={shared.length === 0} title={shared.length === 0 ? "There is no move that all of them can make" : undefined}>Move to<Icon name="down" className="size-4" /></Button>}
         choices={shared.filter((to) => to !== "archived").map((to) => ({ label: STATUS_NAMES[to], run: () => move(to) }))} />

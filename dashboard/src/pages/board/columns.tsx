@@ -67,7 +67,7 @@ export function Columns({ tasks, around, chosen, peek, onOpen, onChoose, onMove,
         end();
       }}
     >
-      <div ref={strip} className="flex h-[calc(100dvh-6rem)] min-h-80 min-w-0 gap-2 overflow-x-auto pb-3 lg:h-[calc(100dvh-9.5rem)] max-lg:snap-x max-lg:snap-mandatory">
+      <div ref={strip} className="flex h-[calc(100dvh-6rem-var(--banner,0px))] min-h-80 min-w-0 gap-2 overflow-x-auto pb-3 lg:h-[calc(100dvh-9.5rem-var(--banner,0px))] max-lg:snap-x max-lg:snap-mandatory">
         {COLUMNS.map((status) => (
           <Column
             key={status} status={status} tasks={columns[status]} around={around} chosen={chosen} peek={peek} onOpen={onOpen} onChoose={onChoose}

@@ -49,11 +49,13 @@ function dueMatches(task: Task, due: BoardSearch["due"], now: number): boolean {
 
 export type Branch = { task: Task; depth: number; children: number };
 
-/** Return the tasks as a tree, flat: every task under its parent, children of closed ones left out. */
+/** Return the tasks as a tree, flat: every task under its parent, children of closed ones left out. Trees come first. */
 export function treeOf(tasks: Task[], closed: ReadonlySet<string>): Branch[] {
   const known = new Set(tasks.map((task) => task.id));
   const under = new Map<string | null, Task[]>();
-  for (const task of [...tasks].sort((one, other) => (one.taskIndex ?? 0) - (other.taskIndex ?? 0) || byPlace(one, other))) {
+  const parents = new Set(tasks.map(({ parentId }) => parentId));
+  const weight = ({ id, status }: Task): number => (parents.has(id) ? 0 : status === "done" ? 2 : 1);
+  for (const task of [...tasks].sort((one, other) => (one.taskIndex ?? 0) - (other.taskIndex ?? 0) || weight(one) - weight(other) || byPlace(one, other))) {
     // A task whose parent is not shown stands by itself.
     const parent = task.parentId !== null && known.has(task.parentId) ? task.parentId : null;
     under.set(parent, [...(under.get(parent) ?? []), task]);

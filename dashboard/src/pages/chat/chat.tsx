@@ -68,7 +68,7 @@ export function Chat() {
   // What a link without a key leads to names no chat.
   if (key === "null" || key === "undefined") return <NotFound />;
   return (
-    <div className="flex h-[calc(100dvh-3.6rem)] flex-col lg:grid lg:h-dvh lg:grid-cols-[16rem_minmax(0,1fr)] lg:gap-x-7">
+    <div className="flex h-[calc(100dvh-3.6rem-var(--banner,0px))] flex-col lg:grid lg:h-[calc(100dvh-var(--banner,0px))] lg:grid-cols-[16rem_minmax(0,1fr)] lg:gap-x-7">
       <div className="flex min-h-0 flex-col max-lg:contents">
         <h1 className="pt-7 pb-2.5 text-[1.75rem] max-lg:sr-only">Chat</h1>
         <Rail current={key} />

@@ -140,7 +140,7 @@ export function Composer({ sessionKey, asking, occupied, working, onSend, onAnsw
           }}
           className="field min-h-[2.6rem] min-w-48 flex-1 resize-none! rounded-lg py-2 text-base"
         />
-        <div className="flex flex-wrap items-end gap-2 max-sm:w-full [&_.button]:min-h-[2.6rem]">
+        <div className="flex flex-wrap items-end gap-2 [&_.button]:min-h-[2.6rem]">
           {approval && (
             <>
               <Button weight="main" busy={decide.isPending} onClick={() => decision(true)}>Approve</Button>
@@ -149,7 +149,7 @@ export function Composer({ sessionKey, asking, occupied, working, onSend, onAnsw
           )}
           <Button type="submit" weight={approval ? "quiet" : "main"}>{answers === null ? "Send" : "Answer"}</Button>
           {working && answers === null && <Button title="The agent hears it at its next step (Ctrl+Enter)" disabled={text.trim() === ""} onClick={() => submit(undefined, true)}>Send into this turn</Button>}
-          <Button busy={stop.isPending} title={occupied ? "Cancel the running and queued runs of this chat" : "Nothing is running"} className={occupied ? "" : "border-rule! text-soft!"} onClick={() => occupied && stop.mutate()}>
+          <Button busy={stop.isPending} title={occupied ? "Cancel the running and queued runs of this chat" : "Nothing is running"} className={occupied ? "" : "border-rule! text-soft! max-sm:hidden!"} onClick={() => occupied && stop.mutate()}>
             {stop.isPending ? "Stopping…" : "Stop"}
           </Button>
         </div>

@@ -43,7 +43,7 @@ const WORDS: Record<string, string> = {
 /** A row with the speaker in the margin. */
 function Frame({ kind, speaker, busy, children }: { kind: string; speaker: string; busy?: boolean; children: ReactNode }) {
   return (
-    <article aria-label={speaker} aria-busy={busy} className="grid max-w-[52rem] gap-x-4 [contain-intrinsic-size:auto_5rem] [content-visibility:auto] sm:grid-cols-[5.5rem_minmax(0,1fr)]">
+    <article aria-label={speaker} aria-busy={busy} className="group grid max-w-[52rem] gap-x-4 [contain-intrinsic-size:auto_5rem] [content-visibility:auto] sm:grid-cols-[6.25rem_minmax(0,1fr)]">
       <p aria-hidden="true" data-speaker="" className={`text-[0.72rem] leading-snug font-semibold tracking-[0.06em] uppercase sm:pt-1 sm:text-right ${kind === "assistant" ? "text-green" : "text-soft"}`}>{speaker}</p>
       <div className={`min-w-0 ${WORDS[kind] ?? ""}`}>{children}</div>
     </article>
@@ -70,7 +70,7 @@ function Said({ item, agent, acts }: { item: Extract<Item, { kind: "said" }>; ag
         {source && <span>{source}</span>}
         <Age at={message.timestamp} ago />
         {receipt !== null && <ReceiptButton runId={receipt} acts={acts} />}
-        <Button weight="plain" title="A chat of your own that starts with everything up to here" aria-label={`Fork from: ${firstLine(text, 60)}`} onClick={() => acts.fork(message.id)}>Fork from here</Button>
+        <Button weight="plain" className="pointer-fine:opacity-0 pointer-fine:group-focus-within:opacity-100 pointer-fine:group-hover:opacity-100" title="A chat of your own that starts with everything up to here" aria-label={`Fork from: ${firstLine(text, 60)}`} onClick={() => acts.fork(message.id)}>Fork from here</Button>
       </Foot>
     </Frame>
   );

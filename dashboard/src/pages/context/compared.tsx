@@ -6,7 +6,7 @@ import { type FormEvent, useMemo, useState } from "react";
 import type { Run } from "../../data/api";
 import { isOwner } from "../../data/identity";
 import { receiptQuery, runQuery, runsQuery } from "../../data/queries";
-import { firstLine, titleOfRun } from "../../data/words";
+import { firstLine, moment, titleOfRun } from "../../data/words";
 import { Answers } from "../../ui/answers";
 import { Button } from "../../ui/button";
 import { Select } from "../../ui/choices";
@@ -51,10 +51,11 @@ function Chooser({ run, other, hasBefore, onChange }: { run: Run; other: string 
   const [id, setId] = useState("");
   const near = (useQuery(runsQuery({ sessionKey: run.sessionKey, limit: OFFERED }, 1)).data?.rows ?? []).filter((each) => each.id !== run.id);
   const known = other === undefined || near.some((each) => each.id === other);
+  const named = useQuery({ ...runQuery(other ?? ""), enabled: !known }).data?.run;
   const options = [
     { value: "", label: hasBefore ? "The step before" : "Choose a run of this session" },
-    ...near.map((each) => ({ value: each.id, label: firstLine(`${titleOfRun(each)} · ${new Date(each.createdAt).toLocaleString()}`, 90) })),
-    ...(known ? [] : [{ value: other, label: other }]),
+    ...near.map((each) => ({ value: each.id, label: firstLine(`${titleOfRun(each)} · ${moment(Date.parse(each.createdAt))}`, 90) })),
+    ...(known ? [] : [{ value: other, label: named ? titleOfRun(named) : other }]),
   ];
   const send = (event: FormEvent) => {
     event.preventDefault();

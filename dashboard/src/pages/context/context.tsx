@@ -5,7 +5,7 @@ import { queryOptions, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { api, ask, type Run } from "../../data/api";
 import { runQuery } from "../../data/queries";
-import { plural, sessionOfRun, titleOfRun } from "../../data/words";
+import { moment, plural, sessionOfRun, titleOfRun } from "../../data/words";
 import { AgentName } from "../../ui/agent";
 import { Button } from "../../ui/button";
 import { Empty } from "../../ui/empty";
@@ -13,7 +13,7 @@ import { Facts } from "../../ui/facts";
 import { Loaded } from "../../ui/failure";
 import { useShortcuts } from "../../ui/keys";
 import { SkeletonRows } from "../../ui/skeleton";
-import { Id } from "../../ui/copy";
+import { Ident } from "../../ui/ident";
 import { Title } from "../../ui/title";
 import type { ContextSearch } from "./address";
 import { Compared } from "./compared";
@@ -69,8 +69,8 @@ function Inspected({ run, steps }: { run: Run; steps: Step[] }) {
       <Facts label="This step" facts={[
         { name: "Step", value: `${at + 1} of ${steps.length}${step.attempt > 1 ? `, attempt ${step.attempt}` : ""}` },
         { name: "Model", value: step.model || "unknown" },
-        { name: "Sent", value: step.sentAt ? new Date(step.sentAt).toLocaleString() : "nothing was sent" },
-        { name: "Request", value: <Id value={step.bodySha256} what="hash of the request" /> },
+        { name: "Sent", value: step.sentAt ? moment(Date.parse(step.sentAt)) : "nothing was sent" },
+        { name: "Request", value: <Ident text={step.bodySha256} what="hash of the request" /> },
       ]} />
       <Sizes parts={partsOf(step)} ratio={ratio} isMeasured={isMeasured} onPick={unfold} />
       {search.with !== undefined && compared}

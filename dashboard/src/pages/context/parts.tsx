@@ -2,7 +2,7 @@
 
 import type { ReactNode } from "react";
 import { compact, plural } from "../../data/words";
-import { Copy } from "../../ui/copy";
+import { Copy } from "../../ui/ident";
 import { Icon } from "../../ui/icon";
 import { itemsOf, type Item, type PartName, partsOfInput, type Step, TITLES, toolsSent } from "./model";
 
@@ -90,7 +90,7 @@ export function Block({ text, what }: { text: string; what: string }) {
   return (
     <div className="relative">
       <pre tabIndex={0} className="code wrap max-h-[32rem] overflow-y-auto">{text}</pre>
-      <span className="absolute top-1.5 right-3"><Copy text={text} what={what} label="Copy" /></span>
+      <span className="absolute top-1.5 right-3"><Copy text={text} name={`Copy ${what}`} label="Copy" /></span>
     </div>
   );
 }

@@ -7,7 +7,7 @@ import { taskQuery } from "../../data/queries";
 import { nameOfKey } from "../../data/words";
 import { Age } from "../../ui/age";
 import { AgentName } from "../../ui/agent";
-import { Id } from "../../ui/copy";
+import { Ident } from "../../ui/ident";
 import { Loaded } from "../../ui/failure";
 import { Markdown } from "../../ui/markdown";
 import { Peek } from "../../ui/peek";
@@ -17,7 +17,7 @@ export function Source({ id, line, onClose }: { id: string; line: Recalled | und
   return (
     <Peek title="Where this comes from" onClose={onClose}>
       <div className="grid gap-4">
-        <Id value={id} what="id" />
+        <Ident text={id} what="id" />
         {line && <p className="note">{line.kind} in {line.scope}, by {line.source}. {line.reason}</p>}
         <Thing id={id} line={line} />
       </div>

@@ -34,7 +34,7 @@ const allGoalsQuery = () => queryOptions({
   )).rows,
 });
 
-export type Choice = { session: Session; goals: number; planning: boolean };
+export type Choice = { session: Session; goals: Goal[]; planning: boolean };
 
 /** Return the sessions that a person may look at, those with goals or plans first. */
 export function useSessions(): { choices: Choice[]; ready: boolean; error: Error | null; retry: () => void } {
@@ -44,7 +44,7 @@ export function useSessions(): { choices: Choice[]; ready: boolean; error: Error
   const choices = useMemo(() => (sessions ?? [])
     .map((session): Choice => ({
       session,
-      goals: (goals ?? []).filter(({ sessionId: id }) => session.key.endsWith(`:${id}`) || session.key === id || session.sessionId === id).length,
+      goals: (goals ?? []).filter(({ sessionId: id }) => session.key.endsWith(`:${id}`) || session.key === id || session.sessionId === id),
       planning: session.planMode.enabled || session.planMode.activePlanId !== null,
     }))
     .filter((choice) => weight(choice) > 0 || !MACHINE_MADE.test(choice.session.key))
@@ -52,7 +52,7 @@ export function useSessions(): { choices: Choice[]; ready: boolean; error: Error
   return { choices, ready: sessions !== undefined, error: sessions === undefined ? read.error : null, retry: () => void read.refetch() };
 }
 
-export const weight = ({ goals, planning }: Choice): number => (goals > 0 || planning ? 1 : 0);
+export const weight = ({ goals, planning }: Choice): number => (goals.length > 0 || planning ? 1 : 0);
 
 /** Return tasks as they are now: plans say how they were when the plan changed, the board how they are. */
 export function useNow(tasks: Task[]): Task[] {

@@ -62,7 +62,7 @@ function Sessions({ choices, chosen, all }: { choices: Choice[]; chosen: string 
           <li key={session.key} className="max-lg:max-w-56 max-lg:shrink-0">
             <Link to="/goals" search={{ session: session.key, all }} aria-current={session.key === chosen || undefined} className="grid rounded-md px-2 py-1 text-soft no-underline hover:text-ink aria-[current]:bg-green-wash aria-[current]:text-ink">
               <span className="truncate">{titleOfSession(session)}</span>
-              <span className="note truncate">{[nameOf(session.agentSlug), planning ? "planning" : "", goals > 0 ? plural(goals, "goal") : ""].filter(Boolean).join(" · ")}</span>
+              <span className="note truncate">{[nameOf(session.agentSlug), planning ? "planning" : "", goals.length > 1 ? plural(goals.length, "goal") : goals[0]?.name].filter(Boolean).join(" · ")}</span>
             </Link>
           </li>
         ))}

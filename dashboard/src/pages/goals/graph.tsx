@@ -31,7 +31,7 @@ function Box({ node: { task, x, y }, titles, onOpen }: { node: Node; titles: str
   return (
     <li className="absolute" style={{ left: x, top: y, width: BOX.width, height: BOX.height }}>
       <button type="button" onClick={() => onOpen(task.id)} title={task.title} className={`grid size-full content-center gap-0.5 rounded-md border px-2.5 text-left hover:border-edge ${look}`}>
-        <span className="truncate text-sm font-medium">{task.title}</span>
+        <span className="line-clamp-2 text-sm leading-snug font-medium">{task.title}</span>
         <StateBadge state={task.status} label={STATUS_NAMES[task.status]} className="text-xs!" />
         {titles !== "" && <span className="sr-only">, waits for {titles}</span>}
       </button>

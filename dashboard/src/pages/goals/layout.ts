@@ -7,7 +7,7 @@ export type Node = { task: Task; x: number; y: number };
 export type Line = { id: string; status: Task["status"]; points: [number, number][] };
 export type Graph = { nodes: Node[]; lines: Line[]; width: number; height: number };
 
-export const BOX = { width: 184, height: 58 };
+export const BOX = { width: 184, height: 74 };
 const GAP_X = 44;
 const GAP_Y = 14;
 const LANE_PX = 10;

@@ -21,13 +21,13 @@ const COLUMNS: Column<Duty>[] = [
     name: "Duty",
     cell: (duty) => (
       <div className="py-0.5">
-        {capital(duty.name.replaceAll("_", " "))} <span className="note max-sm:hidden">{WORDS[duty.name]}</span>
+        <span className="whitespace-nowrap">{capital(duty.name.replaceAll("_", " "))}</span> <span className="note max-sm:hidden">{WORDS[duty.name]}</span>
         {duty.lastError && <span className="complaint block wrap-anywhere">{duty.lastError}</span>}
       </div>
     ),
   },
-  { name: "Last at work", className: "w-32 text-right text-sm", cell: (duty) => (duty.lastAt ? <Age at={duty.lastAt} ago /> : <span className="text-soft">not yet</span>) },
-  { name: "Next due", className: "w-36 text-right text-sm", cell: (duty) => <Next at={duty.nextAt} /> },
+  { name: "Last at work", className: "text-right text-sm whitespace-nowrap sm:w-32", cell: (duty) => (duty.lastAt ? <Age at={duty.lastAt} ago /> : <span className="text-soft">not yet</span>) },
+  { name: "Next due", className: "text-right text-sm whitespace-nowrap sm:w-36", cell: (duty) => <Next at={duty.nextAt} /> },
   { name: "Failures", className: "w-24 text-right text-sm max-sm:hidden", cell: (duty) => (duty.failures > 0 ? <StateBadge state="degraded" label={plural(duty.failures, "time")} /> : <span className="text-soft">none</span>) },
 ];
 

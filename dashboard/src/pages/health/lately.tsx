@@ -66,7 +66,7 @@ function Plots({ series }: { series: Series[] }) {
       requests: [line("Requests", "green", pace(sum("http.requests.count"), times))],
     };
   }, [series]);
-  if (drawn.times.length < 3) return <p className="note py-4">Plots begin some minutes after the server's start, and only owners see them.</p>;
+  if (drawn.times.length < 3) return <p className="note py-4">Plots begin some minutes after the server's start. Only owners see them.</p>;
   return (
     <div className="grid gap-x-8 gap-y-5 py-3 sm:grid-cols-2">
       <Plot name="Runs at work, and queued in amber" times={drawn.times} lines={drawn.runs} />

@@ -1,6 +1,8 @@
 // What is open beside the list: everything about one need, and the form that settles it.
 
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { api, ask } from "../../data/api";
 import { Age } from "../../ui/age";
 import { AgentName } from "../../ui/agent";
 import { AnswerForm, Question } from "../../ui/answer";
@@ -14,6 +16,23 @@ import { KIND_NAMES, type Need } from "./needs";
 const SETTLED_HERE = new Set<Need["kind"]>(["review", "loop", "budget"]);
 
 type Props = { need: Need; acts: Acts; onClose: () => void; onReceipt: (runId: string) => void };
+
+const lastQuery = (id: string) => queryOptions({
+  queryKey: ["task", id, "last"],
+  queryFn: ({ signal }) => ask(api.GET("/api/tasks/{id}/thread", { params: { path: { id }, query: { limit: 1 } }, signal })),
+});
+
+/** What was said last in a task's thread: mostly what is to be reviewed. */
+function LastSaid({ taskId }: { taskId: string }) {
+  const message = useQuery(lastQuery(taskId)).data?.messages.at(-1);
+  if (message === undefined) return null;
+  return (
+    <section aria-label="Last message" className="border-t border-rule pt-3">
+      <h3 className="note font-sans!">{message.authorName} wrote<Age at={message.createdAt} ago prefix=" " /></h3>
+      <Markdown text={message.content} />
+    </section>
+  );
+}
 
 export function NeedPeek({ need, acts, onClose, onReceipt }: Props) {
   const { run, task, notification } = need;
@@ -33,6 +52,7 @@ export function NeedPeek({ need, acts, onClose, onReceipt }: Props) {
         {!waits && need.why !== "" && <p className={need.kind === "failed" ? "text-red" : ""}>{need.why}</p>}
         {notification && <Markdown text={notification.body} />}
         {task && <Markdown text={task.description || "No description."} />}
+        {task && <LastSaid taskId={task.id} />}
         {run && (
           <section aria-label="Message" className="border-t border-rule pt-3">
             <h3 className="note font-sans!">It was asked</h3>

@@ -3,6 +3,7 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import type { Budget, Notification, Run, Session, Task } from "../../data/api";
 import { budgetsQuery, useIsOwner } from "../../data/budgets";
+import { type Person, usersQuery } from "../../data/places";
 import { notificationsQuery, runQuery, runsQuery, sessionsQuery, tasksQuery } from "../../data/queries";
 import { capital, firstLine, instant, isLooping, nameOfKey, plural, splitKey, titleOfSession, whyEnded } from "../../data/words";
 
@@ -17,7 +18,7 @@ export type Need = {
   why: string;
   /** Whose work it is. */
   agent: string;
-  /** Where: the title of the session, or nothing for a task. */
+  /** Where: the title of the session, or the people who have the task. */
   where: string;
   sessionKey: string | null;
   at: string | null;
@@ -77,17 +78,18 @@ export function useHome(): HomeData {
   const notifications = notices.data?.notifications ?? [];
   const undelivered = useUndelivered(notifications);
   const titles = titlesOf(sessions.data?.rows ?? []);
+  const people = useQuery(usersQuery()).data ?? [];
   // A run that waits for a program's tool output does not need a person.
   const asked = (waiting ?? []).filter((run) => run.waitingFor !== "tool_output");
   const needs = [
     ...asked.map((run) => askedNeed(run, titles)),
     ...(queued ?? []).filter(isLooping).map((run) => loopNeed(run, titles)),
     ...usedUp.map(budgetNeed),
-    ...(reviews.data?.rows ?? []).map((task) => taskNeed("review", task)),
+    ...(reviews.data?.rows ?? []).map((task) => taskNeed("review", task, people)),
     ...notifications.filter((each) => each.readAt === null && FOR_ME.has(each.type)).map((each) => mentionNeed(each, titles)),
     ...(failed ?? []).map((run) => failedNeed(run, titles)),
     ...undelivered.map((run) => ({ ...failedNeed(run, titles), id: `undelivered-${run.id}`, kind: "undelivered" as const, why: "Its result did not reach where it was to be announced." })),
-    ...(blocked.data?.rows ?? []).map((task) => taskNeed("stalled", task)),
+    ...(blocked.data?.rows ?? []).map((task) => taskNeed("stalled", task, people)),
   ].sort(byUrgency);
   return {
     needs, running: running ?? [], queued: queued ?? [], recent: recent ?? [], titles,
@@ -137,9 +139,9 @@ function failedNeed(run: Run, titles: Titles): Need {
   return { ...ofRun(run, titles), kind: "failed", what: firstLine(run.message.text) || "(no text)", why: `Failed after ${attempts}: ${whyEnded(run)}`, at: run.endedAt ?? run.createdAt };
 }
 
-function taskNeed(kind: "review" | "stalled", task: Task): Need {
+function taskNeed(kind: "review" | "stalled", task: Task, people: Person[]): Need {
   const why = kind === "review" ? "" : (task.blockedReason ?? "It is blocked.");
-  return { id: task.id, kind, what: task.title, why, agent: task.assignedAgentIds[0] ?? "", where: "", sessionKey: null, at: task.updatedAt, task };
+  return { id: task.id, kind, what: task.title, why, agent: task.assignedAgentIds[0] ?? "", where: people.filter(({ id }) => task.assignedUserIds.includes(id)).map(({ name }) => name).join(", "), sessionKey: null, at: task.updatedAt, task };
 }
 
 function mentionNeed(notification: Notification, titles: Titles): Need {

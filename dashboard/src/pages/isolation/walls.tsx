@@ -10,7 +10,7 @@ import { sessionQuery } from "../../data/queries";
 import { nameOfKey, plural, splitKey, titleOfSession } from "../../data/words";
 import { Age } from "../../ui/age";
 import { AgentName } from "../../ui/agent";
-import { Id } from "../../ui/copy";
+import { Ident } from "../../ui/ident";
 import { Loaded } from "../../ui/failure";
 import { SkeletonRows } from "../../ui/skeleton";
 import { type Column, Table } from "../../ui/table";
@@ -34,7 +34,7 @@ export function SessionIsolation() {
       {({ session: found }) => (
         <>
           <Title name="Isolation" subject={titleOfSession(found)} actions={<Link to="/sessions/$key" params={{ key: found.key }} className="button quiet">The session</Link>}>
-            <div className="mt-1.5 flex min-w-0 flex-wrap items-center gap-x-3"><AgentName id={found.agentSlug} className="agent" /><Id value={found.key} what="session key" /><a href={`#${CROSSING}`} onClick={toRules} className="text-sm underline">What crosses and what does not</a></div>
+            <div className="mt-1.5 flex min-w-0 flex-wrap items-center gap-x-3"><AgentName id={found.agentSlug} className="agent" /><Ident text={found.key} what="session key" /><a href={`#${CROSSING}`} onClick={toRules} className="text-sm underline">What crosses and what does not</a></div>
           </Title>
           <Loaded query={useQuery(accessQuery(found.key))} waiting={<SkeletonRows />}>{(access) => <Walls session={found} access={access} />}</Loaded>
           <Crossing />

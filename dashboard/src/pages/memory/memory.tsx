@@ -71,6 +71,8 @@ export const isTitled = ({ title, content }: Item): boolean => title !== "" && !
 
 export const typeName = (type: string): string => capital(type.replaceAll("_", " "));
 
+const KEPT_FOR: Column<Item> = { name: "Kept for", className: "w-40 text-sm max-lg:hidden", cell: ({ scope }) => (scope === GLOBAL ? "Everyone" : capital(scope.split(":")[0] ?? "")) };
+
 type Shown = { read: Read; search: MemorySearch; set: (change: MemorySearch, replace?: boolean) => void; nameOf: (scope: string) => string; stale: boolean };
 
 function Facts({ read, search, set, nameOf, stale }: Shown) {
@@ -90,7 +92,7 @@ function Facts({ read, search, set, nameOf, stale }: Shown) {
       ),
     },
     { name: "Type", className: "w-28 text-sm max-sm:hidden", cell: (item) => typeName(item.type) },
-    { name: "Kept for", className: "w-40 text-sm max-lg:hidden", cell: (item) => (item.scope === GLOBAL ? "Everyone" : capital(item.scope.split(":")[0] ?? "")) },
+    ...(new Set(items.map(({ scope }) => scope)).size > 1 ? [KEPT_FOR] : []),
     { name: "Kept", className: "w-24 text-right text-sm text-soft", cell: (item) => <Age at={item.createdAt} ago /> },
   ];
   return (
@@ -110,7 +112,7 @@ function Nothing({ search, add }: { search: MemorySearch; add: () => void }) {
   if (search.q || search.type) return <Empty title="Nothing here matches."><p>Other words, every type, or another place may.</p></Empty>;
   const global = !search.session && (search.scope ?? GLOBAL) === GLOBAL;
   return (
-    <Empty title={global ? "Nothing is kept for everyone yet." : "Nothing is kept here yet"}>
+    <Empty title={global ? "Nothing is kept for everyone yet." : "Nothing is kept here yet."}>
       <p>{global ? "Open a session's or task's memory and promote what every agent should know." : "Agents keep what they decide and learn; you can add something yourself."}</p>
       {!global && <Button onClick={add}>Add a memory</Button>}
     </Empty>

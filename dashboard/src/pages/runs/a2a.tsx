@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import type { Run } from "../../data/api";
-import { Copy } from "../../ui/copy";
+import { Copy } from "../../ui/ident";
 import { Code } from "../../ui/markdown";
 import { pretty } from "./tools";
 
@@ -34,7 +34,7 @@ export function A2aView({ run }: { run: Run }) {
 function Command({ name, text }: { name: string; text: string }) {
   return (
     <section aria-label={name} className="min-w-0">
-      <div className="mb-1 flex items-center justify-between gap-3"><h3 className="text-lg">{name}</h3><Copy text={text} what={`${name.toLowerCase()} as curl`} label="Copy as curl" /></div>
+      <div className="mb-1 flex items-center justify-between gap-3"><h3 className="text-lg">{name}</h3><Copy text={text} name={`Copy ${name.toLowerCase()} as curl`} label="Copy as curl" /></div>
       <pre tabIndex={0} className="code wrap">{text}</pre>
     </section>
   );

@@ -7,7 +7,7 @@ import { receiptQuery } from "../../data/queries";
 import { isNoReply, sessionOfRun } from "../../data/words";
 import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
-import { Id } from "../../ui/copy";
+import { Ident } from "../../ui/ident";
 import { Loaded } from "../../ui/failure";
 import { Markdown } from "../../ui/markdown";
 import { StateBadge } from "../../ui/state";
@@ -24,7 +24,7 @@ export function RunDigest({ run }: { run: Run }) {
         <StateBadge state={run.state} /><AgentName id={run.agentId} className="agent" />
         <Link to="/sessions/$key" params={{ key: run.sessionKey }} className="underline">{sessionOfRun(run)}</Link><Age at={run.createdAt} ago className="note" />
       </p>
-      <Id value={run.id} what="run id" />
+      <Ident text={run.id} what="run id" />
       <Why run={run} />
       <Loaded query={receipt}>{({ steps }) => <Waterfall run={run} steps={steps} messages={talk.data ?? []} hidesQueue={false} />}</Loaded>
       <section aria-label="Message"><p className="note">Message</p><Markdown text={run.message.text} /></section>

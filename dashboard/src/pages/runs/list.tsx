@@ -2,7 +2,7 @@
 
 import { Link } from "@tanstack/react-router";
 import type { Run } from "../../data/api";
-import { compact, nameOfKey, titleOfRun, waitsFor, whyEnded } from "../../data/words";
+import { compact, firstLine, kindOfKey, titleOfRun, waitsFor, whyEnded } from "../../data/words";
 import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
@@ -51,12 +51,15 @@ function Name({ run }: { run: Run }) {
   );
 }
 
-/** Return what one wants to know next: why it failed, what it waits for, or which session it is in. */
+/** Return what one wants to know next: why it failed, what it waits for, which session it is in, or what was said. */
 function about(run: Run): string {
   if (run.state === "failed") return whyEnded(run);
   if (run.state === "waiting") return `${run.sessionTitle} · ${waitsFor(run)}`;
   if (run.queuePosition !== null) return `${run.sessionTitle} · number ${run.queuePosition} in the queue`;
-  return run.sessionTitle === titleOfRun(run) ? nameOfKey(run.sessionKey) : run.sessionTitle;
+  const title = titleOfRun(run);
+  if (run.sessionTitle !== title) return run.sessionTitle;
+  const said = firstLine(run.message.text);
+  return title.includes(said) ? kindOfKey(run.sessionKey) : said;
 }
 
 function waited(run: Run): string {

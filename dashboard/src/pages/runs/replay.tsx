@@ -37,7 +37,7 @@ export function ReplayForm({ run, onBegun }: { run: Run; onBegun: (runId: string
   });
   return (
     <div className="grid gap-2">
-      <form aria-label="Replay" className="flex flex-wrap items-end gap-2" onSubmit={(event) => { event.preventDefault(); replay.mutate(); }}>
+      <form aria-label="Replay" className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)_5rem_auto] items-end gap-2 max-sm:grid-cols-2" onSubmit={(event) => { event.preventDefault(); replay.mutate(); }}>
         <TextField label="Gateway" placeholder="the agent's" value={gateway} onChange={(event) => setGateway(event.target.value)} />
         <TextField label="Model" placeholder="the same" value={model} onChange={(event) => setModel(event.target.value)} />
         <TextField label="Step" type="number" min={1} max={Math.max(1, steps)} placeholder="last" value={step} onChange={(event) => setStep(event.target.value)} />

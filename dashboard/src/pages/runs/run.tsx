@@ -11,7 +11,7 @@ import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
 import { Switch, Tabs } from "../../ui/choices";
-import { Id } from "../../ui/copy";
+import { Ident } from "../../ui/ident";
 import { type Fact, Facts } from "../../ui/facts";
 import { Loaded } from "../../ui/failure";
 import { Markdown } from "../../ui/markdown";
@@ -51,7 +51,7 @@ function Line({ run }: { run: Run }) {
       {run.parentRunId && <Link to="/runs/$id" params={{ id: run.parentRunId }} className="text-sm underline">The run that started it</Link>}
       {run.steers && <Link to="/runs/$id" params={{ id: run.steers }} className="text-sm underline">The run that it was sent into</Link>}
       {sourceOf(run.provenance) && <span className="note">{sourceOf(run.provenance)}</span>}
-      <Age at={run.createdAt} ago className="note" /><Id value={run.id} what="run id" />
+      <Age at={run.createdAt} ago className="note" /><Ident text={run.id} what="run id" />
     </div>
   );
 }

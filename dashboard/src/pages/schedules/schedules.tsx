@@ -113,7 +113,7 @@ function List({ rows, search, set }: { rows: Schedule[]; search: SchedulesSearch
       ),
     },
     { name: "When", className: "w-56 text-sm max-sm:hidden", cell: (row) => <>{wordsOf(row.cron)}<span className="note block">{row.timezone}</span></> },
-    { name: "Next", className: "w-36 text-sm max-md:hidden", cell: (row) => row.nextAt ? <Moment at={row.nextAt} /> : <span className="text-soft">{stateOf(row)}</span> },
+    { name: "Next", className: "w-44 text-sm whitespace-nowrap max-md:hidden", cell: (row) => row.nextAt ? <Moment at={row.nextAt} /> : <span className="text-soft">{stateOf(row)}</span> },
     { name: "Last", className: "w-32 text-sm max-lg:hidden", cell: (row) => row.lastAt ? <><StateBadge state={row.lastStatus ?? "idle"} label={capital((row.lastStatus ?? "").replaceAll("_", " "))} /><Age at={row.lastAt} ago className="note block" /></> : <span className="text-soft">never</span> },
     {
       name: "Actions", bare: true, className: "w-40 text-right whitespace-nowrap",
@@ -140,5 +140,5 @@ function List({ rows, search, set }: { rows: Schedule[]; search: SchedulesSearch
 
 export function Moment({ at }: { at: string | number }) {
   const moment = new Date(at);
-  return <time dateTime={moment.toISOString()} title={moment.toLocaleString()}>{moment.toLocaleString(undefined, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" })}</time>;
+  return <time dateTime={moment.toISOString()} title={moment.toLocaleString()}>{moment.toLocaleString(undefined, { weekday: "short", day: "numeric", month: "short", hour: "numeric", minute: "2-digit" })}</time>;
 }

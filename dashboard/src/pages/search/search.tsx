@@ -5,7 +5,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useRef } from "react";
 import { api, ask } from "../../data/api";
 import { sessionsQuery } from "../../data/queries";
-import { spacesQuery } from "../../data/standing";
+import { spacesQuery } from "../../data/places";
 import { nameOfKey, titleOfSession } from "../../data/words";
 import { useAgentName } from "../../ui/agent";
 import { Empty } from "../../ui/empty";
@@ -37,7 +37,7 @@ export function Search() {
     [navigate],
   );
   const seek = useCallback((q: string) => set({ q: q.trim() === "" ? undefined : q }), [set]);
-  const spaces = useQuery(spacesQuery);
+  const spaces = useQuery(spacesQuery());
   const sessions = useQuery(sessionsQuery({ limit: PLACES_MOST }, 1));
   const found = useQuery(foundQuery(search));
   const agentName = useAgentName();
@@ -56,11 +56,11 @@ export function Search() {
           />
           <Choose
             label="Space" bare className="max-sm:w-full sm:w-44" value={search.space ?? ""} onChange={(event) => set({ space: event.target.value })}
-            options={[{ value: "", label: "Every space" }, ...(spaces.data?.spaces ?? []).map(({ id, name }) => ({ value: id, label: name }))]}
+            options={[{ value: "", label: "Every space" }, ...(spaces.data?.rows ?? []).map(({ id, name }) => ({ value: id, label: name }))]}
           />
           <Choose
             label="As seen from" bare className="max-sm:w-full sm:w-72" value={search.session ?? ""} onChange={(event) => set({ session: event.target.value })}
-            options={[{ value: "", label: "Seen from nowhere in particular" }, ...places]}
+            options={[{ value: "", label: "Seen by you" }, ...places]}
           />
         </div>
       </div>

@@ -19,8 +19,8 @@ const DEPTH_MAX = 8;
 export function Children({ sessionKey }: { sessionKey: string }) {
   return (
     <Loaded query={useQuery(childrenQuery(sessionKey))} waiting={<SkeletonRows count={3} />}>
-      {({ sessions }) => sessions.length === 0
-        ? <Empty title="This session has no sub-agents."><p>When its agent spawns some, they appear here while they work.</p></Empty>
+      {(sessions) => sessions.length === 0
+        ? <Empty title="This session has no sub-agents."><p>When its agent spawns some, they appear here.</p></Empty>
         : <ul aria-label="Sub-agents">{sessions.map((child) => <Child key={child.key} session={child} depth={1} />)}</ul>}
     </Loaded>
   );
@@ -28,7 +28,7 @@ export function Children({ sessionKey }: { sessionKey: string }) {
 
 function Child({ session, depth }: { session: Session; depth: number }) {
   const stop = useStop();
-  const below = useQuery({ ...childrenQuery(session.key), enabled: depth < DEPTH_MAX }).data?.sessions ?? [];
+  const below = useQuery({ ...childrenQuery(session.key), enabled: depth < DEPTH_MAX }).data ?? [];
   const title = titleOfSession(session);
   return (
     <li className={depth > 1 ? "ml-3 border-l border-rule pl-4 sm:ml-5" : ""}>

@@ -19,9 +19,13 @@ export const listQuery = ({ q, state, agent, archived }: SessionsSearch) => quer
   placeholderData: keepPreviousData,
 });
 
+/** What a session spawned: those at work first, then those that were archived when they were done. */
 export const childrenQuery = (key: string) => queryOptions({
   queryKey: ["sessions", "spawned", key],
-  queryFn: ({ signal }) => ask(api.GET("/api/sessions", { params: { query: { spawnedBy: key, limit: PAGE } }, signal })),
+  async queryFn({ signal }) {
+    const read = (archived: boolean) => ask(api.GET("/api/sessions", { params: { query: { spawnedBy: key, limit: PAGE, archived } }, signal }));
+    return (await Promise.all([read(false), read(true)])).flatMap(({ sessions }) => sessions);
+  },
 });
 
 export const generationsQuery = (key: string) => queryOptions({

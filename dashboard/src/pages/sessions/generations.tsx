@@ -16,7 +16,7 @@ const REASONS: Record<string, string> = {
 };
 
 const COLUMNS: Column<Session>[] = [
-  { name: "Generation", cell: (row) => <Link to="." search={{ generation: row.generation }} className="underline">Version {row.generation}</Link>, className: "whitespace-nowrap" },
+  { name: "Generation", bare: true, cell: (row) => <Link to="." search={{ generation: row.generation }} className="underline">Generation {row.generation}</Link>, className: "whitespace-nowrap" },
   { name: "State", cell: (row) => <StateBadge state={row.state} />, className: "whitespace-nowrap" },
   { name: "Opened", cell: (row) => <Age at={row.openedAt} ago className="text-soft" />, className: "whitespace-nowrap" },
   { name: "Closed", cell: (row) => <Age at={row.closedAt} ago className="text-soft" />, className: "whitespace-nowrap max-sm:hidden" },

@@ -10,7 +10,7 @@ import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
 import { Switch, Tabs } from "../../ui/choices";
-import { Id } from "../../ui/copy";
+import { Ident } from "../../ui/ident";
 import { Facts } from "../../ui/facts";
 import { Loaded } from "../../ui/failure";
 import { Icon } from "../../ui/icon";
@@ -41,7 +41,7 @@ export function SessionPage() {
 function Shown({ session }: { session: Session }) {
   const { tab = "transcript", generation, tools } = useSearch({ from: ROUTE });
   const navigate = useNavigate({ from: ROUTE });
-  const spawned = useQuery(childrenQuery(session.key)).data?.sessions.length ?? 0;
+  const spawned = useQuery(childrenQuery(session.key)).data?.length ?? 0;
   const waiting = session.queuedRuns + (session.state === "busy" ? 1 : 0);
   const hide = (on: boolean) => void navigate({ search: (before) => ({ ...before, tools: on ? "hidden" : undefined }), replace: true, resetScroll: false });
   return (
@@ -51,7 +51,7 @@ function Shown({ session }: { session: Session }) {
           <StateBadge state={stateOfSession(session)} /><AgentName id={session.agentSlug} className="agent" />
           {session.taskId && <Link to="/tasks/$id" params={{ id: session.taskId }} className="text-sm underline">Its task</Link>}
           {session.spawnedBy && <span className="text-sm">spawned by <Link to="/sessions/$key" params={{ key: session.spawnedBy }} className="underline">{nameOfKey(session.spawnedBy)}</Link></span>}
-          <Id value={session.key} what="session key" />
+          <Ident text={session.key} what="session key" />
         </div>
       </Title>
       <Facts label="Figures" facts={[

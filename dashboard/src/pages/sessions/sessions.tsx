@@ -5,7 +5,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import type { Session } from "../../data/api";
 import { agentsQuery } from "../../data/queries";
-import { capital, plural, stateOfSession, titleOfSession } from "../../data/words";
+import { capital, kindOfKey, plural, stateOfSession, titleOfSession } from "../../data/words";
 import { AgentName } from "../../ui/agent";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
@@ -113,7 +113,7 @@ function NoSessions({ isEmpty, hidden }: { isEmpty: boolean; hidden: number }) {
 const columnsFor = (rename: (row: Session) => void): Column<Session>[] => [
   { name: "State", cell: (row) => <StateBadge state={stateOfSession(row)} />, className: "w-28 max-md:hidden" },
   { name: "Session", cell: (row) => <Name row={row} />, className: "max-w-0 w-full" },
-  { name: "Kind", cell: (row) => KIND_WORDS[kindOf(row.key)], className: "whitespace-nowrap text-soft max-lg:hidden" },
+  { name: "Kind", cell: (row) => kindOfKey(row.key), className: "whitespace-nowrap text-soft max-lg:hidden" },
   { name: "Agent", cell: (row) => <AgentName id={row.agentSlug} />, className: "whitespace-nowrap text-soft max-md:hidden" },
   { name: "Recall", cell: (row) => (row.recall === "space" ? "Board" : "Own"), className: "whitespace-nowrap text-soft max-xl:hidden" },
   { name: "Queue", cell: (row) => row.queuedRuns || "", className: "text-right text-soft max-lg:hidden" },

@@ -84,7 +84,7 @@ function Lines({ lines, agent, hasOlder, isReading, older }: LinesProps) {
       <p className="note flex min-h-7 items-center gap-3 py-1">
         {isReading ? "Reading older messages…" : hasOlder ? <button type="button" className="underline" onClick={() => { follows.current = false; void older(); }}>Show older messages</button> : "This is where it begins."}
       </p>
-      <div ref={box} role="log" aria-label="Transcript" tabIndex={0} className="h-[calc(100dvh-19rem)] min-h-80 overflow-y-auto border-t border-rule [overflow-anchor:none]">
+      <div ref={box} role="log" aria-label="Transcript" tabIndex={0} className="h-[calc(100dvh-19rem-var(--banner,0px))] min-h-80 overflow-y-auto border-t border-rule [overflow-anchor:none]">
         <div className="relative w-full" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map((item) => {
             const line = lines[item.index];

@@ -51,8 +51,8 @@ function AccountForm({ account }: { account: Account }) {
           options={[{ value: "", label: "Nobody" }, ...agents.map((agent) => ({ value: agent.id, label: agent.name }))]}
         />
         <Choose
-          label="How far agents look back" value={recall} onChange={(event) => setRecall(event.target.value)}
-          options={[{ value: "", label: "As the server says" }, { value: "own", label: "Their own sessions" }, { value: "space", label: "Their space" }]}
+          label="What agents recall" value={recall} onChange={(event) => setRecall(event.target.value)}
+          options={[{ value: "", label: "As the server is set" }, { value: "own", label: "Their own sessions" }, { value: "space", label: "The board, within their spaces" }]}
         />
       </div>
       <TextArea label="What every agent is told about this account" rows={2} value={briefing} onChange={(event) => setBriefing(event.target.value)} />

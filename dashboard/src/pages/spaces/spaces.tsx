@@ -5,7 +5,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useAction } from "../../data/action";
 import { api, ask, type Space } from "../../data/api";
 import { cache } from "../../data/cache";
-import { spacesQuery } from "../../data/standing";
+import { spacesQuery } from "../../data/places";
 import { Button } from "../../ui/button";
 import { Loaded } from "../../ui/failure";
 import { Icon } from "../../ui/icon";
@@ -26,8 +26,8 @@ export function Spaces() {
       <Title name="Spaces" actions={<Button weight="main" onClick={() => set({ new: "1" })}><Icon name="plus" className="size-4" />New space</Button>}>
         <p className="note mt-1">A row sees the columns that are marked: what is there can be found and shown from it.</p>
       </Title>
-      <Loaded query={useQuery(spacesQuery)} waiting={<SkeletonRows count={4} />}>
-        {({ spaces }) => (
+      <Loaded query={useQuery(spacesQuery())} waiting={<SkeletonRows count={4} />}>
+        {({ rows: spaces }) => (
           <>
             <Matrix spaces={spaces} onOpen={(peek) => set({ peek })} />
             <Lists spaces={spaces} onOpen={(peek) => set({ peek })} />
@@ -54,8 +54,8 @@ export function useConnecting() {
     failed: "The spaces were not connected anew",
     optimistic: {
       keys: () => [["spaces"]],
-      change: ({ from, to, sees }) => cache.setQueryData<{ spaces: Space[]; nextCursor: string | null }>(["spaces"], (page) => page && {
-        ...page, spaces: page.spaces.map((space) => (space.id === from ? { ...space, connectivity: { ...space.connectivity, [to]: sees } } : space)),
+      change: ({ from, to, sees }) => cache.setQueryData<{ rows: Space[]; more: boolean }>(["spaces"], (page) => page && {
+        ...page, rows: page.rows.map((space) => (space.id === from ? { ...space, connectivity: { ...space.connectivity, [to]: sees } } : space)),
       }),
     },
   });

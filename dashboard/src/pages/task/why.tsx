@@ -39,6 +39,7 @@ export function WhyBox({ task, onOpen }: { task: Task; onOpen: (id: string) => v
 
 /** Leave out an id where the title stands beside it, and tell times as the reader's clock does. */
 const readable = (text: string): string => text
+  .replace(/ on \S+ \((.+)\), which is (\w+)/, (_, title: string, status: Status) => ` on “${title}”, which is ${STATUS_NAMES[status].toLowerCase()}`)
   .replace(/\b\w+_[0-9a-z]{8,} \(([^)]+)\)/g, "“$1”")
   .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => new Date(time).toLocaleString());
 

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../data/action";
 import { type Agent, api, ask, type Shapes } from "../../data/api";
-import { spacesQuery } from "../../data/standing";
+import { spacesQuery } from "../../data/places";
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
 import { Check, Choose, TextField } from "../../ui/form";
@@ -37,7 +37,7 @@ function Secret({ secret, onClose }: { secret: string; onClose: () => void }) {
 type Props = { people: Person[]; agents: Agent[]; onClose: () => void; onMade: (made: Shapes["NewTokenAnswer"]) => void };
 
 function Form({ people, agents, onClose, onMade }: Props) {
-  const spaces = useQuery(spacesQuery).data?.spaces ?? [];
+  const spaces = useQuery(spacesQuery()).data?.rows ?? [];
   const [kind, setKind] = useState<Kind>("user");
   const [name, setName] = useState("");
   const [person, setPerson] = useState("");

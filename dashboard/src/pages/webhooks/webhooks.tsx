@@ -6,7 +6,7 @@ import { currentIdentity } from "../../data/identity";
 import { capital } from "../../data/words";
 import { Age } from "../../ui/age";
 import { Button } from "../../ui/button";
-import { Id } from "../../ui/copy";
+import { Ident } from "../../ui/ident";
 import { Empty } from "../../ui/empty";
 import { Loaded } from "../../ui/failure";
 import { Choose, Options } from "../../ui/form";
@@ -62,7 +62,7 @@ const WEBHOOKS: Column<Webhook>[] = [
     cell: (row) => (
       <div className="grid min-w-0 gap-0.5 py-0.5">
         <span className="truncate">{row.name} <span className="text-sm text-soft">{KINDS[row.kind]}: becomes {row.target}</span></span>
-        <Id value={row.address} what={`the address of ${row.name}`} />
+        <Ident text={row.address} what={`the address of ${row.name}`} />
         {row.refused > 0 && <span className="complaint text-sm">{row.refused} refused since the server was started; the last one <Age at={row.refusedAt} ago />: {row.refusedReason}.</span>}
       </div>
     ),

@@ -98,7 +98,9 @@ function useLater(value: string): string {
   return later;
 }
 
-function Group({ name, children }: { name: string; children: ReactNode }) {
+/** A heading and its rows; nothing where there are none. */
+function Group({ name, children }: { name: string; children: ReactNode[] | undefined }) {
+  if (!children?.length) return null;
   return <Command.Group heading={name} className="[&_[cmdk-group-heading]]:px-3 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-soft">{children}</Command.Group>;
 }
 

@@ -64,7 +64,7 @@ export function Shell({ me }: { me: Me }) {
                   <li key={to}>
                     <Link
                       to={to} activeOptions={{ exact: to === "/", includeSearch: false }}
-                      className="block border-l-2 border-transparent px-3 py-1 text-soft no-underline hover:text-ink aria-[current]:border-green aria-[current]:font-semibold aria-[current]:text-ink max-lg:py-2"
+                      className="block border-l-2 border-transparent px-3 py-[0.1875rem] text-soft no-underline hover:text-ink aria-[current]:border-green aria-[current]:font-semibold aria-[current]:text-ink max-lg:py-2"
                     >
                       {name}
                     </Link>

@@ -78,6 +78,10 @@ FACTS = (
     ("result", "The survey closed with 41 answers."),
     ("fact", "Loan statistics are ready on the second working day of a month."),
 )
+PARTS = (
+    ("Measure the shelves", "done"), ("Ask the mover for a price", "done"),
+    ("Pack the maps of the coast", "in_progress"), ("Tell the readers", "inbox"),
+)  # fmt: skip
 FAULTS = (
     "The model refused the request: the attached scan has no text layer.",
     "The model's answer was cut off twice; the source list is too long for one step.",

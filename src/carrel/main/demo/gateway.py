@@ -75,7 +75,8 @@ class DemoGateway(Gateway):
             key = _lane_of(str(body["user"]))
             cues = self._cues[SUBAGENTS if ":subagent:" in key and not self._cues[key] else key]
             if not cues:
-                return None
+                # Only people are told that no model is connected.
+                return None if ":web:" in key else Say("Noted.")
             self._acts[run_id] = deque(cues.popleft())
         acts = self._acts[run_id]
         act = acts.popleft() if acts else Say("Done.")

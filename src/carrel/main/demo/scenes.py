@@ -53,7 +53,8 @@ async def day_of_work(stage: Stage, day: int) -> None:
 
 
 async def last_day(stage: Stage) -> None:
-    """Leave what is waiting for somebody: questions, approvals, failures, a plan to approve, reviews."""
+    """Leave what waits for somebody: questions, approvals, failures, a plan to approve, reviews, a task in parts."""
+    await stage.write(lambda tx: _parts(tx, stage))
     for number in range(4):
         await _ask(stage, 100 + number, answered=False)
         _pause(stage)
@@ -111,6 +112,22 @@ async def _assigned(stage: Stage, day: int, number: int, status: str = "in_progr
     return task
 
 
+def _parts(tx: Tx, stage: Stage) -> None:
+    """Create a task of sub-tasks, of which people have done some, and of which the last waits for one that is open."""
+    person = stage.people[0]
+    whole = create_task(tx, person, NewTask(title="Move the map room to the first floor", id="demo-parts"), stage.rules)
+    last: tuple[str, ...] = ()
+    for number, (title, status) in enumerate(content.PARTS, start=1):
+        new = NewTask(id=f"demo-parts-{number}", title=title, parent_id=whole.id, dependencies=last)
+        part = create_task(tx, person, new, stage.rules)
+        change_task(
+            tx, person, part.id, TaskChange(assigned_user_ids=(stage.people[number % 2].actor_id,)), stage.rules
+        )
+        for step in {"done": ("in_progress", "review", "done"), "in_progress": ("in_progress",)}.get(status, ()):
+            change_task(tx, person, part.id, TaskChange(status=step), stage.rules)
+        last = (part.id,)
+
+
 async def _chat(stage: Stage, day: int, person: Access) -> None:
     """Let a person talk with an agent, in a chat for each week."""
     agent = content.ROLES[day % len(content.ROLES)].id
@@ -155,7 +172,10 @@ async def _delegate(stage: Stage, day: int, person: Access) -> None:
     acts = [Use("sessions_spawn", {"task": f"Look for the year 1911 in the {part}", "label": part}) for part in parts]
     for part in parts:
         stage.gateway.cue(SUBAGENTS, Say(f"Found in the {part}: {stage.pick(content.REPLIES)}"))
-    await stage.say(key, "Find three sources for the year 1911.", *acts, Say("Three are looking."), by=person)
+    stage.gateway.cue(str(key), *acts, Say("Three are looking."))
+    for part in parts:
+        stage.gateway.cue(str(key), Say(f"I have added what was found in the {part} to the sources."))
+    await stage.say(key, "Find three sources for the year 1911.", by=person)
     _pause(stage)
     await stage.settle()
 

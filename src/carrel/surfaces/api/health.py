@@ -67,8 +67,9 @@ class WaitingCounts(Out, frozen=True, kw_only=True):
 
 
 class ClassifierBacklog(Out, frozen=True, kw_only=True):
-    """How many entries of the board wait to be sorted, and for how long the oldest of them has."""
+    """Whether entries of the board are sorted, how many wait for it, and for how long the oldest of them has."""
 
+    enabled: bool
     pending: int
     oldest_pending_seconds: float | None
 
@@ -278,7 +279,11 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
         mcp_servers=_mcp_servers(call),
         index=index,
         context_injection=await call.read(_injections),
-        classifier=ClassifierBacklog(pending=waits.pending, oldest_pending_seconds=waits.oldest_seconds),
+        classifier=ClassifierBacklog(
+            enabled=call.house.settings.classifier.mode != "off",
+            pending=waits.pending,
+            oldest_pending_seconds=waits.oldest_seconds,
+        ),
         followers=[FollowerState(name=name, behind=count) for name, count in sorted(behind.items())],
         database=await _database(call.house) if call.access.is_operator else None,
         duties=_duties(call.house) if call.access.is_operator else None,
