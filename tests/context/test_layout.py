@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.context.budget import AROUND_CHARS, TITLES, as_line, cut, injected, lay_out, shown_to_run, width, worth
-from carrel.context.depth import has_signal, is_low_signal, mode_named, recalls, shown_by
+from carrel.context.depth import depth_named, has_signal, is_low_signal, recalls, shown_by
 from carrel.context.model import (
     KEPT_FACTS,
     NOTES,
@@ -14,8 +14,8 @@ from carrel.context.model import (
     TIMELINE,
     WORKING_TASKS,
     ContextLimits,
+    Depth,
     Line,
-    Mode,
 )
 from carrel.kernel.settings import ContextSettings
 from tests.requirements.mark import requirement
@@ -42,7 +42,7 @@ def units(text: str) -> int:
 @requirement("S4.context.maxchars", "S4.x.budget.sections")
 @given(LINES, TEXT, st.sampled_from(["auto", "full"]), st.integers(1, 12_000))
 def test_no_block_is_longer_than_its_limit_and_every_line_is_whole_or_counted(
-    lines: list[Line], question: str, mode: Mode, limit: int
+    lines: list[Line], question: str, mode: Depth, limit: int
 ) -> None:
     laid = lay_out(lines, question=question, mode=mode, max_chars=limit)
     assert 0 < len(laid.block) <= units(laid.block) <= limit
@@ -184,7 +184,7 @@ def test_only_an_empty_question_and_cheap_search_nowhere() -> None:
 
 @requirement("S4.context.mode.default", "S4.context.patient")
 def test_unknown_modes_are_auto_and_patient_shows_more() -> None:
-    assert [mode_named(text) for text in ("full", "deep", "", None)] == ["full", "auto", "auto", "auto"]
+    assert [depth_named(text) for text in ("full", "deep", "", None)] == ["full", "auto", "auto", "auto"]
     usual, patient = (shown_by(mode, ContextSettings(), ContextLimits()) for mode in ("full", "patient"))
     assert (usual.topics, usual.tasks, usual.logs, usual.notes) == (3, 3, 6, 6)
     assert (patient.topics, patient.tasks, patient.logs, patient.notes) == (5, 8, 12, 10)

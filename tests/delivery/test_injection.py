@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from carrel.context import AROUND_CHARS, ContextLimits, Heard
-from carrel.delivery import Recollection, contexts_of_runs, injections_of
+from carrel.delivery import ContextGatherer, contexts_of_runs, injections_of
 from carrel.journal import events_after
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import ContextSettings, Settings
@@ -125,7 +125,7 @@ async def test_a_run_goes_on_without_what_cannot_be_found_in_time_and_its_receip
         gateway.script(text("In May."))
         await server.send("when is the launch?")
         contexts = contexts_with(server, hindered_search(server, never), total_budget_ms=5_000)
-        gather = Recollection(server.db, contexts, server.house.settings.context).gather
+        gather = ContextGatherer(server.db, contexts, server.house.settings.context).gather
         turns = server.turns_on(server.db, gather=gather)
         await within(turns.take(await server.take_one()))
         (run,) = await server.runs(SessionKey.of("main", "main"))
@@ -147,7 +147,7 @@ async def test_the_index_is_not_asked_on_a_board_on_which_nothing_is_but_the_cha
         await server.indexed()
         await server.kill()
         await server.send("and when is the launch party?")
-        gather = Recollection(
+        gather = ContextGatherer(
             server.db, contexts_with(server, hindered_search(server, refused)), server.house.settings.context
         ).gather
         await server.turns_on(server.db, gather=gather).take(await server.take_one())

@@ -9,7 +9,7 @@ import pytest
 
 from carrel.agents import Agent, Profile
 from carrel.delivery import PROFILE_VERSION, standing_instructions
-from carrel.delivery.heading import Told
+from carrel.delivery.heading import TaskHeading
 from carrel.delivery.prompt import Scope
 from carrel.delivery.prompt_tasks import asked_again
 from carrel.exchanges import Exchange
@@ -60,7 +60,7 @@ HEARTBEAT = Scope(key=SessionKey.of("writer", "main"), is_heartbeat=True)
 
 def on_task(notice: str | None = "mention", title: str = "The report", **more: Any) -> Scope:
     """A run on a task."""
-    told = Told(heading="", title=title, notice=notice, **more)
+    told = TaskHeading(heading="", title=title, notice=notice, **more)
     return Scope(key=SessionKey.of("writer", "task:task_1"), task_id="task_1", told=told)
 
 

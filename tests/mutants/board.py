@@ -159,11 +159,11 @@ BOARD = (
     ),
     Mutant(
         "a sub-agent's session leads into a hidden topic",
-        "board/places.py",
+        "board/locations.py",
         "    found = store.entry_in_view(tx, access, told) if told is not None else None\n"
-        "    place = Place() if found is None else place_named(tx, access, found.task_id, found.topic_id)",
+        "    place = Location() if found is None else place_named(tx, access, found.task_id, found.topic_id)",
         "    found = store.entry_in_view(tx, structs.replace(access, kind='system', space_ids=('*',)), told or '')\n"
-        "    place = Place() if found is None else Place(found.topic_id, found.task_id, found.space_id)",
+        "    place = Location() if found is None else Location(found.topic_id, found.task_id, found.space_id)",
         "tests/board/test_intake.py",
     ),
     Mutant(
@@ -392,17 +392,17 @@ BOARD = (
     ),
     Mutant(
         "a search goes on with documents that others change",
-        "search/shelf.py",
+        "search/account_index.py",
         '            self._rows.reclaim("following")',
         "            pass",
-        "tests/search/test_shelf.py",
+        "tests/search/test_account_index.py",
     ),
     Mutant(
         "what has left a scope is still in it",
-        "search/shelf.py",
+        "search/account_index.py",
         "        in_scope[touched] = False",
         "        pass",
-        "tests/search/test_shelf.py",
+        "tests/search/test_account_index.py",
     ),
     Mutant(
         "a word is found in the documents of a whole account",

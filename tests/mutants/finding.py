@@ -214,8 +214,8 @@ FINDING = (
     Mutant(
         "what programs state is kept as a person's words",
         "delivery/extraction.py",
-        '    if run.provenance_kind == "external_user":',
-        "    if True:",
+        'if run.provenance_kind == "external_user" and (stated',
+        "if (stated",
         _EXTRACTION,
     ),
     Mutant(
@@ -276,7 +276,7 @@ FINDING = (
     ),
     Mutant(
         "a thread is recalled from the notifications of other sessions",
-        "context/builder.py",
+        "kernel/messages.py",
         '"stalled", "mention", "thread_update")',
         '"stalled")',
         _TURNS,

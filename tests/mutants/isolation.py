@@ -50,7 +50,7 @@ ISOLATION = (
     ),
     Mutant(
         "every lane is shown the digests of tasks",
-        "context/layers/place.py",
+        "context/layers/location.py",
         '(_digest(task.digest, _TASK_DIGEST_CHARS) if digests else "")',
         "_digest(task.digest, _TASK_DIGEST_CHARS)",
         _CROSSING,
@@ -113,7 +113,7 @@ ISOLATION = (
     ),
     Mutant(
         "a run reads the chats of others than whoever caused it",
-        "visibility/reach.py",
+        "visibility/tool_visibility.py",
         "    if access.behalf is not None and _is_anothers(tx, access, key, access.behalf):",
         "    if False:",
         _RULE,

@@ -86,8 +86,8 @@ LOOPS = (
     Mutant(
         "the next run of a freed lane needs no place",
         "runs/concurrency.py",
-        "        if self._places is not None and not self._places.take(head):\n            return False\n",
-        "        if self._places is not None:\n            self._places.take(head)\n",
+        "        if self._slots is not None and not self._slots.take(head):\n            return False\n",
+        "        if self._slots is not None:\n            self._slots.take(head)\n",
         _CONCURRENCY,
     ),
     Mutant(

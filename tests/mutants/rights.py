@@ -264,7 +264,7 @@ RIGHTS = (
     ),
     Mutant(
         "the context of a session out of view is refused as if there were none",
-        "context/here.py",
+        "context/session_position.py",
         "forbids_hidden=True",
         "forbids_hidden=False",
         "tests/surfaces/test_board_tools.py -k may_not_see",

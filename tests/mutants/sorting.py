@@ -66,7 +66,7 @@ SORTING = (
     ),
     Mutant(
         "a new digest of a task is no change",
-        "topics/place_store.py",
+        "topics/location_store.py",
         '"UPDATE tasks SET digest = :digest, digest_updated_at = :now, seq = tick() "',
         '"UPDATE tasks SET digest = :digest, digest_updated_at = :now "',
         "tests/board/test_digests.py",
@@ -185,14 +185,14 @@ SORTING = (
     ),
     Mutant(
         "a person's words link a sub-agent's session",
-        "board/places.py",
+        "board/locations.py",
         '    if entry.type != "action":\n        return',
         "    pass",
         _INTAKE,
     ),
     Mutant(
         "a place is inherited over any number of steps",
-        "board/places.py",
+        "board/locations.py",
         "    for _ in range(LINEAGE_STEPS_MAX):",
         "    while True:",
         _INTAKE,

@@ -21,10 +21,10 @@ from carrel.board.hooks import require_hooks, run_hook, wake
 from carrel.board.ingests import Ingests, accept, is_unrecorded
 from carrel.board.intake import record
 from carrel.board.keys import board_key
+from carrel.board.locations import named_session
 from carrel.board.membership import observe_changes, settle_accounts
 from carrel.board.model import Classification, LogChange, LogFilter, LogSource, LogType, NewLog
 from carrel.board.model_calls import Model, ModelOf
-from carrel.board.places import named_session
 from carrel.board.route_store import Route
 from carrel.board.routing import add_route, infer_space, prune_routes, routes_of, visible_routes
 from carrel.board.search import BoardFound, BoardQuery, Ranked, board_search, found_entry, place_of_search

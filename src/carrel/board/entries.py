@@ -7,8 +7,8 @@ from msgspec import UNSET, UnsetType, structs
 from carrel.board import store
 from carrel.board.digest_store import forget_profile
 from carrel.board.digests import forget_quotations
+from carrel.board.locations import required_place, required_space
 from carrel.board.model import Classification, LogChange, LogType
-from carrel.board.places import required_place, required_space
 from carrel.board.summaries import summary_of
 from carrel.journal import DEFAULT_SPACE, Entry, clean, update_entry
 from carrel.journal import delete_entry as erase_entry

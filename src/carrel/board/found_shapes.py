@@ -9,7 +9,7 @@ from carrel.board.entries import log_shape
 from carrel.board.search import BoardFound, Ranked
 from carrel.journal import Entry
 from carrel.kernel import Shape, clip, iso
-from carrel.search import Mode
+from carrel.search import SearchMode
 
 H = TypeVar("H", bound=Shape)
 
@@ -90,7 +90,7 @@ class SearchShape(Shape, frozen=True, kw_only=True):
     """Search results, best first; `mode` says whether meanings were compared, or only words."""
 
     query: str
-    mode: Mode
+    mode: SearchMode
     topics: list[TopicHit]
     tasks: list[TaskHit]
     logs: list[LogHit]

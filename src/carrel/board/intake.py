@@ -9,9 +9,9 @@ from carrel.board import store
 from carrel.board.entries import check_length, log_shapes
 from carrel.board.filters import CRON_CHANNEL, is_subagent_key, verdict
 from carrel.board.keys import board_key
-from carrel.board.model import PERSON, NewLog, Place
+from carrel.board.locations import link_spawned, place_of, session_of
+from carrel.board.model import PERSON, Location, NewLog
 from carrel.board.own_request_store import own_verdict
-from carrel.board.places import link_spawned, place_of, session_of
 from carrel.journal import DEFAULT_SPACE, Entry, NewEntry, append_once, clean, entries_by_id
 from carrel.kernel import MS_PER_MINUTE, Access, Code, Provenance, Refusal, SessionKey, invalid, is_control_text
 from carrel.kernel.limits import (
@@ -115,7 +115,7 @@ def _tied(tx: Tx, access: Access, log: NewLog) -> NewLog:
 
 
 def _entry(
-    tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, bucket: str | None, place: Place
+    tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, bucket: str | None, place: Location
 ) -> NewEntry:  # fmt: skip
     opened = open_session_of(tx, access, key) if key is not None and log.type == "conversation" else None
     return NewEntry(
@@ -152,7 +152,7 @@ def _details(access: Access, log: NewLog) -> dict[str, Any]:
     return sender if log.idempotency_key is None else sender | {"idempotencyKey": log.idempotency_key}
 
 
-def _source(log: NewLog, bucket: str | None, place: Place) -> dict[str, Any]:
+def _source(log: NewLog, bucket: str | None, place: Location) -> dict[str, Any]:
     sent: dict[str, Any] = {name: value for name, value in to_builtins(log.source).items() if value is not None}
     locked = board_key(bucket)
     if locked is not None:
@@ -217,7 +217,7 @@ def _repeated(tx: Tx, access: Access, log: NewLog, said: _Said, dedupe: str | No
 
 
 def _echoed(
-    tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, place: Place
+    tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, place: Location
 ) -> Entry | None:  # fmt: skip
     """The message that was said here already, if the host it was passed on to reports it or its answer."""
     if log.type != "conversation" or (key is None and place.task_id is None):

@@ -2,7 +2,7 @@
 
 import re
 
-from carrel.board.model import Place
+from carrel.board.model import Location
 from carrel.kernel import Grammar
 
 _BOARD_KEY = re.compile(
@@ -11,12 +11,12 @@ _BOARD_KEY = re.compile(
 )
 
 
-def board_key(session_key: str | None) -> Place | None:
+def board_key(session_key: str | None) -> Location | None:
     """Return the topic, and maybe the task in it, that a key of the board names; None for any other key."""
     found = _BOARD_KEY.fullmatch(session_key or "")
     if found is None:
         return None
-    return Place(found[1] or found[2], found[3])
+    return Location(found[1] or found[2], found[3])
 
 
 def effective_key(

@@ -84,7 +84,7 @@ class LogFilter(Struct, frozen=True, kw_only=True):
     spaces: tuple[str, ...] | None = None
 
 
-class Place(Struct, frozen=True):
+class Location(Struct, frozen=True):
     """Where an entry belongs; `space_id` is None if nobody gave one."""
 
     topic_id: str | None = None

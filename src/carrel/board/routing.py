@@ -6,10 +6,10 @@ import msgspec
 
 from carrel.board import route_store as store
 from carrel.board.keys import board_key
+from carrel.board.locations import session_of
 from carrel.board.model import LogSource
-from carrel.board.places import session_of
 from carrel.board.route_store import Route
-from carrel.board.store import place_of_task, place_of_topic
+from carrel.board.store import location_of_task, place_of_topic
 from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import MS_PER_DAY, Access, Refusal, SessionKey, clip, invalid, one_line
 from carrel.kernel.limits import PRUNE_ROWS_MAX, ROUTE_ANCHOR_CHARS_MAX, ROUTE_DAYS_MAX, ROUTES_MAX, SPACE_ENTRIES_READ
@@ -81,7 +81,7 @@ def infer_space(tx: Tx, access: Access, session_key: str) -> tuple[str, Inferred
 
 def _space_of_key(tx: Tx, access: Access, session_key: str) -> str | None:
     topic_id, task_id = named_by(session_key)
-    task = place_of_task(tx, access, task_id) if task_id is not None else None
+    task = location_of_task(tx, access, task_id) if task_id is not None else None
     # A task without a space of its own is where its topic is.
     if task is not None and (task.space_id != DEFAULT_SPACE or task.topic_id is None):
         return task.space_id

@@ -13,7 +13,7 @@ from carrel.agents import every_agent
 from carrel.board.document_store import FoundTask, FoundTopic, found_tasks, found_topics, ids_in_session
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import readable_entry
-from carrel.board.places import lane_meant
+from carrel.board.locations import lane_meant
 from carrel.board.routing import infer_space, named_by
 from carrel.journal import Entry, clean, entries_by_id
 from carrel.kernel import Access, SessionKey, elapsed_seconds, not_found

@@ -2,23 +2,23 @@
 
 from typing import Any
 
-from carrel.board.model import LogFilter, Place
+from carrel.board.model import Location, LogFilter
 from carrel.journal import Entry, entries_matching
 from carrel.kernel import Access
 from carrel.storage import Tx
 from carrel.visibility import seen_log
 
 
-def place_of_task(tx: Tx, access: Access, task_id: str) -> Place | None:
+def location_of_task(tx: Tx, access: Access, task_id: str) -> Location | None:
     """Return the place of a task's entries; None if there is no such task."""
     row = tx.one("SELECT topic_id, space_id FROM tasks WHERE account_id = :account AND id = :id", access, id=task_id)
-    return None if row is None else Place(row[0], task_id, row[1])
+    return None if row is None else Location(row[0], task_id, row[1])
 
 
-def place_of_topic(tx: Tx, access: Access, topic_id: str) -> Place | None:
+def place_of_topic(tx: Tx, access: Access, topic_id: str) -> Location | None:
     """Return the place of a topic's entries; None if there is no such topic."""
     row = tx.one("SELECT space_id FROM topics WHERE account_id = :account AND id = :id", access, id=topic_id)
-    return None if row is None else Place(topic_id, None, row[0])
+    return None if row is None else Location(topic_id, None, row[0])
 
 
 def list_entries(

@@ -12,15 +12,15 @@ from carrel.bridge.histories.claude import read_claude
 from carrel.bridge.histories.jsonl import read_jsonl
 from carrel.bridge.histories.openclaw import read_openclaw
 from carrel.bridge.live import Live
-from carrel.bridge.local import Place, configured_url, find_server, is_local, owner_token, running_url
+from carrel.bridge.local import DataDir, configured_url, find_server, is_local, owner_token, running_url
 from carrel.bridge.mcp import McpRelay
 from carrel.bridge.openclaw_queue import read_openclaw_queue
 from carrel.bridge.recorder import Bridge
 from carrel.bridge.stream import StreamEvent
 
 __all__ = [
-    "A2aClient", "Artifact", "AsyncClient", "Bridge", "BridgeFault", "Client", "Event", "EventsMissed", "Fault",
-    "History", "Live", "McpRelay", "NotReachable", "Piece", "Place", "Refused", "Run", "Session", "StreamEvent",
+    "A2aClient", "Artifact", "AsyncClient", "Bridge", "BridgeFault", "Client", "DataDir", "Event", "EventsMissed",
+    "Fault", "History", "Live", "McpRelay", "NotReachable", "Piece", "Refused", "Run", "Session", "StreamEvent",
     "TimedOut", "configured_url", "find_server", "is_local", "is_session", "owner_token", "read_claude", "read_jsonl",
     "read_openclaw", "read_openclaw_queue", "running_url", "segment",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from carrel.bridge.api.operations import Awaiting, Blocking, Step, awaited, perf
 from carrel.bridge.api.replies import Piece, Receive, Send, binding, reply_pieces
 from carrel.bridge.api.requests import Address, Request
 from carrel.bridge.api.runs import WAIT_SECONDS
-from carrel.bridge.api.waiting import OnFault
+from carrel.bridge.api.wait import OnFault
 from carrel.bridge.faults import BridgeFault, NotReachable
 
 if TYPE_CHECKING:

@@ -19,14 +19,14 @@ class Found(NamedTuple):
     token: str
 
 
-class Place(NamedTuple):
+class DataDir(NamedTuple):
     """A data directory, and the address of its server if the server has not left another one there."""
 
     data_dir: Path
     url: str
 
 
-def find_server(url: str, token: str, place: Callable[[], Place]) -> Found:
+def find_server(url: str, token: str, place: Callable[[], DataDir]) -> Found:
     """Return the server and token that are given, else those of the environment, else those of a place.
 
     The place is read only if necessary. The local owner's token grants everything here, so it is never sent
@@ -79,12 +79,12 @@ def is_local(url: str) -> bool:
         return False
 
 
-def _place(data_dir: Path) -> Place:
+def _place(data_dir: Path) -> DataDir:
     # Imported late: only those who look for a local server pay for it.
     from carrel.kernel.settings import ServerSettings
 
     usual = ServerSettings()
-    return Place(data_dir.expanduser(), configured_url(usual.host, usual.port))
+    return DataDir(data_dir.expanduser(), configured_url(usual.host, usual.port))
 
 
 def _users_directory() -> Path:

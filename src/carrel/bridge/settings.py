@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-Mode = Literal["auto", "cheap", "full", "patient"]
+ContextMode = Literal["auto", "cheap", "full", "patient"]
 _CAPITAL = re.compile(r"(?<!^)([A-Z])")
 
 
@@ -20,7 +20,7 @@ class BridgeSettings:
     # Whether entries go to /api/ingest, which stores them later, and not to /api/log.
     queue: bool = False
     context_augment: bool = True
-    context_mode: Mode = "auto"
+    context_mode: ContextMode = "auto"
     context_fetch_timeout_ms: int = 1_200
     context_max_chars: int = 2_200
     context_topic_limit: int = 3
@@ -45,9 +45,9 @@ def read_settings(given: dict[str, Any]) -> BridgeSettings:
         raise TypeError("A bridge needs baseUrl, the URL of the server.")
     for name, value in named.items():
         kind = known[name].type
-        if kind is Mode:
-            if value not in get_args(Mode):
-                raise ValueError(f"contextMode must be one of {', '.join(get_args(Mode))}.")
+        if kind is ContextMode:
+            if value not in get_args(ContextMode):
+                raise ValueError(f"contextMode must be one of {', '.join(get_args(ContextMode))}.")
         elif type(value) is not kind and not (kind is str and isinstance(value, Path)):
             raise TypeError(f"{name} must be of type {getattr(kind, '__name__', kind)}.")
     settings = BridgeSettings(**named | ({"queue_path": str(named["queue_path"])} if "queue_path" in named else {}))

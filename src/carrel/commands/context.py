@@ -1,7 +1,7 @@
 """The commands /context and /receipt: what the agent would be shown of this session, and what it was shown in a run."""
 
 from carrel.commands.model import CommandContext, ParsedCommand
-from carrel.context import ContextRequest, build_now, mode_named
+from carrel.context import ContextRequest, build_now, depth_named
 from carrel.delivery import Receipt, ShownContext, receipt_of
 from carrel.kernel import PEOPLE, Access, not_found
 from carrel.monitoring import RunFilter, runs_newest_first, visible_run
@@ -17,7 +17,7 @@ def context(tx: Tx, access: Access, where: CommandContext, command: ParsedComman
     request = ContextRequest(
         reference=str(key),
         key=key,
-        mode=mode_named(command.words[0] if command.words else None),
+        mode=depth_named(command.words[0] if command.words else None),
         reader=context_reader(tx, access, key),
     )
     return build_now(tx, access, request, where.settings).block

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, structs
 
-from carrel.context.model import SECTIONS, Form, Line, Mode
+from carrel.context.model import SECTIONS, Depth, Form, Line
 from carrel.journal import ContextMarks
 from carrel.kernel import one_line
 
@@ -21,7 +21,7 @@ _INTENT_PART = 4
 _CUT_LINE_CHARS_MIN = 20
 
 
-class Laid(Struct, frozen=True):
+class Layout(Struct, frozen=True):
     """A block, its lines in order, and how many lines of each section did not fit."""
 
     block: str
@@ -73,8 +73,8 @@ def worth(section: str, lines: Sequence[Line]) -> float:
 
 
 def lay_out(
-    lines: Iterable[Line], *, question: str, mode: Mode, max_chars: int, form: Form = "clawboard"
-) -> Laid:  # fmt: skip
+    lines: Iterable[Line], *, question: str, mode: Depth, max_chars: int, form: Form = "clawboard"
+) -> Layout:  # fmt: skip
     """Return the block of those lines, and what was left out.
 
     In a run, sections are ordered by worth, and the run's message is not repeated.
@@ -94,7 +94,7 @@ def lay_out(
         printed += [name, *(line.line for line in kept)]
         shown += kept
     omitted = {name: len(own) - len(taken.get(name, ())) for name, own in sections.items()}
-    return Laid("\n".join(printed), tuple(shown), {name: count for name, count in omitted.items() if count})
+    return Layout("\n".join(printed), tuple(shown), {name: count for name, count in omitted.items() if count})
 
 
 def _best_first(section: str, lines: list[Line]) -> list[Line]:
@@ -115,7 +115,7 @@ def _by_worth(served: dict[str, list[Line]]) -> list[str]:
     return sorted(served, key=lambda name: -worth(name, served[name]))
 
 
-def _head(title: str, question: str, mode: Mode, max_chars: int) -> list[str]:
+def _head(title: str, question: str, mode: Depth, max_chars: int) -> list[str]:
     if max_chars < width(title):
         return [title[:max_chars]]
     head, left = [title], max_chars - width(title)

@@ -17,15 +17,15 @@ from carrel.board import BoardQuery, NewLog, Ranked, board_search, infer_space, 
 from carrel.context import store
 from carrel.context.budget import lay_out
 from carrel.context.depth import is_low_signal, recalls, shown_by
-from carrel.context.here import Here, look_ahead, read_here
 from carrel.context.layers.kept_facts import fact_section
-from carrel.context.layers.place import place_lines
+from carrel.context.layers.location import location_lines
 from carrel.context.layers.routing import routing_lines
 from carrel.context.layers.semantic import FLOOR, Recalling, is_said_in, recalled_lines
 from carrel.context.layers.timeline import timeline_lines
 from carrel.context.layers.working_set import Pressing, newest_lines, pressing_tasks, task_lines, topic_lines
 from carrel.context.model import SECTIONS, Context, Line, each_once
 from carrel.context.request import ContextRequest, Heard
+from carrel.context.session_position import SessionPosition, look_ahead, read_position
 from carrel.context.store import Said, Spoken
 from carrel.journal import Entry, unheard_messages
 from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds
@@ -49,7 +49,7 @@ _PASSING = {Code.SEARCH_BUSY: "search_busy", Code.STORAGE_UNAVAILABLE: "timeout"
 class Board(Struct, frozen=True, kw_only=True):
     """What was read of the board: from where, within which spaces, and the lines of layer A."""
 
-    here: Here | None
+    here: SessionPosition | None
     scope: SpaceScope
     # What the session recalls.
     recall: Recall
@@ -76,7 +76,7 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
         inferred=None if name is None else infer_space(tx, access, name),
     )
     seen = access if scope.allowed is None else structs.replace(access, space_ids=scope.allowed)
-    here = None if name is None else read_here(tx, seen, request.key, request.reference or name, request.session_id)
+    here = None if name is None else read_position(tx, seen, request.key, request.reference or name, request.session_id)
     # Without a session, an agent looks from its own.
     looking = str(access.current) if name is None and access.current is not None else name
     lane, spaces = Recalls(tx, access).of(looking), scope.narrowed_for(access)
@@ -102,7 +102,7 @@ def read_small_board(tx: Tx, access: Access, request: ContextRequest, settings: 
     return read_board(tx, access, request, settings) if is_small else None
 
 
-def _told_of_task(tx: Tx, seen: Access, here: Here | None, request: ContextRequest) -> frozenset[str]:
+def _told_of_task(tx: Tx, seen: Access, here: SessionPosition | None, request: ContextRequest) -> frozenset[str]:
     """Thread messages that a run in a task lane has already, and the unseen ones that precede its own."""
     if request.form != "run" or here is None or here.task is None:
         return frozenset()
@@ -124,8 +124,9 @@ def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:
 
 
 def _pressing(
-    tx: Tx, seen: Access, spaces: tuple[str, ...] | None, here: Here | None, request: ContextRequest, settings: Settings
-) -> list[Pressing]:
+    tx: Tx, seen: Access, spaces: tuple[str, ...] | None, here: SessionPosition | None, request: ContextRequest,
+    settings: Settings,
+) -> list[Pressing]:  # fmt: skip
     """The tasks being worked on; in a task lane only its own task, unless the settings widen it."""
     reach, limit = settings.context.task_lane, request.limits.working_set
     if here is None or not here.is_of_task or reach == "space":
@@ -135,7 +136,7 @@ def _pressing(
 
 
 def _lines(
-    tx: Tx, seen: Access, here: Here | None, request: ContextRequest, settings: Settings, lane: LaneRecall,
+    tx: Tx, seen: Access, here: SessionPosition | None, request: ContextRequest, settings: Settings, lane: LaneRecall,
     asked_in: frozenset[str], left_out: frozenset[str],
 ) -> list[Line]:  # fmt: skip
     """The lines of layer A. In a task lane nothing of other tasks is read, unless the settings widen it."""
@@ -145,7 +146,7 @@ def _lines(
     routes = [] if here is None else routes_of(tx, seen, here.name, CONTEXT_ROUTES_SHOWN)
     in_view = {topic.id for topic in store.topics_named(tx, seen, [route.topic_id for route in routes])}
     routes = [route for route in routes if route.topic_id in in_view]
-    told = [] if here is None else place_lines(here, digests=is_own, in_run=request.form == "run")
+    told = [] if here is None else location_lines(here, digests=is_own, in_run=request.form == "run")
     talk = [one for one in said if one.id not in left_out]
     lines = [] if here is None else [*told, *timeline_lines(talk, here.name)]
     if here is not None and here.is_of_task and settings.context.task_lane != "space":
@@ -175,7 +176,7 @@ def read_newest(tx: Tx, request: ContextRequest, board: Board) -> list[Line]:
 
 
 def _said(
-    tx: Tx, seen: Access, here: Here, request: ContextRequest, lane: LaneRecall, asked_in: frozenset[str]
+    tx: Tx, seen: Access, here: SessionPosition, request: ContextRequest, lane: LaneRecall, asked_in: frozenset[str]
 ) -> list[Said]:  # fmt: skip
     """The newest messages of a session, newest first; after a reopening of its task, only later ones."""
     spoken = Spoken(
@@ -205,7 +206,7 @@ def _is_shown(memory: Memory, shown: Heard) -> bool:
     return as_said(memory.content) in as_said(shown.texts.get(memory.source_entry_id or "", ""))
 
 
-def about_board(request: ContextRequest, here: Here | None) -> bool:
+def about_board(request: ContextRequest, here: SessionPosition | None) -> bool:
     """Return whether a message only asks to continue the topic or the task of its session."""
     return here is not None and here.is_of_board and is_low_signal(request.asked)
 
@@ -286,7 +287,7 @@ def _put_together(
 
 
 def _heard_here(
-    request: ContextRequest, here: Here | None, logs: tuple[Ranked[Entry], ...]
+    request: ContextRequest, here: SessionPosition | None, logs: tuple[Ranked[Entry], ...]
 ) -> tuple[Ranked[Entry], ...]:  # fmt: skip
     """The entries to show: those of an auto run only to its own ticks, others of a lane to their generation.
 

@@ -4,7 +4,7 @@ import re
 
 from msgspec import Struct
 
-from carrel.context.model import MODES, ContextLimits, Mode
+from carrel.context.model import DEPTHS, ContextLimits, Depth
 from carrel.kernel.settings import ContextSettings
 
 _AFFIRMATION_CHARS_MAX = 24
@@ -36,9 +36,9 @@ class Shown(Struct, frozen=True):
 _PATIENT, _NOTES = Shown(topics=5, tasks=8, logs=12, notes=10), 6
 
 
-def mode_named(text: str | None) -> Mode:
+def depth_named(text: str | None) -> Depth:
     """Return the mode of that name; `auto` for every other text."""
-    return next((mode for mode in MODES if mode == text), "auto")
+    return next((mode for mode in DEPTHS if mode == text), "auto")
 
 
 def is_low_signal(question: str) -> bool:
@@ -57,14 +57,14 @@ def has_signal(question: str) -> bool:
     return not is_low_signal(text) and (long_enough or any(len(word) >= _SIGNAL_WORD_CHARS for word in words))
 
 
-def recalls(mode: Mode, question: str, *, in_board_session: bool) -> bool:
+def recalls(mode: Depth, question: str, *, in_board_session: bool) -> bool:
     """Return whether a context includes a search; an empty question finds nothing."""
     if mode == "cheap" or not question.strip():
         return False
     return mode != "auto" or has_signal(question) or (in_board_session and is_low_signal(question))
 
 
-def shown_by(mode: Mode, settings: ContextSettings, limits: ContextLimits) -> Shown:
+def shown_by(mode: Depth, settings: ContextSettings, limits: ContextLimits) -> Shown:
     """Return how much recall shows: what the request asks for, else by mode."""
     usual = Shown(topics=settings.topic_limit, tasks=settings.task_limit, logs=settings.log_limit, notes=_NOTES)
     own = _PATIENT if mode == "patient" else usual

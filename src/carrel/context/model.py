@@ -9,8 +9,8 @@ from carrel.access import SpaceScope
 from carrel.kernel.limits import CONTEXT_LINES_DEFAULT, CONTEXT_TEXT_CHARS_DEFAULT
 from carrel.kernel.settings import Recall
 
-Mode = Literal["auto", "cheap", "full", "patient"]
-MODES: tuple[Mode, ...] = ("auto", "cheap", "full", "patient")
+Depth = Literal["auto", "cheap", "full", "patient"]
+DEPTHS: tuple[Depth, ...] = ("auto", "cheap", "full", "patient")
 # The layout of a block: for programs that know Clawboard's, or for runs.
 Form = Literal["clawboard", "run"]
 Layer = Literal[
@@ -31,7 +31,7 @@ RECALLED_LOGS = "Semantic recall logs:"
 MEMORY = "memory"
 
 
-class Place(Struct, frozen=True):
+class Section(Struct, frozen=True):
     """Where a section belongs: its layer, and the worth of its lines relative to other sections."""
 
     layer: Layer
@@ -43,17 +43,17 @@ class Place(Struct, frozen=True):
 
 
 # In the order of the block. Messages and facts answer questions; names of topics and tasks tell where to look.
-SECTIONS: dict[str, Place] = {
-    PLACE: Place("A:board_session", 24),
-    WORKING_TOPICS: Place("A:working_set", 1),
-    WORKING_TASKS: Place("A:working_set", 2),
-    ROUTING: Place("A:routing_memory", 1, newest_last=True),
-    TIMELINE: Place("A:timeline", 4, newest_last=True),
-    KEPT_FACTS: Place("A:memory", 12),
-    RECALLED_TOPICS: Place("B:semantic", 2),
-    RECALLED_TASKS: Place("B:semantic", 3),
-    NOTES: Place("B:semantic", 12),
-    RECALLED_LOGS: Place("B:semantic", 24, in_passages=True),
+SECTIONS: dict[str, Section] = {
+    PLACE: Section("A:board_session", 24),
+    WORKING_TOPICS: Section("A:working_set", 1),
+    WORKING_TASKS: Section("A:working_set", 2),
+    ROUTING: Section("A:routing_memory", 1, newest_last=True),
+    TIMELINE: Section("A:timeline", 4, newest_last=True),
+    KEPT_FACTS: Section("A:memory", 12),
+    RECALLED_TOPICS: Section("B:semantic", 2),
+    RECALLED_TASKS: Section("B:semantic", 3),
+    NOTES: Section("B:semantic", 12),
+    RECALLED_LOGS: Section("B:semantic", 24, in_passages=True),
 }
 
 
@@ -102,7 +102,7 @@ class Context(Struct, frozen=True, kw_only=True):
     `degraded` says what is missing: `search_busy`, `timeout`, or the part that failed.
     """
 
-    mode: Mode = "auto"
+    mode: Depth = "auto"
     block: str = ""
     layers: tuple[str, ...] = ()
     lines: tuple[Line, ...] = ()

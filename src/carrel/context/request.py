@@ -5,7 +5,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from carrel.context.model import ContextLimits, Form, Mode
+from carrel.context.model import ContextLimits, Depth, Form
 from carrel.journal import Entry
 from carrel.kernel import SessionKey
 from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX
@@ -45,7 +45,7 @@ class ContextRequest(Struct, frozen=True, kw_only=True):
     reference: str | None = None
     key: SessionKey | None = None
     question: str = ""
-    mode: Mode = "auto"
+    mode: Depth = "auto"
     form: Form = "clawboard"
     limits: ContextLimits = ContextLimits()
     space_id: str | None = None

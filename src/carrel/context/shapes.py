@@ -14,8 +14,8 @@ from carrel.context.model import (
     WORKING_TASKS,
     WORKING_TOPICS,
     Context,
+    Depth,
     Line,
-    Mode,
 )
 from carrel.kernel import Shape
 from carrel.kernel.settings import Recall
@@ -99,7 +99,7 @@ class ContextShape(Shape, frozen=True, kw_only=True):
     """A context as surfaces show it."""
 
     ok: bool = True
-    mode: Mode
+    mode: Depth
     layers: list[str]
     block: str
     data: ContextData | UnsetType = UNSET

@@ -34,7 +34,7 @@ def question_of(agent: Agent, catalog: Catalog, call: Entry) -> NeedsInput:
     """
     details = call.details or {}
     name = clip(one_line(details["name"]), NAME_CHARS_MAX)
-    asked = f"May {agent.slug} {catalog.deed_of(name)}? ({name})"
+    asked = f"May {agent.slug} {catalog.purpose_of(name)}? ({name})"
     rest = QUESTION_CHARS_MAX - len(asked) - 1
     question = "\n".join(filter(None, (asked, list_arguments(details["arguments"], rest))))
     return NeedsInput(question=question, waiting_for="approval")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, structs
 
-from carrel.context import MEMORY, Context, Line, Mode
+from carrel.context import MEMORY, Context, Depth, Line
 from carrel.kernel import Access, iso
 from carrel.kernel.limits import MEMORY_READS_MAX
 from carrel.runs import Claim
@@ -18,7 +18,7 @@ class _Stored(Struct, frozen=True, kw_only=True):
     run_id: str
     agent_id: str
     at: int
-    mode: Mode
+    mode: Depth
     block: str
     layers: tuple[str, ...]
     omitted: dict[str, int]

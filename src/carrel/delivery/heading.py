@@ -33,7 +33,7 @@ _REASONS = {
 }
 
 
-class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class TaskHeading(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """What a run is told about its task beside its message; stored in the details of the message."""
 
     heading: str
@@ -85,21 +85,21 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
 
 
 # Details that only the message's own run is shown; later runs are still shown who wrote it.
-TOLD_DETAILS = frozenset(Told.__struct_encode_fields__) - {SENDER}
+TOLD_DETAILS = frozenset(TaskHeading.__struct_encode_fields__) - {SENDER}
 
 
 def tell(
     briefing: TaskBriefing, run: Run, chars_max: int, *, may_finish: bool, is_planned: bool = False,
     answer_says_done: bool = False, is_posted: bool = True, is_first: bool = False, plan: str = "",
     tools: Collection[str] = (), sender: str = "",
-) -> Told:  # fmt: skip
+) -> TaskHeading:  # fmt: skip
     """Return what a run is told; heading and message together have at most `chars_max` characters.
 
     `sender` says in words what wrote the message, unless that is a person or a notification. `plan` is the text about
     its plan, `tools` are the names of its tools. The first run of a session also gets the files of earlier messages,
     which no run of it has had yet.
     """
-    return Told(
+    return TaskHeading(
         heading=_heading(briefing, run, sender or _origin(briefing), chars_max, plan, tools),
         title=as_line(briefing.task.title, limits.HEADING_TITLE_CHARS_MAX),
         sender=(sender or _author(briefing)) if briefing.joined == 1 else "",
@@ -141,15 +141,15 @@ def _newest_files(briefing: TaskBriefing, *, with_earlier: bool) -> tuple[str, .
     return tuple(reversed(kept))
 
 
-def told_before(run: Run, own: list[Entry]) -> Told | None:
+def told_before(run: Run, own: list[Entry]) -> TaskHeading | None:
     """Return what a run was told when it was heard; None for a run without a task."""
     if run.task_id is None:
         return None
     details = next((entry.details for entry in own if entry.id == run.message_id), None) or {}
     if "heading" in details:
-        return msgspec.convert(details, Told)
+        return msgspec.convert(details, TaskHeading)
     # Heard by a version that stored nothing.
-    return Told(heading=_anchors(run, run.message_id), title="")
+    return TaskHeading(heading=_anchors(run, run.message_id), title="")
 
 
 def _heading(

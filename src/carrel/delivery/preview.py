@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from carrel.agents import Agent
-from carrel.delivery.heading import Told
+from carrel.delivery.heading import TaskHeading
 from carrel.delivery.prompt import Scope, standing_instructions
 from carrel.delivery.snapshot import as_agent
 from carrel.kernel import Access, SessionKey, system_access
@@ -24,7 +24,7 @@ _PLACES: dict[PreviewKind, tuple[str, str]] = {
     "heartbeat": ("main", "heartbeat"),
 }
 _TASK = "[id of the task]"
-_TOLD = Told(
+_TOLD = TaskHeading(
     heading="", title="[title of the task]", notice="assignment", by_people=True, by_a_person=True, status="assigned",
     is_assigned=True, is_posted=True,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from carrel.agents import Agent
-from carrel.delivery.heading import Told
+from carrel.delivery.heading import TaskHeading
 from carrel.delivery.prompt_tasks import task_parts
 from carrel.exchanges import HEARTBEAT_OK
 from carrel.kernel import SessionKey, one_line
@@ -41,7 +41,7 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     key: SessionKey
     task_id: str | None = None
-    told: Told | None = None
+    told: TaskHeading | None = None
     is_heartbeat: bool = False
     # Whether it only says something within an exchange between sessions.
     is_exchange_step: bool = False

@@ -6,7 +6,7 @@ what not to do, where the answer goes, and how to say that the work is done.
 
 from typing import Literal
 
-from carrel.delivery.heading import Told
+from carrel.delivery.heading import TaskHeading
 from carrel.exchanges import NO_REPLY
 
 Asked = Literal["work", "go_on", "review", "correct", "answer", "follow"]
@@ -19,7 +19,7 @@ _AT_WORK = ("assigned", "in_progress")
 _NEWS = ("thread_update", "status_change")
 
 
-def asked_of(told: Told) -> Asked:
+def asked_of(told: TaskHeading) -> Asked:
     """Return what a turn is asked: to do its work, to go on with it at a tick, to review, or to answer.
 
     Whoever is assigned may be asked to `correct` its work; what is only to be known is to be followed.
@@ -38,12 +38,12 @@ def asked_of(told: Told) -> Asked:
     return "follow" if is_news(told) else "answer"
 
 
-def is_news(told: Told) -> bool:
+def is_news(told: TaskHeading) -> bool:
     """Return whether a notification asks for nothing by itself, so that silence is an answer to it."""
     return told.notice in _NEWS and not told.by_a_person
 
 
-def task_parts(told: Told, offered: frozenset[str]) -> list[str]:
+def task_parts(told: TaskHeading, offered: frozenset[str]) -> list[str]:
     """Return the parts of the instructions of a turn on a task; tools are named only where they are offered."""
     if told.is_chat:
         return [_about(told, offered), _coordination(offered), _silence(told)]
@@ -51,7 +51,7 @@ def task_parts(told: Told, offered: frozenset[str]) -> list[str]:
     return [part for part in parts if part]
 
 
-def asked_again(told: Told | None, silences: int) -> str:
+def asked_again(told: TaskHeading | None, silences: int) -> str:
     """Return what is added when an agent has said nothing, so many times, where somebody waits for an answer."""
     times = "once" if silences == 1 else f"{silences} times"
     skipping = (
@@ -62,7 +62,7 @@ def asked_again(told: Told | None, silences: int) -> str:
     return f"You were asked this before and answered nothing, {times}. Somebody waits: answer now, in words.{skipping}"
 
 
-def _about(told: Told, offered: frozenset[str]) -> str:
+def _about(told: TaskHeading, offered: frozenset[str]) -> str:
     message = "message" if told.notice is None else "notification"
     whose = "this chat's" if told.is_chat else "its"
     more = f" For more of {whose} history, call task_history." if "task_history" in offered else ""
@@ -77,7 +77,7 @@ def _about(told: Told, offered: frozenset[str]) -> str:
     return f"Answer only this {message}, and use only {known}.{more}"
 
 
-def _asked(told: Told, offered: frozenset[str]) -> str:
+def _asked(told: TaskHeading, offered: frozenset[str]) -> str:
     match asked_of(told):
         case "work":
             return _work(told, offered)
@@ -93,18 +93,18 @@ def _asked(told: Told, offered: frozenset[str]) -> str:
             return f"This is for your information. What you answer {_place(told)}."
 
 
-def _answer(told: Told, first: str = "") -> str:
+def _answer(told: TaskHeading, first: str = "") -> str:
     return (
         f"Answer now, in this turn: nobody wakes you afterwards, and your answer {_place(told)}. Where work is "
         f"asked of you, {first}do it before you answer and make your answer the result."
     )
 
 
-def _place(told: Told) -> str:
+def _place(told: TaskHeading) -> str:
     return "is posted in the task's thread" if told.is_posted else "goes to whoever asked"
 
 
-def _work(told: Told, offered: frozenset[str]) -> str:
+def _work(told: TaskHeading, offered: frozenset[str]) -> str:
     begun = _BEGUN.get(told.notice or "", "This task is back with you.")
     others = (
         " Others are assigned too: do your part, say which it is, and leave theirs to them; whoever finds all parts "
@@ -118,7 +118,7 @@ def _work(told: Told, offered: frozenset[str]) -> str:
     )
 
 
-def _ready(told: Told, offered: frozenset[str]) -> str:
+def _ready(told: TaskHeading, offered: frozenset[str]) -> str:
     """How to say that the work is done."""
     if "task_status" not in offered:
         return "Your answer is what says that the work is done; where it is not, say what is left."
@@ -129,25 +129,25 @@ def _ready(told: Told, offered: frozenset[str]) -> str:
     return "When it is ready, move the task with task_status to review; done is for whoever reviews it."
 
 
-def _taken_up(told: Told, offered: frozenset[str]) -> str:
+def _taken_up(told: TaskHeading, offered: frozenset[str]) -> str:
     return "set in_progress, " if told.status in ("review", "blocked") and "task_status" in offered else ""
 
 
-def _review(told: Told, offered: frozenset[str]) -> str:
+def _review(told: TaskHeading, offered: frozenset[str]) -> str:
     return (
         f"You review this task, now, in this turn: {_judgement(told, offered)} Your answer is posted in the task's "
         "thread, and whoever works on it is told."
     )
 
 
-def _asked_to_review(told: Told, offered: frozenset[str]) -> str:
+def _asked_to_review(told: TaskHeading, offered: frozenset[str]) -> str:
     """What somebody is told besides whom a person or an agent calls to a task in review."""
     if told.notice is None or told.status != "review":
         return ""
     return f" The task is in review. Where you are asked to review it: {_judgement(told, offered)}"
 
 
-def _judgement(told: Told, offered: frozenset[str]) -> str:
+def _judgement(told: TaskHeading, offered: frozenset[str]) -> str:
     if "task_status" not in offered:
         accept, return_it = "say that you accept it", "name"
     else:
@@ -168,7 +168,7 @@ def _status_rules(offered: frozenset[str]) -> str:
     return " ".join(rules)
 
 
-def _silence(told: Told) -> str:
+def _silence(told: TaskHeading) -> str:
     if not is_news(told) or asked_of(told) in ("work", "review"):
         return ""
     return f"If nothing is asked of you, answer {NO_REPLY} and nothing else."

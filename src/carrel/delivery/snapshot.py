@@ -11,7 +11,7 @@ from carrel.context import Context, Heard
 from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.context_store import context_of
 from carrel.delivery.gateway_history import NOTHING_KNOWN, GatewayHistory, read_gateway_history
-from carrel.delivery.heading import Told, files_of, tell, told_before
+from carrel.delivery.heading import TaskHeading, files_of, tell, told_before
 from carrel.delivery.history import newest_within, remembered
 from carrel.delivery.plan_heading import plan_heading
 from carrel.delivery.senders import LINE, SENDER, line_before, noted, sender_of
@@ -91,7 +91,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     # What the run is told when another session caused it.
     briefing: str
     # What it is told about its task, the same in every step; None without a task.
-    told: Told | None
+    told: TaskHeading | None
     # What is written down with its message where it has no task: the line before it, and who wrote it.
     note: dict[str, Any]
     # What it was shown when it was heard.
@@ -308,7 +308,7 @@ def _at_gateway(
 
 def _hear(
     tx: Tx, caller: Caller, run: Run, lane: Lane, toolset: Toolset, connection: Connection, earlier: list[Entry]
-) -> tuple[Told | None, dict[str, Any]]:  # fmt: skip
+) -> tuple[TaskHeading | None, dict[str, Any]]:  # fmt: skip
     """What a run that begins is told of its task; without one, what its message is noted with."""
     # A remote agent is not even told of tools.
     tools = {tool.name for tool in toolset.offered()} if connection.gateway.takes_context else set[str]()
@@ -318,7 +318,7 @@ def _hear(
 
 def _tell(
     tx: Tx, caller: Caller, run: Run, lane: Lane, tools: set[str], earlier: list[Entry]
-) -> Told | None:  # fmt: skip
+) -> TaskHeading | None:  # fmt: skip
     """What the run is told about its task; None where it has none, or where that is not in its account.
 
     Of the thread it is told what its own session has not heard: the rest stands in the history already.

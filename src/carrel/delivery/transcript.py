@@ -6,7 +6,7 @@ Everything is an entry of the run, written under its claim, so that a turn can b
 from typing import Any
 
 from carrel.delivery.approvals import is_about_approval
-from carrel.delivery.heading import Told
+from carrel.delivery.heading import TaskHeading
 from carrel.delivery.senders import SENDER, sender_of
 from carrel.journal import Entry, NewEntry, TaskView, append_entry, entries_of_run
 from carrel.kernel import Access, clip
@@ -16,7 +16,7 @@ from carrel.sessions import Lane, Session
 from carrel.storage import Tx
 
 
-def new_message(run: Run, session: Session, told: Told | None, note: dict[str, Any]) -> NewEntry:
+def new_message(run: Run, session: Session, told: TaskHeading | None, note: dict[str, Any]) -> NewEntry:
     """The entry of the message that a run brings, with what the run is told about it or, besides, about its task."""
     author_kind = told.author_kind if told is not None and run.provenance_kind == "notification" else None
     is_persons = run.provenance_kind == "external_user" or author_kind == "user"
@@ -55,7 +55,7 @@ def joined_message(tx: Tx, message: Run, run: Run, lane: Lane) -> NewEntry:
     )
 
 
-def message_entry(run: Run, session: Session, told: Told | None, note: dict[str, Any]) -> Entry:
+def message_entry(run: Run, session: Session, told: TaskHeading | None, note: dict[str, Any]) -> Entry:
     """The same entry as it will be read once it is written; it has no number yet."""
     return new_message(run, session, told, note).written(0, run.message_id, run.created_at)
 

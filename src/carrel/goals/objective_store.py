@@ -18,7 +18,7 @@ def _readable(access: Access, agent_id: str) -> dict[str, object]:
     return {"lane": f"agent:{agent_id}:task:", "actor_id": access.actor_id}
 
 
-class TaskPlace(Struct, frozen=True, kw_only=True):
+class PlanPosition(Struct, frozen=True, kw_only=True):
     """Where a task belongs: its goal, plan, position, and dependencies."""
 
     goal_id: str
@@ -27,7 +27,7 @@ class TaskPlace(Struct, frozen=True, kw_only=True):
     dependencies: tuple[str, ...]
 
 
-def task_places(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, TaskPlace]:
+def plan_positions(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, PlanPosition]:
     """Return the places of tasks that have a goal and a plan."""
     names: dict[str, object] = {f"task_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
     if not names:
@@ -45,7 +45,9 @@ def task_places(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, Ta
         f"AND goal_id IS NOT NULL AND plan_id IS NOT NULL AND id IN ({listed})"
     )
     return {
-        row[0]: TaskPlace(goal_id=row[1], plan_id=row[2], index=row[3] or 0, dependencies=tuple(before.get(row[0], ())))
+        row[0]: PlanPosition(
+            goal_id=row[1], plan_id=row[2], index=row[3] or 0, dependencies=tuple(before.get(row[0], ()))
+        )
         for row in tx.all(sql, access, **names)
     }
 

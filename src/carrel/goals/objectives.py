@@ -11,7 +11,7 @@ from msgspec import UNSET, structs
 from carrel.goals import objective_store, store
 from carrel.goals.goals import change_goal, make_goal, replan_goal
 from carrel.goals.model import PLAN_MOVES, Goal, GoalChange, Plan, PlanChange, PlannedTask, require_move
-from carrel.goals.objective_store import TaskPlace
+from carrel.goals.objective_store import PlanPosition
 from carrel.goals.plans import add_tasks, change_plan, draft_plan, hold_plan, set_plan, set_planned_status
 from carrel.goals.transitions import note
 from carrel.kernel import Access, Code, Refusal, SessionKey, clip, invalid
@@ -168,9 +168,9 @@ def _require_name(title: str) -> None:
         raise invalid("title", "A plan needs a name.")
 
 
-def task_places(tx: Tx, access: Access, runs: Iterable[Run]) -> dict[str, TaskPlace]:
+def plan_positions(tx: Tx, access: Access, runs: Iterable[Run]) -> dict[str, PlanPosition]:
     """Return the places of the runs' tasks, by task, for tasks of plans."""
-    return objective_store.task_places(tx, access, [run.task_id for run in runs if run.task_id is not None])
+    return objective_store.plan_positions(tx, access, [run.task_id for run in runs if run.task_id is not None])
 
 
 def is_run_of_own_plan(tx: Tx, access: Access, run: Run) -> bool:

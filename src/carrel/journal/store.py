@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from carrel.journal.location_store import leave_spaces, location_of_task, spaces_of_entry
 from carrel.journal.model import (
     About,
     DeletedEntry,
@@ -18,7 +19,6 @@ from carrel.journal.model import (
     about_lane,
     json_text,
 )
-from carrel.journal.place_store import leave_spaces, place_of_task, spaces_of_entry
 from carrel.kernel import Access, Provenance, SessionKey
 from carrel.storage import FEED, Table, Tx, json_column
 
@@ -45,7 +45,7 @@ _ids = msgspec.json.Decoder(list[str]).decode
 
 def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
     """Write one entry and publish it on the feed."""
-    if place := place_of_task(tx, access, entry):
+    if place := location_of_task(tx, access, entry):
         entry = structs.replace(entry, **place)
     written = entry.written(tx.tick(), entry.id or tx.new_id("ent"), tx.now)
     tx.soon((_OF_LANES if entry.is_of_lane else _ENTRIES).insert, access, **_ENTRIES.values(written))

@@ -30,7 +30,7 @@ from carrel import (
 from carrel.board import BoardDocuments, Classifier, Followups, Sorter, observe_delegated_runs
 from carrel.connectors import Connectors
 from carrel.context import Contexts
-from carrel.delivery import Connection, Extractions, Live, Recollection, Turns, default_model
+from carrel.delivery import Connection, ContextGatherer, Extractions, Live, Turns, default_model
 from carrel.exchanges import Exchanges
 from carrel.inbound import Webhooks
 from carrel.journal import FollowerDuty
@@ -164,7 +164,7 @@ class Assembly:
             house.live,
             house.watch,
             lambda: self.dispatcher.lend_slot(),
-            Recollection(db, house.contexts, settings.context).gather,
+            ContextGatherer(db, house.contexts, settings.context).gather,
         )
         self.dispatcher = Dispatcher(db, self._turns.handle, settings, worker, lambda: house.concurrency)
         self.app = build_app(

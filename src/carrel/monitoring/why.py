@@ -9,7 +9,7 @@ from carrel.runs import UNLIMITED, Concurrency, Run, Shortage, lane_head, queue_
 from carrel.storage import Tx
 
 _WORKER_GRACE_MS = 1_000
-_PLACE = "waiting_place"
+_SLOT = "waiting_slot"
 
 
 class Reason(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -68,7 +68,7 @@ def _queued(tx: Tx, access: Access, run: Run, limits: Concurrency) -> list[Reaso
         return [_retrying(run, tx.now)]
     if run.due_at is not None:
         if (shortage := shortage_of(tx, access, run, limits)) is not None:
-            return [_without_place(tx, access, run, shortage)]
+            return [_without_slot(tx, access, run, shortage)]
         since = max(run.due_at, run.updated_at)
         if tx.now - since < _WORKER_GRACE_MS:
             return []
@@ -81,10 +81,10 @@ def _queued(tx: Tx, access: Access, run: Run, limits: Concurrency) -> list[Reaso
     return [_reason(head, "lane_busy", text, held_since, "wait", "cancel")]
 
 
-def _without_place(tx: Tx, access: Access, run: Run, shortage: Shortage) -> Reason:
+def _without_slot(tx: Tx, access: Access, run: Run, shortage: Shortage) -> Reason:
     setting = f"gateway.{shortage.gateway}.concurrency" if shortage.gateway else "the agent's concurrency"
     text = f"This run waits for a place {_where(tx, access, run, shortage)}."
-    return _reason(run, _PLACE, text, run.due_at, "wait", f"raise {setting}", "cancel")
+    return _reason(run, _SLOT, text, run.due_at, "wait", f"raise {setting}", "cancel")
 
 
 def _where(tx: Tx, access: Access, run: Run, shortage: Shortage) -> str:

@@ -49,7 +49,7 @@ class Shortage(NamedTuple):
     limit: int
 
 
-class Places:
+class Slots:
     """The places that are free, as they are counted and taken."""
 
     def __init__(self, working: Iterable[Working], limits: Concurrency) -> None:
@@ -74,7 +74,7 @@ class Places:
     @property
     def full_gateways(self) -> list[str]:
         """The gateways at which no place is free, as agents name them."""
-        full = [name for name in self._gateways if not self._has_place(name)]
+        full = [name for name in self._gateways if not self._has_slot(name)]
         return full + [""] * (self._limits.default_gateway in full)
 
     @property
@@ -86,21 +86,21 @@ class Places:
         """Take a place for a head; False if there is none."""
         agent = self._agents.get((head.run.account_id, head.run.agent_id))
         one = Working(head.run.account_id, head.run.agent_id, head.gateway, head.concurrency, 0)
-        if not self._has_place(head.gateway) or not self._may_work(agent or one):
+        if not self._has_slot(head.gateway) or not self._may_work(agent or one):
             return False
         self._add(one._replace(runs=1))
         return True
 
     def shortage(self, head: Head) -> Shortage | None:
         """Return what a head waits for a place at; None if there is one."""
-        if not self._has_place(head.gateway):
+        if not self._has_slot(head.gateway):
             return Shortage(head.gateway or self._limits.default_gateway, self._limits.gateway_limit(head.gateway))
         agent = self._agents.get((head.run.account_id, head.run.agent_id))
         if agent is not None and not self._may_work(agent):
             return Shortage(None, self._limits.agent_limit(agent.concurrency))
         return None
 
-    def _has_place(self, gateway: str) -> bool:
+    def _has_slot(self, gateway: str) -> bool:
         limit = self._limits.gateway_limit(gateway)
         return not limit or self._gateways.get(gateway or self._limits.default_gateway, 0) < limit
 
@@ -116,14 +116,14 @@ class Heads:
         self._tx = tx
         self._limit = limit
         self._limits = limits
-        self._places = Places.held(tx, limits) if limits.any else None
+        self._slots = Slots.held(tx, limits) if limits.any else None
         self.runs: list[Claim] = []
         self._add_due()
 
     @property
     def is_limited(self) -> bool:
         """Whether heads that are due may be left waiting for a place."""
-        return self._places is not None
+        return self._slots is not None
 
     @property
     def is_full(self) -> bool:
@@ -132,10 +132,10 @@ class Heads:
 
     def add(self, head: Head) -> bool:
         """Add a head whose lane is locked; False if there is no place for it."""
-        if self._places is None and head.concurrency:
+        if self._slots is None and head.concurrency:
             # What was added before belongs to agents without a limit.
-            self._places = Places.held(self._tx, self._limits)
-        if self._places is not None and not self._places.take(head):
+            self._slots = Slots.held(self._tx, self._limits)
+        if self._slots is not None and not self._slots.take(head):
             return False
         self.runs.append(head.run)
         return True
@@ -144,7 +144,7 @@ class Heads:
         """Add the oldest due heads. Who is found full is left out of the next look, so each look gets further."""
         last: Head | None = None
         while not self.is_full:
-            wanted, full = self._limit - len(self.runs), self._places
+            wanted, full = self._limit - len(self.runs), self._slots
             heads = concurrency_store.due_heads(
                 self._tx, wanted, after=last, full_gateways=full.full_gateways if full else (),
                 full_agents=full.full_agents if full else (),
@@ -161,4 +161,4 @@ def shortage_of(tx: Tx, access: Access, run: Run, limits: Concurrency) -> Shorta
     head = concurrency_store.head_of(tx, access, run)
     if head is None or not (limits.any or head.concurrency):
         return None
-    return Places(concurrency_store.working(tx), limits).shortage(head)
+    return Slots(concurrency_store.working(tx), limits).shortage(head)

@@ -13,7 +13,7 @@ from carrel.search.indexing import (
     request_rebuild,
     request_session_rebuild,
 )
-from carrel.search.model import Document, Found, Hit, Mode, Query, SearchQuery
+from carrel.search.model import Document, Found, Hit, Query, SearchMode, SearchQuery
 from carrel.search.nearness import Nearness
 from carrel.search.rebuild_store import is_rebuilding
 from carrel.search.store import has_kept_documents
@@ -21,8 +21,8 @@ from carrel.search.vectors import Floats, Vectors
 from carrel.search.words import STOP_WORDS, places_of, query_words, words_of
 
 __all__ = [
-    "STOP_WORDS", "Document", "Embedder", "EmbeddingUnavailable", "Floats", "Found", "Hit", "Indexing", "Mode",
-    "Nearness", "NoEmbedder", "Query", "Rebuilds", "Search", "SearchQuery", "Subject", "SubjectKind", "Vectors",
+    "STOP_WORDS", "Document", "Embedder", "EmbeddingUnavailable", "Floats", "Found", "Hit", "Indexing", "Nearness",
+    "NoEmbedder", "Query", "Rebuilds", "Search", "SearchMode", "SearchQuery", "Subject", "SubjectKind", "Vectors",
     "embed_texts", "embedder_for", "has_kept_documents", "index_lag", "is_rebuilding", "observe_entries", "places_of",
     "put_document", "query_words", "remove_document", "request_rebuild", "request_session_rebuild", "words_of",
 ]  # fmt: skip

@@ -19,11 +19,11 @@ from carrel.kernel.limits import (
 )
 from carrel.kernel.settings import SearchSettings
 from carrel.search import ranking, store
+from carrel.search.account_index import AccountIndexes, Positions, View
 from carrel.search.embedders import Embedder, EmbeddingUnavailable
 from carrel.search.gate import Gate
-from carrel.search.model import KINDS, Found, Mode, SearchQuery
+from carrel.search.model import KINDS, Found, SearchMode, SearchQuery
 from carrel.search.pace import Pace
-from carrel.search.shelf import Positions, Shelves, View
 from carrel.search.store import Stored
 from carrel.search.vectors import Floats, similarities, unit_query
 from carrel.search.words import query_words, without_names, words_of
@@ -42,14 +42,14 @@ class Search:
         self._settings = settings
         self._gate = Gate(settings.concurrency)
         self._pace = Pace()
-        self._shelves = Shelves()
+        self._indexes = AccountIndexes()
         self._cache: OrderedDict[tuple[str, str, SearchQuery], _Cached] = OrderedDict()
         self._cache_lock = Lock()
         # Whether embeddings were available the last time; assumed until the first search.
         self._has_meanings = settings.embedding != "none"
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> SearchMode:
         """How searches work now: by words and meanings, or by words alone."""
         return "hybrid" if self._has_meanings else "lexical"
 
@@ -72,7 +72,7 @@ class Search:
             vector = await self._vector(query)
             self._has_meanings = vector is not None
             model = "" if vector is None else self._embedder.model
-            is_loaded = self._shelves.of(access, model).is_complete
+            is_loaded = self._indexes.of(access, model).is_complete
             found = await self._db.long_read(
                 lambda tx: self.search(tx, access, query, model, vector),
                 seconds_max=SEARCH_SECONDS_MAX if is_loaded else LONG_READ_SECONDS_MAX,
@@ -142,10 +142,10 @@ class Search:
 
     def _search(self, tx: LongTx, access: Access, query: SearchQuery, model: str, vector: Floats | None) -> Found:
         scope = query.scope(access.account_id)
-        shelf = self._shelves.of(access, model)
-        with shelf.lock:
-            shelf.refresh(tx, access)
-            view = shelf.view(scope, tuple(words_of(query.text)))
+        index = self._indexes.of(access, model)
+        with index.lock:
+            index.refresh(tx, access)
+            view = index.view(scope, tuple(words_of(query.text)))
         if not view.count:
             return Found(dense=vector is not None)
         words = query_words(query.text)

@@ -9,7 +9,7 @@ from carrel.kernel import invalid
 from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_SPACES_MAX
 from carrel.visibility import Findable, Viewer, mark
 
-Mode = Literal["hybrid", "lexical"]
+SearchMode = Literal["hybrid", "lexical"]
 DocumentKind = Literal["topic", "task", "log", "note"]
 KINDS: tuple[DocumentKind, ...] = ("topic", "task", "log", "note")
 
@@ -152,7 +152,7 @@ class Found(Struct, frozen=True, kw_only=True):
     gate_wait_ms: int = 0
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> SearchMode:
         """How it was searched."""
         return "hybrid" if self.dense else "lexical"
 

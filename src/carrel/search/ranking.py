@@ -23,8 +23,8 @@ from carrel.kernel.limits import (
 )
 from carrel.kernel.settings import SearchSettings
 from carrel.search import store
+from carrel.search.account_index import Positions, View
 from carrel.search.model import KEPT, KINDS, DocumentKind, Hit, Reason, Scope, SearchQuery
-from carrel.search.shelf import Positions, View
 from carrel.search.store import Stored
 from carrel.search.vectors import Codes, Floats, codes_of
 from carrel.storage import Tx

@@ -19,7 +19,7 @@ from carrel.board import (
     record,
     search_shape,
 )
-from carrel.context import ContextLimits, ContextRequest, ContextShape, context_shape, key_named, mode_named
+from carrel.context import ContextLimits, ContextRequest, ContextShape, context_shape, depth_named, key_named
 from carrel.journal import clean
 from carrel.kernel import Refusal, SessionKey, invalid, limits
 from carrel.memory import Reader
@@ -174,7 +174,7 @@ async def _context(db: Database, caller: Caller, params: ContextOf) -> dict[str,
         reference=named,
         key=key,
         question=question,
-        mode=mode_named(params.mode),
+        mode=depth_named(params.mode),
         limits=ContextLimits(
             max_chars=max(1, min(params.max_chars, limits.CONTEXT_TEXT_CHARS_MAX)),
             working_set=max(0, min(params.working_set_limit, limits.CONTEXT_LINES_MAX)),

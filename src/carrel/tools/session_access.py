@@ -13,13 +13,13 @@ from carrel.tools.caller import run_caller
 from carrel.tools.memory.readers import reader_of
 from carrel.tools.model import ToolServices
 from carrel.tools.refusals import HIDDEN
-from carrel.visibility import ChosenBy, Mode, Recalls
+from carrel.visibility import ChosenBy, Recalls, VisibilityMode
 
 
 class SeenSessions(Struct, frozen=True, kw_only=True, rename="camel"):
     """The visibility of the session's agent, and the keys of the sessions it sees, most recently used first."""
 
-    mode: Mode
+    mode: VisibilityMode
     keys: list[str]
 
 

@@ -58,7 +58,7 @@ class Catalog:
         tool = self._named.get(name)
         return matches([name], rules.ask) if tool is None else needs_approval(tool, rules)
 
-    def deed_of(self, name: str) -> str:
+    def purpose_of(self, name: str) -> str:
         """Return in words what a call of that name does, whether or not its caller may make it."""
         tool = self._named.get(name)
         return f"use {name.replace('_', ' ')}" if tool is None else tool.does

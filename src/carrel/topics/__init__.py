@@ -1,5 +1,14 @@
 """Topics: they group tasks and entries on the board, and decide in which spaces these are visible."""
 
+from carrel.topics.location_store import (
+    Departure,
+    depart_with_task,
+    departures_between,
+    messages_of_topic,
+    move_entries_of_task,
+    set_task_digest,
+    set_topic_of_entries,
+)
 from carrel.topics.model import (
     DEFAULT_PRIORITY,
     PRIORITIES,
@@ -12,15 +21,6 @@ from carrel.topics.model import (
     check_tags,
     read_priority,
     topic_shape,
-)
-from carrel.topics.place_store import (
-    Departure,
-    depart_with_task,
-    departures_between,
-    messages_of_topic,
-    move_entries_of_task,
-    set_task_digest,
-    set_topic_of_entries,
 )
 from carrel.topics.store import list_topics, spaces_of_topic, topic_by_id, topics_by_id, topics_changed
 from carrel.topics.topics import (

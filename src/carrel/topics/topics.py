@@ -10,7 +10,7 @@ from carrel.journal import DEFAULT_SPACE, About, append_event, json_text
 from carrel.kernel import Access, Code, Grammar, Refusal, clip, invalid, iso, not_found, system_access
 from carrel.kernel.limits import TOPIC_DEPTH_MAX, TOPIC_DIGEST_CHARS_MAX, TOPIC_MERGES_KEPT
 from carrel.storage import Database, Tx
-from carrel.topics import place_store, store
+from carrel.topics import location_store, store
 from carrel.topics.model import (
     Merged,
     NewTopic,
@@ -89,9 +89,9 @@ def remove_topic(tx: Tx, access: Access, topic_id: str) -> None:
     """Remove a topic; its tasks and entries keep their spaces, without a topic."""
     topic = _held(tx, access, topic_id)
     spaces = store.spaces_of_topic(tx, access, topic.id)
-    place_store.depart_with_topic(tx, access, topic.id, spaces)
+    location_store.depart_with_topic(tx, access, topic.id, spaces)
     tx.publish(TopicMoved(access, topic.id, None))
-    place_store.detach_entries_of_topic(tx, access, topic.id)
+    location_store.detach_entries_of_topic(tx, access, topic.id)
     store.delete_topic(tx, access, topic.id)
     body = {"topic": topic_shape(topic), "spaceIds": spaces}
     append_event(tx, access, "topic.deleted", _about(topic), json_text(body))
@@ -171,7 +171,7 @@ def _leave_space(tx: Tx, removed: SpaceRemoved) -> None:
         tags = tuple(tag for tag in topic.tags if space_of_tag(tag) != removed.space_id)
         own = DEFAULT_SPACE if topic.space_id == removed.space_id else topic.space_id
         change_topic(tx, access, topic.id, TopicChange(tags=tags, space_id=own))
-    place_store.move_entries_of_space(tx, access, removed.space_id, DEFAULT_SPACE)
+    location_store.move_entries_of_space(tx, access, removed.space_id, DEFAULT_SPACE)
 
 
 def _is_curated_by(access: Access, topic: Topic) -> bool:
@@ -240,12 +240,12 @@ def _place(tx: Tx, access: Access, before: Topic, after: Topic, named: tuple[str
     spaces = tuple(dict.fromkeys((after.space_id, *named)))
     if set(spaces) != set(known):
         store.replace_spaces(tx, access, after.id, spaces)
-        place_store.depart_with_topic(tx, access, after.id, [space for space in known if space not in spaces])
+        location_store.depart_with_topic(tx, access, after.id, [space for space in known if space not in spaces])
         if not set(spaces) <= set(known):
-            place_store.appear_with_topic(tx, access, after.id)
+            location_store.appear_with_topic(tx, access, after.id)
     if after.space_id != before.space_id:
         tx.publish(TopicMoved(access, after.id, after.space_id))
-        place_store.move_entries_of_topic(tx, access, after.id, after.space_id)
+        location_store.move_entries_of_topic(tx, access, after.id, after.space_id)
 
 
 def _about(topic: Topic) -> About:

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from carrel.kernel import Access, ToolVisibility
 from carrel.storage import Tx
-from carrel.visibility.reach import visible_agents
+from carrel.visibility.tool_visibility import visible_agents
 from carrel.visibility.tree_store import EVERYWHERE, TREE, in_spaces, open_to_person
 
 _EVERY_LANE = "TRUE"

@@ -7,7 +7,7 @@ an agent what its view covers; a client what it created.
 
 from carrel.kernel import Access, SessionKey, not_found
 from carrel.storage import Tx
-from carrel.visibility.reach import why_hidden
+from carrel.visibility.tool_visibility import why_hidden
 from carrel.visibility.tree_store import is_open_to
 
 

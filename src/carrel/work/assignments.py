@@ -12,7 +12,7 @@ from carrel.work.directory import Directory
 from carrel.work.fanout import Recipient
 from carrel.work.model import Party, PartyKind, Status, Task
 from carrel.work.moves import enter_status, refuse_chat
-from carrel.work.notices import News, tell
+from carrel.work.notices import TaskNotice, notify_recipients
 from carrel.work.permissions import Actor, actor_of, readable_task
 
 Parties = list[tuple[PartyKind, str]]
@@ -76,7 +76,7 @@ def assign(
         return changed
     recipients = sorted(Recipient(kind, party, "assignment") for kind, party in new if (kind, party) != actor.party)
     text = f"{actor.name} assigned you to this task: {changed.title}"
-    tell(tx, access, News(task=changed, actor=actor, text=text), recipients, rules)
+    notify_recipients(tx, access, TaskNotice(task=changed, actor=actor, text=text), recipients, rules)
     return changed
 
 

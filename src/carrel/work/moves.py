@@ -25,7 +25,7 @@ from carrel.work.model import (
     read_status,
     statuses_meant,
 )
-from carrel.work.notices import News, audience_of, tell
+from carrel.work.notices import TaskNotice, audience_of, notify_recipients
 from carrel.work.permissions import Actor, readable_task
 from carrel.work.positions import first_rank
 
@@ -135,7 +135,7 @@ def enter_status(
         if actor.is_answering and actor.task_id == task.id:
             # Others wait for its answer: agents hear of the move together with the answer, see `run_ends`.
             recipients = [each for each in recipients if each.kind == "user"]
-        tell(tx, access, News(task=changed, actor=actor, text=summary), recipients, rules)
+        notify_recipients(tx, access, TaskNotice(task=changed, actor=actor, text=summary), recipients, rules)
     return Moved(task=changed, changed=True, closed_sessions=closed, cancelled_runs=cancelled)
 
 

@@ -42,8 +42,8 @@ class Notified(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
     run_id: str | None = None
 
 
-class News(Struct, frozen=True, kw_only=True):
-    """News about a task: the text, and the thread message it comes from, if any."""
+class TaskNotice(Struct, frozen=True, kw_only=True):
+    """A notice about a task: the text, and the thread message it comes from, if any."""
 
     task: Task
     actor: Actor
@@ -61,16 +61,18 @@ def audience_of(tx: Tx, access: Access, task: Task, directory: Directory) -> Aud
     return Audience(task=task, parties=parties, orchestrator=directory.orchestrator, reviewers=directory.reviewers)
 
 
-def tell(tx: Tx, access: Access, news: News, recipients: list[Recipient], rules: Rules) -> list[Notified]:
+def notify_recipients(
+    tx: Tx, access: Access, news: TaskNotice, recipients: list[Recipient], rules: Rules
+) -> list[Notified]:
     """Notify everyone on the list, in order, so that lanes are always locked in the same order."""
-    return [told for each in recipients if (told := _tell_one(tx, access, news, each, rules)) is not None]
+    return [told for each in recipients if (told := _notify_one(tx, access, news, each, rules)) is not None]
 
 
-def _tell_one(tx: Tx, access: Access, news: News, to: Recipient, rules: Rules) -> Notified | None:
+def _notify_one(tx: Tx, access: Access, news: TaskNotice, to: Recipient, rules: Rules) -> Notified | None:
     if to.kind == "user":
-        return _tell_person(tx, access, news, to)
+        return _notify_person(tx, access, news, to)
     try:
-        run = _tell_agent(tx, access, news, to, rules)
+        run = _notify_agent(tx, access, news, to, rules)
     except Refusal as refusal:
         # A full queue or a closed lane of one agent must not lose the message for everybody else.
         extra = {"task_id": news.task.id, "agent_id": to.id, "error": refusal.message}
@@ -79,7 +81,7 @@ def _tell_one(tx: Tx, access: Access, news: News, to: Recipient, rules: Rules) -
     return Notified(kind="agent", id=to.id, type=to.type, run_id=run.id)
 
 
-def _tell_person(tx: Tx, access: Access, news: News, to: Recipient) -> Notified | None:
+def _notify_person(tx: Tx, access: Access, news: TaskNotice, to: Recipient) -> Notified | None:
     # To a person, a stalled task is a change of its state.
     kind: NotificationType = "status_change" if to.type == "stalled" else to.type
     if not notifies(tx, access, kind):
@@ -96,7 +98,7 @@ def _tell_person(tx: Tx, access: Access, news: News, to: Recipient) -> Notified 
     return Notified(kind="user", id=to.id, type=to.type)
 
 
-def _tell_agent(tx: Tx, access: Access, news: News, to: Recipient, rules: Rules) -> Run:
+def _notify_agent(tx: Tx, access: Access, news: TaskNotice, to: Recipient, rules: Rules) -> Run:
     key = lane_of_task(to.id, news.task.id, rules)
     if to.type == "thread_update":
         joined = _join(tx, access, news, key)
@@ -114,7 +116,7 @@ def _tell_agent(tx: Tx, access: Access, news: News, to: Recipient, rules: Rules)
     return run
 
 
-def _spaces(access: Access, news: News) -> tuple[str, ...]:
+def _spaces(access: Access, news: TaskNotice) -> tuple[str, ...]:
     """The spaces that both the actor and whoever it acts for may see."""
     return access.narrowed(news.actor.spaces)
 
@@ -124,7 +126,7 @@ def lane_of_task(agent_id: str, task_id: str, rules: Rules) -> SessionKey:
     return SessionKey.of(agent_id, f"task:{task_id}" if rules.task_scoped else "main")
 
 
-def _join(tx: Tx, access: Access, news: News, key: SessionKey) -> Run | None:
+def _join(tx: Tx, access: Access, news: TaskNotice, key: SessionKey) -> Run | None:
     """Add a message to the thread_update that is still queued for the agent; None if there is none."""
     run = notice_store.waiting_update(tx, access, str(key), news.task.id)
     if run is None:
@@ -146,7 +148,7 @@ def _said(name: str, text: str) -> str:
     return f"{one_line(name)} wrote:\n{indent(text, '  ')}"
 
 
-def _note(tx: Tx, access: Access, news: News, run_id: str, kind: NoticeType) -> None:
+def _note(tx: Tx, access: Access, news: TaskNotice, run_id: str, kind: NoticeType) -> None:
     notice = Notice(
         run_id=run_id,
         seq=tx.tick() if news.entry is None else news.entry.seq,

@@ -8,8 +8,8 @@ from carrel.topics import TopicMoved
 from carrel.work import store
 from carrel.work.assignments import drop_user
 from carrel.work.heartbeats import follow_agent
+from carrel.work.locations import leave_space, move_with_topic
 from carrel.work.orchestrator import follow_account
-from carrel.work.places import leave_space, move_with_topic
 from carrel.work.run_ends import note_end, require_task
 
 

@@ -166,7 +166,7 @@ def actor_of(tx: Tx, access: Access, run: Run | None = None) -> Actor:
 def agent_actor(tx: Tx, access: Access, agent: Agent, run: Run | None = None) -> Actor:
     """Return an agent as an actor."""
     settings = account_settings(account_of(tx, access))
-    place = store.RunPlace() if access.run_id is None else store.place_of_run(tx, access, access.run_id, run)
+    place = store.TaskRelation() if access.run_id is None else store.place_of_run(tx, access, access.run_id, run)
     return Actor(
         kind="agent",
         id=agent.id,

@@ -17,7 +17,7 @@ from carrel.work.activities import publish, record
 from carrel.work.fanout import Recipient
 from carrel.work.model import NEEDS_ASSIGNEE, NewTask, Status, Task, check_texts, path
 from carrel.work.moves import enter_status
-from carrel.work.notices import News, tell
+from carrel.work.notices import TaskNotice, notify_recipients
 from carrel.work.permissions import SERVER, Actor, actor_of
 from carrel.work.tasks import insert_new, set_dependencies
 
@@ -149,8 +149,8 @@ def start_planned(tx: Tx, access: Access, task: Task, agent_id: str, made_by: st
     if begun.status != "in_progress":
         begun = enter_status(tx, access, SERVER, begun, "in_progress", rules, quiet=True).task
     text = f"{SERVER.name} assigned you to this task: {begun.title}"
-    news = News(task=begun, actor=structs.replace(SERVER, id=made_by), text=text)
-    if tell(tx, access, news, [Recipient("agent", agent_id, "assignment")], rules):
+    news = TaskNotice(task=begun, actor=structs.replace(SERVER, id=made_by), text=text)
+    if notify_recipients(tx, access, news, [Recipient("agent", agent_id, "assignment")], rules):
         return begun
     return move_planned(tx, access, begun, "blocked", rules, reason=_NOT_TOLD, failed=True)
 

@@ -14,7 +14,7 @@ from carrel.work.directory import Directory
 from carrel.work.fanout import Recipient
 from carrel.work.model import Task
 from carrel.work.notice_store import ResponseRequest
-from carrel.work.notices import News, tell
+from carrel.work.notices import TaskNotice, notify_recipients
 from carrel.work.permissions import Actor, readable_task
 
 _MS_PER_HOUR = 3_600_000
@@ -65,8 +65,8 @@ def request_responses(
             skipped.append(Skipped(slug=slug, reason=reason, hint=_hint(slug, reason, actor, directory, task)))
             continue
         agent_id = directory.agent_id(slug, "recipientSlugs")
-        news = News(task=task, actor=actor, text=message)
-        told = tell(tx, access, news, [Recipient("agent", agent_id, "response_request")], rules)
+        news = TaskNotice(task=task, actor=actor, text=message)
+        told = notify_recipients(tx, access, news, [Recipient("agent", agent_id, "response_request")], rules)
         if not told or told[0].run_id is None:
             skipped.append(Skipped(slug=slug, reason="waiting"))
             continue

@@ -18,7 +18,7 @@ from carrel.work.directory import Directory
 from carrel.work.model import Task
 from carrel.work.moves import agents_told_of_move, enter_status
 from carrel.work.notice_store import RunEnd
-from carrel.work.notices import News, tell
+from carrel.work.notices import TaskNotice, notify_recipients
 from carrel.work.permissions import agent_actor
 from carrel.work.stalls import watch
 from carrel.work.thread import heard_before_reopening, spread
@@ -100,7 +100,7 @@ def handle_end(tx: Tx, run: Run, task: Task, rules: Rules) -> None:
         besides = frozenset(each.id for each in following)
         spread(tx, access, actor, task, reply, directory, rules, answers=told, besides=besides)
     if move is not None:
-        tell(tx, access, News(task=task, actor=actor, text=move.content), following, rules)
+        notify_recipients(tx, access, TaskNotice(task=task, actor=actor, text=move.content), following, rules)
     if reply is None:
         return
     present = store.task_by_id(tx, access, task.id)

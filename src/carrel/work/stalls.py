@@ -15,7 +15,7 @@ from carrel.work import notice_store, stall_store, store
 from carrel.work.directory import Directory
 from carrel.work.fanout import Recipient
 from carrel.work.model import Task
-from carrel.work.notices import News, tell
+from carrel.work.notices import TaskNotice, notify_recipients
 from carrel.work.permissions import SERVER
 from carrel.work.stall_store import Stall
 
@@ -73,7 +73,7 @@ def _tell_people(tx: Tx, access: Access, task: Task, rules: Rules) -> None:
     times = len(STALL_PAUSES_MINUTES)
     text = f"It was taken up {times} times, and no turn said that it is done. Write what is to be done, or move it."
     recipients = [Recipient("user", person, "stalled") for person in sorted(people)]
-    tell(tx, access, News(task=task, actor=SERVER, text=text), recipients, rules)
+    notify_recipients(tx, access, TaskNotice(task=task, actor=SERVER, text=text), recipients, rules)
 
 
 class Stalls(StepDuty[Stall]):
@@ -103,8 +103,8 @@ class Stalls(StepDuty[Stall]):
         text = _GO_ON.format(stall.taken_up + 1, len(STALL_PAUSES_MINUTES))
         # It sees what the turn saw that it continues.
         seen = structs.replace(access, space_ids=last.spaces, behalf=last.behalf)
-        news = News(task=task, actor=SERVER, text=text)
-        if tell(tx, seen, news, [Recipient("agent", last.agent_id, "stalled")], self._rules):
+        news = TaskNotice(task=task, actor=SERVER, text=text)
+        if notify_recipients(tx, seen, news, [Recipient("agent", last.agent_id, "stalled")], self._rules):
             # The next pause begins when the turn has ended.
             stall_store.put_stall(tx, access, structs.replace(stall, taken_up=stall.taken_up + 1, due_at=None))
         else:

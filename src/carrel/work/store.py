@@ -294,7 +294,7 @@ def replace_dependencies(tx: Tx, access: Access, task_id: str, others: Iterable[
 ANSWERING_KINDS = ("notification", "external_user")
 
 
-class RunPlace(Struct, frozen=True, kw_only=True):
+class TaskRelation(Struct, frozen=True, kw_only=True):
     """How a run relates to tasks: its task, whether it is a tick, of a begun plan, and limited to spaces."""
 
     task_id: str | None = None
@@ -314,7 +314,7 @@ _IS_PLANNED = (
 )
 
 
-def place_of_run(tx: Tx, access: Access, run_id: str, run: Run | None = None) -> RunPlace:
+def place_of_run(tx: Tx, access: Access, run_id: str, run: Run | None = None) -> TaskRelation:
     """Return how a run relates to tasks; `run` is that run, if already read."""
     if run is not None and run.id == run_id and run.task_id is None:
         return _place(None, run.auto_run_id, run.space_ids, is_planned=False, kind=run.provenance_kind)
@@ -322,14 +322,14 @@ def place_of_run(tx: Tx, access: Access, run_id: str, run: Run | None = None) ->
     sql = f"SELECT {columns} FROM runs WHERE account_id = :account AND id = :id"
     row = tx.one(sql, access, id=run_id)
     if row is None:
-        return RunPlace()
+        return TaskRelation()
     return _place(*row[:3], is_planned=bool(row[3]), kind=row[4])
 
 
 def _place(
     task_id: str | None, auto_run_id: str | None, space_ids: str | None, *, is_planned: bool, kind: str
-) -> RunPlace:  # fmt: skip
-    return RunPlace(
+) -> TaskRelation:  # fmt: skip
+    return TaskRelation(
         task_id=task_id, is_tick=auto_run_id is not None, is_planned=is_planned, is_limited=space_ids is not None,
         is_answering=kind in ANSWERING_KINDS, is_heartbeat=kind == "heartbeat",
     )  # fmt: skip

@@ -22,6 +22,7 @@ from carrel.work import store
 from carrel.work.activities import publish, record
 from carrel.work.assignments import Parties, assign, leaves_inbox_as, named_parties, replace_assignees
 from carrel.work.directory import Directory
+from carrel.work.locations import location_of_new, place_of_changed, take_entries_along
 from carrel.work.model import (
     CHAT_NAME,
     NEEDS_ASSIGNEE,
@@ -36,7 +37,6 @@ from carrel.work.model import (
 )
 from carrel.work.moves import Moved, enter_status, move_held, refuse_chat, require_expected
 from carrel.work.permissions import Actor, actor_of, readable_task
-from carrel.work.places import place_of_changed, place_of_new, take_entries_along
 from carrel.work.positions import hold_order, put_beside
 
 _ID = re.compile(Grammar.CLIENT_ID)
@@ -113,7 +113,7 @@ def insert_new(tx: Tx, access: Access, actor: Actor, new: NewTask, **place: Any)
         created_at=tx.now,
         updated_at=tx.now,
         status_at=tx.now,
-        **place_of_new(tx, access, new),
+        **location_of_new(tx, access, new),
         **place,
     )
     if not store.insert_task(tx, access, task):

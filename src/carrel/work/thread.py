@@ -16,7 +16,7 @@ from carrel.work.activities import publish
 from carrel.work.directory import Directory
 from carrel.work.mentions import Mention, read_mentions
 from carrel.work.model import CLOSING, Task
-from carrel.work.notices import News, Notified, audience_of, tell
+from carrel.work.notices import Notified, TaskNotice, audience_of, notify_recipients
 from carrel.work.permissions import Actor, readable_task
 from carrel.work.shapes import Activity, TaskShape, ThreadMessage, activity_shape, task_shape, thread_messages
 
@@ -141,8 +141,8 @@ def spread(
     recipients = [each for each in recipients if each.kind == "user" or each.id not in besides]
     if is_from_before(tx, access, task, entry):
         recipients = [each for each in recipients if each.kind == "user"]
-    news = News(task=changed, actor=actor, text=entry.content or "(a file)", entry=entry)
-    return tell(tx, access, news, recipients, rules)
+    news = TaskNotice(task=changed, actor=actor, text=entry.content or "(a file)", entry=entry)
+    return notify_recipients(tx, access, news, recipients, rules)
 
 
 def is_from_before(tx: Tx, access: Access, task: Task, entry: Entry) -> bool:

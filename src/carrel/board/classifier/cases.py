@@ -15,13 +15,13 @@ from carrel.board.classifier.rules import SMALL_TALK, Choice, Surroundings
 from carrel.board.classifier.scores import Candidate, TaskCandidate, scores
 from carrel.board.classifier.store import Placed
 from carrel.board.filters import PRIVATE, UNALLOCATED, Verdict, is_subagent_key, is_tool_trace, verdict
-from carrel.board.model import Place
+from carrel.board.locations import inherited_place
+from carrel.board.model import Location
 from carrel.board.own_request_store import own_verdict
-from carrel.board.places import inherited_place
 from carrel.board.profiles import Profile
 from carrel.board.route_store import newest_routes
 from carrel.board.routing import named_by
-from carrel.board.store import place_of_task, place_of_topic
+from carrel.board.store import location_of_task, place_of_topic
 from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id
 from carrel.kernel import MS_PER_SECOND, Access, SessionKey, limits
 from carrel.sessions import lane_of
@@ -43,7 +43,7 @@ class Case(Struct, frozen=True, kw_only=True):
 
     bundle: Bundle
     ruled: Verdict | None = None
-    place: Place | None = None
+    place: Location | None = None
     around: Surroundings | None = None
     # The space in which it is sorted; and whether its topic was given, by its sender or by the key of its session.
     space_id: str = DEFAULT_SPACE
@@ -101,22 +101,22 @@ def _takes_part(entry: Entry) -> bool:
     return entry.role == "user" or verdict(entry) is None or (is_tool_trace(entry) and entry.run_id is not None)
 
 
-def _given(tx: Tx, access: Access, entry: Entry) -> Place | None:
+def _given(tx: Tx, access: Access, entry: Entry) -> Location | None:
     """The place that an entry was given: by its sender, or by the key of its session. None when nobody gave one."""
     topic_id, task_id = named_by(entry.session_key or "")
     return known_place(tx, access, entry.topic_id or topic_id, entry.task_id or task_id)
 
 
-def known_place(tx: Tx, access: Access, topic_id: str | None, task_id: str | None) -> Place | None:
+def known_place(tx: Tx, access: Access, topic_id: str | None, task_id: str | None) -> Location | None:
     """Return the place of a task, else that of a topic, as it is now; None when there is neither."""
-    task = place_of_task(tx, access, task_id) if task_id is not None else None
+    task = location_of_task(tx, access, task_id) if task_id is not None else None
     if task is not None and task.topic_id is not None:
         return task
     topic = place_of_topic(tx, access, topic_id) if topic_id is not None else None
     return task if topic is None else structs.replace(topic, task_id=task.task_id if task else None)
 
 
-def _within_topic(tx: Tx, access: Access, alone: Bundle, opening: Entry | None, given: Place) -> Case:
+def _within_topic(tx: Tx, access: Access, alone: Bundle, opening: Entry | None, given: Location) -> Case:
     """The case of an entry whose topic is given: a message may be about a task in it, and an answer about the same."""
     topic_id, space_id = given.topic_id, given.space_id or DEFAULT_SPACE
     assert topic_id is not None

@@ -10,7 +10,7 @@ from carrel.board.classifier.cases import Case, known_place
 from carrel.board.classifier.rules import Choice
 from carrel.board.digest_store import Kind, note_digest
 from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, Verdict, is_tool_trace, verdict
-from carrel.board.model import Place
+from carrel.board.model import Location
 from carrel.board.profiles import Profile
 from carrel.board.routing import remember_route
 from carrel.board.summaries import summary_of
@@ -45,7 +45,7 @@ def give_up(tx: Tx, access: Access, entry_ids: Iterable[str]) -> None:
 
 
 def put(
-    tx: Tx, access: Access, case: Case, place: Place, settings: DigestsSettings, summaries: Sequence[str] = ()
+    tx: Tx, access: Access, case: Case, place: Location, settings: DigestsSettings, summaries: Sequence[str] = ()
 ) -> None:  # fmt: skip
     """Put a bundle in its place."""
     # Before its entries, as whoever moves a topic or a task with its entries does.
@@ -76,7 +76,7 @@ def learn(tx: Tx, access: Access, topic_id: str, entries: Sequence[Entry]) -> No
         profile_store.save_profile(tx, access, topic_id, more)
 
 
-def make(tx: Tx, access: Access, case: Case, choice: Choice, rules: Rules) -> Place:
+def make(tx: Tx, access: Access, case: Case, choice: Choice, rules: Rules) -> Location:
     """Return the place that was chosen, with a topic or a task that is new; PlaceChanged when it is not there."""
     topic_id = choice.topic_id or _topic(tx, access, case.space_id, choice.new_topic or "")
     # An entry is sorted into its own space and into no other, wherever its topic has gone since it was chosen.
@@ -84,9 +84,9 @@ def make(tx: Tx, access: Access, case: Case, choice: Choice, rules: Rules) -> Pl
         raise PlaceChanged(topic_id)
     if choice.new_task is not None:
         new = NewTask(title=choice.new_task, topic_id=topic_id, space_id=case.space_id, created_by="classifier")
-        return Place(topic_id, create_task(tx, access, new, rules).id, case.space_id)
+        return Location(topic_id, create_task(tx, access, new, rules).id, case.space_id)
     place = known_place(tx, access, topic_id, choice.task_id)
-    return place if place is not None and place.topic_id == topic_id else Place(topic_id, None, case.space_id)
+    return place if place is not None and place.topic_id == topic_id else Location(topic_id, None, case.space_id)
 
 
 def _topic(tx: Tx, access: Access, space_id: str, name: str) -> str:
@@ -110,7 +110,7 @@ def _where(entry: Entry) -> tuple[str | None, str | None, str | None]:
     return entry.topic_id, entry.task_id, entry.space_id
 
 
-def _put(tx: Tx, access: Access, entry: Entry, case: Case, place: Place, summary: str | None) -> None:
+def _put(tx: Tx, access: Access, entry: Entry, case: Case, place: Location, summary: str | None) -> None:
     if entry.space_id not in (None, place.space_id) and not case.is_given:
         end(tx, access, entry, _UNALLOCATED)
         return

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from carrel.bridge.api.operations import Step
 from carrel.bridge.api.runs import lane_of
 from carrel.bridge.api.shapes import Fault, Item, Run, read_part
-from carrel.bridge.api.waiting import OnFault, read_run, wait_for_run
+from carrel.bridge.api.wait import OnFault, read_run, wait_for_run
 from carrel.bridge.faults import NotReachable, TimedOut
 from carrel.kernel import elapsed_seconds
 

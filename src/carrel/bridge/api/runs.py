@@ -3,7 +3,7 @@
 from carrel.bridge.api.operations import Call, D, Group, operation
 from carrel.bridge.api.requests import Request, segment
 from carrel.bridge.api.shapes import Artifact, Item, Page, Receipt, Run, Why, read, read_page
-from carrel.bridge.api.waiting import OnFault, read_run, run_path, wait_for_run
+from carrel.bridge.api.wait import OnFault, read_run, run_path, wait_for_run
 
 WAIT_SECONDS = 600.0
 

@@ -10,10 +10,10 @@ from carrel.context import store
 from carrel.context.budget import as_line, width
 from carrel.context.depth import Shown, is_low_signal
 from carrel.context.excerpts import excerpt
-from carrel.context.here import Here
+from carrel.context.layers.location import task_line, topic_line
 from carrel.context.layers.passages import in_passages
-from carrel.context.layers.place import task_line, topic_line
 from carrel.context.model import NOTES, RECALLED_LOGS, RECALLED_TASKS, RECALLED_TOPICS, Line
+from carrel.context.session_position import SessionPosition
 from carrel.context.store import TopicRow
 from carrel.journal import DEFAULT_SPACE, Entry
 from carrel.kernel import Access, minute_of, one_line
@@ -36,7 +36,7 @@ class Recalling(Struct, frozen=True, kw_only=True):
     """The parameters of recall: a question in a session, and how many results may be shown."""
 
     question: str
-    here: Here | None
+    here: SessionPosition | None
     recall: Recall
     shown: Shown
     max_chars: int
@@ -101,7 +101,7 @@ def is_said_in(entry: Entry, question: str) -> bool:
     return one_line(entry.content).casefold() in one_line(question).casefold()
 
 
-def _origin(entry: Entry, here: Here | None, topics: dict[str, TopicRow]) -> str:
+def _origin(entry: Entry, here: SessionPosition | None, topics: dict[str, TopicRow]) -> str:
     """Why something that was said is available in this session."""
     if here is not None and entry.session_key in here.buckets:
         return "said here"
@@ -111,7 +111,7 @@ def _origin(entry: Entry, here: Here | None, topics: dict[str, TopicRow]) -> str
     return "said on the board" if topic is None else f"topic {one_line(topic.name)} of the board"
 
 
-def _late(tx: Tx, seen: Access, here: Here | None, found: BoardFound) -> set[str | None]:
+def _late(tx: Tx, seen: Access, here: SessionPosition | None, found: BoardFound) -> set[str | None]:
     """Runs that started before the task of a session was reopened: their late replies are not shown there."""
     if here is None or here.task is None:
         return set()

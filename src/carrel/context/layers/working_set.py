@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from carrel.context import store
-from carrel.context.layers.place import task_line, topic_line
+from carrel.context.layers.location import task_line, topic_line
 from carrel.context.model import WORKING_TASKS, WORKING_TOPICS, Line
 from carrel.context.store import TaskRow
 from carrel.kernel import MS_PER_DAY, Access, iso

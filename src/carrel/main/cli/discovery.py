@@ -5,7 +5,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from carrel.bridge import Client, Place, configured_url, find_server, is_local
+from carrel.bridge import Client, DataDir, configured_url, find_server, is_local
 from carrel.main.cli.command import Exit, Failure, Option, option
 from carrel.main.cli.names import is_cut, session_key
 
@@ -44,10 +44,10 @@ def uses_owner_token(args: Namespace) -> bool:
     return not token and (not url or is_local(url))
 
 
-def local_place(args: Namespace) -> Place:
+def local_place(args: Namespace) -> DataDir:
     """Return this machine's data directory and the configured address of its server."""
     settings = local_settings(args).settings
-    return Place(settings.storage.data_dir, configured_url(settings.server.host, settings.server.port))
+    return DataDir(settings.storage.data_dir, configured_url(settings.server.host, settings.server.port))
 
 
 def local_settings(args: Namespace, **overrides: object) -> "Loaded":

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from carrel.goals import Goal, TaskPlace, goal_of_task, task_places
+from carrel.goals import Goal, PlanPosition, goal_of_task, plan_positions
 from carrel.journal import Entry, Event, talk_of_runs
 from carrel.kernel import Access, iso
 from carrel.kernel.limits import A2A_HISTORY_MESSAGES, A2A_LEVELS_MAX
@@ -116,7 +116,7 @@ def tasks_json(tx: Tx, access: Access, runs: Sequence[Run], detail: Detail) -> l
     limit = A2A_HISTORY_MESSAGES if detail.history is None else detail.history
     started = [run.id for run in runs if run.session_id is not None]
     entries = talk_of_runs(tx, access, started) if limit and started else {}
-    positions, places = _queue_positions(tx, access, runs), task_places(tx, access, runs)
+    positions, places = _queue_positions(tx, access, runs), plan_positions(tx, access, runs)
     return [
         _task(tx, access, run, entries.get(run.id, []), limit, detail, _metadata(run, positions, places))
         for run in runs
@@ -146,7 +146,7 @@ def _task(
     return task
 
 
-def _metadata(run: Run, positions: dict[str, int | None], places: dict[str, TaskPlace]) -> Json:
+def _metadata(run: Run, positions: dict[str, int | None], places: dict[str, PlanPosition]) -> Json:
     metadata: Json = {"queuedAt": iso(run.created_at), "sessionKey": run.key, "generation": run.changes}
     if positions.get(run.id):
         metadata["queuePosition"] = positions[run.id]

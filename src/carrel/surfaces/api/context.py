@@ -11,8 +11,8 @@ from carrel.context import (
     ContextShape,
     Form,
     context_shape,
+    depth_named,
     key_named,
-    mode_named,
 )
 from carrel.delivery import as_shown, foreseen
 from carrel.journal import clean
@@ -72,7 +72,7 @@ async def show_context(call: Call[None, ContextQuery]) -> ContextShape:
         if key is not None and query.form == "run":
             return foreseen(tx, call.house.tool_services, access, key, question)
         reader = None if key is None else context_reader(tx, access, key)
-        named, mode = query.session_key or None, mode_named(query.mode)
+        named, mode = query.session_key or None, depth_named(query.mode)
         return access, ContextRequest(
             reference=named, key=key, question=question, mode=mode, form=query.form, reader=reader
         )
@@ -83,7 +83,7 @@ async def show_context(call: Call[None, ContextQuery]) -> ContextShape:
     access, request = looking
     request = structs.replace(
         request,
-        mode=request.mode if query.mode is None else mode_named(query.mode),
+        mode=request.mode if query.mode is None else depth_named(query.mode),
         limits=_limits(query, request.limits.max_chars),
         space_id=query.space_id or None,
         allowed_space_ids=names_in("allowedSpaceIds", query.allowed_space_ids) or None,

@@ -16,7 +16,7 @@ from carrel.journal import About, append_event, events_behind, feed_is_late, jso
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, iso
 from carrel.kernel.limits import FEED_LATE_SECONDS, GATEWAY_CHECK_SECONDS
 from carrel.monitoring import count_live, count_unreachable, stuck_lanes
-from carrel.search import Mode, index_lag
+from carrel.search import SearchMode, index_lag
 from carrel.storage import Tx, applied_schema, database_bytes, duty_reports, migrations
 from carrel.surfaces.api.endpoint import OPEN, OWNER, Call, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.api.mcp_servers import McpServerState, server_state
@@ -93,7 +93,7 @@ class IndexState(Out, frozen=True, kw_only=True):
 
     lag_seconds: float
     pending: int
-    mode: Mode
+    mode: SearchMode
 
 
 class FollowerState(Out, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ from carrel.surfaces.api.sessions.shapes import (
 )
 from carrel.surfaces.api.shapes import RunShape, run_shapes
 from carrel.tools import SessionAccess, SessionHistory, message_shape, session_access, shown_key
-from carrel.visibility import Mode, entries_seen, is_narrowed
+from carrel.visibility import VisibilityMode, entries_seen, is_narrowed
 
 Words = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
 _encode = msgspec.json.Encoder().encode
@@ -52,7 +52,7 @@ class SessionsQuery(In, frozen=True, kw_only=True):
 class Visibility(Out, frozen=True, kw_only=True):
     """Whose sessions the list shows, and whether there are others."""
 
-    mode: Mode
+    mode: VisibilityMode
     hidden: bool
 
 

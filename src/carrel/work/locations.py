@@ -22,7 +22,7 @@ from carrel.work.activities import publish
 from carrel.work.model import NewTask, Task, TaskChange
 
 
-def place_of_new(tx: Tx, access: Access, new: NewTask) -> dict[str, Any]:
+def location_of_new(tx: Tx, access: Access, new: NewTask) -> dict[str, Any]:
     """Return the topic and the space of a new task: the given space, else its topic's."""
     own = _topic_space(tx, access, new.topic_id)
     if new.space_id is not None:

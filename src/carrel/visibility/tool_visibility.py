@@ -13,14 +13,14 @@ from carrel.kernel.settings import SandboxDefaultsSettings, ToolsSettings
 from carrel.storage import Tx
 from carrel.visibility.tree_store import is_in_spaces, private_to, spawned_from
 
-Mode = Literal["self", "tree", "agent", "all"]
+VisibilityMode = Literal["self", "tree", "agent", "all"]
 
 
 def visibility_of(
     agent: Agent, key: SessionKey, *, sandboxed: bool, tools: ToolsSettings, sandbox: SandboxDefaultsSettings
 ) -> ToolVisibility:
     """Return the visibility of an agent at a lane; a sandbox can only narrow it."""
-    mode: Mode = agent.profile.visibility or tools.sessions.visibility
+    mode: VisibilityMode = agent.profile.visibility or tools.sessions.visibility
     own = f"agent {agent.id}'s visibility" if agent.profile.visibility else "tools.sessions.visibility"
     rule = f"{own} is {mode}"
     if sandboxed and sandbox.session_tools_visibility == "spawned" and mode in ("agent", "all"):

@@ -76,7 +76,7 @@ class View(Members, frozen=True, kw_only=True):
     codes: NDArray[np.uint64]
 
 
-class Shelf:
+class AccountIndex:
     """The documents of one account."""
 
     def __init__(self, model: str) -> None:
@@ -358,21 +358,21 @@ def _edited(coded: Coded, left: Positions, entered: Coded) -> Coded:
     return np.concatenate([coded[0][:first], owners[order]]), np.concatenate([coded[1][:first], rows[order]])
 
 
-class Shelves:
-    """The shelves of the most recently searched accounts, within a common limit."""
+class AccountIndexes:
+    """The indexes of the most recently searched accounts, within a common limit."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._shelves: OrderedDict[tuple[str, str], Shelf] = OrderedDict()
+        self._indexes: OrderedDict[tuple[str, str], AccountIndex] = OrderedDict()
 
-    def of(self, access: Access, model: str) -> Shelf:
-        """Return the shelf of an account, for the vectors of one model."""
+    def of(self, access: Access, model: str) -> AccountIndex:
+        """Return the index of an account, for the vectors of one model."""
         with self._lock:
             key = (access.account_id, model)
-            shelf = self._shelves.pop(key, None)
-            # An empty shelf is false.
-            shelf = Shelf(model) if shelf is None else shelf
-            self._shelves[key] = shelf
-            while len(self._shelves) > 1 and sum(map(len, self._shelves.values())) > SEARCH_DOCUMENTS_IN_MEMORY_MAX:
-                self._shelves.popitem(last=False)
-        return shelf
+            index = self._indexes.pop(key, None)
+            # An empty index is false.
+            index = AccountIndex(model) if index is None else index
+            self._indexes[key] = index
+            while len(self._indexes) > 1 and sum(map(len, self._indexes.values())) > SEARCH_DOCUMENTS_IN_MEMORY_MAX:
+                self._indexes.popitem(last=False)
+        return index

@@ -1,8 +1,8 @@
 """The topic and task of a board session, with their digests."""
 
 from carrel.context.budget import as_line
-from carrel.context.here import Here
 from carrel.context.model import PLACE, Line
+from carrel.context.session_position import SessionPosition
 from carrel.context.store import TaskRow, TopicRow
 from carrel.kernel import minute_of
 
@@ -10,7 +10,7 @@ _NAME_CHARS, _TOPIC_DIGEST_CHARS, _TASK_DIGEST_CHARS = 120, 140, 120
 _LINE_CHARS = 400
 
 
-def place_lines(here: Here, *, digests: bool, in_run: bool = False) -> list[Line]:
+def location_lines(here: SessionPosition, *, digests: bool, in_run: bool = False) -> list[Line]:
     """Return the topic and the task of a session, with digests if the reader may see these.
 
     A run's message already starts with its task, so the block only adds the digest.

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pytest
 
 from carrel.kernel import Code, Refusal
-from carrel.search import Search, ranking, shelf, store
+from carrel.search import Search, account_index, ranking, store
 from carrel.storage import Database, LongTx, Row
 from carrel.storage.database import InAccount
 from tests.harness.wrapped_database import WrappedDatabase
@@ -28,7 +28,7 @@ async def test_more_removals_than_are_remembered_load_everything_anew(
     board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "SEARCH_REMOVALS_MAX", 3)
-    monkeypatch.setattr(shelf, "SEARCH_REMOVALS_MAX", 3)
+    monkeypatch.setattr(account_index, "SEARCH_REMOVALS_MAX", 3)
     for n in range(12):
         await board.put(f"e{n}", "vehicle")
     assert len(await board.logs("car")) == 12
@@ -159,7 +159,7 @@ async def test_entries_that_come_out_of_order_are_put_into_it(board: Board) -> N
 async def test_accounts_that_were_searched_least_recently_are_dropped(
     board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelf, "SEARCH_DOCUMENTS_IN_MEMORY_MAX", 2)
+    monkeypatch.setattr(account_index, "SEARCH_DOCUMENTS_IN_MEMORY_MAX", 2)
     other = Board(board.engine, board.embedder, await board.engine.another_account("other"))
     other.search = board.search
     for at in (board, other):
@@ -172,7 +172,7 @@ async def test_accounts_that_were_searched_least_recently_are_dropped(
 async def test_what_a_search_looks_at_stays_as_it_is_while_another_takes_changes_over(board: Board) -> None:
     for n in range(3):
         await board.put(f"e{n}", "vehicle", session_key="agent:main:main", sequence=n, speaker="one")
-    kept = shelf.Shelf("groups/64")
+    kept = account_index.AccountIndex("groups/64")
     await board.engine.read(lambda tx: kept.refresh(tx, board.access))
     scope = asked("x", viewer="owner").scope(board.access.account_id)
     view = kept.view(scope, ())
@@ -188,14 +188,14 @@ async def test_what_a_search_looks_at_stays_as_it_is_while_another_takes_changes
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_what_is_kept_of_scopes_equals_what_is_found_out_anew(board: Board, seed: int) -> None:
-    chance, kept, names = random.Random(seed), shelf.Shelf("groups/64"), list[str]()
+    chance, kept, names = random.Random(seed), account_index.AccountIndex("groups/64"), list[str]()
     queries: list[dict[str, Any]] = [
         {},
         {"spaces": ("s1",)},
         {"spaces": ("s2",), "topic_id": "t1"},
         {"own_tasks": ("w1",)},
     ]
-    followed = list[shelf.View]()
+    followed = list[account_index.View]()
     scopes = [asked("x", **one).scope(board.access.account_id) for one in queries]
 
     async def change() -> None:

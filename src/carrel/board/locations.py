@@ -8,7 +8,7 @@ from carrel.access import readable_space
 from carrel.board import store
 from carrel.board.filters import is_subagent_key
 from carrel.board.keys import board_key, effective_key
-from carrel.board.model import LogSource, NewLog, Place
+from carrel.board.model import Location, LogSource, NewLog
 from carrel.journal import Entry
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid
 from carrel.kernel.limits import LINEAGE_STEPS_MAX, SESSION_REFERENCE_CHARS_MAX
@@ -59,7 +59,7 @@ def named_session(tx: Tx, access: Access, session_key: str) -> tuple[str | None,
     return (found.lane.key if found.lane else None), (found.session.id if found.session else None)
 
 
-def place_of(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> Place:
+def place_of(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> Location:
     """Return where a new entry belongs."""
     named, source = board_key(session_key), log.source
     if named is not None:
@@ -69,11 +69,11 @@ def place_of(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> Pl
     elif log.task_id or log.topic_id:
         place = required_place(tx, access, log.task_id, log.topic_id)
     else:
-        place = (inherited_place(tx, access, session_key) if session_key else None) or Place()
+        place = (inherited_place(tx, access, session_key) if session_key else None) or Location()
     return structs.replace(place, space_id=_space(tx, access, log) or place.space_id)
 
 
-def place_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Place:
+def place_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Location:
     """Return the place of a visible task or topic: a task determines its topic, and both determine the space."""
     topic = topic_by_id(tx, access, topic_id) if topic_id else None
     if task_id:
@@ -82,11 +82,11 @@ def place_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | Non
         except Refusal:
             task = None
         if task is not None:
-            return Place(task.topic_id or (topic.id if topic else None), task.id, task.space_id)
-    return Place() if topic is None else Place(topic.id, None, topic.space_id)
+            return Location(task.topic_id or (topic.id if topic else None), task.id, task.space_id)
+    return Location() if topic is None else Location(topic.id, None, topic.space_id)
 
 
-def required_place(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Place:
+def required_place(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Location:
     """Return the place of a task or topic that a caller names; Refusal if it is not visible."""
     place = place_named(tx, access, task_id, topic_id)
     if task_id and place.task_id is None:
@@ -111,7 +111,7 @@ def required_space(tx: Tx, access: Access, space_id: str) -> str:
     return readable_space(tx, access, space_id, field="spaceId").id
 
 
-def inherited_place(tx: Tx, access: Access, session_key: str) -> Place | None:
+def inherited_place(tx: Tx, access: Access, session_key: str) -> Location | None:
     """Return the place that a sub-agent's session inherits from its spawning session; None without a link.
 
     Only the link of this very session counts, never what other sessions were about.
@@ -120,7 +120,7 @@ def inherited_place(tx: Tx, access: Access, session_key: str) -> Place | None:
         if not is_subagent_key(session_key):
             break
         parent = _spawned_by(tx, access, session_key)
-        if isinstance(parent, Place) or parent is None:
+        if isinstance(parent, Location) or parent is None:
             return parent
         session_key = parent
     try:
@@ -128,10 +128,10 @@ def inherited_place(tx: Tx, access: Access, session_key: str) -> Place | None:
     except Refusal:
         return None
     place = place_named(tx, access, key.task_id, key.topic_id)
-    return place if place != Place() else None
+    return place if place != Location() else None
 
 
-def _spawned_by(tx: Tx, access: Access, session_key: str) -> str | Place | None:
+def _spawned_by(tx: Tx, access: Access, session_key: str) -> str | Location | None:
     """The lane that spawned a lane; or the place of the entry about a foreign session's spawning.
 
     An entry that the caller may not see reveals nothing, not even its topic and task.
@@ -144,8 +144,8 @@ def _spawned_by(tx: Tx, access: Access, session_key: str) -> str | Place | None:
         return lane.spawned_by
     told = store.entry_of_spawn(tx, access, session_key)
     found = store.entry_in_view(tx, access, told) if told is not None else None
-    place = Place() if found is None else place_named(tx, access, found.task_id, found.topic_id)
-    return None if place == Place() else place
+    place = Location() if found is None else place_named(tx, access, found.task_id, found.topic_id)
+    return None if place == Location() else place
 
 
 def link_spawned(tx: Tx, access: Access, entry: Entry, raw: str | None) -> None:

@@ -14,7 +14,7 @@ from carrel.storage import Tx
 from carrel.visibility import Recalls
 
 
-class Here(Struct, frozen=True, kw_only=True):
+class SessionPosition(Struct, frozen=True, kw_only=True):
     """A session. Routing memory knows it as `name`; `buckets` are all names under which entries were sent."""
 
     name: str
@@ -83,15 +83,17 @@ def look_ahead(tx: Tx, access: Access, key: SessionKey) -> None:
     )
 
 
-def read_here(tx: Tx, seen: Access, key: SessionKey | None, reference: str, session_id: str | None = None) -> Here:
+def read_position(
+    tx: Tx, seen: Access, key: SessionKey | None, reference: str, session_id: str | None = None
+) -> SessionPosition:
     """Return a session with the visible part of what it is about; by default its open generation."""
     if key is None:
-        return Here(name=reference, buckets=(reference,))
+        return SessionPosition(name=reference, buckets=(reference,))
     opened = open_session_of(tx, seen, str(key))
     task = next(iter(store.tasks_named(tx, seen, [key.task_id])), None) if key.task_id else None
     topic_id = key.topic_id or (task.topic_id if task else None)
     topic = next(iter(store.topics_named(tx, seen, [topic_id], also_asleep=True)), None) if topic_id else None
-    return Here(
+    return SessionPosition(
         name=str(key),
         key=key,
         session_id=session_id or (None if opened is None else opened.id),

@@ -27,7 +27,7 @@ from carrel.work import readable_task
 _log = getLogger("carrel.delivery")
 
 
-class Recollection:
+class ContextGatherer:
     """Gathers the contexts of turns."""
 
     def __init__(self, db: Database, contexts: Contexts, settings: ContextSettings) -> None:
