@@ -109,7 +109,7 @@ async def test_something_else_that_is_said_after_a_question_ends_its_run(
         waiting = RunFilter(waits_for="person")
         listed = partial(runs_newest_first, access=server.access, wanted=waiting, before=None, limit=10)
         assert await server.read(listed) == []
-        with pytest.raises(Refusal, match="something else was said to its agent after it asked"):
+        with pytest.raises(Refusal, match="something else was said to its agent since"):
             await server.answer(asked, "yes", approved=True)
 
 

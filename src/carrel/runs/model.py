@@ -68,10 +68,9 @@ def states_before(after: str) -> tuple[str, ...]:
 
 def not_waiting(run: "Run | None") -> Refusal:
     """The refusal of an answer to a run that is not waiting."""
-    why = "its question may have been answered elsewhere."
-    if run is not None and run.reason == OVERTAKEN:
-        why = "something else was said to its agent after it asked."
-    return Refusal(Code.CONFLICT, f"This run is not waiting for an answer; {why}")
+    overtaken = run is not None and run.reason == OVERTAKEN
+    why = "something else was said to its agent since" if overtaken else "its question may have been answered elsewhere"
+    return Refusal(Code.CONFLICT, f"This run is not waiting for an answer; {why}.")
 
 
 def require_move(before: str, after: str) -> None:
