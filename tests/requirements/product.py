@@ -69,7 +69,7 @@ BUILT = {
     "P.budget.deadline": "A run whose sender waits less long than a budget takes to begin anew fails with that reason.",
     "P.budget.cheap": "Without budgets, a turn asks for none and makes no statement more.",
     "P.concurrency.bound": "No more runs of a gateway or an agent work at once than may, over all servers.",
-    "P.concurrency.fair": "Lanes that wait for a place take turns, the oldest first, and hold up nobody else.",
+    "P.concurrency.fair": "Lanes that wait for a slot take turns, the oldest first, and hold up nobody else.",
     "P.concurrency.lost": "A worker that is lost gives its places back.",
     "P.concurrency.lent": "A run that only waits for another one lends its place until that one has settled.",
     "P.concurrency.why": "A run without a place says where it waits for one, and how many are in use.",

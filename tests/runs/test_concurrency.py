@@ -222,8 +222,8 @@ async def test_a_run_without_a_place_says_where_it_waits_for_one(store_url: str)
             why = await engine.db.read(lambda tx: explain(tx, engine.access, now, limits))
             return why.reasons[0].text if why.reasons else ""
 
-        assert await told(runs[-1], FOUR) == "This run waits for a place at gateway builtin (4 of 4 in use)."
-        place = "waits for a place at gateway builtin (4 of 4 in use)."
+        assert await told(runs[-1], FOUR) == "This run waits for a slot at gateway builtin (4 of 4 in use)."
+        place = "waits for a slot at gateway builtin (4 of 4 in use)."
         assert (await told(behind, FOUR)).endswith(f"run {runs[-1].id} {place}")
         assert "of agent Main (1 of 1 in use)" in await told(runs[-1], ONE_EACH)
         assert "place" not in await told(runs[-1], UNLIMITED)

@@ -165,6 +165,7 @@ LISTED = (
     Listed(REFUSED, COMPLETIONS, "invalid_params", r"messages\.\d+\.tool_call_id", "no call waits for this output"),
     Listed(REFUSED, COMPLETIONS, "invalid_params", r"messages\.\d+\.content", "the newest needs text"),
     Listed(REFUSED, COMPLETIONS, "invalid_params", rf"messages\.\d+.*: {NUL}", "a database cannot store it"),
+    Listed(REFUSED, COMPLETIONS, "budget_used_up", "", "the budgets that are set here may be used up"),
     Listed(
         REFUSED, rf"{COMPLETIONS}|POST /v1/responses", "invalid_params", "tool_choice", "names tools of the request"
     ),

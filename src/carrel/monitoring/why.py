@@ -83,7 +83,7 @@ def _queued(tx: Tx, access: Access, run: Run, limits: Concurrency) -> list[Reaso
 
 def _without_slot(tx: Tx, access: Access, run: Run, shortage: Shortage) -> Reason:
     setting = f"gateway.{shortage.gateway}.concurrency" if shortage.gateway else "the agent's concurrency"
-    text = f"This run waits for a place {_where(tx, access, run, shortage)}."
+    text = f"This run waits for a slot {_where(tx, access, run, shortage)}."
     return _reason(run, _SLOT, text, run.due_at, "wait", f"raise {setting}", "cancel")
 
 
@@ -97,7 +97,7 @@ def _busy(tx: Tx, access: Access, head: Run, limits: Concurrency) -> str:
     if head.state == "running":
         return f"run {head.id} is running"
     if (head.due_at or 0) <= tx.now and (shortage := shortage_of(tx, access, head, limits)) is not None:
-        return f"run {head.id} waits for a place {_where(tx, access, head, shortage)}"
+        return f"run {head.id} waits for a slot {_where(tx, access, head, shortage)}"
     if head.held_for is not None:
         return f"run {head.id} is waiting: {head.error_message or 'a budget is used up.'}".rstrip(".")
     waits_for = "its next attempt" if head.unreachable_since is None else "its gateway, which does not answer"

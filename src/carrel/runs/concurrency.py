@@ -1,7 +1,7 @@
 """Concurrency: how many runs of one gateway, and of one agent, may work at once, on all servers together.
 
 A claim counts the runs that work, with all other such claims waiting for it, and takes the oldest heads of lanes for
-which there is a place. Heads without one stay due, so nothing has to be returned when a worker is lost.
+which there is a slot. Heads without one stay due, so nothing has to be returned when a worker is lost.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -43,14 +43,14 @@ Limits = Callable[[], Concurrency]
 
 
 class Shortage(NamedTuple):
-    """What a run waits for a place at: a gateway, or its agent; and how many runs work there, all that may."""
+    """Where a run waits for a slot: at a gateway, or else at its agent. `limit` runs work there, which is the most."""
 
     gateway: str | None
     limit: int
 
 
 class Slots:
-    """The places that are free, as they are counted and taken."""
+    """Counts the free slots of gateways and agents, and takes them."""
 
     def __init__(self, working: Iterable[Working], limits: Concurrency) -> None:
         self._limits = limits
@@ -61,7 +61,7 @@ class Slots:
 
     @classmethod
     def held(cls, tx: Tx, limits: Concurrency) -> Self:
-        """Return the places that are free, until the end of the transaction: no other claim counts meanwhile."""
+        """Return the free slots; no other claim counts them before the transaction ends."""
         concurrency_store.hold_claims(tx)
         return cls(concurrency_store.working(tx), limits)
 
@@ -73,17 +73,17 @@ class Slots:
 
     @property
     def full_gateways(self) -> list[str]:
-        """The gateways at which no place is free, as agents name them."""
+        """The gateways without a free slot, as agents name them."""
         full = [name for name in self._gateways if not self._has_slot(name)]
         return full + [""] * (self._limits.default_gateway in full)
 
     @property
     def full_agents(self) -> list[tuple[str, str]]:
-        """The agents that have no place free."""
+        """The agents without a free slot."""
         return [agent for agent, working in self._agents.items() if not self._may_work(working)]
 
     def take(self, head: Head) -> bool:
-        """Take a place for a head; False if there is none."""
+        """Take a slot for a head; False if there is none."""
         agent = self._agents.get((head.run.account_id, head.run.agent_id))
         one = Working(head.run.account_id, head.run.agent_id, head.gateway, head.concurrency, 0)
         if not self._has_slot(head.gateway) or not self._may_work(agent or one):
@@ -92,7 +92,7 @@ class Slots:
         return True
 
     def shortage(self, head: Head) -> Shortage | None:
-        """Return what a head waits for a place at; None if there is one."""
+        """Return where a head waits for a slot; None if there is a free one."""
         if not self._has_slot(head.gateway):
             return Shortage(head.gateway or self._limits.default_gateway, self._limits.gateway_limit(head.gateway))
         agent = self._agents.get((head.run.account_id, head.run.agent_id))
@@ -110,7 +110,7 @@ class Slots:
 
 
 class Heads:
-    """The heads of lanes that one claim starts: up to a number, and only those for which there is a place."""
+    """The heads of lanes that one claim starts: up to a number, and only those for which there is a slot."""
 
     def __init__(self, tx: Tx, limit: int, limits: Concurrency) -> None:
         self._tx = tx
@@ -122,7 +122,7 @@ class Heads:
 
     @property
     def is_limited(self) -> bool:
-        """Whether heads that are due may be left waiting for a place."""
+        """Whether heads that are due may be left waiting for a slot."""
         return self._slots is not None
 
     @property
@@ -131,7 +131,7 @@ class Heads:
         return len(self.runs) >= self._limit
 
     def add(self, head: Head) -> bool:
-        """Add a head whose lane is locked; False if there is no place for it."""
+        """Add a head whose lane is locked; False if there is no slot for it."""
         if self._slots is None and head.concurrency:
             # What was added before belongs to agents without a limit.
             self._slots = Slots.held(self._tx, self._limits)
@@ -157,7 +157,7 @@ class Heads:
 
 
 def shortage_of(tx: Tx, access: Access, run: Run, limits: Concurrency) -> Shortage | None:
-    """Return what a due head waits for a place at; None if it waits for none."""
+    """Return where a due head waits for a slot; None if it does not wait."""
     head = concurrency_store.head_of(tx, access, run)
     if head is None or not (limits.any or head.concurrency):
         return None

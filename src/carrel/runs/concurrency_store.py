@@ -13,7 +13,7 @@ _COLUMNS = f"{_CLAIMS.columns_of('r')}, r.due_at, COALESCE(r.gateway, a.gateway)
 _HEADS = f"SELECT {_COLUMNS} FROM runs r JOIN agents a ON a.account_id = r.account_id AND a.id = r.agent_id"
 _SELECT_DUE = f"{_HEADS} WHERE r.due_at <= :now ORDER BY r.due_at, r.seq LIMIT :limit FOR UPDATE OF r SKIP LOCKED"
 _SELECT_NEXT = f"{_HEADS} WHERE r.account_id = :account AND r.key = :key AND r.state = 'queued' ORDER BY r.seq LIMIT 1"
-# A run in a call that waits for another one, which has not settled, has lent its place.
+# A run in a call that waits for another one, which has not settled, has lent its slot.
 _HAS_LENT = (
     "SELECT 1 FROM calls c JOIN runs w ON w.account_id = c.account_id AND w.id = c.waits_for "
     "WHERE c.account_id = r.account_id AND c.run_id = r.id AND c.waits_until > :now "
@@ -48,7 +48,7 @@ def hold_claims(tx: Tx) -> None:
 
 
 def working(tx: Tx) -> list[Working]:
-    """Return how many runs work, on all servers; those that wait for another run have lent their place."""
+    """Return how many runs work, on all servers; those that wait for another run have lent their slot."""
     sql = (
         "SELECT r.account_id, r.agent_id, COALESCE(r.gateway, a.gateway), a.concurrency, count(*) "
         "FROM runs r JOIN agents a ON a.account_id = r.account_id AND a.id = r.agent_id "

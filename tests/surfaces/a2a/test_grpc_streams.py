@@ -33,7 +33,9 @@ async def grpc_server(surface_url: str) -> AsyncIterator[GrpcServer]:
 
 @pytest.fixture
 async def calls(grpc_server: GrpcServer) -> AsyncIterator[Any]:
-    async with grpc_server.calls(("grpc.max_receive_message_length", -1)) as methods:
+    # A window that grows with the connection would hold everything that a client does not read.
+    options = ("grpc.max_receive_message_length", -1), ("grpc.http2.bdp_probe", 0)
+    async with grpc_server.calls(*options) as methods:
         yield methods
 
 

@@ -58,9 +58,9 @@ class AutoTicks(StepDuty[AutoRun]):
         return store.next_auto_due(tx, self._worker)
 
     def take(self, tx: Tx, limit: int) -> list[AutoRun]:
-        """Return auto runs that are due here, or whose server is gone."""
+        """Return auto runs that are due here, or whose server is gone: one of each lane, so that their order holds."""
         found = [*store.auto_runs_left(tx, limit), *store.auto_runs_due(tx, self._worker, limit)]
-        return list({(seen.account_id, seen.id): seen for seen in found}.values())
+        return list({(seen.account_id, seen.key): seen for seen in reversed(found)}.values())
 
     def advance(self, tx: Tx, item: AutoRun) -> None:
         """Follow the tick of one auto run, and deliver its next one if that is due."""
