@@ -81,20 +81,25 @@ function AddDependency({ task, onAdd }: { task: Task; onAdd: (id: string) => voi
   const words = text.toLowerCase().trim();
   // Every task there is, for whoever looks for one.
   const board = useQuery({ ...boardQuery(), enabled: words !== "" });
-  const all = board.data?.rows ?? NONE;
-  const found = words === "" ? [] : all
+  const among = (all: Task[]) => all
     .filter((each) => each.id !== task.id && !task.dependencies.includes(each.id) && (each.title.toLowerCase().includes(words) || each.id === words))
     .slice(0, SUGGESTED_MOST);
+  const found = words === "" ? [] : among(board.data?.rows ?? NONE);
   const add = (id: string) => {
     setText("");
     onAdd(id);
+  };
+  // Enter may come before the tasks have been read.
+  const takeFirst = async () => {
+    const first = among((board.data ?? (await board.refetch({ cancelRefetch: false })).data)?.rows ?? NONE)[0];
+    if (first) add(first.id);
   };
   return (
     <li>
       <input
         aria-label="Task to wait for" placeholder="Add a task to wait for…" autoComplete="off" className={LINE} value={text} onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && found[0]) add(found[0].id);
+          if (event.key === "Enter" && words !== "") void takeFirst();
           if (event.key === "Escape" && text !== "") {
             event.preventDefault();
             setText("");
