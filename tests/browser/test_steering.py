@@ -3,6 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.browser.talking import Client, OpenPage, ScriptedModel
+from tests.browser.test_together import invite
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, calls, text
 
@@ -69,6 +70,20 @@ def test_a_replay_shows_both_answers_side_by_side(signed_in: OpenPage, client: C
     expect(answers.get_by_role("article", name="Then")).to_contain_text("Blue.")
     expect(answers.get_by_role("article", name="Now")).to_contain_text("Red.")
     expect(answers.get_by_role("article", name="Now")).to_contain_text("another-model")
+
+
+@requirement("P.replay.rights")
+def test_a_member_replays_a_run_that_they_may_read_whole(
+    new_page: OpenPage, client: Client, model: ScriptedModel
+) -> None:
+    _, secret = invite(client, "Ann")
+    model.on("Name a tree", text("Oak."), text("Elm."))
+    run = client.post("/api/runs", {"agentId": "main", "message": "Name a tree"})["runId"]
+    client.ended(run)
+    page = new_page()
+    page.goto(f"/runs/{run}#token={secret}")
+    page.get_by_role("button", name="Replay").click()
+    expect(page.get_by_role("article", name="Now")).to_contain_text("Elm.")
 
 
 @requirement("P.budget.why")

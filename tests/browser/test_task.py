@@ -7,6 +7,7 @@ from playwright.sync_api import FilePayload, expect
 
 from tests.browser.talking import Client, OpenPage, ScriptedModel
 from tests.harness.process import RunningServer
+from tests.requirements.mark import requirement
 from tests.scripted_gateway import calls, text
 
 
@@ -45,6 +46,32 @@ def test_only_legal_moves_are_offered_and_the_reasons_come_with_buttons(signed_i
         reasons.get_by_role("button", name="Move to In progress").click()
     expect(page.locator("[data-state=in_progress]").first).to_be_visible()
     assert status(client, made) == "in_progress"
+
+
+@requirement("P.ui.first")
+def test_the_tasks_around_a_task_are_shown_live_without_reading_every_task(signed_in: OpenPage, client: Client) -> None:
+    whole = make(client, "Open the new wing")
+    first = make(client, "Paint the walls")
+    one = make(client, "Hang the pictures", parentId=whole, dependencies=[first])
+    later = make(client, "Invite the press", dependencies=[one])
+    make(client, "Mend the lift")
+    part = make(client, "Buy the nails", parentId=one)
+    page = signed_in("/")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"/tasks/{one}")
+    about = page.get_by_role("complementary", name="About this task")
+    groups = ("Part of", "Open the new wing"), ("Sub-tasks", "Buy the nails"), ("Waits for this", "Invite the press")
+    for group, title in (*groups, ("Waits for", "Paint the walls")):
+        expect(about.get_by_role("region", name=group).first).to_contain_text(title)
+    client.http.patch(f"/api/tasks/{part}", json={"title": "Buy longer nails"}).raise_for_status()
+    expect(about).to_contain_text("Buy longer nails")
+    client.http.patch(f"/api/tasks/{later}", json={"dependencies": []}).raise_for_status()
+    expect(about).not_to_contain_text("Invite the press")
+    assert [url for url in asked if "/api/tasks?" in url and "relatedTo" not in url] == []
+    about.get_by_role("textbox", name="Task to wait for").fill("mend")
+    about.get_by_role("button", name="Mend the lift").click()
+    expect(about.get_by_role("button", name="Do not wait for Mend the lift")).to_be_visible()
 
 
 def test_a_question_is_answered_in_place_and_the_answer_reaches_the_thread(

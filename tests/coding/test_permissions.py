@@ -1,11 +1,14 @@
 """What a coding agent asks permission for: a person decides, and rules decide before a person is asked."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from carrel.agents import ToolRules
+from carrel.kernel import Refusal
 from carrel.modes import enable_plan_mode
+from carrel.monitoring import RunFilter, runs_newest_first
 from carrel.runs import Run
 from tests.coding.agents import coding_server, open_ear
 from tests.coding.test_turns import acts
@@ -93,13 +96,31 @@ async def test_plan_mode_refuses_changes_and_lets_a_person_allow_reading(sqlite_
 
 
 @requirement("P.acp.permission")
-async def test_something_else_that_is_said_meanwhile_ends_the_turn_and_the_answer_begins_another(
+async def test_something_else_that_is_said_after_a_question_ends_its_run(
+    store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_ear(monkeypatch) as ear, coding_server(store_url, tmp_path) as server:
+        asked = await server.ask(ASKS)
+        other = await server.ask("say Something else")
+        assert other.reply == "Something else"
+        assert ear.said("permission") == [{"outcome": "cancelled"}]
+        over = await server.run(asked)
+        assert (over.state, over.reason) == ("cancelled", "overtaken")
+        waiting = RunFilter(waits_for="person")
+        listed = partial(runs_newest_first, access=server.access, wanted=waiting, before=None, limit=10)
+        assert await server.read(listed) == []
+        with pytest.raises(Refusal, match="something else was said to its agent since"):
+            await server.answer(asked, "yes", approved=True)
+
+
+@requirement("P.acp.permission")
+async def test_a_question_is_still_answered_after_a_turn_that_nobody_asked_for(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_ear(monkeypatch) as ear, coding_server(sqlite_url, tmp_path) as server:
         asked = await server.ask(ASKS)
-        other = await server.ask("say Something else")
-        assert other.reply == "Something else"
+        other = await server.ask("say Good morning", kind="heartbeat")
+        assert other.reply == "Good morning"
         assert ear.said("permission") == [{"outcome": "cancelled"}]
         again = await decide(server, asked, approved=True)
         note, message = ear.said("prompt")[-1]
@@ -107,6 +128,19 @@ async def test_something_else_that_is_said_meanwhile_ends_the_turn_and_the_answe
         assert 'The permission that you asked for, "Mend a.py", was given by a person.' in note
         # It asks once more for what was allowed, and has it.
         assert again.reply == "I will mend it. \n\nMend a.py: allow_once. Done."
+
+
+@requirement("P.acp.permission")
+async def test_what_was_said_before_a_question_leaves_it_open(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_ear(monkeypatch) as ear, coding_server(sqlite_url, tmp_path) as server:
+        asked = await server.send("hold; ask edit Mend a.py")
+        await ear.until("holds")
+        later = await server.send("say Something else")
+        ear.let_go_of("holds")
+        assert (await server.settled(later)).reply == "Something else"
+        assert (await server.run(asked)).state == "waiting"
 
 
 @requirement("P.acp.permission", "P.acp.load")

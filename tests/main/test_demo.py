@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from carrel.access import owner_of_default
-from carrel.kernel import Access
+from carrel.kernel import MS_PER_DAY, Access
 from carrel.kernel.limits import LIST_ROWS_MAX, TASK_LIST_ROWS_MAX
 from carrel.main.assembly import open_store
 from carrel.main.demo.build import build_demo
@@ -81,6 +81,11 @@ def test_the_world_has_what_waits_for_people_and_what_failed(world: World) -> No
     }  # fmt: skip
     assert world["usage"].total.input_tokens > 0
     assert world["memory"]
+
+
+def test_the_help_desk_is_at_work_until_the_last_day(world: World) -> None:
+    (desk,) = [at for key, _, at in world["lanes"] if key == "agent:support:web:the-help-desk"]
+    assert desk > NOW - 2 * MS_PER_DAY
 
 
 def test_every_title_in_the_world_is_for_people(world: World) -> None:

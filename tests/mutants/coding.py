@@ -41,6 +41,20 @@ CODING = (
         f"{_PERMISSIONS} -k waits_for_a_person",
     ),
     Mutant(
+        "a question stays open after its turn was given up for another",
+        "delivery/approvals.py",
+        "if asked_first and _asks_permission(",
+        "if False and _asks_permission(",
+        f"{_PERMISSIONS} -k ends_its_run",
+    ),
+    Mutant(
+        "what was said before a question ends it",
+        "delivery/approvals.py",
+        " and other.updated_at <= run.created_at",
+        "",
+        f"{_PERMISSIONS} -k leaves_it_open",
+    ),
+    Mutant(
         "a person is asked about what the rules deny",
         "delivery/step.py",
         "must_be_asked(snapshot.agent, call) and (name not in ACT_KINDS or name in names_in(snapshot.toolset))",

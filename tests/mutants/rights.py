@@ -4,6 +4,13 @@ from tests.mutants.model import Mutant
 
 RIGHTS = (
     Mutant(
+        "a hidden task tells which tasks are around it",
+        "work/tasks.py",
+        "related_to=readable_task(tx, access, wanted.related_to)[0].id",
+        "related_to=wanted.related_to",
+        "tests/surfaces/api/test_spaces.py -k around_a_task",
+    ),
+    Mutant(
         "a replay goes to an agent that acts by itself",
         "delivery/replays.py",
         "if one.settings.kind in MODEL_KINDS]",

@@ -36,6 +36,7 @@ BUILT = {
     "P.waiting": "A run that waits for a person is listed, can be answered or cancelled, and expires after 7 days.",
     "P.absent": "Document tree, memory map and server-side drafts are not offered, and nothing mentions them.",
     "P.ui.access": "No page has a serious finding of axe or is too wide, in light and dark, at 390 and 1440 pixels.",
+    "P.ui.first": "The first view of a page reads what it shows, and not every task there is.",
     "P.ui.quiet": "A page that is live asks for nothing by itself.",
     "P.ui.hostile": "No name, title, Markdown, file name or tool result runs anything or loads anything foreign.",
     "P.ui.token": "The token leaves the address and is kept in no storage.",

@@ -9020,6 +9020,7 @@ export interface operations {
                 tag?: string;
                 pinned?: boolean;
                 includeArchived?: boolean;
+                relatedTo?: string;
                 sort?: "newest" | "position";
                 limit?: number;
                 cursor?: string;

@@ -13,7 +13,7 @@ const AFFECTED: Record<string, (event: CarrelEvent) => QueryKey[]> = {
   ],
   announce: ({ runId }) => [["runs"], ...about("run", runId)],
   session: ({ sessionKey, taskId }) => [["sessions"], ...about("session", sessionKey), ...about("task", taskId)],
-  task: ({ taskId }) => [["tasks"], ...about("task", taskId)],
+  task: ({ taskId, data }) => [["tasks"], ...about("task", taskId), ...ofPlan(data["task"] as Task | undefined)],
   topic: ({ topicId }) => [["topics"], ...about("topic", topicId)],
   space: () => [["spaces"], ["topics"], ["tasks"]],
   log: ({ sessionKey, taskId, topicId }) => [["log"], ...about("session", sessionKey), ...about("task", taskId), ...about("topic", topicId)],
@@ -41,6 +41,11 @@ const ENDS = new Set(["run.completed", "run.failed", "run.cancelled", "run.held"
 
 function about(kind: string, id: string | null): QueryKey[] {
   return id === null ? [] : [[kind, id]];
+}
+
+/** Goals and plans show the tasks that lead to them. */
+function ofPlan(task: Task | undefined): QueryKey[] {
+  return task?.goalId || task?.planId ? [["goals"], ["plans"]] : [];
 }
 
 /** Return the keys of the queries that an event makes out of date. */

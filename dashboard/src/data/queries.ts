@@ -48,7 +48,7 @@ export const sessionQuery = (key: string) => queryOptions({
   queryFn: ({ signal }) => ask(api.GET("/api/sessions/{key}", { params: { path: { key } }, signal })),
 });
 
-export const tasksQuery = (filter: { status?: TaskStatus; topicId?: string; assigneeId?: string } = {}, pages = 5) => queryOptions({
+export const tasksQuery = (filter: { status?: TaskStatus; topicId?: string; assigneeId?: string; relatedTo?: string } = {}, pages = 5) => queryOptions({
   queryKey: ["tasks", filter, pages],
   queryFn: ({ signal }) => readAll(
     (cursor) => ask(api.GET("/api/tasks", { params: { query: { limit: PAGE, ...filter, cursor } }, signal })),

@@ -7,10 +7,11 @@ model sees neither, only the result of the call.
 from carrel.agents import Agent
 from carrel.delivery.argument_list import list_arguments
 from carrel.gateway import ACT_KINDS
-from carrel.journal import Entry
-from carrel.kernel import clip, one_line
+from carrel.journal import Entry, entries_of_run
+from carrel.kernel import Access, clip, one_line
 from carrel.kernel.limits import NAME_CHARS_MAX, QUESTION_CHARS_MAX
-from carrel.runs import NeedsInput
+from carrel.runs import OVERTAKEN, NeedsInput, Run, cancel, live_runs_of_lane, open_calls
+from carrel.storage import Tx
 from carrel.tools import CATALOG, Catalog
 
 # Keys in the details of questions and of answers.
@@ -51,3 +52,21 @@ def decision_on(own: list[Entry], call_key: str) -> Entry | None:
 def is_about_approval(entry: Entry) -> bool:
     """True for questions and answers about approval, which are not part of the conversation."""
     return not (entry.details or {}).keys().isdisjoint((ASKS, APPROVAL))
+
+
+def end_overtaken(tx: Tx, access: Access, run: Run) -> None:
+    """End the runs of a lane that wait for permission, when what a person said since begins another turn.
+
+    A coding agent has one turn, so it no longer waits for the decision. What was said before the question, or by
+    nobody, leaves the question open: the decision then begins a turn again.
+    """
+    if run.provenance_kind != "external_user":
+        return
+    for other in live_runs_of_lane(tx, access, run.key):
+        asked_first = other.waiting_for == "approval" and other.updated_at <= run.created_at
+        if asked_first and _asks_permission(entries_of_run(tx, access, other.id)):
+            cancel(tx, access, other.id, OVERTAKEN)
+
+
+def _asks_permission(own: list[Entry]) -> bool:
+    return any((call.details or {})["name"] in ACT_KINDS for call in open_calls(own))

@@ -12,7 +12,7 @@ from carrel.access import mint_run_token
 from carrel.budgets import BudgetRules, check_budgets, note_spending
 from carrel.context import Context
 from carrel.delivery.acts import LOST, close_acts
-from carrel.delivery.approvals import APPROVAL, ASKS, decision_on, must_be_asked, question_of
+from carrel.delivery.approvals import APPROVAL, ASKS, decision_on, end_overtaken, must_be_asked, question_of
 from carrel.delivery.call_arguments import forget_arguments, keep_arguments, kept_output
 from carrel.delivery.context_store import insert_context
 from carrel.delivery.extraction import keep_facts
@@ -106,6 +106,8 @@ def prepare(
     if snapshot.unheard:
         insert_context(tx, access, claim, request.context)
         _publish_context(tx, claim, request.context)
+        if snapshot.connection.settings.kind == "acp":
+            end_overtaken(tx, access, snapshot.run)
     if snapshot.at_gateway.lost_at is not None:
         close_acts(tx, snapshot, open_acts(snapshot.own), LOST)
     sent = _instructions(request)

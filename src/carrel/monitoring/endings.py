@@ -9,6 +9,7 @@ _REASONS = {
     "draining": "the server was stopping",
     "expired": "no answer came in time",
     "interrupted": "it was interrupted",
+    "overtaken": "something else was said before its question was answered",
     "policy": "the send policy does not allow it",
     "stopped": "it was stopped",
     "task_archived": "its task was archived",

@@ -24,6 +24,7 @@ from carrel.runs.dispatcher import Dispatcher
 from carrel.runs.entries import agent_entry, run_entry
 from carrel.runs.held_store import release_held
 from carrel.runs.model import (
+    OVERTAKEN,
     Cancelled,
     Claim,
     ClaimLost,
@@ -56,11 +57,11 @@ from carrel.runs.store import (
 from carrel.runs.watch import Watch
 
 __all__ = [
-    "ACT", "RUN_TABLE", "UNLIMITED", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed", "Concurrency",
-    "Delivering", "Dispatcher", "Failed", "LaneStopped", "NeedsInput", "Outages", "Outcome", "OutsideCall",
-    "Pruner", "RequestedEnd", "Rules", "Run", "RunChanged", "RunRetried", "Shortage", "Watch", "about_run",
-    "advance", "agent_entry", "answer", "bind_session", "cancel", "continue_run", "count_change", "count_of_caller",
-    "deliver", "end_unanswered", "extend_queued", "extras_of", "fence", "hold_run", "is_sender_call",
+    "ACT", "OVERTAKEN", "RUN_TABLE", "UNLIMITED", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed",
+    "Concurrency", "Delivering", "Dispatcher", "Failed", "LaneStopped", "NeedsInput", "Outages", "Outcome",
+    "OutsideCall", "Pruner", "RequestedEnd", "Rules", "Run", "RunChanged", "RunRetried", "Shortage", "Watch",
+    "about_run", "advance", "agent_entry", "answer", "bind_session", "cancel", "continue_run", "count_change",
+    "count_of_caller", "deliver", "end_unanswered", "extend_queued", "extras_of", "fence", "hold_run", "is_sender_call",
     "lane_head", "live_runs_of_lane", "open_acts", "open_calls", "publish_change", "queue_position", "release_held",
     "release_sender", "remove_lane", "remove_lane_when_stopped", "replace_requested_end", "request_end",
     "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "run_entry", "run_that_made",

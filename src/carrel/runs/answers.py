@@ -56,7 +56,7 @@ def continue_run(
     entry = queue_store.hold_entry(tx, access, known.key)
     run = store.hold_run(tx, access, run_id)
     if run is None or run.state != "waiting" or entry is None:
-        raise not_waiting()
+        raise not_waiting(run)
     queue_store.enter_lane(tx, access, run.key, run.channel)
     entries = [append_entry(tx, access, _output_entry(access, run, output)) for output in outputs]
     if message is not None:

@@ -35,6 +35,8 @@ SETTLED = "runs_settled"
 SETTLED_STATES = ("completed", "failed", "cancelled", "waiting")
 # The reason of a run whose sender continued the conversation without the outputs of its functions.
 CONTINUED = "continued"
+# The reason of a run whose agent no longer waits for a decision, because its sender said something else.
+OVERTAKEN = "overtaken"
 # The reason of a message that joined a running run, which answers it.
 STEERED = "steered"
 
@@ -64,11 +66,11 @@ def states_before(after: str) -> tuple[str, ...]:
     return tuple(before for before, onward in MOVES.items() if after in onward)
 
 
-def not_waiting() -> Refusal:
+def not_waiting(run: "Run | None") -> Refusal:
     """The refusal of an answer to a run that is not waiting."""
-    return Refusal(
-        Code.CONFLICT, "This run is not waiting for an answer; its question may have been answered elsewhere."
-    )
+    overtaken = run is not None and run.reason == OVERTAKEN
+    why = "something else was said to its agent since" if overtaken else "its question may have been answered elsewhere"
+    return Refusal(Code.CONFLICT, f"This run is not waiting for an answer; {why}.")
 
 
 def require_move(before: str, after: str) -> None:
@@ -277,7 +279,7 @@ class Run(Claim, frozen=True):
         `approved` is the decision on a tool call; otherwise the text is read for one.
         """
         if not self.asks_person:
-            raise not_waiting()
+            raise not_waiting(self)
         if self.waiting_for == "approval":
             decided = self.decision_in(text or "") if approved is None else approved
             if decided is None:

@@ -255,5 +255,7 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
     tag: str | None = None
     pinned: bool | None = None
     include_archived: bool = False
+    # A task: what it is part of, its sub-tasks, what it waits for and what waits for it.
+    related_to: str | None = None
     # Narrows the readable tasks to those visible in these spaces.
     spaces: tuple[str, ...] | None = None

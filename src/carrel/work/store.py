@@ -25,6 +25,12 @@ TASK_TABLE = Table(
 _PARTIES = Table("task_parties", Party, key=("account_id", "task_id", "kind", "party_id"), codecs={"subscribed": FLAG})
 _SEARCHED = Table("tasks", Searchable)
 _SELECT = f"SELECT {TASK_TABLE.columns} FROM tasks WHERE account_id = :account"
+_RELATED = (
+    "(parent_id = :related_to OR id IN ("
+    "SELECT parent_id FROM tasks WHERE account_id = :account AND id = :related_to AND parent_id IS NOT NULL "
+    "UNION ALL SELECT depends_on FROM task_dependencies WHERE account_id = :account AND task_id = :related_to "
+    "UNION ALL SELECT task_id FROM task_dependencies WHERE account_id = :account AND depends_on = :related_to))"
+)
 _SELECT_PARTY = f"SELECT {_PARTIES.columns} FROM task_parties WHERE account_id = :account"
 
 
@@ -145,6 +151,9 @@ def _conditions(wanted: TaskFilter) -> tuple[list[str], dict[str, object]]:
         # Tags are a JSON list of strings, so a tag is matched with its quotes.
         rules.append("replace(tags, :tag, '') <> tags")
         values["tag"] = json_text(wanted.tag)
+    if wanted.related_to is not None:
+        rules.append(_RELATED)
+        values["related_to"] = wanted.related_to
     if wanted.pinned is not None:
         rules.append("pinned = :pinned")
         values["pinned"] = int(wanted.pinned)

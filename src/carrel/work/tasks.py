@@ -269,6 +269,8 @@ def list_tasks(
     actor_of(tx, access)
     if wanted.assignee_id is not None:
         wanted = structs.replace(wanted, assignee_id=Directory(tx, access).party_id(wanted.assignee_id))
+    if wanted.related_to is not None:
+        wanted = structs.replace(wanted, related_to=readable_task(tx, access, wanted.related_to)[0].id)
     if by_position:
         return store.tasks_by_position(tx, access, wanted, after=after, limit=limit)
     return store.tasks_newest_first(tx, access, wanted, before=before, limit=limit)

@@ -237,6 +237,20 @@ async def test_a_limited_token_sees_its_spaces_on_every_read(server: HttpServer,
         assert {frame.body["spaceId"] for frame in frames[1:]} == {work}
 
 
+@requirement("P.ui.first")
+async def test_the_tasks_around_a_task_are_only_those_that_the_caller_sees(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
+    work, home = await space(client, "Work"), await space(client, "Home")
+    whole = await made(client, "whole", spaceId=home)
+    one = await made(client, "one", spaceId=work, parentId=whole["id"])
+    await made(client, "later", spaceId=home, dependencies=[one["id"]])
+    onward = await made(client, "next", spaceId=work, dependencies=[one["id"]])
+    async with await limited(server, client, work) as ann:
+        assert await listed(ann, relatedTo=one["id"]) == [onward["id"]]
+        assert refused(await ann.get("/api/tasks", params={"relatedTo": whole["id"]}))[:2] == (404, "not_found")
+
+
 async def test_an_agent_is_limited_by_its_token_and_by_its_own_spaces(
     server: HttpServer, client: httpx.AsyncClient
 ) -> None:

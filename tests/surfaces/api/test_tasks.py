@@ -96,6 +96,19 @@ async def test_a_task_is_made_and_read_with_every_field(client: httpx.AsyncClien
     assert (await client.get(ALL)).json() == {"tasks": [task], "nextCursor": None}
 
 
+@requirement("P.ui.first")
+async def test_the_tasks_around_a_task_are_listed_and_no_others(client: httpx.AsyncClient) -> None:
+    whole, first = await made(client, "whole"), await made(client, "first")
+    one = await made(client, "one", parentId=whole["id"], dependencies=[first["id"]])
+    part = await made(client, "part", parentId=one["id"])
+    later = await made(client, "later", dependencies=[one["id"]])
+    await made(client, "nothing to do with it", parentId=whole["id"], dependencies=[first["id"]])
+    related = [later["id"], part["id"], first["id"], whole["id"]]
+    assert await listed(client, relatedTo=one["id"]) == related
+    assert await listed(client, relatedTo=one["id"], status="blocked") == []
+    assert refused(await client.get(ALL, params={"relatedTo": "task-unknown"}))[:2] == (404, "not_found")
+
+
 @requirement("S4.x.status.spelling")
 async def test_both_spellings_of_a_status_are_understood(client: httpx.AsyncClient) -> None:
     waiting = await made(client, status="todo")

@@ -4,7 +4,6 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useMemo, useState } from "react";
 import type { Run } from "../../data/api";
-import { isOwner } from "../../data/identity";
 import { receiptQuery, runQuery, runsQuery } from "../../data/queries";
 import { firstLine, moment, titleOfRun } from "../../data/words";
 import { Answers } from "../../ui/answers";
@@ -28,7 +27,7 @@ export function Compared({ run, steps, at, other, onChange }: Props) {
   return (
     <Fold title="Difference" note={other ? "from another run" : before ? "from the step before" : "choose a run"} open={other !== undefined}>
       <Chooser run={run} other={other} hasBefore={before !== undefined} onChange={onChange} />
-      {isOwner() && !isLive(run) && (
+      {!isLive(run) && (
         <details className="py-2">
           <summary className="cursor-pointer text-sm text-soft hover:text-ink">Send it again and compare</summary>
           <div className="pt-2"><ReplayForm run={run} onBegun={(id) => void navigate({ to: "/runs/$id/context", params: { id }, search: { with: run.id } })} /></div>

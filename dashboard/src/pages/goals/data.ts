@@ -2,9 +2,8 @@
 
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { api, ask, readAll, type Session, type Shapes, type Task } from "../../data/api";
+import { api, ask, readAll, type Session, type Shapes } from "../../data/api";
 import { sessionsQuery } from "../../data/queries";
-import { boardQuery } from "../../data/tasks";
 
 export type Goal = Shapes["GoalShape"];
 export type Plan = Shapes["PlanShape"];
@@ -53,12 +52,3 @@ export function useSessions(): { choices: Choice[]; ready: boolean; error: Error
 }
 
 export const weight = ({ goals, planning }: Choice): number => (goals.length > 0 || planning ? 1 : 0);
-
-/** Return tasks as they are now: plans say how they were when the plan changed, the board how they are. */
-export function useNow(tasks: Task[]): Task[] {
-  const rows = useQuery(boardQuery()).data?.rows;
-  return useMemo(() => {
-    const now = new Map(rows?.map((task) => [task.id, task]));
-    return tasks.map((task) => now.get(task.id) ?? task);
-  }, [tasks, rows]);
-}

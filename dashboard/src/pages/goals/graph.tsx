@@ -4,20 +4,18 @@ import { useMemo } from "react";
 import type { Task } from "../../data/api";
 import { STATUS_NAMES } from "../../data/moves";
 import { StateBadge } from "../../ui/state";
-import { useNow } from "./data";
 import { BOX, type Graph, layOut, type Node, pathOf } from "./layout";
 
 const LOOKS: Record<string, string> = { done: "stroke-green", archived: "stroke-rule" };
 
 export function TaskGraph({ tasks, name, onOpen }: { tasks: Task[]; name: string; onOpen: (id: string) => void }) {
-  const now = useNow(tasks);
-  const graph = useMemo(() => layOut(now), [now]);
+  const graph = useMemo(() => layOut(tasks), [tasks]);
   return (
     <div className="overflow-x-auto py-3" role="group" aria-label={name} tabIndex={0}>
       <div className="relative" style={{ width: graph.width, height: graph.height }}>
         <Lines graph={graph} />
         <ol>
-          {graph.nodes.map((node) => <Box key={node.task.id} node={node} titles={titlesOf(node.task, now)} onOpen={onOpen} />)}
+          {graph.nodes.map((node) => <Box key={node.task.id} node={node} titles={titlesOf(node.task, tasks)} onOpen={onOpen} />)}
         </ol>
       </div>
     </div>

@@ -5,7 +5,7 @@ import { api, ask, type Task } from "../../data/api";
 import { Button } from "../../ui/button";
 import { Markdown } from "../../ui/markdown";
 import { StateBadge } from "../../ui/state";
-import { type Plan, useNow } from "./data";
+import type { Plan } from "./data";
 import { TaskGraph } from "./graph";
 
 type Verb = "approve" | "cancel" | "resume";
@@ -53,13 +53,12 @@ function Decisions({ plan }: { plan: Plan }) {
 
 /** How many of the tasks are done, as a bar and in words. */
 export function Progress({ tasks }: { tasks: Task[] }) {
-  const now = useNow(tasks);
-  const done = now.filter(({ status }) => status === "done").length;
-  if (now.length === 0) return null;
+  const done = tasks.filter(({ status }) => status === "done").length;
+  if (tasks.length === 0) return null;
   return (
     <p className="mt-1 flex items-center gap-3 text-sm text-soft">
-      <progress aria-label="Tasks done" value={done} max={now.length} className="h-1.5 w-48 max-w-[40vw] appearance-none overflow-hidden rounded-full [&::-moz-progress-bar]:bg-green [&::-webkit-progress-bar]:bg-rule [&::-webkit-progress-value]:bg-green" />
-      {done} of {now.length} done
+      <progress aria-label="Tasks done" value={done} max={tasks.length} className="h-1.5 w-48 max-w-[40vw] appearance-none overflow-hidden rounded-full [&::-moz-progress-bar]:bg-green [&::-webkit-progress-bar]:bg-rule [&::-webkit-progress-value]:bg-green" />
+      {done} of {tasks.length} done
     </p>
   );
 }

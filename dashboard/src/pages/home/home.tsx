@@ -47,8 +47,8 @@ export function Home() {
         <>
           <Needs needs={needs} kind={KINDS.find((each) => each === kind)} open={open} acts={acts} setSearch={setSearch} />
           <div className="mt-10 grid gap-x-12 gap-y-10 xl:grid-cols-2">
-            <Working running={home.running} queued={home.queued} titles={home.titles} />
-            <Since recent={home.recent} titles={home.titles} />
+            <Working running={home.running} queued={home.queued} />
+            <Since recent={home.recent} />
           </div>
         </>
       )}

@@ -1,11 +1,11 @@
 // What needs a person: read from runs, tasks and notifications, and put into one list, the most urgent first.
 
 import { useQueries, useQuery } from "@tanstack/react-query";
-import type { Budget, Notification, Run, Session, Task } from "../../data/api";
+import type { Budget, Notification, Run, Task } from "../../data/api";
 import { budgetsQuery, useIsOwner } from "../../data/budgets";
 import { type Person, usersQuery } from "../../data/places";
 import { notificationsQuery, runQuery, runsQuery, sessionsQuery, tasksQuery } from "../../data/queries";
-import { capital, firstLine, instant, isLooping, nameOfKey, plural, splitKey, titleOfSession, whyEnded } from "../../data/words";
+import { capital, firstLine, instant, isLooping, nameOfKey, plural, splitKey, whyEnded } from "../../data/words";
 
 export type Kind = "approval" | "question" | "loop" | "budget" | "review" | "mention" | "failed" | "undelivered" | "stalled";
 
@@ -53,7 +53,6 @@ export type HomeData = {
   recent: Run[];
   /** How many runs wait for the program that sent their message. */
   programs: number;
-  titles: (key: string) => string;
   hasSessions: boolean;
   isReady: boolean;
   error: Error | null;
@@ -72,27 +71,26 @@ export function useHome(): HomeData {
   const reviews = useQuery(tasksQuery({ status: "review" }));
   const blocked = useQuery(tasksQuery({ status: "blocked" }));
   const notices = useQuery({ ...notificationsQuery(NOTICES_READ), retry: false });
-  const sessions = useQuery(sessionsQuery({}, 1));
+  const sessions = useQuery(sessionsQuery({ limit: 1 }, 1));
   const budgets = useQuery({ ...budgetsQuery, enabled: useIsOwner() });
   const usedUp = (budgets.data?.budgets ?? []).filter((each) => each.state === "used_up" && each.action === "wait" && each.waiting > 0);
   const notifications = notices.data?.notifications ?? [];
   const undelivered = useUndelivered(notifications);
-  const titles = titlesOf(sessions.data?.rows ?? []);
   const people = useQuery(usersQuery()).data ?? [];
   // A run that waits for a program's tool output does not need a person.
   const asked = (waiting ?? []).filter((run) => run.waitingFor !== "tool_output");
   const needs = [
-    ...asked.map((run) => askedNeed(run, titles)),
-    ...(queued ?? []).filter(isLooping).map((run) => loopNeed(run, titles)),
+    ...asked.map((run) => askedNeed(run)),
+    ...(queued ?? []).filter(isLooping).map((run) => loopNeed(run)),
     ...usedUp.map(budgetNeed),
     ...(reviews.data?.rows ?? []).map((task) => taskNeed("review", task, people)),
-    ...notifications.filter((each) => each.readAt === null && FOR_ME.has(each.type)).map((each) => mentionNeed(each, titles)),
-    ...(failed ?? []).map((run) => failedNeed(run, titles)),
-    ...undelivered.map((run) => ({ ...failedNeed(run, titles), id: `undelivered-${run.id}`, kind: "undelivered" as const, why: "Its result did not reach where it was to be announced." })),
+    ...notifications.filter((each) => each.readAt === null && FOR_ME.has(each.type)).map(mentionNeed),
+    ...(failed ?? []).map((run) => failedNeed(run)),
+    ...undelivered.map((run) => ({ ...failedNeed(run), id: `undelivered-${run.id}`, kind: "undelivered" as const, why: "Its result did not reach where it was to be announced." })),
     ...(blocked.data?.rows ?? []).map((task) => taskNeed("stalled", task, people)),
   ].sort(byUrgency);
   return {
-    needs, running: running ?? [], queued: queued ?? [], recent: recent ?? [], titles,
+    needs, running: running ?? [], queued: queued ?? [], recent: recent ?? [],
     programs: (waiting ?? []).length - asked.length,
     hasSessions: (sessions.data?.rows.length ?? 0) > 0,
     isReady: queries.every((query) => query.data !== undefined) && sessions.data !== undefined,
@@ -107,24 +105,17 @@ function useUndelivered(notifications: Notification[]): Run[] {
   return runs.flatMap(({ data }) => (data?.run.announce.state === "undelivered" ? [data.run] : []));
 }
 
-function titlesOf(sessions: Session[]): (key: string) => string {
-  const known = new Map(sessions.map((session) => [session.key, titleOfSession(session)]));
-  return (key) => known.get(key) ?? nameOfKey(key);
+function ofRun(run: Run) {
+  return { id: run.id, agent: run.agentId || splitKey(run.sessionKey).agent, where: run.sessionTitle, sessionKey: run.sessionKey, run };
 }
 
-type Titles = (key: string) => string;
-
-function ofRun(run: Run, titles: Titles) {
-  return { id: run.id, agent: run.agentId || splitKey(run.sessionKey).agent, where: titles(run.sessionKey), sessionKey: run.sessionKey, run };
-}
-
-function askedNeed(run: Run, titles: Titles): Need {
+function askedNeed(run: Run): Need {
   const kind = run.waitingFor === "approval" ? "approval" : "question";
-  return { ...ofRun(run, titles), kind, what: firstLine(run.reply || run.note) || "The agent is waiting.", why: "", at: run.startedAt ?? run.createdAt };
+  return { ...ofRun(run), kind, what: firstLine(run.reply || run.note) || "The agent is waiting.", why: "", at: run.startedAt ?? run.createdAt };
 }
 
-function loopNeed(run: Run, titles: Titles): Need {
-  return { ...ofRun(run, titles), kind: "loop", what: run.lastFault?.message ?? "It does nothing new any more.", why: "", at: run.lastFault?.at ?? run.createdAt };
+function loopNeed(run: Run): Need {
+  return { ...ofRun(run), kind: "loop", what: run.lastFault?.message ?? "It does nothing new any more.", why: "", at: run.lastFault?.at ?? run.createdAt };
 }
 
 /** One for each budget, however much waits for it. */
@@ -134,9 +125,9 @@ function budgetNeed(budget: Budget): Need {
   return { id: `budget-${name}-${subject ?? ""}`, kind: "budget", what, why: capital(`${plural(waiting, "session")} waiting for it`), agent: "", where: "", sessionKey: null, at: null, budget };
 }
 
-function failedNeed(run: Run, titles: Titles): Need {
+function failedNeed(run: Run): Need {
   const attempts = run.attempt === 1 ? "one attempt" : `${run.attempt} attempts`;
-  return { ...ofRun(run, titles), kind: "failed", what: firstLine(run.message.text) || "(no text)", why: `Failed after ${attempts}: ${whyEnded(run)}`, at: run.endedAt ?? run.createdAt };
+  return { ...ofRun(run), kind: "failed", what: firstLine(run.message.text) || "(no text)", why: `Failed after ${attempts}: ${whyEnded(run)}`, at: run.endedAt ?? run.createdAt };
 }
 
 function taskNeed(kind: "review" | "stalled", task: Task, people: Person[]): Need {
@@ -144,9 +135,9 @@ function taskNeed(kind: "review" | "stalled", task: Task, people: Person[]): Nee
   return { id: task.id, kind, what: task.title, why, agent: task.assignedAgentIds[0] ?? "", where: people.filter(({ id }) => task.assignedUserIds.includes(id)).map(({ name }) => name).join(", "), sessionKey: null, at: task.updatedAt, task };
 }
 
-function mentionNeed(notification: Notification, titles: Titles): Need {
+function mentionNeed(notification: Notification): Need {
   const { id, title, body, sessionKey, createdAt } = notification;
-  return { id, kind: "mention", what: title, why: firstLine(body), agent: "", where: sessionKey === null ? "" : titles(sessionKey), sessionKey, at: createdAt, notification };
+  return { id, kind: "mention", what: title, why: firstLine(body), agent: "", where: sessionKey === null ? "" : nameOfKey(sessionKey), sessionKey, at: createdAt, notification };
 }
 
 function byUrgency(one: Need, other: Need): number {

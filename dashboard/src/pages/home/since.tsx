@@ -38,7 +38,7 @@ function useLastSeen(): number {
   return seen;
 }
 
-export function Since({ recent, titles }: { recent: Run[]; titles: (key: string) => string }) {
+export function Since({ recent }: { recent: Run[] }) {
   const seen = useLastSeen();
   const [all, setAll] = useState(false);
   const [from] = useState(() => seen || Date.now() - FIRST_VISIT_HOURS * 3_600_000);
@@ -55,7 +55,7 @@ export function Since({ recent, titles }: { recent: Run[]; titles: (key: string)
         {shown.map((run) => (
           <li key={run.id} className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 border-b border-rule py-1.5">
             <div className="min-w-0">
-              <h3 className="truncate text-[1.0625rem]"><AgentName id={run.agentId} className="agent mr-2" /><Link to="/chat/$" params={{ _splat: run.sessionKey }} className="no-underline hover:underline">{titles(run.sessionKey)}</Link><Times count={ofSession.get(run.sessionKey)?.length ?? 1} /></h3>
+              <h3 className="truncate text-[1.0625rem]"><AgentName id={run.agentId} className="agent mr-2" /><Link to="/chat/$" params={{ _splat: run.sessionKey }} className="no-underline hover:underline">{run.sessionTitle}</Link><Times count={ofSession.get(run.sessionKey)?.length ?? 1} /></h3>
               <p className="truncate text-sm text-soft">{isNoReply(run.reply) ? "" : firstLine(run.reply)}</p>
             </div>
             <span className="grid justify-items-end"><StateBadge state={run.state} label={run.state === "completed" ? "Done" : undefined} /><Age at={run.endedAt} ago className="note" /></span>

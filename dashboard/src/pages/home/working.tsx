@@ -10,9 +10,9 @@ import { Button } from "../../ui/button";
 
 const DRAWN_MOST = 12;
 
-type Props = { running: Run[]; queued: Run[]; titles: (key: string) => string };
+type Props = { running: Run[]; queued: Run[] };
 
-export function Working({ running, queued, titles }: Props) {
+export function Working({ running, queued }: Props) {
   const behind = Map.groupBy(queued, (run) => run.sessionKey);
   // A session may have a queue and nothing running: it waits for a retry, or for a person.
   const waiting = [...behind.keys()].filter((key) => !running.some((run) => run.sessionKey === key));
@@ -21,17 +21,18 @@ export function Working({ running, queued, titles }: Props) {
       <h2 id="working" className="mb-2 text-[1.3rem]">At work</h2>
       {running.length + waiting.length === 0 && <p className="note">Nobody is working right now.</p>}
       <ul className="border-t border-rule empty:border-0">
-        {running.map((run) => <Lane key={run.id} run={run} title={titles(run.sessionKey)} queue={behind.get(run.sessionKey) ?? []} />)}
-        {waiting.map((key) => <Lane key={key} run={null} title={titles(key)} queue={behind.get(key) ?? []} />)}
+        {running.map((run) => <Lane key={run.id} run={run} queue={behind.get(run.sessionKey) ?? []} />)}
+        {waiting.map((key) => <Lane key={key} run={null} queue={behind.get(key) ?? []} />)}
       </ul>
     </section>
   );
 }
 
-function Lane({ run, title, queue }: { run: Run | null; title: string; queue: Run[] }) {
+function Lane({ run, queue }: { run: Run | null; queue: Run[] }) {
   const cancel = useCancel();
   const any = run ?? queue[0];
   if (any === undefined) return null;
+  const title = any.sessionTitle;
   const sorted = queue.toSorted((one, other) => (one.queuePosition ?? 0) - (other.queuePosition ?? 0));
   return (
     <li className="border-b border-rule py-2">

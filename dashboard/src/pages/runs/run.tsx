@@ -4,7 +4,6 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Run } from "../../data/api";
-import { isOwner } from "../../data/identity";
 import { receiptQuery, runQuery } from "../../data/queries";
 import { compact, isNoReply, sessionOfRun, sourceOf, titleOfRun } from "../../data/words";
 import { AgentName } from "../../ui/agent";
@@ -92,7 +91,7 @@ function Overview({ run }: { run: Run }) {
             <Loaded query={receipt}>{({ steps }) => <Waterfall run={run} steps={steps} messages={talk.data ?? []} hidesQueue={queue === "hidden"} />}</Loaded>
           </Section>
           <Section name="Tools"><Loaded query={talk}>{() => <Tools uses={uses} />}</Loaded></Section>
-          {isOwner() && !isLive(run) && <Section name="Replay"><Replay run={run} /></Section>}
+          {(receipt.data?.steps.length ?? 0) > 0 && !isLive(run) && <Section name="Replay"><Replay run={run} /></Section>}
         </div>
       </div>
     </>

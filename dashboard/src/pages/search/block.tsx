@@ -14,8 +14,7 @@ import type { SearchSearch } from "./address";
 const blockQuery = ({ q = "", space, session, form, mode, size }: SearchSearch) => queryOptions({
   queryKey: ["search", "block", { q, space, session, form, mode, size }],
   queryFn: ({ signal }) => ask(api.GET("/api/context", {
-    // Without a session there is no run to foresee.
-    params: { query: { q, spaceId: space, sessionKey: session, form: session && !form ? "run" : "clawboard", mode, maxChars: size === undefined ? undefined : Number(size) } },
+    params: { query: { q, spaceId: space, sessionKey: session, form: form ?? "run", mode, maxChars: size === undefined ? undefined : Number(size) } },
     signal,
   })),
   placeholderData: keepPreviousData,

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import type { Task } from "../../data/api";
 import { STATUS_NAMES } from "../../data/moves";
+import { tasksQuery } from "../../data/queries";
 import { boardQuery, useChange, useCreate } from "../../data/tasks";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
@@ -13,7 +14,7 @@ const SUGGESTED_MOST = 6;
 const NONE: Task[] = [];
 
 export function Relations({ task, onOpen, beside = false }: { task: Task; onOpen: (id: string) => void; beside?: boolean }) {
-  const all = useQuery(boardQuery()).data?.rows ?? NONE;
+  const all = useQuery(tasksQuery({ relatedTo: task.id }, 1)).data?.rows ?? NONE;
   const change = useChange();
   const parent = all.find(({ id }) => id === task.parentId);
   const parts = all.filter(({ parentId }) => parentId === task.id).sort((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
@@ -32,7 +33,7 @@ export function Relations({ task, onOpen, beside = false }: { task: Task; onOpen
         {waits.map((each) => typeof each === "string"
           ? <li key={each} className="flex items-center justify-between gap-2"><code className="text-xs text-soft">{each}</code></li>
           : <Row key={each.id} task={each} onOpen={onOpen} onRemove={() => depend(task.dependencies.filter((id) => id !== each.id))} />)}
-        <AddDependency task={task} all={all} onAdd={(id) => depend([...task.dependencies, id])} />
+        <AddDependency task={task} onAdd={(id) => depend([...task.dependencies, id])} />
       </Group>
       {later.length > 0 && <Group name="Waits for this">{later.map((each) => <Row key={each.id} task={each} onOpen={onOpen} />)}</Group>}
     </div>
@@ -75,22 +76,30 @@ function AddPart({ task }: { task: Task }) {
   return <li><form onSubmit={submit}><input aria-label="New sub-task" placeholder="Add a sub-task…" autoComplete="off" className={LINE} value={title} onChange={(event) => setTitle(event.target.value)} /></form></li>;
 }
 
-function AddDependency({ task, all, onAdd }: { task: Task; all: Task[]; onAdd: (id: string) => void }) {
+function AddDependency({ task, onAdd }: { task: Task; onAdd: (id: string) => void }) {
   const [text, setText] = useState("");
   const words = text.toLowerCase().trim();
-  const found = words === "" ? [] : all
+  // Every task there is, for whoever looks for one.
+  const board = useQuery({ ...boardQuery(), enabled: words !== "" });
+  const among = (all: Task[]) => all
     .filter((each) => each.id !== task.id && !task.dependencies.includes(each.id) && (each.title.toLowerCase().includes(words) || each.id === words))
     .slice(0, SUGGESTED_MOST);
+  const found = words === "" ? [] : among(board.data?.rows ?? NONE);
   const add = (id: string) => {
     setText("");
     onAdd(id);
+  };
+  // Enter may come before the tasks have been read.
+  const takeFirst = async () => {
+    const first = among((board.data ?? (await board.refetch({ cancelRefetch: false })).data)?.rows ?? NONE)[0];
+    if (first) add(first.id);
   };
   return (
     <li>
       <input
         aria-label="Task to wait for" placeholder="Add a task to wait for…" autoComplete="off" className={LINE} value={text} onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && found[0]) add(found[0].id);
+          if (event.key === "Enter" && words !== "") void takeFirst();
           if (event.key === "Escape" && text !== "") {
             event.preventDefault();
             setText("");
@@ -99,7 +108,7 @@ function AddDependency({ task, all, onAdd }: { task: Task; all: Task[]; onAdd: (
       />
       {words !== "" && (
         <ul className="mt-1 grid grid-cols-[minmax(0,1fr)] rounded-md border border-rule bg-leaf p-1">
-          {found.length === 0 && <li className="note px-2 py-1">No task has these words.</li>}
+          {found.length === 0 && <li className="note px-2 py-1">{board.isPending ? "Looking…" : "No task has these words."}</li>}
           {found.map((each) => <li key={each.id}><button type="button" className="w-full truncate rounded px-2 py-1 text-left hover:bg-green-wash" onClick={() => add(each.id)}>{each.title}</button></li>)}
         </ul>
       )}

@@ -8,6 +8,7 @@ from carrel.board import NewLog, record
 from carrel.journal import NewEntry, append_entry
 from carrel.kernel import MS_PER_MINUTE, Provenance, SessionKey
 from carrel.main.demo import content
+from carrel.main.demo.gateway import Say
 from carrel.main.demo.stage import Stage
 from carrel.sessions import LaneChange, Session, change_lane, make_lane, open_generation
 from carrel.storage import Tx
@@ -92,12 +93,14 @@ def _status(stage: Stage, age_days: int) -> str:
 
 
 async def fill_transcript(stage: Stage, day: int, days: int) -> None:
-    """Write the day's share of the lines of the help desk, and now and then a note for the board."""
+    """Write the day's share of the lines of the help desk, its last question, and now and then a note for the board."""
     share = list(range(day * stage.size.lines // days, (day + 1) * stage.size.lines // days))
     for start in range(0, len(share), _BATCH):
         batch = share[start : start + _BATCH]
         await stage.write(partial(_lines, stage=stage, batch=batch))
         stage.clock.move_to(stage.clock.now_ms() + 20 * MS_PER_MINUTE)
+    asked, answered = content.CHAT_LINES[day % len(content.CHAT_LINES)]
+    await stage.say(DESK, f"The next reader: {asked}", Say(answered), by=stage.people[0], channel="web")
     if day % 6 == 0:
         note = NewLog(type="note", content=content.NOTES[day // 6 % len(content.NOTES)], topic_id=topic_id_of(day % 8))
         await stage.write(lambda tx: record(tx, stage.owner, note))

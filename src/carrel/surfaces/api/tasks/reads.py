@@ -48,6 +48,8 @@ class TasksQuery(Scoped, frozen=True, kw_only=True):
     tag: Name | None = None
     pinned: bool | None = None
     include_archived: bool = False
+    # A task: what it is part of, its sub-tasks, what it waits for and what waits for it.
+    related_to: Name | None = None
     sort: Literal["newest", "position"] = "newest"
     limit: int | None = None
     cursor: Cursor | None = None
@@ -80,6 +82,7 @@ def list_all_tasks(call: Call[None, TasksQuery], tx: Tx, access: Access) -> Page
         tag=query.tag,
         pinned=query.pinned,
         include_archived=query.include_archived,
+        related_to=query.related_to,
         spaces=scope_of(tx, access, query, infers=True).allowed,
     )
     if query.sort == "position":
