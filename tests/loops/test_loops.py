@@ -64,6 +64,9 @@ async def test_a_run_that_makes_the_same_call_with_the_same_result_is_held_and_p
     assert run.attempt == 0
     await server.kill()
     server.start()
+    # A server that starts looks again at what is held.
+    again = "SELECT 1 FROM runs WHERE id = :id AND claim_no > :claim_no"
+    await server.until(lambda tx: tx.one(again, id=run.id, claim_no=run.claim_no) is not None)
     await held_run(server, run)
     assert len(gateway.requests) == LOOP_SAME_MAX, "a restart sends nothing"
     assert await told(server) == [text_told], "and asks nobody again"
