@@ -18,6 +18,7 @@ from bench.engine import open_bench
 from bench.figures import Figure, at_most, compared, tell
 from carrel.agents import agent_by_id
 from carrel.connectors import Connectors
+from carrel.connectors.names import offered_names
 from carrel.kernel import SessionKey, elapsed_seconds
 from carrel.kernel.settings import McpServerSettings, Settings
 from carrel.sessions import lane_of
@@ -41,7 +42,7 @@ REPEATS = 5
 DIRECT = "the official client alone"
 # The official server, over stdio.
 _PEER = ("-c", "from bench.mcp_peer import peer; peer.run()")
-_TOOL = "mcp__peer__nothing"
+(_TOOL,) = offered_names("peer", ["nothing"])
 Call = Callable[[int], Awaitable[object]]
 
 
