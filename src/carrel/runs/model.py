@@ -35,7 +35,7 @@ SETTLED = "runs_settled"
 SETTLED_STATES = ("completed", "failed", "cancelled", "waiting")
 # The reason of a run whose sender continued the conversation without the outputs of its functions.
 CONTINUED = "continued"
-# The reason of a run whose agent no longer waits for a decision, because its sender said something else.
+# The reason of a run whose agent no longer waits for a decision, because a person said something else.
 OVERTAKEN = "overtaken"
 # The reason of a message that joined a running run, which answers it.
 STEERED = "steered"
