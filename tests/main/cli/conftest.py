@@ -1,14 +1,17 @@
 """Fixtures of the command line's tests: a tiny API server, a clean environment, and streams that act as terminals."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from carrel.main.cli import main
-from tests.bridge.tiny_server import TinyServer, tiny_server
+from tests.bridge.tiny_server import TinyServer
 from tests.harness.process import Ended
+from tests.sdk_agent import remote
+
+__all__ = ["Carrel", "remote", "run_of"]
 
 
 class Terminal(io.StringIO):
@@ -34,12 +37,6 @@ def clean_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def server() -> Iterator[TinyServer]:
-    with tiny_server() as running:
-        yield running
-
-
-@pytest.fixture
 def carrel(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Carrel:
     """Run a command in this process, with output that is not a terminal."""
 
@@ -57,13 +54,13 @@ def carrel(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture
-def at(carrel: Carrel, server: TinyServer) -> Carrel:
+def at(carrel: Carrel, tiny: TinyServer) -> Carrel:
     """Run a command against the tiny server."""
-    return lambda *words, stdin="": carrel(*words, "--url", server.url, "--token", "crl_owner_1_x", stdin=stdin)
+    return lambda *words, stdin="": carrel(*words, "--url", tiny.url, "--token", "crl_owner_1_x", stdin=stdin)
 
 
 @pytest.fixture
-def on_terminal(carrel: Carrel, monkeypatch: pytest.MonkeyPatch, server: TinyServer) -> Carrel:
+def on_terminal(carrel: Carrel, monkeypatch: pytest.MonkeyPatch, tiny: TinyServer) -> Carrel:
     """Run a command against the tiny server, with a terminal as output."""
 
     def run(*words: str, stdin: str = "") -> Ended:
@@ -71,7 +68,7 @@ def on_terminal(carrel: Carrel, monkeypatch: pytest.MonkeyPatch, server: TinySer
         with monkeypatch.context() as streams:
             streams.setattr("sys.stdout", out)
             streams.setattr("sys.stderr", err)
-            ended = carrel(*words, "--url", server.url, "--token", "crl_owner_1_x", stdin=stdin)
+            ended = carrel(*words, "--url", tiny.url, "--token", "crl_owner_1_x", stdin=stdin)
         return Ended(ended.code, out.getvalue(), err.getvalue())
 
     return run

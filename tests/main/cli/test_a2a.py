@@ -5,8 +5,6 @@ import os
 import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from carrel.main.cli.a2a import token_for
 from tests.bridge.tiny_server import Frames, Raw, TinyServer
 from tests.main.cli.conftest import Carrel
 from tests.scripted_gateway import Gate
-from tests.sdk_agent import SdkAgent, Turn
+from tests.sdk_agent import Remote, SdkAgent, Turn
 
 DIALECTS: dict[str, dict[str, Any]] = {
     "json-rpc 1.0": {},
@@ -26,32 +24,20 @@ DIALECTS: dict[str, dict[str, Any]] = {
     "json-rpc 0.3": {"interfaces": [("JSONRPC", "0.3")]},
     "json-rpc 0.3, old card": {"interfaces": [("JSONRPC", "0.3")], "old_card": True},
 }
+each_dialect = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 WORKING = {"id": "t1", "contextId": "c1", "status": {"state": "TASK_STATE_WORKING"}}
 DONE = WORKING | {
     "status": {"state": "TASK_STATE_COMPLETED"},
     "artifacts": [{"artifactId": "a", "parts": [{"text": "Done."}]}],
 }
-Start = Callable[..., SdkAgent]
 
 
-@pytest.fixture
-def start() -> Iterator[Start]:
-    with ExitStack() as stack:
-        yield lambda *play, **how: stack.enter_context(SdkAgent(*play, **how))
-
-
-@pytest.fixture(params=list(DIALECTS.values()), ids=list(DIALECTS))
-def dialect(request: pytest.FixtureRequest) -> dict[str, Any]:
-    how: dict[str, Any] = request.param
-    return how
-
-
-def tiny_agent(server: TinyServer, answer: Any, *, status: int = 200, streaming: bool = True) -> None:
+def tiny_agent(tiny: TinyServer, answer: Any, *, status: int = 200, streaming: bool = True) -> None:
     """Make the tiny server an agent that gives one answer to everything."""
-    interface = {"url": server.url + "/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    interface = {"url": tiny.url + "/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
     card = {"name": "Tiny", "supportedInterfaces": [interface], "capabilities": {"streaming": streaming}}
-    server.answers("GET", "/.well-known/agent-card.json", card)
-    server.does("POST", "/rpc", lambda asked: (status, answer(asked.body["method"]) if callable(answer) else answer))
+    tiny.answers("GET", "/.well-known/agent-card.json", card)
+    tiny.does("POST", "/rpc", lambda asked: (status, answer(asked.body["method"]) if callable(answer) else answer))
 
 
 async def ask(turn: Turn) -> None:
@@ -62,8 +48,8 @@ async def ask(turn: Turn) -> None:
         await turn.updater.complete(turn.words(f"Taking {turn.text}."))
 
 
-def test_a_card_is_shown_with_its_ways_in_and_what_the_agent_can_do(carrel: Carrel, start: Start) -> None:
-    agent = start()
+def test_a_card_is_shown_with_its_ways_in_and_what_the_agent_can_do(carrel: Carrel, remote: Remote) -> None:
+    agent = remote()
     shown = carrel("a2a", "card", agent.url)
     assert shown.code == 0
     lines = shown.out.splitlines()
@@ -75,29 +61,32 @@ def test_a_card_is_shown_with_its_ways_in_and_what_the_agent_can_do(carrel: Carr
     assert whole["supportedInterfaces"][0]["protocolBinding"] == "JSONRPC"
 
 
-def test_an_old_card_is_shown_too(carrel: Carrel, start: Start) -> None:
-    agent = start(interfaces=[("JSONRPC", "0.3")], old_card=True)
+def test_an_old_card_is_shown_too(carrel: Carrel, remote: Remote) -> None:
+    agent = remote(interfaces=[("JSONRPC", "0.3")], old_card=True)
     assert f"interface\tJSONRPC 0.3 {agent.url}/rpc" in carrel("a2a", "card", agent.url).out
 
 
-def test_send_prints_the_answer_alone(carrel: Carrel, start: Start, dialect: dict[str, Any]) -> None:
-    agent = start(**dialect)
+@each_dialect
+def test_send_prints_the_answer_alone(carrel: Carrel, remote: Remote, dialect: dict[str, Any]) -> None:
+    agent = remote(**dialect)
     ended = carrel("a2a", "send", agent.url, "hello, wörld")
     assert (ended.code, ended.out, ended.err) == (0, "You said: hello, wörld\n", "")
     piped = carrel("a2a", "send", agent.url, "-", stdin="from a\npipe\n")
     assert piped.out == "You said: from a\npipe\n"
 
 
+@each_dialect
 def test_send_as_json_is_in_the_form_of_1_0_whatever_is_spoken(
-    carrel: Carrel, start: Start, dialect: dict[str, Any]
+    carrel: Carrel, remote: Remote, dialect: dict[str, Any]
 ) -> None:
-    answer = json.loads(carrel("a2a", "send", start(**dialect).url, "hi", "--json").out)
+    answer = json.loads(carrel("a2a", "send", remote(**dialect).url, "hi", "--json").out)
     assert answer["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
     assert answer["task"]["artifacts"][0]["parts"] == [{"text": "You said: hi"}]
 
 
+@each_dialect
 def test_stream_prints_text_as_it_comes_and_states_on_stderr(
-    carrel: Carrel, start: Start, dialect: dict[str, Any]
+    carrel: Carrel, remote: Remote, dialect: dict[str, Any]
 ) -> None:
     async def speak(turn: Turn) -> None:
         await turn.updater.start_work(turn.words("Looking."))
@@ -105,7 +94,7 @@ def test_stream_prints_text_as_it_comes_and_states_on_stderr(
         await turn.updater.add_artifact([Part(text="two.")], artifact_id="a", append=True)
         await turn.updater.complete()
 
-    agent = start(speak, **dialect)
+    agent = remote(speak, **dialect)
     ended = carrel("a2a", "stream", agent.url, "count")
     assert (ended.code, ended.out) == (0, "One two.\n")
     assert ended.err == "submitted\nworking: Looking.\ncompleted\n"
@@ -119,30 +108,30 @@ def test_stream_prints_text_as_it_comes_and_states_on_stderr(
     ]
 
 
-def test_an_agent_that_does_not_stream_says_what_to_use(carrel: Carrel, start: Start) -> None:
-    ended = carrel("a2a", "stream", start(streaming=False).url, "hello")
+def test_an_agent_that_does_not_stream_says_what_to_use(carrel: Carrel, remote: Remote) -> None:
+    ended = carrel("a2a", "stream", remote(streaming=False).url, "hello")
     assert ended.code == 1
     assert "carrel a2a send" in ended.err
 
 
-def test_a_bare_message_is_an_answer(carrel: Carrel, start: Start) -> None:
+def test_a_bare_message_is_an_answer(carrel: Carrel, remote: Remote) -> None:
     async def greet(turn: Turn) -> None:
         await turn.say(Part(text="Good day."))
 
-    agent = start(greet, makes_tasks=False)
+    agent = remote(greet, makes_tasks=False)
     assert carrel("a2a", "send", agent.url, "hello").out == "Good day.\n"
     streamed = carrel("a2a", "stream", agent.url, "hello")
     assert (streamed.code, streamed.out, streamed.err) == (0, "Good day.\n", "")
 
 
-def test_a_task_can_be_left_alone_looked_at_listed_and_cancelled(carrel: Carrel, start: Start) -> None:
+def test_a_task_can_be_left_alone_looked_at_listed_and_cancelled(carrel: Carrel, remote: Remote) -> None:
     gate = Gate()
 
     async def dawdle(turn: Turn) -> None:
         await turn.updater.start_work(turn.words("Wait."))
         await gate.passed()
 
-    agent = start(dawdle)
+    agent = remote(dawdle)
     task = carrel("a2a", "send", agent.url, "slowly", "--no-wait", "--context", "c-1").out.strip()
     gate.wait_reached()
     shown = carrel("a2a", "get", agent.url, task, "--history", "5").out
@@ -161,8 +150,8 @@ def test_a_task_can_be_left_alone_looked_at_listed_and_cancelled(carrel: Carrel,
     assert (unknown.code, unknown.out) == (1, "")
 
 
-def test_a_list_goes_on_from_its_page(carrel: Carrel, start: Start) -> None:
-    agent = start()
+def test_a_list_goes_on_from_its_page(carrel: Carrel, remote: Remote) -> None:
+    agent = remote()
     for number in range(3):
         carrel("a2a", "send", agent.url, f"number {number}")
     first = carrel("a2a", "list", agent.url, "--limit", "2")
@@ -173,8 +162,11 @@ def test_a_list_goes_on_from_its_page(carrel: Carrel, start: Start) -> None:
     assert len(json.loads(carrel("a2a", "list", agent.url, "--json").out)["tasks"]) == 3
 
 
-def test_a_question_is_printed_with_the_way_to_answer_it(carrel: Carrel, start: Start, dialect: dict[str, Any]) -> None:
-    agent = start(ask, **dialect)
+@each_dialect
+def test_a_question_is_printed_with_the_way_to_answer_it(
+    carrel: Carrel, remote: Remote, dialect: dict[str, Any]
+) -> None:
+    agent = remote(ask, **dialect)
     asked = carrel("a2a", "send", agent.url, "take one")
     assert (asked.code, asked.out) == (0, "Which one?\n")
     task = asked.err.rpartition("--task ")[2].split("`")[0]
@@ -184,21 +176,21 @@ def test_a_question_is_printed_with_the_way_to_answer_it(carrel: Carrel, start: 
 
 
 @pytest.mark.parametrize("command", ["send", "stream"])
-def test_what_fails_or_is_refused_ends_with_1_and_the_reason(carrel: Carrel, start: Start, command: str) -> None:
+def test_what_fails_or_is_refused_ends_with_1_and_the_reason(carrel: Carrel, remote: Remote, command: str) -> None:
     async def refuse(turn: Turn) -> None:
         if turn.text == "refuse":
             await turn.updater.reject(turn.words("Not my business."))
         else:
             await turn.updater.failed(turn.words("The printer is on fire."))
 
-    agent = start(refuse)
+    agent = remote(refuse)
     failed, refused = carrel("a2a", command, agent.url, "fail"), carrel("a2a", command, agent.url, "refuse")
     assert (failed.code, refused.code, failed.out, refused.out) == (1, 1, "", "")
     assert "The printer is on fire." in failed.err
     assert "Not my business." in refused.err
 
 
-def test_files_go_along_and_come_back_by_name(carrel: Carrel, start: Start, clean_machine: Path) -> None:
+def test_files_go_along_and_come_back_by_name(carrel: Carrel, remote: Remote, clean_machine: Path) -> None:
     got: list[tuple[str, str, bytes]] = []
 
     async def look(turn: Turn) -> None:
@@ -208,7 +200,7 @@ def test_files_go_along_and_come_back_by_name(carrel: Carrel, start: Start, clea
 
     (clean_machine / "a.png").write_bytes(b"\x89PNG")
     (clean_machine / "notes").write_text("hello")
-    agent = start(look)
+    agent = remote(look)
     ended = carrel("a2a", "send", agent.url, "look", "--file", "a.png", "--file", "notes")
     assert (ended.code, ended.out) == (0, "Seen.\n")
     assert "back.bin" in ended.err
@@ -225,8 +217,8 @@ def test_files_go_along_and_come_back_by_name(carrel: Carrel, start: Start, clea
         ("get", "URL"),
     ],
 )
-def test_wrong_usage_ends_with_2(carrel: Carrel, start: Start, words: tuple[str, ...]) -> None:
-    agent = start()
+def test_wrong_usage_ends_with_2(carrel: Carrel, remote: Remote, words: tuple[str, ...]) -> None:
+    agent = remote()
     assert carrel("a2a", *[agent.url if word == "URL" else word for word in words]).code == 2
 
 
@@ -239,41 +231,41 @@ def test_nobody_there_ends_with_3_and_an_address_that_is_none_too(carrel: Carrel
         assert "carrel up" not in ended.err
 
 
-def test_without_the_right_token_it_ends_with_4_and_with_it_well(carrel: Carrel, start: Start) -> None:
-    agent = start(token="secret-of-the-agent")
+def test_without_the_right_token_it_ends_with_4_and_with_it_well(carrel: Carrel, remote: Remote) -> None:
+    agent = remote(token="secret-of-the-agent")
     refused = carrel("a2a", "send", agent.url, "hello")
     assert refused.code == 4
     assert "--token" in refused.err
     assert carrel("a2a", "send", agent.url, "hello", "--token", "secret-of-the-agent").code == 0
 
 
-def test_an_agent_that_stays_silent_ends_with_5(carrel: Carrel, start: Start) -> None:
+def test_an_agent_that_stays_silent_ends_with_5(carrel: Carrel, remote: Remote) -> None:
     gate = Gate()
 
     async def dawdle(turn: Turn) -> None:
         await gate.passed()
 
-    agent = start(dawdle)
+    agent = remote(dawdle)
     for command in ("send", "stream"):
         ended = carrel("a2a", command, agent.url, "hello", "--timeout", "0.3")
         assert ended.code == 5, command
     gate.open()
 
 
-def test_after_a_dropped_stream_the_current_state_is_shown(carrel: Carrel, server: TinyServer) -> None:
+def test_after_a_dropped_stream_the_current_state_is_shown(carrel: Carrel, tiny: TinyServer) -> None:
     frame = f"data: {json.dumps({'jsonrpc': '2.0', 'result': {'task': WORKING}})}\n\n".encode()
     found: dict[str, Any] = {"result": DONE}
 
     def answer(method: str) -> Any:
         return Frames(iter([frame])) if method == "SendStreamingMessage" else found
 
-    tiny_agent(server, answer)
-    ended = carrel("a2a", "stream", server.url, "hello")
+    tiny_agent(tiny, answer)
+    ended = carrel("a2a", "stream", tiny.url, "hello")
     assert (ended.code, ended.out, ended.err) == (0, "Done.\n", "working\n")
     found["result"] = WORKING
-    ended = carrel("a2a", "stream", server.url, "hello")
+    ended = carrel("a2a", "stream", tiny.url, "hello")
     assert ended.code == 5
-    assert f"carrel a2a get {server.url} t1" in ended.err
+    assert f"carrel a2a get {tiny.url} t1" in ended.err
 
 
 @pytest.mark.parametrize(
@@ -287,32 +279,32 @@ def test_after_a_dropped_stream_the_current_state_is_shown(carrel: Carrel, serve
     ],
 )
 def test_answers_that_are_none_end_with_a_sentence(
-    carrel: Carrel, server: TinyServer, status: int, answer: Any, code: int
+    carrel: Carrel, tiny: TinyServer, status: int, answer: Any, code: int
 ) -> None:
-    tiny_agent(server, answer, status=status)
+    tiny_agent(tiny, answer, status=status)
     for command in ("send", "stream"):
-        ended = carrel("a2a", command, server.url, "hello")
+        ended = carrel("a2a", command, tiny.url, "hello")
         assert (ended.code, ended.out) == (code, "")
         assert ended.err
 
 
-def test_a_card_that_leads_nowhere_ends_with_a_sentence(carrel: Carrel, server: TinyServer) -> None:
-    server.answers("GET", "/.well-known/agent-card.json", {"name": "Bare", "capabilities": {"streaming": True}})
+def test_a_card_that_leads_nowhere_ends_with_a_sentence(carrel: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("GET", "/.well-known/agent-card.json", {"name": "Bare", "capabilities": {"streaming": True}})
     for command in ("send", "stream"):
-        ended = carrel("a2a", command, server.url, "hello")
+        ended = carrel("a2a", command, tiny.url, "hello")
         assert ended.code == 1
         assert "JSONRPC 1.0" in ended.err
-    assert carrel("a2a", "card", server.url).out.startswith("name\tBare\n")
-    server.answers("GET", "/.well-known/agent-card.json", [])
-    assert carrel("a2a", "card", server.url).code == 3
+    assert carrel("a2a", "card", tiny.url).out.startswith("name\tBare\n")
+    tiny.answers("GET", "/.well-known/agent-card.json", [])
+    assert carrel("a2a", "card", tiny.url).code == 3
 
 
-def test_what_strangers_write_does_not_steer_the_terminal(carrel: Carrel, start: Start) -> None:
+def test_what_strangers_write_does_not_steer_the_terminal(carrel: Carrel, remote: Remote) -> None:
     async def paint(turn: Turn) -> None:
         await turn.updater.add_artifact([Part(text="\x1b]0;evil\x07")])
         await turn.updater.complete()
 
-    agent = start(paint)
+    agent = remote(paint)
     for command in ("send", "stream"):
         assert "\x1b" not in carrel("a2a", command, agent.url, "hello").out
 
@@ -348,36 +340,36 @@ def test_a_stranger_never_learns_the_tokens_of_our_own_server(
     assert token_for(arguments("https://agent.example", "given")).token == "given"
 
 
-def test_a_token_does_not_follow_the_card_to_another_server(carrel: Carrel, server: TinyServer, start: Start) -> None:
-    agent = start()
+def test_a_token_does_not_follow_the_card_to_another_server(carrel: Carrel, tiny: TinyServer, remote: Remote) -> None:
+    agent = remote()
     interface = {"url": agent.url + "/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
     card = {"supportedInterfaces": [interface], "capabilities": {"streaming": True}}
-    server.answers("GET", "/.well-known/agent-card.json", card)
+    tiny.answers("GET", "/.well-known/agent-card.json", card)
     for command in (("send", "hi"), ("stream", "hi"), ("get", "t"), ("list",), ("cancel", "t")):
-        ended = carrel("a2a", command[0], server.url, *command[1:], "--token", "secret")
+        ended = carrel("a2a", command[0], tiny.url, *command[1:], "--token", "secret")
         assert ended.code == 1
         assert f"use {agent.url} as the URL of the agent" in ended.err
     assert agent.calls == []
-    assert {asked.headers.get("Authorization") for asked in server.asked} == {"Bearer secret"}
-    assert carrel("a2a", "send", server.url, "hi").out == "You said: hi\n", "without a token it may lead anywhere"
+    assert {asked.headers.get("Authorization") for asked in tiny.asked} == {"Bearer secret"}
+    assert carrel("a2a", "send", tiny.url, "hi").out == "You said: hi\n", "without a token it may lead anywhere"
     assert [call.headers.get("authorization") for call in agent.calls] == [None]
 
 
 @pytest.mark.parametrize("elsewhere", ["https://{host}", "http://{host}:1", "http://other.example:{port}"])
-def test_another_scheme_host_or_port_is_another_server(server: TinyServer, elsewhere: str) -> None:
-    host, port = server.url.removeprefix("http://").split(":")
+def test_another_scheme_host_or_port_is_another_server(tiny: TinyServer, elsewhere: str) -> None:
+    host, port = tiny.url.removeprefix("http://").split(":")
     there = elsewhere.format(host=host, port=port)
     interface = {"url": there, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
-    server.answers("GET", "/.well-known/agent-card.json", {"supportedInterfaces": [interface]})
+    tiny.answers("GET", "/.well-known/agent-card.json", {"supportedInterfaces": [interface]})
     with pytest.raises(Refused) as caught:
-        A2aClient(server.url, "secret").task("t")
+        A2aClient(tiny.url, "secret").task("t")
     assert there in str(caught.value)
 
 
-def test_the_client_commands_load_no_server_and_no_foreign_package(start: Start) -> None:
+def test_the_client_commands_load_no_server_and_no_foreign_package(remote: Remote) -> None:
     code = "import sys; from carrel.main.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run(
-        [sys.executable, "-c", code, "a2a", "send", start().url, "hello"],
+        [sys.executable, "-c", code, "a2a", "send", remote().url, "hello"],
         capture_output=True,
         text=True,
         timeout=30,

@@ -24,14 +24,14 @@ def run_of(**changes: Any) -> dict[str, Any]:
     return run | changes
 
 
-def test_bare_auto_lists_what_works_in_the_main_session(at: Carrel, server: TinyServer) -> None:
+def test_bare_auto_lists_what_works_in_the_main_session(at: Carrel, tiny: TinyServer) -> None:
     other = run_of(runId="auto_2", runKind="GOAL_RUN", goalId="goal_1", status="stopping", nextTickAt=None)
-    server.answers("GET", "/api/auto/runs", {"sessionId": "main", "runs": [run_of(), other]})
+    tiny.answers("GET", "/api/auto/runs", {"sessionId": "main", "runs": [run_of(), other]})
     assert re.sub(r"\d+d ago|in \d+d", "then", at("auto").out).splitlines() == [
         "auto_1\tTASK_RUN\tactive\ttask_1\t\t3\tthen",
         "auto_2\tGOAL_RUN\tstopping\ttask_1\tgoal_1\t3\t",
     ]
-    assert server.asked[0].query == {"sessionId": "main", "includeEnded": "0"}
+    assert tiny.asked[0].query == {"sessionId": "main", "includeEnded": "0"}
     assert json.loads(at("auto", "--json").out)["runs"][0]["runId"] == "auto_1"
 
 
@@ -45,11 +45,11 @@ def test_bare_auto_lists_what_works_in_the_main_session(at: Carrel, server: Tiny
     ],
 )
 def test_start_sends_what_to_work_on_and_prints_the_id(
-    at: Carrel, server: TinyServer, words: tuple[str, ...], body: dict[str, Any]
+    at: Carrel, tiny: TinyServer, words: tuple[str, ...], body: dict[str, Any]
 ) -> None:
-    server.answers("POST", "/api/auto/start", {"run": run_of()}, status=201)
+    tiny.answers("POST", "/api/auto/start", {"run": run_of()}, status=201)
     assert at("auto", "start", *words).out == "auto_1\n"
-    assert server.asked[0].body == body
+    assert tiny.asked[0].body == body
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_start_sends_what_to_work_on_and_prints_the_id(
     [(("auto_1",), {"runId": "auto_1"}), (("web:c",), {"sessionId": "web:c"}), ((), {"sessionId": "main"})],
 )
 def test_stop_names_one_or_a_session(
-    at: Carrel, server: TinyServer, words: tuple[str, ...], body: dict[str, Any]
+    at: Carrel, tiny: TinyServer, words: tuple[str, ...], body: dict[str, Any]
 ) -> None:
-    server.answers("POST", "/api/auto/stop", {"stopped": ["auto_1"]})
+    tiny.answers("POST", "/api/auto/stop", {"stopped": ["auto_1"]})
     assert at("auto", "stop", *words).out == "auto_1\n"
-    assert server.asked[0].body == body
+    assert tiny.asked[0].body == body

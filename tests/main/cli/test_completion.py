@@ -22,7 +22,7 @@ def offered(carrel: Carrel, *words: str) -> list[str]:
     ("words", "expected"),
     [
         (("sess",), ["sessions"]),
-        (("runs", "an"), ["answer"]),
+        (("runs", "ans"), ["answer"]),
         (("runs", "list", "--st"), ["--state"]),
         (("runs", "--state", "c"), ["completed", "cancelled"]),
         (("runs", "c"), ["cancel", "compare"]),
@@ -50,13 +50,13 @@ def test_commands_options_and_states_are_offered(carrel: Carrel, words: tuple[st
     ],
 )
 def test_what_the_server_lists_is_offered(
-    carrel: Carrel, server: TinyServer, words: tuple[str, ...], expected: list[str]
+    carrel: Carrel, tiny: TinyServer, words: tuple[str, ...], expected: list[str]
 ) -> None:
-    server.answers("GET", "/api/agents", {"agents": [{"id": "main"}, {"id": "writer"}]})
-    server.answers("GET", "/api/sessions", {"sessions": [{"sessionKey": KEY}]})
-    server.answers("GET", "/api/runs", {"runs": [{"id": "run_1"}, {"id": "run_2"}]})
+    tiny.answers("GET", "/api/agents", {"agents": [{"id": "main"}, {"id": "writer"}]})
+    tiny.answers("GET", "/api/sessions", {"sessions": [{"sessionKey": KEY}]})
+    tiny.answers("GET", "/api/runs", {"runs": [{"id": "run_1"}, {"id": "run_2"}]})
     *typed, begun = words
-    there = ("--url", server.url, "--token", "t")
+    there = ("--url", tiny.url, "--token", "t")
     assert offered(carrel, *typed[:2], *there, *typed[2:], begun) == expected
 
 
@@ -70,10 +70,10 @@ def test_files_are_offered_where_a_file_is_taken(carrel: Carrel, clean_machine: 
     assert offered(carrel, "restore", "sto") == ["store.db"]
 
 
-def test_the_script_for_bash_asks_and_keeps_what_is_before_the_last_colon(carrel: Carrel, server: TinyServer) -> None:
-    server.answers("GET", "/api/sessions", {"sessions": [{"sessionKey": KEY}]})
+def test_the_script_for_bash_asks_and_keeps_what_is_before_the_last_colon(carrel: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("GET", "/api/sessions", {"sessions": [{"sessionKey": KEY}]})
     program = f"{sys.executable} -c 'import sys; from carrel.main.cli import main; sys.exit(main())'"
-    line = f"carrel sessions tail --url {server.url} --token t agent:main:cl"
+    line = f"carrel sessions tail --url {tiny.url} --token t agent:main:cl"
     ask = f'COMP_LINE="{line}"; COMP_POINT={len(line)}; _carrel; echo "${{COMPREPLY[@]}}"'
     script = "\n".join([carrel("completion", "bash").out, f'carrel() {{ {program} "$@"; }}', ask])
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=20)

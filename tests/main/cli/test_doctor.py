@@ -6,33 +6,33 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from carrel.main.cli.serve import CONFIG_TEXT
+from carrel.main.cli.server import CONFIG_TEXT
 from carrel.main.settings import load
 from tests.bridge.tiny_server import Asked, TinyServer
-from tests.coding.agents import PROGRAM as CODER
+from tests.gateway.acp.agents import PROGRAM as CODER
 from tests.main.cli.conftest import Carrel, run_of
 from tests.requirements.mark import requirement
 
 
-def standing_server(server: TinyServer) -> None:
+def standing_server(tiny: TinyServer) -> None:
     checks = {"storage": "ok", "gateway": "degraded"}
-    server.answers("GET", "/healthz", {"status": "ok", "version": "0.1.0"})
+    tiny.answers("GET", "/healthz", {"status": "ok", "version": "0.1.0"})
     counts = {"lanes": {"busy": 2, "queued": 5}, "waiting": {"person": 1, "program": 3}}
-    server.answers("GET", "/api/health", {"status": "ready", "checks": checks, **counts})
-    server.answers("GET", "/readyz", {"status": "not_ready", "checks": checks | {"storage": "failed"}}, status=503)
+    tiny.answers("GET", "/api/health", {"status": "ready", "checks": checks, **counts})
+    tiny.answers("GET", "/readyz", {"status": "not_ready", "checks": checks | {"storage": "failed"}}, status=503)
     me = {"actor": {"kind": "owner", "id": "usr_1"}, "account": {"slug": "default"}}
-    server.answers("GET", "/api/auth/me", me)
+    tiny.answers("GET", "/api/auth/me", me)
     waiting = run_of(state="waiting", waitingFor="input", reply="Which?")
     failed = run_of(state="failed", error={"message": "away"})
 
     def runs(asked: Asked) -> tuple[int, Any]:
         return 200, {"runs": [waiting] if asked.query.get("waitingFor") == "person" else [failed]}
 
-    server.does("GET", "/api/runs", runs)
+    tiny.does("GET", "/api/runs", runs)
 
 
-def test_status_shows_lanes_and_what_waits(at: Carrel, on_terminal: Carrel, server: TinyServer) -> None:
-    standing_server(server)
+def test_status_shows_lanes_and_what_waits(at: Carrel, on_terminal: Carrel, tiny: TinyServer) -> None:
+    standing_server(tiny)
     shown = at("status").out
     for line in ("lanes busy\t2", "runs queued\t5", "waiting for you\t1", "recent failures\t1", "unhealthy\tgateway"):
         assert line in shown
@@ -41,8 +41,8 @@ def test_status_shows_lanes_and_what_waits(at: Carrel, on_terminal: Carrel, serv
     assert json.loads(at("status", "--json").out)["health"]["lanes"] == {"busy": 2, "queued": 5}
 
 
-def test_doctor_says_what_is_wrong_and_what_to_do(at: Carrel, server: TinyServer, clean_machine: Path) -> None:
-    standing_server(server)
+def test_doctor_says_what_is_wrong_and_what_to_do(at: Carrel, tiny: TinyServer, clean_machine: Path) -> None:
+    standing_server(tiny)
     ended = at("doctor", "--data-dir", str(clean_machine / "none"))
     assert ended.code == 1
     lines = ended.out.splitlines()
@@ -64,22 +64,22 @@ def test_doctor_without_a_server_looks_at_port_directory_and_store(carrel: Carre
 
 
 def test_doctor_names_the_line_to_change_for_a_server_of_another_dialect(
-    carrel: Carrel, server: TinyServer, clean_machine: Path
+    carrel: Carrel, tiny: TinyServer, clean_machine: Path
 ) -> None:
-    server.answers("POST", "/v1/chat/completions", {"error": {"message": "messages is required"}}, status=400)
-    (clean_machine / "carrel.toml").write_text(f'[gateway.mine]\nkind = "responses"\nbase_url = "{server.url}"\n')
+    tiny.answers("POST", "/v1/chat/completions", {"error": {"message": "messages is required"}}, status=400)
+    (clean_machine / "carrel.toml").write_text(f'[gateway.mine]\nkind = "responses"\nbase_url = "{tiny.url}"\n')
     done = carrel("doctor")
-    assert f"fail  gateway.mine: {server.url} speaks chat, not responses" in done.out
+    assert f"fail  gateway.mine: {tiny.url} speaks chat, not responses" in done.out
     assert 'Write kind = "chat" in [gateway.mine].' in done.out
 
 
 def test_doctor_knows_openclaw_and_the_kind_that_it_takes(
-    carrel: Carrel, server: TinyServer, clean_machine: Path
+    carrel: Carrel, tiny: TinyServer, clean_machine: Path
 ) -> None:
-    server.answers("POST", "/v1/responses", {"error": {"message": "model is required"}}, status=400)
-    server.answers("GET", "/v1/models", {"data": [{"id": "openclaw"}, {"id": "openclaw/main"}]})
+    tiny.answers("POST", "/v1/responses", {"error": {"message": "model is required"}}, status=400)
+    tiny.answers("GET", "/v1/models", {"data": [{"id": "openclaw"}, {"id": "openclaw/main"}]})
     for kind, advice in (("responses", 'Write kind = "openclaw" in [gateway.mine]'), ("openclaw", "speaks openclaw")):
-        (clean_machine / "carrel.toml").write_text(f'[gateway.mine]\nkind = "{kind}"\nbase_url = "{server.url}"\n')
+        (clean_machine / "carrel.toml").write_text(f'[gateway.mine]\nkind = "{kind}"\nbase_url = "{tiny.url}"\n')
         assert advice in carrel("doctor").out
 
 

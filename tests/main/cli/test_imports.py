@@ -4,39 +4,23 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from tests.bridge.road import Road, road_to
+from tests.bridge.road import Road
 from tests.harness.elapsing import Elapsing
-from tests.harness.process import RunningServer, servers_in
 from tests.main.cli.conftest import Carrel
 
 Json = dict[str, Any]
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    """A server that sorts nothing by itself."""
-    with servers_in(tmp_path_factory.mktemp("served")) as start:
-        yield start(CARREL_CLASSIFIER__MODE="off")
-
-
 @pytest.fixture
-def board(served: RunningServer) -> Iterator[Road]:
-    """The road to an empty board."""
-    with road_to(served) as road:
-        yield road
-
-
-@pytest.fixture
-def at(carrel: Carrel, board: Road) -> Carrel:
+def at(carrel: Carrel, road: Road) -> Carrel:
     """Run a command against that board."""
-    return lambda *words, stdin="": carrel(*words, "--url", board.url, "--token", board.token, stdin=stdin)
+    return lambda *words, stdin="": carrel(*words, "--url", road.url, "--token", road.token, stdin=stdin)
 
 
 def write_lines(path: Path, *lines: Json | str) -> Path:
@@ -69,11 +53,11 @@ def claude_home(home: Path) -> Path:
     return home / ".claude"
 
 
-def test_the_transcripts_of_claude_become_entries_once(at: Carrel, board: Road, tmp_path: Path) -> None:
+def test_the_transcripts_of_claude_become_entries_once(at: Carrel, road: Road, tmp_path: Path) -> None:
     claude_home(tmp_path)
     done = at("import", "claude")
     assert (done.code, done.out) == (0, "")
-    asked, answered = board.entries
+    asked, answered = road.entries
     sent = {
         "type": "conversation",
         "content": "how many sheep?",
@@ -95,7 +79,7 @@ def test_the_transcripts_of_claude_become_entries_once(at: Carrel, board: Road, 
         "Left out: 1 unreadable lines.",
     ]
     assert at("import", "claude", str(tmp_path / ".claude")).code == 0
-    assert (len(board.entries), board.repeated) == (2, 2)
+    assert (len(road.entries), road.repeated) == (2, 2)
 
 
 def test_a_dry_run_counts_and_sends_nothing(carrel: Carrel, tmp_path: Path) -> None:
@@ -145,11 +129,11 @@ TALK = [
 
 
 def test_the_sessions_of_openclaw_become_entries_without_what_was_edited(
-    at: Carrel, board: Road, tmp_path: Path
+    at: Carrel, road: Road, tmp_path: Path
 ) -> None:
     openclaw_home(tmp_path, TALK)
     assert at("import", "openclaw").code == 0
-    asked, answered = board.entries
+    asked, answered = road.entries
     assert (asked["content"], asked["agentId"], asked["createdAt"]) == (
         "how many sheep?",
         "user",
@@ -162,7 +146,7 @@ def test_the_sessions_of_openclaw_become_entries_without_what_was_edited(
         "2026-02-08T09:01:00.000Z",
     )
     at("import", "openclaw")
-    assert (len(board.entries), board.repeated) == (2, 2)
+    assert (len(road.entries), road.repeated) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -174,15 +158,13 @@ def test_the_sessions_of_openclaw_become_entries_without_what_was_edited(
         "agent:main:task:t1:v2",
     ],
 )
-def test_sessions_that_carrel_opened_at_openclaw_are_left_out(
-    at: Carrel, board: Road, tmp_path: Path, key: str
-) -> None:
+def test_sessions_that_carrel_opened_at_openclaw_are_left_out(at: Carrel, road: Road, tmp_path: Path, key: str) -> None:
     home = openclaw_home(tmp_path, TALK)
     with sqlite3.connect(home / "agents" / "main" / "agent" / "openclaw-agent.sqlite") as db:
         db.execute("UPDATE session_windows SET session_key = ?", (key,))
     db.close()
     done = at("import", "openclaw")
-    assert (done.code, board.entries) == (0, [])
+    assert (done.code, road.entries) == (0, [])
     assert "Left out: 2 messages of Carrel's own sessions" in done.err
 
 
@@ -201,13 +183,13 @@ def test_compressed_messages_are_read_where_that_is_possible_and_counted_elsewhe
     assert any("zstandard" in reason for reason in counted["skipped"]) is not installed
 
 
-def test_the_files_of_older_versions_of_openclaw_are_read(at: Carrel, board: Road, tmp_path: Path) -> None:
+def test_the_files_of_older_versions_of_openclaw_are_read(at: Carrel, road: Road, tmp_path: Path) -> None:
     folder = tmp_path / "claw" / "agents" / "main" / "sessions"
     write_lines(folder / "s1.jsonl", *TALK)
     write_lines(folder / "lost.jsonl", turn("x1", None, "user", "hello"))
     (folder / "sessions.json").write_text(json.dumps({"agent:main:main": {"sessionId": "s1"}}))
     assert at("import", "openclaw", str(tmp_path / "claw")).code == 0
-    keys = [entry["source"]["sessionKey"] for entry in board.entries]
+    keys = [entry["source"]["sessionKey"] for entry in road.entries]
     assert keys == ["openclaw:agent:main:lost", *["openclaw:agent:main:main"] * 2]
 
 
@@ -226,13 +208,13 @@ def test_a_missing_folder_is_named(carrel: Carrel, program: str) -> None:
     assert (done.code, f".{program}" in done.err) == (1, True)
 
 
-def test_lines_of_a_file_are_stored_once_each_also_equal_ones(at: Carrel, board: Road, tmp_path: Path) -> None:
+def test_lines_of_a_file_are_stored_once_each_also_equal_ones(at: Carrel, road: Road, tmp_path: Path) -> None:
     line = {"type": "note", "content": "remember", "source": {"sessionKey": "s"}}
     path = write_lines(tmp_path / "notes.jsonl", line, line, "", line | {"idempotencyKey": "mine"})
     for _ in range(2):
         assert at("import", "jsonl", str(path)).code == 0
-    assert [entry["content"] for entry in board.entries] == ["remember"] * 3
-    assert board.entries[2]["idempotencyKey"] == "mine"
+    assert [entry["content"] for entry in road.entries] == ["remember"] * 3
+    assert road.entries[2]["idempotencyKey"] == "mine"
 
 
 @pytest.mark.parametrize(
@@ -250,23 +232,23 @@ def test_lines_of_a_file_are_stored_once_each_also_equal_ones(at: Carrel, board:
     ],
 )
 def test_a_wrong_line_is_named_before_anything_is_sent(
-    at: Carrel, board: Road, tmp_path: Path, line: str, words: str
+    at: Carrel, road: Road, tmp_path: Path, line: str, words: str
 ) -> None:
     path = write_lines(tmp_path / "notes.jsonl", {"type": "note", "content": "good"}, line)
     done = at("import", "jsonl", str(path))
     assert done.code == 1
     assert f"{path}, line 2" in done.err
     assert words in done.err
-    assert board.entries == []
+    assert road.entries == []
 
 
-def test_lines_of_a_transcript_that_no_json_can_be_are_left_out(at: Carrel, board: Road, tmp_path: Path) -> None:
+def test_lines_of_a_transcript_that_no_json_can_be_are_left_out(at: Carrel, road: Road, tmp_path: Path) -> None:
     good = said_in_claude("user", "how many sheep?", "u1", timestamp=1e17)
     wrong = ("[" * 100_000, '{"type": "user", "timestamp": Infinity}', '{"type": "user", "timestamp": 1e999}')
     write_lines(tmp_path / ".claude" / "projects" / "-work" / "s1.jsonl", *wrong, good)
     done = at("import", "claude", str(tmp_path / ".claude"))
     assert (done.code, "Left out: 3 unreadable lines." in done.err) == (0, True), done.err
-    assert [entry["content"] for entry in board.entries] == ["how many sheep?"]
+    assert [entry["content"] for entry in road.entries] == ["how many sheep?"]
 
 
 def test_a_pipe_is_refused_instead_of_waited_for(carrel: Carrel, tmp_path: Path) -> None:
@@ -277,19 +259,19 @@ def test_a_pipe_is_refused_instead_of_waited_for(carrel: Carrel, tmp_path: Path)
     assert done.err.startswith(f"{pipe} cannot be read (not a regular file)")
 
 
-def test_much_is_sent_in_pieces_with_progress(at: Carrel, board: Road, tmp_path: Path) -> None:
+def test_much_is_sent_in_pieces_with_progress(at: Carrel, road: Road, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "notes.jsonl", *({"type": "note", "content": str(n)} for n in range(250)))
     done = at("import", "jsonl", str(path))
     assert done.err.splitlines()[:3] == [f"{sent} of 250 entries sent" for sent in (100, 200, 250)]
-    assert [entry["content"] for entry in board.entries] == [str(n) for n in range(250)]
+    assert [entry["content"] for entry in road.entries] == [str(n) for n in range(250)]
 
 
-def test_a_server_without_room_is_asked_again(at: Carrel, board: Road, tmp_path: Path, elapsing: Elapsing) -> None:
+def test_a_server_without_room_is_asked_again(at: Carrel, road: Road, tmp_path: Path, elapsing: Elapsing) -> None:
     elapsing.skip_pauses()
-    board.refuse("one", 429, times=3)
+    road.refuse("one", 429, times=3)
     path = write_lines(tmp_path / "notes.jsonl", {"type": "note", "content": "one"})
     assert at("import", "jsonl", str(path)).code == 0
-    assert len(board.entries) == 1
-    board.refuse("two", 429)
+    assert len(road.entries) == 1
+    road.refuse("two", 429)
     write_lines(path, {"type": "note", "content": "two"})
     assert at("import", "jsonl", str(path)).code == 1

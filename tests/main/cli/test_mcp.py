@@ -21,7 +21,6 @@ def started(server: RunningServer, *words: str) -> StdioServerParameters:
     return StdioServerParameters(command=str(CARREL), args=args, env=server.environment)
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_the_official_client_works_over_stdio(tmp_path: Path, mode: str) -> None:
     with servers_in(tmp_path) as start:

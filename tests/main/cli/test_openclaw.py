@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from carrel.kernel import SystemClock
 from carrel.main.json5 import read
 from carrel.main.openclaw_config import config_path, gateway_secret, gateway_url, plugin_folder
 from tests.bridge.tiny_server import Asked, TinyServer, tiny_server
-from tests.harness.process import ANSWER_SECONDS, CARREL, Ended, RunningServer, Start
+from tests.harness.process import ANSWER_SECONDS, CARREL, Ended, RunningServer, servers_in
 
 GATEWAY_TOKEN = "gateway-token-0123"
 BY_HAND = """\
@@ -39,7 +40,7 @@ AN_HOUR_MS = 3_600_000
 
 
 @pytest.fixture
-def gateway() -> Iterator[TinyServer]:
+def openclaw() -> Iterator[TinyServer]:
     """A gateway as one that runs: it answers, and refuses a request for nothing as the real one does."""
     with tiny_server() as running:
 
@@ -54,17 +55,32 @@ def gateway() -> Iterator[TinyServer]:
         yield running
 
 
-@pytest.fixture
-def server(start: Start) -> RunningServer:
-    return start()
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    with servers_in(tmp_path_factory.mktemp("carrel")) as start:
+        yield start()
 
 
 @pytest.fixture
-def config(server: RunningServer, gateway: TinyServer) -> Path:
+def running(served: RunningServer) -> Iterator[RunningServer]:
+    """The server of this file; what a test leaves in its folder and its users go with the test."""
+    environment = dict(served.environment)
+    yield served
+    served.environment = environment
+    for name in (".openclaw", ".carrel"):
+        shutil.rmtree(served.folder / name, ignore_errors=True)
+    (served.folder / "carrel.toml").unlink(missing_ok=True)
+    with served.client() as client:
+        for user in client.get("/api/users").json()["users"]:
+            client.delete(f"/api/users/{user['id']}").raise_for_status()
+
+
+@pytest.fixture
+def config(running: RunningServer, openclaw: TinyServer) -> Path:
     """OpenClaw's configuration in the home of whoever types."""
-    path = server.folder / ".openclaw" / "openclaw.json"
+    path = running.folder / ".openclaw" / "openclaw.json"
     path.parent.mkdir()
-    path.write_text(BY_HAND % int(gateway.url.rpartition(":")[2]))
+    path.write_text(BY_HAND % int(openclaw.url.rpartition(":")[2]))
     return path
 
 
@@ -73,9 +89,9 @@ def found(config: Path) -> Any:
     return read(config.read_text()).value
 
 
-def queue_of(server: RunningServer, *, waiting: int = 0, lease_ms: int = AN_HOUR_MS) -> None:
+def queue_of(running: RunningServer, *, waiting: int = 0, lease_ms: int = AN_HOUR_MS) -> None:
     """Leave the queue of a plugin that is alive, unless its lease has ended."""
-    path = server.folder / ".carrel" / "openclaw-queue.sqlite"
+    path = running.folder / ".carrel" / "openclaw-queue.sqlite"
     path.parent.mkdir(exist_ok=True)
     with closing(sqlite3.connect(path)) as db, db:
         db.executescript(QUEUE)
@@ -91,17 +107,17 @@ def findings(ended: Ended) -> dict[str, dict[str, str]]:
     return {finding["what"]: finding for finding in listed}
 
 
-def test_one_command_writes_all_that_openclaw_needs_and_keeps_the_rest(server: RunningServer, config: Path) -> None:
+def test_one_command_writes_all_that_openclaw_needs_and_keeps_the_rest(running: RunningServer, config: Path) -> None:
     before = config.read_text()
     config.chmod(0o644)
-    done = server.carrel("openclaw", "setup", "--yes")
+    done = running.carrel("openclaw", "setup", "--yes")
     assert done.code == 0, done.err
     assert "takes this up by itself" in done.err
     settings = found(config)
     entry = settings["plugins"]["entries"]["carrel"]
     assert entry["enabled"] is True
     assert entry["hooks"] == {"allowConversationAccess": True}
-    assert entry["config"]["baseUrl"] == server.url
+    assert entry["config"]["baseUrl"] == running.url
     assert settings["plugins"]["load"]["paths"] == [str(plugin_folder())]
     assert settings["gateway"]["http"]["endpoints"]["responses"] == {"enabled": True}
     assert settings["mcp"]["servers"]["carrel"]["args"][0] == "mcp"
@@ -113,11 +129,11 @@ def test_one_command_writes_all_that_openclaw_needs_and_keeps_the_rest(server: R
     assert (backup.read_text(), backup.stat().st_mode & 0o077) == (before, 0)
 
 
-def test_the_token_is_a_users_and_no_more_than_the_plugin_needs(server: RunningServer, config: Path) -> None:
-    done = server.carrel("openclaw", "setup", "--yes")
+def test_the_token_is_a_users_and_no_more_than_the_plugin_needs(running: RunningServer, config: Path) -> None:
+    done = running.carrel("openclaw", "setup", "--yes")
     token = found(config)["plugins"]["entries"]["carrel"]["config"]["token"]
     assert token not in done.out + done.err
-    with server.client(token) as client:
+    with running.client(token) as client:
         assert client.get("/api/auth/me").json()["actor"]["kind"] == "user"
         entry = {"type": "conversation", "content": "hello", "source": {"sessionKey": "a2a:ann"}}
         assert client.post("/api/log", json=entry).status_code == 201
@@ -125,51 +141,51 @@ def test_the_token_is_a_users_and_no_more_than_the_plugin_needs(server: RunningS
         assert client.get("/api/tokens").status_code == 403
 
 
-def test_a_second_time_there_is_nothing_to_do(server: RunningServer, config: Path) -> None:
-    server.carrel("openclaw", "setup", "--yes")
+def test_a_second_time_there_is_nothing_to_do(running: RunningServer, config: Path) -> None:
+    running.carrel("openclaw", "setup", "--yes")
     written = config.read_text()
-    again = server.carrel("openclaw", "setup", "--yes")
+    again = running.carrel("openclaw", "setup", "--yes")
     assert (again.code, again.out) == (0, "")
     assert "Nothing to do" in again.err
     assert config.read_text() == written
-    with server.client() as client:
+    with running.client() as client:
         assert len(client.get("/api/tokens").json()["tokens"]) == 2
         assert len(client.get("/api/users").json()["users"]) == 1
 
 
-def test_a_token_that_is_revoked_is_replaced(server: RunningServer, config: Path) -> None:
-    server.carrel("openclaw", "setup", "--yes")
+def test_a_token_that_is_revoked_is_replaced(running: RunningServer, config: Path) -> None:
+    running.carrel("openclaw", "setup", "--yes")
     old = found(config)["plugins"]["entries"]["carrel"]["config"]["token"]
-    with server.client() as client:
+    with running.client() as client:
         client.delete(f"/api/tokens/tok_{old.split('_')[2]}").raise_for_status()
-    assert server.carrel("openclaw", "setup", "--yes").code == 0
+    assert running.carrel("openclaw", "setup", "--yes").code == 0
     new = found(config)["plugins"]["entries"]["carrel"]["config"]["token"]
-    with server.client(new) as client:
+    with running.client(new) as client:
         assert client.get("/api/auth/me").status_code == 200
 
 
-def test_a_dry_run_shows_the_difference_and_changes_nothing(server: RunningServer, config: Path) -> None:
+def test_a_dry_run_shows_the_difference_and_changes_nothing(running: RunningServer, config: Path) -> None:
     before = config.read_text()
-    shown = server.carrel("openclaw", "setup", "--dry-run")
+    shown = running.carrel("openclaw", "setup", "--dry-run")
     assert shown.code == 0
     assert '+          token: "<a new token>",' in shown.out
     assert ("-  channels" in shown.out, GATEWAY_TOKEN in shown.out) == (False, False)
-    as_json = json.loads(server.carrel("openclaw", "setup", "--dry-run", "--json").out)
+    as_json = json.loads(running.carrel("openclaw", "setup", "--dry-run", "--json").out)
     assert (as_json["written"], as_json["changes"][0]["file"]) == (False, str(config))
     assert config.read_text() == before
-    with server.client() as client:
+    with running.client() as client:
         assert client.get("/api/users").json()["users"] == []
 
 
-def test_without_a_yes_nothing_is_written(server: RunningServer, config: Path) -> None:
+def test_without_a_yes_nothing_is_written(running: RunningServer, config: Path) -> None:
     before = config.read_text()
-    refused = server.carrel("openclaw", "setup")
+    refused = running.carrel("openclaw", "setup")
     assert (refused.code, "--yes" in refused.err) == (2, True)
     person, terminal = os.openpty()
     os.write(person, b"n\n")
     done = subprocess.run(
-        [str(CARREL), "openclaw", "setup", "--data-dir", str(server.folder)], cwd=server.folder,
-        env=server.environment, stdin=terminal, capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False,
+        [str(CARREL), "openclaw", "setup", "--data-dir", str(running.folder)], cwd=running.folder,
+        env=running.environment, stdin=terminal, capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False,
     )  # fmt: skip
     os.close(person)
     os.close(terminal)
@@ -177,21 +193,21 @@ def test_without_a_yes_nothing_is_written(server: RunningServer, config: Path) -
     assert config.read_text() == before
 
 
-def test_what_openclaw_wrote_itself_stays_plain_json(server: RunningServer, config: Path) -> None:
+def test_what_openclaw_wrote_itself_stays_plain_json(running: RunningServer, config: Path) -> None:
     settings = found(config) | {"plugins": {"allow": ["telegram"], "load": {"paths": ["/other/plugin"]}}}
     config.write_text(json.dumps(settings, indent=2) + "\n")
-    assert server.carrel("openclaw", "setup", "--yes").code == 0
+    assert running.carrel("openclaw", "setup", "--yes").code == 0
     plugins = json.loads(config.read_text())["plugins"]
     assert plugins["allow"] == ["telegram", "carrel"], "an allow list is all that is loaded"
     assert plugins["load"]["paths"] == ["/other/plugin", str(plugin_folder())]
 
 
-def test_the_plugin_of_another_checkout_gives_way(server: RunningServer, config: Path, tmp_path: Path) -> None:
+def test_the_plugin_of_another_checkout_gives_way(running: RunningServer, config: Path, tmp_path: Path) -> None:
     other = tmp_path / "other-checkout"
     other.mkdir()
     (other / "openclaw.plugin.json").write_text('{"id": "carrel"}')
     config.write_text(json.dumps(found(config) | {"plugins": {"load": {"paths": [str(other)]}}}))
-    assert server.carrel("openclaw", "setup", "--yes").code == 0
+    assert running.carrel("openclaw", "setup", "--yes").code == 0
     assert found(config)["plugins"]["load"]["paths"] == [str(plugin_folder())]
 
 
@@ -206,74 +222,74 @@ def test_the_plugin_of_another_checkout_gives_way(server: RunningServer, config:
     ],
 )
 def test_a_configuration_that_cannot_be_changed_is_left_alone(
-    server: RunningServer, config: Path, text: str, said: str
+    running: RunningServer, config: Path, text: str, said: str
 ) -> None:
     config.write_text(text)
-    refused = server.carrel("openclaw", "setup", "--yes")
+    refused = running.carrel("openclaw", "setup", "--yes")
     assert (refused.code, said in refused.err) == (1, True), refused.err
     assert config.read_text() == text
 
 
-def test_without_a_configuration_it_is_said_how_to_get_one(server: RunningServer) -> None:
-    refused = server.carrel("openclaw", "setup", "--yes")
+def test_without_a_configuration_it_is_said_how_to_get_one(running: RunningServer) -> None:
+    refused = running.carrel("openclaw", "setup", "--yes")
     assert (refused.code, "openclaw onboard" in refused.err) == (1, True)
-    assert findings(server.carrel("openclaw", "check", "--json"))["configuration"]["state"] == "fail"
+    assert findings(running.carrel("openclaw", "check", "--json"))["configuration"]["state"] == "fail"
 
 
-def test_a_file_that_is_kept_read_only_stays_so(server: RunningServer, config: Path) -> None:
+def test_a_file_that_is_kept_read_only_stays_so(running: RunningServer, config: Path) -> None:
     config.chmod(0o400)
-    refused = server.carrel("openclaw", "setup", "--yes")
+    refused = running.carrel("openclaw", "setup", "--yes")
     assert (refused.code, f"chmod u+w {config}" in refused.err) == (1, True), refused.err
     config.chmod(0o600)
-    server.environment["OPENCLAW_CONFIG_READONLY"] = "1"
-    refused = server.carrel("openclaw", "setup", "--yes")
+    running.environment["OPENCLAW_CONFIG_READONLY"] = "1"
+    refused = running.carrel("openclaw", "setup", "--yes")
     assert (refused.code, "OPENCLAW_CONFIG_READONLY" in refused.err) == (1, True)
     assert "plugins" not in found(config)
-    with server.client() as client:
+    with running.client() as client:
         assert client.get("/api/users").json()["users"] == [], "no token is made that nobody can use"
 
 
-def test_a_gateway_that_does_not_reload_has_to_be_restarted(server: RunningServer, config: Path) -> None:
+def test_a_gateway_that_does_not_reload_has_to_be_restarted(running: RunningServer, config: Path) -> None:
     config.write_text(config.read_text().replace('mode: "local",', 'mode: "local", reload: { mode: "off" },'))
-    assert "openclaw gateway restart" in server.carrel("openclaw", "setup", "--yes").err
+    assert "openclaw gateway restart" in running.carrel("openclaw", "setup", "--yes").err
 
 
-def test_as_a_backend_the_gateway_and_its_token_get_into_the_settings(server: RunningServer, config: Path) -> None:
-    shown = json.loads(server.carrel("openclaw", "setup", "--backend", "--dry-run", "--json").out)
+def test_as_a_backend_the_gateway_and_its_token_get_into_the_settings(running: RunningServer, config: Path) -> None:
+    shown = json.loads(running.carrel("openclaw", "setup", "--backend", "--dry-run", "--json").out)
     changes = {Path(change["file"]).name: change["diff"] for change in shown["changes"]}
     assert set(changes) == {"openclaw.json", "openclaw_gateway_token", "carrel.toml"}
     assert GATEWAY_TOKEN not in changes["openclaw_gateway_token"] + changes["carrel.toml"]
     for line in ("+[gateway.default]", '+kind = "openclaw"', f'+base_url = "{gateway_url(found(config), {})}"'):
         assert line in changes["carrel.toml"]
-    (server.folder / "carrel.toml").write_text('[gateway.default]\nkind = "chat"\nbase_url = "http://127.0.0.1:9"\n')
-    shown = json.loads(server.carrel("openclaw", "setup", "--backend", "--dry-run", "--json").out)
+    (running.folder / "carrel.toml").write_text('[gateway.default]\nkind = "chat"\nbase_url = "http://127.0.0.1:9"\n')
+    shown = json.loads(running.carrel("openclaw", "setup", "--backend", "--dry-run", "--json").out)
     assert "+[gateway.openclaw]" in shown["changes"][-1]["diff"], "a model that is connected stays the default"
 
 
-def test_removing_takes_everything_back_and_revokes_the_token(server: RunningServer, config: Path) -> None:
+def test_removing_takes_everything_back_and_revokes_the_token(running: RunningServer, config: Path) -> None:
     before = config.read_text()
-    server.carrel("openclaw", "setup", "--yes")
+    running.carrel("openclaw", "setup", "--yes")
     token = found(config)["plugins"]["entries"]["carrel"]["config"]["token"]
-    done = server.carrel("openclaw", "remove", "--yes")
+    done = running.carrel("openclaw", "remove", "--yes")
     assert done.code == 0, done.err
     kept = {"http": {"endpoints": {"responses": {"enabled": True}}}}
     expected = read(before).value
     expected["gateway"] |= kept
     assert found(config) == expected, "others may use the endpoint by now"
-    with server.client(token) as client:
+    with running.client(token) as client:
         assert client.get("/api/auth/me").status_code == 401
-    again = server.carrel("openclaw", "remove", "--yes")
+    again = running.carrel("openclaw", "remove", "--yes")
     assert (again.code, "Nothing to do" in again.err) == (0, True)
 
 
-def test_a_pair_that_works_has_nothing_missing(server: RunningServer, config: Path) -> None:
-    server.carrel("openclaw", "setup", "--yes")
-    queue_of(server)
-    ended = server.carrel("openclaw", "check", "--json")
+def test_a_pair_that_works_has_nothing_missing(running: RunningServer, config: Path) -> None:
+    running.carrel("openclaw", "setup", "--yes")
+    queue_of(running)
+    ended = running.carrel("openclaw", "check", "--json")
     states = {what: finding["state"] for what, finding in findings(ended).items()}
     assert (ended.code, set(states.values())) == (0, {"ok"}), ended.out
     assert "has taken 3 entries" in findings(ended)["outbox"]["found"]
-    glance = server.carrel("doctor")
+    glance = running.carrel("doctor")
     assert f"ok    openclaw: {config} is set up, and the plugin is alive" in glance.out
 
 
@@ -292,40 +308,40 @@ def test_a_pair_that_works_has_nothing_missing(server: RunningServer, config: Pa
     ],
 )
 def test_what_is_missing_is_named_with_what_mends_it(
-    server: RunningServer, config: Path, old: str, new: str, what: str, said: str
+    running: RunningServer, config: Path, old: str, new: str, what: str, said: str
 ) -> None:
-    server.carrel("openclaw", "setup", "--yes")
-    queue_of(server)
+    running.carrel("openclaw", "setup", "--yes")
+    queue_of(running)
     assert old in config.read_text()
     config.write_text(config.read_text().replace(old, new))
-    ended = server.carrel("openclaw", "check", "--json")
+    ended = running.carrel("openclaw", "check", "--json")
     finding = findings(ended)[what]
     assert (ended.code, finding["state"], said in finding["found"]) == (1, "fail", True), finding
     assert finding["advice"]
 
 
 def test_a_gateway_in_which_the_endpoint_is_off_has_to_be_restarted(
-    server: RunningServer, config: Path, gateway: TinyServer
+    running: RunningServer, config: Path, openclaw: TinyServer
 ) -> None:
-    server.carrel("openclaw", "setup", "--yes")
-    gateway.answers("POST", "/v1/responses", {}, status=404)
-    finding = findings(server.carrel("openclaw", "check", "--json"))["endpoint"]
+    running.carrel("openclaw", "setup", "--yes")
+    openclaw.answers("POST", "/v1/responses", {}, status=404)
+    finding = findings(running.carrel("openclaw", "check", "--json"))["endpoint"]
     assert (finding["state"], "Restart" in finding["advice"]) == ("fail", True)
 
 
-def test_a_plugin_without_a_sign_of_life_and_entries_that_wait_are_told(server: RunningServer, config: Path) -> None:
-    server.carrel("openclaw", "setup", "--yes")
-    nothing = findings(server.carrel("openclaw", "check", "--json"))
+def test_a_plugin_without_a_sign_of_life_and_entries_that_wait_are_told(running: RunningServer, config: Path) -> None:
+    running.carrel("openclaw", "setup", "--yes")
+    nothing = findings(running.carrel("openclaw", "check", "--json"))
     assert nothing["plugin in the gateway"]["state"] == "fail"
-    queue_of(server, waiting=2, lease_ms=-AN_HOUR_MS)
-    ended = server.carrel("openclaw", "check", "--json")
+    queue_of(running, waiting=2, lease_ms=-AN_HOUR_MS)
+    ended = running.carrel("openclaw", "check", "--json")
     assert (ended.code, findings(ended)["plugin in the gateway"]["state"]) == (1, "fail")
     assert "2 entries wait" in findings(ended)["outbox"]["found"]
-    assert "carrel openclaw check" in server.carrel("doctor").out
+    assert "carrel openclaw check" in running.carrel("doctor").out
 
 
-def test_doctor_says_nothing_of_an_openclaw_that_does_not_name_the_plugin(server: RunningServer, config: Path) -> None:
-    assert "openclaw" not in server.carrel("doctor").out
+def test_doctor_says_nothing_of_an_openclaw_that_does_not_name_the_plugin(running: RunningServer, config: Path) -> None:
+    assert "openclaw" not in running.carrel("doctor").out
 
 
 @pytest.mark.parametrize(

@@ -21,41 +21,41 @@ def state_of(*plans: dict[str, Any], active: str | None = "plan_1", enabled: boo
     return {"sessionKey": "agent:main:main", "enabled": enabled, "activePlanId": active, "plans": list(plans)}
 
 
-def test_plan_alone_shows_the_state_and_the_plans(at: Carrel, server: TinyServer) -> None:
-    server.answers("GET", "/api/plans", state_of(plan_of(), plan_of("plan_0", status="cancelled", tasks=[])))
+def test_plan_alone_shows_the_state_and_the_plans(at: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("GET", "/api/plans", state_of(plan_of(), plan_of("plan_0", status="cancelled", tasks=[])))
     assert at("plan").out.splitlines() == [
         "Plan mode of agent:main:main: on",
         "plan_1\t*\tready\t1/2\t0s\tA garden",
         "plan_0\t\tcancelled\t0/0\t0s\tA garden",
     ]
-    assert server.asked[0].query == {"sessionId": "main"}
+    assert tiny.asked[0].query == {"sessionId": "main"}
 
 
-def test_the_state_is_printed_as_json(at: Carrel, server: TinyServer) -> None:
+def test_the_state_is_printed_as_json(at: Carrel, tiny: TinyServer) -> None:
     state = state_of(active=None, enabled=False)
-    server.answers("GET", "/api/plans", state)
+    tiny.answers("GET", "/api/plans", state)
     assert json.loads(at("plan", "--session", "web", "--json").out) == state
-    assert server.asked[0].query == {"sessionId": "web"}
+    assert tiny.asked[0].query == {"sessionId": "web"}
 
 
 @pytest.mark.parametrize(("word", "path"), [("on", "enable"), ("off", "disable")])
-def test_plan_mode_is_switched_in_one_session(at: Carrel, server: TinyServer, word: str, path: str) -> None:
-    server.answers("POST", f"/api/plans/{path}", state_of(active=None, enabled=word == "on"))
+def test_plan_mode_is_switched_in_one_session(at: Carrel, tiny: TinyServer, word: str, path: str) -> None:
+    tiny.answers("POST", f"/api/plans/{path}", state_of(active=None, enabled=word == "on"))
     assert at("plan", word, "--session", "web").out.startswith(f"Plan mode of agent:main:main: {word}\n")
-    assert server.asked[0].body == {"sessionId": "web"}
+    assert tiny.asked[0].body == {"sessionId": "web"}
 
 
-def test_show_prints_the_active_plan(at: Carrel, server: TinyServer) -> None:
-    server.answers("GET", "/api/plans", state_of(plan_of()))
-    server.answers("GET", "/api/plans/plan_1", {"plan": plan_of()})
+def test_show_prints_the_active_plan(at: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("GET", "/api/plans", state_of(plan_of()))
+    tiny.answers("GET", "/api/plans/plan_1", {"plan": plan_of()})
     shown = at("plan", "show").out
-    assert "task_1\tdone\tDig" in shown
+    assert "task_1  done  Dig" in shown
     assert shown.endswith("\n# A garden\n")
-    assert server.asked[1].query == {"sessionId": "main"}
+    assert tiny.asked[1].query == {"sessionId": "main"}
 
 
-def test_show_says_so_when_there_is_no_active_plan(at: Carrel, server: TinyServer) -> None:
-    server.answers("GET", "/api/plans", state_of(active=None))
+def test_show_says_so_when_there_is_no_active_plan(at: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("GET", "/api/plans", state_of(active=None))
     done = at("plan", "show")
     assert done.code == 1
     assert "no active plan" in done.err
@@ -63,26 +63,26 @@ def test_show_says_so_when_there_is_no_active_plan(at: Carrel, server: TinyServe
 
 @pytest.mark.parametrize(("word", "status"), [("approve", "ready"), ("cancel", "working"), ("resume", "failed")])
 def test_the_plan_that_fits_is_changed_where_none_is_named(
-    at: Carrel, server: TinyServer, word: str, status: str
+    at: Carrel, tiny: TinyServer, word: str, status: str
 ) -> None:
     plans = (plan_of("plan_3", status="skipped"), plan_of("plan_2", status=status), plan_of("plan_1", status=status))
-    server.answers("GET", "/api/plans", state_of(*plans, active="plan_3"))
-    server.answers("POST", f"/api/plans/plan_2/{word}", {"plan": plan_of("plan_2")})
+    tiny.answers("GET", "/api/plans", state_of(*plans, active="plan_3"))
+    tiny.answers("POST", f"/api/plans/plan_2/{word}", {"plan": plan_of("plan_2")})
     assert json.loads(at("plan", word, "--json").out)["plan"]["id"] == "plan_2"
-    assert server.asked[1].body == {"sessionId": "main"}
-    server.answers("GET", "/api/plans", state_of(*plans, active="plan_1"))
-    server.answers("POST", f"/api/plans/plan_1/{word}", {"plan": plan_of()})
+    assert tiny.asked[1].body == {"sessionId": "main"}
+    tiny.answers("GET", "/api/plans", state_of(*plans, active="plan_1"))
+    tiny.answers("POST", f"/api/plans/plan_1/{word}", {"plan": plan_of()})
     assert json.loads(at("plan", word, "--json").out)["plan"]["id"] == "plan_1", "the active one comes first"
 
 
-def test_a_plan_that_is_named_is_asked_for_at_once(at: Carrel, server: TinyServer) -> None:
-    server.answers("POST", "/api/plans/plan_9/approve", {"plan": plan_of("plan_9")})
+def test_a_plan_that_is_named_is_asked_for_at_once(at: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("POST", "/api/plans/plan_9/approve", {"plan": plan_of("plan_9")})
     at("plan", "approve", "plan_9", "--session", "web")
-    assert [one.body for one in server.asked] == [{"sessionId": "web"}]
+    assert [one.body for one in tiny.asked] == [{"sessionId": "web"}]
 
 
-def test_where_no_plan_fits_nothing_is_sent(at: Carrel, server: TinyServer) -> None:
-    server.answers("GET", "/api/plans", state_of(plan_of(status="working")))
+def test_where_no_plan_fits_nothing_is_sent(at: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("GET", "/api/plans", state_of(plan_of(status="working")))
     done = at("plan", "resume")
-    assert (done.code, len(server.asked)) == (1, 1)
+    assert (done.code, len(tiny.asked)) == (1, 1)
     assert "no plan that is failed or blocked" in done.err

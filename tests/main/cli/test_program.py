@@ -16,10 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from carrel.main.cli.command_line import arranged
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.examples import EXAMPLES
-from carrel.main.cli.program import _LISTS, COMMANDS, VERBS, parser
-from carrel.main.cli.words import arranged
+from carrel.main.cli.program import COMMANDS, LISTS, VERBS, examples_of, parser
 from tests.bridge.tiny_server import TinyServer
 from tests.main.cli.conftest import Carrel, run_of
 
@@ -38,7 +37,7 @@ def test_every_published_command_is_there() -> None:
         *(f"users {verb}" for verb in ("list", "create", "update", "delete")),
         "token renew", "whoami", "env",
     }  # fmt: skip
-    assert published <= names
+    assert {" ".join(arranged(name.split(), VERBS, ())) for name in published} <= names
 
 
 def test_without_a_command_the_help_is_shown(carrel: Carrel) -> None:
@@ -80,24 +79,18 @@ def test_a_noun_that_cannot_list_shows_its_help(carrel: Carrel) -> None:
 
 
 def test_every_example_is_one_of_its_command_and_can_be_parsed() -> None:
-    for name, lines in EXAMPLES.items():
-        for line in lines:
-            assert f"carrel {name}".removesuffix(" list") in line
-            command = line.removeprefix("source <(").removesuffix(" | source").removesuffix(")")
-            words = shlex.split(command.removeprefix('eval "$(').removesuffix(')"'))
-            parser().parse_args(arranged(words[1:], lists=_LISTS, verbs=VERBS))
+    for command in COMMANDS:
+        for line in examples_of(command):
+            assert f"carrel {command.name}".removesuffix(" list") in line
+            typed = line.removeprefix("source <(").removesuffix(" | source").removesuffix(")")
+            typed = typed.removeprefix('eval "$(').removesuffix(')"')
+            parsed = parser().parse_args(arranged(shlex.split(typed)[1:], VERBS, LISTS))
+            assert parsed.parser.prog == f"carrel {command.name}"
 
 
-def test_the_help_fits_eighty_columns(carrel: Carrel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    helps = [carrel(*command.name.split(), "--help").out for command in COMMANDS]
-    wide = [line for shown in helps for line in shown.splitlines() if len(line) > 80]
-    assert wide == []
-
-
-def test_a_refused_field_that_was_an_option_is_named_as_such(at: Carrel, server: TinyServer) -> None:
+def test_a_refused_field_that_was_an_option_is_named_as_such(at: Carrel, tiny: TinyServer) -> None:
     refusal = {"error": {"code": "invalid_params", "message": "There is no agent 'x'.", "field": "agentId"}}
-    server.answers("POST", "/api/tokens", refusal, status=422)
+    tiny.answers("POST", "/api/tokens", refusal, status=422)
     assert at("token", "create", "agent", "--agent", "x").err == "--agent: There is no agent 'x'.\n"
     assert "needs --agent" in at("token", "create", "agent").err
 
@@ -108,17 +101,17 @@ def test_wrong_usage_is_told_as_json_where_json_was_asked_for(carrel: Carrel) ->
 
 
 def test_up_and_open_say_where_a_running_server_is(
-    carrel: Carrel, server: TinyServer, clean_machine: Path, monkeypatch: pytest.MonkeyPatch
+    carrel: Carrel, tiny: TinyServer, clean_machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.answers("GET", "/api/auth/me", {})
+    tiny.answers("GET", "/api/auth/me", {})
     data_dir = clean_machine / ".carrel"
     assert (carrel("open").code, "carrel up" in carrel("open").err) == (3, True)
     data_dir.mkdir(exist_ok=True)
-    (data_dir / "server.json").write_text(json.dumps({"url": server.url, "pid": os.getpid()}))
+    (data_dir / "server.json").write_text(json.dumps({"url": tiny.url, "pid": os.getpid()}))
     (data_dir / "owner_token").write_text("crl_owner_1_x\n")
-    assert carrel("up").out == f"{server.url}/#token=crl_owner_1_x\n"
+    assert carrel("up").out == f"{tiny.url}/#token=crl_owner_1_x\n"
     monkeypatch.setattr("webbrowser.open", lambda _: False)
-    assert carrel("open").out == f"{server.url}/#token=crl_owner_1_x\n"
+    assert carrel("open").out == f"{tiny.url}/#token=crl_owner_1_x\n"
 
 
 def test_with_json_an_error_is_json_too(carrel: Carrel) -> None:
@@ -142,18 +135,18 @@ def test_no_server_ends_with_3_and_says_how_to_start_one(carrel: Carrel) -> None
 
 @pytest.mark.parametrize(("status", "code"), [(401, 4), (403, 4), (404, 1), (409, 1), (422, 1), (500, 1)])
 def test_a_refusal_ends_with_its_number_and_the_servers_sentence(
-    at: Carrel, server: TinyServer, status: int, code: int
+    at: Carrel, tiny: TinyServer, status: int, code: int
 ) -> None:
-    server.answers("GET", "/api/runs", {"error": {"code": "c", "message": "Not so."}}, status=status)
+    tiny.answers("GET", "/api/runs", {"error": {"code": "c", "message": "Not so."}}, status=status)
     ended = at("runs", "list")
     assert ended.code == code
     assert ended.err.startswith("Not so.")
     assert "Traceback" not in ended.err
 
 
-def test_a_refused_field_is_named(at: Carrel, server: TinyServer) -> None:
+def test_a_refused_field_is_named(at: Carrel, tiny: TinyServer) -> None:
     refusal = {"error": {"code": "invalid_params", "message": "It is too long.", "field": "name"}}
-    server.answers("POST", "/api/agents", refusal, status=400)
+    tiny.answers("POST", "/api/agents", refusal, status=400)
     assert at("agents", "create", "x").err == "--name: It is too long.\n"
 
 
@@ -177,17 +170,19 @@ def test_the_help_is_cheap_and_imports_no_server() -> None:
     assert spent_seconds < 0.3
 
 
-def test_every_command_explains_itself(carrel: Carrel) -> None:
+def test_every_command_explains_itself_within_eighty_columns(carrel: Carrel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     for command in COMMANDS:
         ended = carrel(*command.name.split(), "--help")
         assert ended.code == 0
         assert command.summary in re.sub(r"\s+", " ", ended.out)
+        assert [line for line in ended.out.splitlines() if len(line) > 80] == []
 
 
 @pytest.mark.parametrize(("rows", "lines_read"), [(2000, 1), (1, 0)])
-def test_a_reader_that_has_seen_enough_is_no_error(server: TinyServer, rows: int, lines_read: int) -> None:
-    server.answers("GET", "/api/runs", {"runs": [run_of(sessionKey="k" * 200)] * rows})
-    words = [*PROGRAM, "runs", "list", "--url", server.url, "--token", "t"]
+def test_a_reader_that_has_seen_enough_is_no_error(tiny: TinyServer, rows: int, lines_read: int) -> None:
+    tiny.answers("GET", "/api/runs", {"runs": [run_of(sessionKey="k" * 200)] * rows})
+    words = [*PROGRAM, "runs", "list", "--url", tiny.url, "--token", "t"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
         assert started.stdout
         assert started.stderr
@@ -208,7 +203,7 @@ def heeding_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def test_an_interrupt_ends_with_130_and_without_a_traceback(server: TinyServer) -> None:
+def test_an_interrupt_ends_with_130_and_without_a_traceback(tiny: TinyServer) -> None:
     asked, gate = threading.Event(), threading.Event()
 
     def hang(_: object) -> tuple[int, object]:
@@ -216,8 +211,8 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback(server: TinyServer) 
         gate.wait(10)
         return 200, {}
 
-    server.does("GET", "/api/runs", hang)
-    words = [*PROGRAM, "runs", "list", "--url", server.url, "--token", "t"]
+    tiny.does("GET", "/api/runs", hang)
+    words = [*PROGRAM, "runs", "list", "--url", tiny.url, "--token", "t"]
     with heeding_interrupts(), subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
         assert asked.wait(10)
         started.send_signal(signal.SIGINT)
@@ -227,14 +222,14 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback(server: TinyServer) 
     assert (out, err) == (b"", b"\n")
 
 
-def test_the_local_servers_address_and_token_are_found(carrel: Carrel, server: TinyServer, tmp_path: Path) -> None:
+def test_the_local_servers_address_and_token_are_found(carrel: Carrel, tiny: TinyServer, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "owner_token").write_text("crl_owner_9_z\n", encoding="utf-8")
-    (folder / "server.json").write_text(json.dumps({"url": server.url, "pid": os.getpid()}), encoding="utf-8")
-    server.answers("GET", "/api/runs", {"runs": []})
+    (folder / "server.json").write_text(json.dumps({"url": tiny.url, "pid": os.getpid()}), encoding="utf-8")
+    tiny.answers("GET", "/api/runs", {"runs": []})
     assert carrel("runs", "list", "--data-dir", str(folder)).code == 0
-    assert server.asked[0].headers["Authorization"] == "Bearer crl_owner_9_z"
+    assert tiny.asked[0].headers["Authorization"] == "Bearer crl_owner_9_z"
 
 
 def test_an_address_left_by_a_dead_server_is_not_used(carrel: Carrel, tmp_path: Path) -> None:
@@ -255,23 +250,23 @@ def test_the_owners_token_is_not_sent_to_another_machine(tmp_path: Path, monkeyp
 
 
 def test_address_and_token_come_from_the_environment_when_not_given(
-    carrel: Carrel, server: TinyServer, monkeypatch: pytest.MonkeyPatch
+    carrel: Carrel, tiny: TinyServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CARREL_URL", server.url)
+    monkeypatch.setenv("CARREL_URL", tiny.url)
     monkeypatch.setenv("CARREL_TOKEN", "crl_user_2_y")
-    server.answers("GET", "/api/tokens", {"tokens": []})
+    tiny.answers("GET", "/api/tokens", {"tokens": []})
     assert carrel("token", "list").code == 0
-    assert server.asked[0].headers["Authorization"] == "Bearer crl_user_2_y"
+    assert tiny.asked[0].headers["Authorization"] == "Bearer crl_user_2_y"
 
 
-def test_at_a_terminal_chat_prompts_answers_and_leaves(server: TinyServer) -> None:
-    server.answers("GET", "/api/sessions/active", {"sessionId": "c1", "sessionKey": "agent:main:cli:c1"})
-    server.answers("POST", "/api/chat", {"runId": "run_1"}, status=202)
-    server.answers("GET", "/api/runs/run_1/wait", {"runId": "run_1", "status": "ok"})
-    server.answers("GET", "/api/runs/run_1", {"run": run_of()})
+def test_at_a_terminal_chat_prompts_answers_and_leaves(tiny: TinyServer) -> None:
+    tiny.answers("GET", "/api/sessions/active", {"sessionId": "c1", "sessionKey": "agent:main:cli:c1"})
+    tiny.answers("POST", "/api/chat", {"runId": "run_1"}, status=202)
+    tiny.answers("GET", "/api/runs/run_1/wait", {"runId": "run_1", "status": "ok"})
+    tiny.answers("GET", "/api/runs/run_1", {"run": run_of()})
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execvp(PROGRAM[0], [*PROGRAM, "chat", "--url", server.url, "--token", "t"])
+        os.execvp(PROGRAM[0], [*PROGRAM, "chat", "--url", tiny.url, "--token", "t"])
     seen = read_until(terminal, b"you> ")
     os.write(terminal, b"hello\n")
     seen = read_until(terminal, b"you> ")

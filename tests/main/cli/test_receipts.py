@@ -30,8 +30,8 @@ RECEIPT = {
 }
 
 
-def test_a_receipt_is_a_picture_of_what_the_agent_saw(at: Carrel, server: TinyServer) -> None:
-    server.answers("GET", "/api/runs/run_1/receipt", RECEIPT)
+def test_a_receipt_is_a_picture_of_what_the_agent_saw(at: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("GET", "/api/runs/run_1/receipt", RECEIPT)
     shown = at("runs", "receipt", "run_1").out
     for part in (
         "instructions v2    ████████████████████████     100 characters",
@@ -46,11 +46,9 @@ def test_a_receipt_is_a_picture_of_what_the_agent_saw(at: Carrel, server: TinySe
     assert at("runs", "receipt", "run_1", "--step", "2").code == 1
 
 
-def test_a_receipt_says_what_a_gateway_cannot_be_told_and_where_nothing_was_sent(
-    at: Carrel, server: TinyServer
-) -> None:
+def test_a_receipt_says_what_a_gateway_cannot_be_told_and_where_nothing_was_sent(at: Carrel, tiny: TinyServer) -> None:
     step = {"n": 1, "attempt": 1, "sentAt": None, "input": [], "tools": [], "leftOut": ["instructions", "tools"]}
-    server.answers("GET", "/api/runs/run_1/receipt", RECEIPT | {"steps": [step]})
+    tiny.answers("GET", "/api/runs/run_1/receipt", RECEIPT | {"steps": [step]})
     shown = at("runs", "receipt", "run_1").out
     assert "nothing was sent" in shown
     assert "cannot be told     instructions, tools" in shown
@@ -62,31 +60,31 @@ def test_bars_are_never_empty_for_something() -> None:
     assert bar(1000, 1000).count("·") == 0
 
 
-def test_comparing_shows_what_differs(at: Carrel, server: TinyServer) -> None:
+def test_comparing_shows_what_differs(at: Carrel, tiny: TinyServer) -> None:
     answer = {
         "same": False,
         "instructions": {"same": True, "diff": ""},
         "input": {"same": False, "diff": "-old\n+new"},
         "tools": {"added": [], "removed": ["decline"]},
     }
-    server.answers("GET", "/api/runs/run_1/receipt/compare", answer)
+    tiny.answers("GET", "/api/runs/run_1/receipt/compare", answer)
     shown = at("runs", "compare", "run_1", "run_2").out
     assert shown == "instructions: the same\ninput: different\n  -old\n  +new\ntools:\n  - decline\n"
-    assert server.asked[0].query == {"with": "run_2"}
+    assert tiny.asked[0].query == {"with": "run_2"}
 
 
-def test_why_answers_in_sentences(at: Carrel, server: TinyServer) -> None:
+def test_why_answers_in_sentences(at: Carrel, tiny: TinyServer) -> None:
     reason = {
         "code": "lane_busy",
         "text": "Another run is before it.",
         "since": None,
         "actions": ["Wait, or cancel it."],
     }
-    server.answers("GET", "/api/runs/run_1/why", {"moving": False, "reasons": [reason]})
+    tiny.answers("GET", "/api/runs/run_1/why", {"moving": False, "reasons": [reason]})
     assert at("runs", "why", "run_1").out == "Another run is before it.\n  → Wait, or cancel it.\n"
 
 
-def test_why_shows_the_commands_of_what_it_advises(at: Carrel, server: TinyServer) -> None:
+def test_why_shows_the_commands_of_what_it_advises(at: Carrel, tiny: TinyServer) -> None:
     since = iso(SystemClock().now_ms() - 7_500_000)
     reason = {
         "code": "done",
@@ -94,7 +92,7 @@ def test_why_shows_the_commands_of_what_it_advises(at: Carrel, server: TinyServe
         "since": since,
         "actions": ["read the log", "retry", "let it go on"],
     }
-    server.answers("GET", "/api/runs/run_1/why", {"moving": False, "reasons": [reason]})
+    tiny.answers("GET", "/api/runs/run_1/why", {"moving": False, "reasons": [reason]})
     shown = at("runs", "why", "run_1").out
     commands = "  → retry: `carrel runs retry run_1`\n  → let it go on: `carrel runs allow run_1`\n"
     assert shown == f"The run failed. (2h ago)\n  → read the log\n{commands}"

@@ -28,24 +28,24 @@ def schedule_of(**changes: Any) -> dict[str, Any]:
     return schedule | changes
 
 
-def test_list_shows_when_each_comes_and_how_it_went(at: Carrel, server: TinyServer) -> None:
+def test_list_shows_when_each_comes_and_how_it_went(at: Carrel, tiny: TinyServer) -> None:
     ended = schedule_of(
         id="sch_2", enabled=False, disabledReason="exhausted", nextAt=None, maxExecutions=4, timezone="Europe/Berlin"
     )
-    server.answers("GET", "/api/schedules", {"schedules": [schedule_of(), ended], "nextCursor": None})
+    tiny.answers("GET", "/api/schedules", {"schedules": [schedule_of(), ended], "nextCursor": None})
     listed = re.sub(r"\d+d ago|in \d+d", "then", at("schedule", "list", "agent:main:main").out)
     assert listed.splitlines() == [
         "sch_1\tenabled\t0 9 * * 1-5\tthen\tcompleted\t4\treport all of it",
         "sch_2\texhausted\t0 9 * * 1-5 Europe/Berlin\t\tcompleted\t4/4\treport all of it",
     ]
-    assert server.asked[0].query["sessionId"] == "agent:main:main"
+    assert tiny.asked[0].query["sessionId"] == "agent:main:main"
 
 
-def test_create_sends_what_was_said_and_prints_the_id(at: Carrel, server: TinyServer) -> None:
-    server.answers("POST", "/api/schedules", {"schedule": schedule_of()}, status=201)
+def test_create_sends_what_was_said_and_prints_the_id(at: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("POST", "/api/schedules", {"schedule": schedule_of()}, status=201)
     more = ("--timezone", "Europe/Berlin", "--isolated", "--times", "3", "--disabled")
     assert at("schedule", "create", "main", "0 9 * * 1-5", "report", *more).out == "sch_1\n"
-    assert server.asked[0].body == {
+    assert tiny.asked[0].body == {
         "type": "message",
         "sessionId": "main",
         "cron": "0 9 * * 1-5",
@@ -58,32 +58,32 @@ def test_create_sends_what_was_said_and_prints_the_id(at: Carrel, server: TinySe
 
 
 @pytest.mark.parametrize(("word", "enabled"), [("enable", True), ("disable", False)])
-def test_a_schedule_is_switched(at: Carrel, server: TinyServer, word: str, enabled: bool) -> None:
-    server.answers("PATCH", "/api/schedules/sch_1", {"schedule": schedule_of(enabled=enabled)})
+def test_a_schedule_is_switched(at: Carrel, tiny: TinyServer, word: str, enabled: bool) -> None:
+    tiny.answers("PATCH", "/api/schedules/sch_1", {"schedule": schedule_of(enabled=enabled)})
     assert json.loads(at("schedule", word, "sch_1", "--json").out)["schedule"]["enabled"] is enabled
-    assert server.asked[0].body == {"enabled": enabled}
+    assert tiny.asked[0].body == {"enabled": enabled}
 
 
-def test_run_prints_the_run_or_waits_for_its_answer(at: Carrel, server: TinyServer) -> None:
-    server.answers("POST", "/api/schedules/sch_1/run", {"schedule": schedule_of(), "runId": "run_1"}, status=202)
+def test_run_prints_the_run_or_waits_for_its_answer(at: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("POST", "/api/schedules/sch_1/run", {"schedule": schedule_of(), "runId": "run_1"}, status=202)
     assert at("schedule", "run", "sch_1").out == "run_1\n"
-    server.answers("GET", "/api/runs/run_1/wait", {"runId": "run_1", "status": "ok"})
-    server.answers("GET", "/api/runs/run_1", {"run": run_of()})
+    tiny.answers("GET", "/api/runs/run_1/wait", {"runId": "run_1", "status": "ok"})
+    tiny.answers("GET", "/api/runs/run_1", {"run": run_of()})
     assert at("schedule", "run", "sch_1", "--wait").out == "Good morning.\n"
 
 
-def test_delete_says_so(at: Carrel, server: TinyServer) -> None:
-    server.answers("DELETE", "/api/schedules/sch_1", None, status=204)
+def test_delete_says_so(at: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("DELETE", "/api/schedules/sch_1", None, status=204)
     assert at("schedule", "delete", "sch_1").out == "Deleted.\n"
     assert json.loads(at("schedule", "delete", "sch_1", "--json").out) == {"deleted": "sch_1"}
 
 
 @pytest.mark.parametrize("kind", ["task", "goal"])
-def test_a_goal_or_task_is_scheduled_by_its_id(at: Carrel, server: TinyServer, kind: str) -> None:
+def test_a_goal_or_task_is_scheduled_by_its_id(at: Carrel, tiny: TinyServer, kind: str) -> None:
     made = schedule_of(type=kind, targetId="it_1", message=None)
-    server.answers("POST", "/api/schedules", {"schedule": made}, status=201)
+    tiny.answers("POST", "/api/schedules", {"schedule": made}, status=201)
     assert at("schedule", "create", "main", "0 9 * * *", f"--{kind}", "it_1").out == "sch_1\n"
-    body = server.asked[0].body
+    body = tiny.asked[0].body
     assert (body["type"], body["targetId"], "message" in body) == (kind, "it_1", False)
-    server.answers("GET", "/api/schedules", {"schedules": [made], "nextCursor": None})
+    tiny.answers("GET", "/api/schedules", {"schedules": [made], "nextCursor": None})
     assert at("schedule").out.endswith(f"\t{kind} it_1\n")

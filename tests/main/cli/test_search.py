@@ -16,8 +16,8 @@ def hit(score: float, **fields: Any) -> dict[str, Any]:
     return {"id": "x1", "score": score, "createdAt": "2999-01-01T00:00:00Z", **fields}
 
 
-def test_what_was_found_is_listed_best_first(at: Carrel, server: TinyServer) -> None:
-    server.answers("GET", "/api/search", found(
+def test_what_was_found_is_listed_best_first(at: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("GET", "/api/search", found(
         topics=[hit(0.4, id="t1", name="House")], tasks=[hit(0.2, id="k1", title="Paint it")],
         logs=[hit(0.9, id="e1", content="The door\nis green")], notes=[hit(0.6, id="n1", content="Green paint")],
     ))  # fmt: skip
@@ -28,20 +28,20 @@ def test_what_was_found_is_listed_best_first(at: Carrel, server: TinyServer) -> 
         "task\t0.20\tk1\t0s\tPaint it",
     ]
     limits = dict.fromkeys(("limitTopics", "limitTasks", "limitLogs", "limitNotes"), "10")
-    assert server.asked[0].query == {"q": "green door", **limits}
+    assert tiny.asked[0].query == {"q": "green door", **limits}
 
 
-def test_a_search_is_narrowed_to_a_topic_a_session_or_a_space(at: Carrel, server: TinyServer) -> None:
-    server.answers("GET", "/api/search", found())
+def test_a_search_is_narrowed_to_a_topic_a_session_or_a_space(at: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("GET", "/api/search", found())
     words = ("search", "x", "--topic", "t1", "--session", "main", "--space", "space-work", "--limit", "3", "--json")
     assert json.loads(at(*words).out)["topics"] == []
-    asked = server.asked[0].query
+    asked = tiny.asked[0].query
     assert (asked["topicId"], asked["sessionKey"], asked["spaceId"], asked["limitLogs"]) == (
         "t1", "main", "space-work", "3",
     )  # fmt: skip
 
 
-def test_nothing_found_is_no_failure(at: Carrel, server: TinyServer) -> None:
-    server.answers("GET", "/api/search", found())
+def test_nothing_found_is_no_failure(at: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("GET", "/api/search", found())
     answer = at("search", "x")
     assert (answer.code, answer.out) == (0, "")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from carrel.main.cli.program import _LISTS, VERBS
-from carrel.main.cli.words import arranged
+from carrel.main.cli.command_line import arranged
+from carrel.main.cli.program import LISTS, VERBS
 from tests.main.cli.conftest import Carrel
 
 
@@ -15,7 +15,8 @@ from tests.main.cli.conftest import Carrel
         ("memories", "memory list"),
         ("tokens", "token list"),
         ("notes", "note"),
-        ("logs", "log"),
+        ("logs", "log list"),
+        ("models", "models list"),
         ("config", "settings list"),
         ("version", "--version"),
         ("run view last", "runs show last"),
@@ -27,7 +28,15 @@ from tests.main.cli.conftest import Carrel
         ("runs kill last", "runs cancel last"),
         ("runs stop last", "runs stop last"),
         ("session stop main", "sessions stop main"),
-        ("agent edit writer --model m", "agents update writer --model m"),
+        ("agent edit writer --model m", "agents edit writer --model m"),
+        ("agents update writer", "agents edit writer"),
+        ("agent pause writer", "agents disable writer"),
+        ("schedules pause s", "schedule disable s"),
+        ("schedule resume s", "schedule enable s"),
+        ("stop run_1", "runs cancel run_1"),
+        ("stop task_1", "tasks stop task_1"),
+        ("stop main", "sessions stop main"),
+        ("people", "users list"),
         ("get tasks", "tasks list"),
         ("get task last", "tasks show last"),
         ("create topic Doors", "topics create Doors"),
@@ -38,15 +47,17 @@ from tests.main.cli.conftest import Carrel
     ],
 )
 def test_other_words_for_a_command_are_understood(typed: str, meant: str) -> None:
-    words = arranged(typed.split(), lists=_LISTS, verbs=VERBS)
+    words = arranged(typed.split(), VERBS, LISTS)
     assert " ".join(words) == meant
 
 
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (("models",), "`carrel connect` connects one"),
-        (("stop",), "`carrel runs cancel` and `carrel tasks stop` stop work"),
+        (("stop",), "name a run, task or session to stop"),
+        (("cancel", "last"), "'cancel' needs a noun: `carrel runs cancel`"),
+        (("reset",), "'reset' needs a noun: `carrel sessions reset`"),
+        (("rate",), "`carrel --help` lists them."),
         (("login",), "did you mean open?"),
         (("tasks", "list", "--status", "opne"), "did you mean open?"),
         (("completion", "powershell"), "shell cannot be 'powershell'; it is one of bash"),

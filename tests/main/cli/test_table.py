@@ -48,13 +48,13 @@ def test_width_is_counted_in_cells(text: str, cells: int) -> None:
 
 
 @pytest.mark.parametrize("name", [KEY[:20], "agent:main:\u2026that-goes-on", "\u2026goes-on"])
-def test_a_session_may_be_named_as_a_table_shows_it(at: Carrel, server: TinyServer, name: str) -> None:
+def test_a_session_may_be_named_as_a_table_shows_it(at: Carrel, tiny: TinyServer, name: str) -> None:
     def listed(asked: Asked) -> tuple[int, Any]:
         keys = [key for key in (KEY, "agent:main:main") if asked.query.get("q", "") in key]
         return 200, {"sessions": [] if asked.query["archived"] == "1" else [{"sessionKey": key} for key in keys]}
 
-    server.does("GET", "/api/sessions", listed)
-    server.answers("GET", f"/api/sessions/{KEY}", {"session": {"sessionKey": KEY}})
+    tiny.does("GET", "/api/sessions", listed)
+    tiny.answers("GET", f"/api/sessions/{KEY}", {"session": {"sessionKey": KEY}})
     assert json.loads(at("sessions", "show", name, "--json").out)["session"]["sessionKey"] == KEY
 
 
@@ -67,40 +67,40 @@ def test_a_session_may_be_named_as_a_table_shows_it(at: Carrel, server: TinyServ
     ],
 )
 def test_a_cut_key_narrows_a_list_to_its_session(
-    at: Carrel, server: TinyServer, words: tuple[str, ...], path: str, answer: dict[str, Any], field: str
+    at: Carrel, tiny: TinyServer, words: tuple[str, ...], path: str, answer: dict[str, Any], field: str
 ) -> None:
-    server.answers("GET", "/api/sessions", {"sessions": [{"sessionKey": KEY}]})
-    server.answers("GET", path, answer)
+    tiny.answers("GET", "/api/sessions", {"sessions": [{"sessionKey": KEY}]})
+    tiny.answers("GET", path, answer)
     assert at(*words, "--session", "agent:main:\u2026that-goes-on").code == 0
-    assert server.asked[-1].query[field] == KEY
+    assert tiny.asked[-1].query[field] == KEY
 
 
-def test_the_beginning_of_a_key_need_not_look_like_one(at: Carrel, server: TinyServer) -> None:
+def test_the_beginning_of_a_key_need_not_look_like_one(at: Carrel, tiny: TinyServer) -> None:
     error = {"code": "invalid_params", "message": "It is not a session reference.", "field": "sessionKey"}
-    server.otherwise = lambda _: (400, {"error": error})
-    server.answers("GET", "/api/sessions", {"sessions": [{"sessionKey": KEY}]})
-    server.answers("GET", f"/api/sessions/{KEY}/queue", {"running": None, "runs": []})
+    tiny.otherwise = lambda _: (400, {"error": error})
+    tiny.answers("GET", "/api/sessions", {"sessions": [{"sessionKey": KEY}]})
+    tiny.answers("GET", f"/api/sessions/{KEY}/queue", {"running": None, "runs": []})
     assert at("queue", "agent:main:cl").code == 0
     assert "not a session reference" in at("queue", "agent:other").err
 
 
-def test_an_unknown_session_or_agent_is_told_with_the_nearest(at: Carrel, server: TinyServer) -> None:
-    server.answers("GET", "/api/sessions", {"sessions": [{"sessionKey": "agent:main:cli:report"}]})
+def test_an_unknown_session_or_agent_is_told_with_the_nearest(at: Carrel, tiny: TinyServer) -> None:
+    tiny.answers("GET", "/api/sessions", {"sessions": [{"sessionKey": "agent:main:cli:report"}]})
     refusal = {"error": {"code": "not_found", "message": "No."}}
-    server.answers("GET", "/api/sessions/agent:main:cli:repotr", refusal, status=404)
+    tiny.answers("GET", "/api/sessions/agent:main:cli:repotr", refusal, status=404)
     assert "did you mean agent:main:cli:report?" in at("sessions", "show", "agent:main:cli:repotr").err
-    server.answers("GET", "/api/agents", {"agents": [{"id": "writer"}]})
-    server.answers("POST", "/api/runs", refusal, status=404)
+    tiny.answers("GET", "/api/agents", {"agents": [{"id": "writer"}]})
+    tiny.answers("POST", "/api/runs", refusal, status=404)
     ended = at("send", "wirter", "hello", "--json")
     assert "did you mean writer?" in ended.err
     assert (ended.code, json.loads(ended.err)["error"]["code"]) == (1, "not_found")
 
 
-def test_what_is_shown_is_in_words(at: Carrel, server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_shown_is_in_words(at: Carrel, tiny: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
     usage = {"inputTokens": 3, "costUsd": None}
     run = run_of(usage=usage, attemptsMax=5, waitingFor=None, context={"layers": ["A", "B"], "degraded": None})
-    server.answers("GET", "/api/runs/run_1", {"run": run})
+    tiny.answers("GET", "/api/runs/run_1", {"run": run})
     lines = at("runs", "show", "run_1").out.splitlines()
     assert {"agent\tmain", "usage\tinput tokens 3", "attempts max\t5", "context\tlayers A, B"} <= set(lines)
     (created,) = [line for line in lines if line.startswith("created\t")]
@@ -118,8 +118,8 @@ def test_what_is_shown_is_in_words(at: Carrel, server: TinyServer, monkeypatch: 
     ],
 )
 def test_an_id_may_be_cut_wherever_a_table_cuts_it(
-    at: Carrel, server: TinyServer, words: tuple[str, ...], path: str, listed: dict[str, Any]
+    at: Carrel, tiny: TinyServer, words: tuple[str, ...], path: str, listed: dict[str, Any]
 ) -> None:
-    server.answers("GET", path, listed)
+    tiny.answers("GET", path, listed)
     at(*words, "sch_01m7", "--json")
-    assert server.asked[-1].path == f"{path}/sch_01m7knxpky2m"
+    assert tiny.asked[-1].path == f"{path}/sch_01m7knxpky2m"

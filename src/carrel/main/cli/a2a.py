@@ -15,10 +15,11 @@ from carrel.a2a import RemoteTask, interfaces_of, message_text, state_name
 from carrel.bridge import A2aClient, NotReachable, Refused, configured_url, is_local, owner_token, running_url
 from carrel.kernel import Ids, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX
-from carrel.main.cli.command import Command, Exit, Failure, Option, option
-from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings
+from carrel.main.cli.command import LOCAL_OPTIONS, Command, Exit, Failure, Option, command, option
+from carrel.main.cli.discovery import local_settings
+from carrel.main.cli.labels import age
 from carrel.main.cli.output import Screen, first_line, json_text
-from carrel.main.cli.wording import age
+from carrel.main.cli.request import Ask, Show, request
 
 
 class TokenFound(NamedTuple):
@@ -57,50 +58,51 @@ def _server(url: str) -> tuple[str, str, int | None]:
 Item = dict[str, Any]
 
 
-def show_card(card: Item, url: str, screen: Screen) -> int:
-    """Show an agent's name, interfaces and skills."""
-    provider = card.get("provider")
-    capabilities = card.get("capabilities")
-    can = [name for name, value in capabilities.items() if value is True] if isinstance(capabilities, dict) else []
-    pairs: list[tuple[str, object]] = [(name, card.get(name)) for name in ("name", "description", "version")]
-    pairs += [("provider", provider.get("organization") if isinstance(provider, dict) else None), ("card", url)]
-    pairs += [("interface", f"{one.binding} {one.version} {one.url}") for one in interfaces_of(card, url)]
-    pairs += [
-        ("capabilities", can),
+def _card(client: A2aClient, args: Namespace) -> Item:
+    card, args.card_url = client.card()
+    return card
+
+
+def _show_card(card: Item, args: Namespace, screen: Screen) -> None:
+    """Show an agent's name, interfaces and skills; a stranger's card may have anything in its fields."""
+    provider, capabilities, skills = (card.get(name) for name in ("provider", "capabilities", "skills"))
+    screen.facts([
+        *((name, card.get(name)) for name in ("name", "description", "version")),
+        ("provider", provider.get("organization") if isinstance(provider, dict) else None),
+        ("card", args.card_url),
+        *(("interface", f"{one.binding} {one.version} {one.url}") for one in interfaces_of(card, args.card_url)),
+        ("capabilities", [name for name, value in capabilities.items() if value is True]
+                         if isinstance(capabilities, dict) else []),
         ("input", card.get("defaultInputModes")),
         ("output", card.get("defaultOutputModes")),
-    ]
-    skills = card.get("skills")
-    pairs += [("skill", _skill(one)) for one in skills if isinstance(one, dict)] if isinstance(skills, list) else []
-    screen.facts(pairs)
-    return Exit.OK
+        *(("skill", _skill(one)) for one in (skills if isinstance(skills, list) else []) if isinstance(one, dict)),
+    ])  # fmt: skip
 
 
-def show_task(task: Item, screen: Screen) -> int:
+def _show_task(task: Item, _: Namespace, screen: Screen) -> None:
     """Show one task in full."""
     remote = RemoteTask({"task": task})
-    files = _files(remote)
-    screen.facts(
-        [
-            ("task", remote.id),
-            ("context", remote.context_id),
-            ("state", remote.state),
-            ("since", remote.status.get("timestamp")),
-            ("status message", first_line(remote.status_text) if remote.status_text != remote.text else ""),
-            *(("file", name) for name in files),
-        ]
-    )
+    screen.facts([
+        ("task", remote.id),
+        ("context", remote.context_id),
+        ("state", remote.state),
+        ("since", remote.status.get("timestamp")),
+        ("status message", first_line(remote.status_text) if remote.status_text != remote.text else ""),
+        *(("file", name) for name in _files(remote)),
+    ])  # fmt: skip
     if remote.text:
-        screen.line()
-        screen.line(remote.text)
+        screen.line(f"\n{remote.text}")
     for message in remote.history:
-        screen.line()
-        who = str(message["role"]).removeprefix("ROLE_").lower()
-        screen.line(f"{who}: {message_text(message)}")
-    return Exit.OK
+        screen.line(f"\n{str(message['role']).removeprefix('ROLE_').lower()}: {message_text(message)}")
 
 
-def show_tasks(answer: Item, screen: Screen) -> int:
+def _tasks(client: A2aClient, args: Namespace) -> Item:
+    filters: Item = {"contextId": args.context, "pageSize": args.limit, "pageToken": args.page}
+    filters["status"] = state_name(args.status) if args.status else None
+    return client.tasks({name: value for name, value in filters.items() if value})
+
+
+def _show_tasks(answer: Item, _: Namespace, screen: Screen) -> None:
     """List tasks, and how to get the next page."""
     tasks = [RemoteTask({"task": task}) for task in answer["tasks"]]
     rows = [
@@ -110,7 +112,6 @@ def show_tasks(answer: Item, screen: Screen) -> int:
     screen.table(("TASK", "STATE", "CONTEXT", "SINCE", "MESSAGE"), rows, empty="No tasks yet.", whole_ids=True)
     if answer.get("nextPageToken"):
         screen.note(f"More tasks: --page {answer['nextPageToken']}")
-    return Exit.OK
 
 
 def show_event(event: Item, text: str, task: RemoteTask, screen: Screen, *, is_new_state: bool) -> None:
@@ -175,13 +176,6 @@ WAIT_SECONDS = 600.0
 _UNKNOWN_TYPE = "application/octet-stream"
 
 
-def card(args: Namespace, screen: Screen) -> int:
-    """Show an agent's card."""
-    with _agent(args) as client:
-        found, url = client.card()
-    return screen.json(found) if screen.as_json else show_card(found, url, screen)
-
-
 def send(args: Namespace, screen: Screen) -> int:
     """Send a message to an agent and print its reply."""
     with _agent(args) as client, screen.waiting("waiting for the reply…"):
@@ -214,32 +208,6 @@ def stream(args: Namespace, screen: Screen) -> int:
             task = RemoteTask({"task": client.task(task.id, history=0)})
     screen.end_line()
     return show_result(task, args.agent_url, screen, with_text=not has_text)
-
-
-def get(args: Namespace, screen: Screen) -> int:
-    """Show one task."""
-    with _agent(args) as client:
-        task = client.task(args.task_id, history=args.history)
-    return screen.json(task) if screen.as_json else show_task(task, screen)
-
-
-def list_tasks(args: Namespace, screen: Screen) -> int:
-    """List your tasks, newest first."""
-    filters: Item = {"contextId": args.context, "pageSize": args.limit, "pageToken": args.page}
-    filters["status"] = state_name(args.status) if args.status else None
-    with _agent(args) as client:
-        answer = client.tasks({name: value for name, value in filters.items() if value})
-    return screen.json(answer) if screen.as_json else show_tasks(answer, screen)
-
-
-def cancel(args: Namespace, screen: Screen) -> int:
-    """Request the cancellation of a task."""
-    with _agent(args) as client:
-        task = client.cancel(args.task_id)
-    if screen.as_json:
-        return screen.json(task)
-    screen.line(RemoteTask({"task": task}).state)
-    return Exit.OK
 
 
 @contextmanager
@@ -277,15 +245,14 @@ def _file(path: Path) -> Item:
     return {"raw": base64.b64encode(content).decode(), "mediaType": kind, "filename": path.name}
 
 
-_OPTIONS: tuple[Option, ...] = (
-    option("--token", help="token for the agent (your own server only: default CARREL_TOKEN, or the local owner's)"),
-    option("--json", action="store_true", help="print the answer as A2A 1.0 JSON"),
+_COMMON = (
+    option("--token", "", "token for the agent (for your own server, default: CARREL_TOKEN, or the local owner's)"),
+    option("--json", "", "print the answer as A2A 1.0 JSON", action="store_true"),
     *LOCAL_OPTIONS,
 )
 _URL = option("agent_url", "URL", "address of an A2A agent or of its card")
 _TASK = option("task_id", "TASK", "id of the task")
-_NO_WAIT = option("--no-wait", action="store_true", help="print the task's id without waiting")
-_SEND_OPTIONS: tuple[Option, ...] = (
+_MESSAGE = (
     _URL,
     option("text", "TEXT", "the message; - reads it from stdin"),
     option("--context", "ID", "context to continue (default: a new one)"),
@@ -295,24 +262,26 @@ _SEND_OPTIONS: tuple[Option, ...] = (
 )
 
 
+def _asks(name: str, summary: str, asks: Ask, show: str | Show, *options: Option) -> Command:
+    """Describe a command that is one question to the agent."""
+    return request(f"a2a {name}", summary, asks, show, _URL, *options, common=_COMMON, connected=_agent)
+
+
 COMMANDS = (
-    Command("a2a card", "show an agent's card", card, needs_server=False).takes(_URL, *_OPTIONS),
-    Command("a2a send", "send a message and wait for the reply", send, needs_server=False).takes(
-        *_SEND_OPTIONS, _NO_WAIT, *_OPTIONS
-    ),
-    Command("a2a stream", "send a message and stream the reply", stream, needs_server=False).takes(
-        *_SEND_OPTIONS, *_OPTIONS
-    ),
-    Command("a2a get", "show one task", get, needs_server=False).takes(
-        _URL, _TASK, option("--history", "N", "include its newest N messages", type=int), *_OPTIONS
-    ),
-    Command("a2a list", "list your tasks", list_tasks, needs_server=False).takes(
-        _URL,
+    _asks("card", "show an agent's card", _card, _show_card),
+    command("a2a send", "send a message and wait for the reply", send, *_MESSAGE,
+            option("--no-wait", "", "print the task's id without waiting", action="store_true"),
+            common=_COMMON, examples=('http://127.0.0.1:8787/a2a/main "hello"',)),
+    command("a2a stream", "send a message and stream the reply", stream, *_MESSAGE, common=_COMMON),
+    _asks("get", "show one task", lambda client, args: client.task(args.task_id, history=args.history), _show_task,
+          _TASK, option("--history", "N", "include its newest N messages", type=int)),
+    _asks(
+        "list", "list your tasks", _tasks, _show_tasks,
         option("--context", "ID", "only tasks of this context"),
         option("--status", "STATE", "only tasks in this state, e.g. working or input-required"),
         option("--limit", "N", type=int, default=50),
         option("--page", "TOKEN", "continue from a page token"),
-        *_OPTIONS,
     ),
-    Command("a2a cancel", "cancel a task", cancel, needs_server=False).takes(_URL, _TASK, *_OPTIONS),
-)
+    _asks("cancel", "cancel a task", lambda client, args: client.cancel(args.task_id),
+          lambda task, _, screen: screen.line(RemoteTask({"task": task}).state), _TASK),
+)  # fmt: skip

@@ -1,16 +1,42 @@
-"""`spaces` and `topics`: how the board is divided, and what it groups tasks and messages under."""
+"""`spaces`, `topics`, `log`, `note`, `search` and `classifier`: what is on the board, and where it belongs."""
 
 from argparse import Namespace
 from typing import Any
 
-from carrel.bridge import Client, segment
-from carrel.main.cli.command import option
-from carrel.main.cli.names import LIMIT, TOPICS, exactly
+from carrel.bridge import Client
+from carrel.main.cli.command import LIMIT, option
+from carrel.main.cli.labels import age
 from carrel.main.cli.output import Screen, first_line
-from carrel.main.cli.request import Request, Table, ago, start_of
+from carrel.main.cli.request import Item, Table, request
+from carrel.main.cli.resource import OF_SESSION, OF_SPACE, OF_TASK, OF_TOPIC, Resource
 
-_SPACE = option("space_id", "SPACE", "id of the space, e.g. space-work", of=exactly)
-_TOPIC = option("topic_id", "TOPIC", "id of the topic, or a unique beginning of it", of=TOPICS.of)
+
+def _seen(space: Item) -> str:
+    return ", ".join(target for target, visible in space["connectivity"].items() if visible)
+
+
+SPACES = Resource(
+    "spaces", "divide the board into spaces", "/api/spaces", "space",
+    {"SPACE": "id", "NAME": "name", "SEES": _seen},
+    prefix="space-", listed_only=True, empty="No spaces yet. To create one: `carrel spaces create NAME`",
+)  # fmt: skip
+TOPICS = Resource(
+    "topics", "see and create what tasks and messages are about", "/api/topics", "topic",
+    {"TOPIC": "id", "STATUS": "status", "SPACE": "spaceId", "AGE": "updatedAt", "NAME": "name…"},
+    prefix="topic_", query={"limit": 500}, empty="No topics yet. To create one: `carrel topics create NAME`",
+    hidden=("priority", "sortIndex", "pinned", "createdBy", "color"),
+)  # fmt: skip
+LOG = Resource(
+    "log", "list, correct and delete what was said and recorded", "/api/log", "log",
+    {"ENTRY": "id", "AGE": "createdAt", "TYPE": "type", "TOPIC": "topicId", "TASK": "taskId", "TEXT": "content…"},
+    word="entry", many="logs", prefix="ent_", query={"limit": 200}, order="newest first",
+    empty="Nothing was recorded yet.", below=("content",),
+    hidden=("raw", "seq", "idempotencyKey", "classificationAttempts", "provenance"),
+)  # fmt: skip
+NOTES = LOG._replace(
+    noun="note", path="/api/notes", word="note", empty="No notes yet. To write one: `carrel note TEXT`",
+    columns={"NOTE": "id", "TOPIC": "topicId", "TASK": "taskId", "AGE": "createdAt", "TEXT": "content…"},
+)  # fmt: skip
 
 
 def _all_spaces(client: Client, _: Namespace) -> Any:
@@ -22,127 +48,149 @@ def _all_spaces(client: Client, _: Namespace) -> Any:
     return answer
 
 
-def _seen(space: dict[str, Any]) -> str:
-    return ", ".join(target for target, visible in space["connectivity"].items() if visible)
-
-
 def _connect(client: Client, args: Namespace) -> Any:
     """Set whether what is in one space is visible from another."""
     body = {"connectivity": {args.target: not args.off}}
-    return client.patch(f"/api/spaces/{segment(args.space_id)}/connectivity", body)
+    return SPACES.of(client, args.space_id, lambda one: client.patch(SPACES.at(one, "connectivity"), body))
 
 
-def _show_connected(answer: dict[str, Any], args: Namespace, screen: Screen) -> None:
-    screen.line(f"{args.space_id} sees: {_seen(answer['space']) or 'only itself'}")
+def _show_connected(answer: Item, _: Namespace, screen: Screen) -> None:
+    space = answer["space"]
+    screen.line(f"{space['id']} sees: {_seen(space) or 'only itself'}")
 
 
-def _topic(client: Client, args: Namespace) -> dict[str, Any]:
+def _topic(client: Client, args: Namespace) -> Any:
     """Return a topic with its tasks and the newest messages."""
-    answer = TOPICS.of(client, args.topic_id, lambda found: client.get(f"/api/topics/{segment(found)}"))
+    answer = TOPICS.read(client, args.topic_id)
     topic_id = answer["topic"]["id"]
     tasks = client.get("/api/tasks", {"topicId": topic_id})["tasks"]
-    messages = client.get(f"/api/topics/{segment(topic_id)}/thread", {"limit": 10})["messages"]
-    return {**answer, "tasks": tasks, "messages": messages}
+    return {**answer, "tasks": tasks, "messages": client.get(TOPICS.at(topic_id, "thread"), {"limit": 10})["messages"]}
 
 
-def _show_topic(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
-    topic = answer["topic"]
-    shown = ("id", "name", "description", "status", "spaceId", "tags", "digest", "createdAt")
-    screen.facts([(name, ", ".join(topic[name]) if name == "tags" else topic[name]) for name in shown])
-    screen.facts([("task", f"{task['id']}  {task['status']}  {first_line(task['title'])}") for task in answer["tasks"]])
-    screen.facts([(message["authorName"], first_line(message["content"])) for message in answer["messages"]])
+def _show_topic(answer: Item, args: Namespace, screen: Screen) -> None:
+    TOPICS.show({"topic": answer["topic"] | {"tasks": answer["tasks"]}}, args, screen)
+    screen.facts((message["authorName"], first_line(message["content"])) for message in answer["messages"])
 
 
 def _merge(client: Client, args: Namespace) -> Any:
-    others = [TOPICS.of(client, name, lambda found: _id_of(client, found)) for name in args.others]
-    into = {"topicIds": others}
-    return TOPICS.of(client, args.topic_id, lambda found: client.post(f"/api/topics/{segment(found)}/merge", into))
+    """Merge topics into the first one that is named."""
+    into, *others = (TOPICS.read(client, name)["topic"]["id"] for name in (args.topic_id, *args.others))
+    return client.post(TOPICS.at(into, "merge"), {"topicIds": others})
 
 
-def _id_of(client: Client, topic_id: str) -> str:
-    return str(client.get(f"/api/topics/{segment(topic_id)}")["topic"]["id"])
-
-
-def _show_merged(answer: dict[str, Any], args: Namespace, screen: Screen) -> None:
+def _show_merged(answer: Item, args: Namespace, screen: Screen) -> None:
     count = len(args.others)
     screen.line(f"Merged {count} topic{'' if count == 1 else 's'} into {answer['topic']['name']}.")
 
 
-_SPACES = Table("spaces", {"SPACE": "id", "NAME": start_of("name"), "SEES": _seen}, "No spaces.")
-_TOPICS = Table(
-    "topics",
-    {"TOPIC": "id", "STATUS": "status", "SPACE": "spaceId", "AGE": ago("updatedAt"), "NAME": start_of("name")},
-    "No topics yet. To create one: `carrel topics create NAME`",
-)
-_LOG = Table(
-    "logs",
-    {
-        "ENTRY": "id",
-        "AGE": ago("createdAt"),
-        "TYPE": "type",
-        "TOPIC": "topicId",
-        "TASK": "taskId",
-        "TEXT": start_of("content"),
-    },
-    "Nothing was recorded yet.",
-)
+def _note(client: Client, args: Namespace) -> Any:
+    """Write a note; without a text, list notes."""
+    where = {"topicId": args.topic, "taskId": args.task, "spaceId": args.space, "relatedLogId": args.about}
+    given = {name: value for name, value in where.items() if value is not None}
+    if args.text is None:
+        return client.get("/api/notes", {**given, "limit": args.limit})
+    body = {"content": args.text, **given}
+    if not args.about:
+        return client.post("/api/notes", body)
+    return NOTES.of(client, args.about, lambda entry: client.post("/api/notes", {**body, "relatedLogId": entry}))
+
+
+def _show_note(answer: Item, args: Namespace, screen: Screen) -> None:
+    if args.text is None:
+        NOTES.table.show(answer, args, screen)
+    else:
+        screen.line(answer["log"]["id"])
+
+
+# The list in an answer -> what each of its hits is called, and which field of it is shown.
+_KINDS = {"topics": ("topic", "name"), "tasks": ("task", "title"), "notes": ("note", "content"),
+          "logs": ("entry", "content")}  # fmt: skip
+
+
+def _search(client: Client, args: Namespace) -> Any:
+    where = {"topicId": args.topic, "sessionKey": args.session, "spaceId": args.space}
+    limits = {f"limit{kind}": args.limit for kind in ("Topics", "Tasks", "Logs", "Notes")}
+    return client.get("/api/search", {"q": args.query, **where, **limits})
+
+
+def _show_found(answer: Item, _: Namespace, screen: Screen) -> None:
+    """Print the hits of all kinds, best first."""
+    rows = [
+        (kind, f"{hit['score']:.2f}", hit["id"], age(hit["createdAt"]), first_line(hit[shown]))
+        for name, (kind, shown) in _KINDS.items() for hit in answer[name]
+    ]  # fmt: skip
+    rows.sort(key=lambda row: -float(row[1]))
+    screen.table(("KIND", "SCORE", "ID", "AGE", "TEXT"), rows, empty="Nothing was found.", whole_ids=True)
+
+
+_TO_TOPIC = option("--topic", "TOPIC", "id of the topic that it belongs to", field="topicId")
+_TO_TASK = option("--task", "TASK", "id of the task that it belongs to", field="taskId")
+_TO_SPACE = option("--space", "SPACE", "id of the space that it belongs to", field="spaceId")
+_DESCRIPTION = option("--description", "TEXT")
+_TAG = option("--tag", "TAG", "a tag, which also names a space; may be repeated", action="append", field="tags")
+_STATUS = option("--status", choices=("active", "snoozed", "archived"))
+_HIDDEN = option("--hidden", "", "do not make it visible from the other spaces", action="store_const", const=False,
+                 field="defaultVisible")  # fmt: skip
+_PENDING = Table("logs", LOG.columns, "Nothing waits to be sorted.")
+RESOURCES = (SPACES, TOPICS, LOG)
 COMMANDS = (
-    Request("log", "list what was said and recorded, newest first", "GET /api/log", _LOG).takes(
-        option("--session", "SESSION", "only what was said in this session", field="sessionKey"),
-        option("--topic", "TOPIC", "only what belongs to this topic", field="topicId"),
-        option("--task", "TASK", "only what belongs to this task", field="taskId"),
-        option("--space", "SPACE", "only what is visible from this space", field="spaceId"),
-        option("--type", "TYPE", "only entries of this type, e.g. conversation or note"),
-        LIMIT,
+    LOG.lists("list what was said and recorded, newest first", OF_SESSION, OF_TOPIC, OF_TASK, OF_SPACE, LIMIT,
+              option("--type", "TYPE", "only entries of this type, e.g. conversation or note")),
+    LOG.shows(),
+    LOG.edits(_TO_TOPIC, _TO_TASK, _TO_SPACE, option("--text", "TEXT", "what it says", field="content"),
+              examples=("last --topic topic_01m7knxqkg",)),
+    LOG.deletes(question="Delete this entry for good: {log[content]:.60}?"),
+    request(
+        "note", "write a note, or list notes", _note, _show_note,
+        option("text", "TEXT", "what to note; without it notes are listed", nargs="?"),
+        option("--about", "ENTRY", "id of the entry that the note is about"), _TO_TOPIC, _TO_TASK, _TO_SPACE,
+        option("--limit", "N", "how many notes are listed (default: 50)", type=int, default=50),
+        examples=('"The door was painted in May" --task report',),
     ),
-    Request("spaces list", "list the spaces, and what is visible from each", _all_spaces, _SPACES),
-    Request("spaces create", "create a space", "POST /api/spaces", "{space[id]}").takes(
-        option("name", "NAME", "its name; the id follows from it"),
-        option(
-            "--hidden",
-            action="store_false",
-            field="defaultVisible",
-            help="do not make it visible from the other spaces",
-        ),
+    request(
+        "search", "find topics, tasks, entries and notes", _search, _show_found,
+        option("query", "WORDS", "what to look for"), OF_TOPIC, OF_SPACE,
+        option("--session", "SESSION", "look from this session, in the spaces that it sees"),
+        option("--limit", "N", "results of each kind (default: 10)", type=int, default=10),
+        examples=('"green door" --limit 3',),
     ),
-    Request("spaces connect", "make one space visible from another", _connect, _show_connected).takes(
-        _SPACE,
-        option("target", "TARGET", "id of the space that becomes visible from it"),
-        option("--off", action="store_true", help="hide it instead"),
-    ),
-    Request("spaces rename", "give a space another name", "PATCH /api/spaces/{}", "Renamed: {space[name]}").takes(
-        _SPACE, option("name", "NAME", "its new name; the id stays")
-    ),
-    Request(
-        "spaces remove",
-        "remove a space; everything in it moves to the default space",
-        "DELETE /api/spaces/{}",
-        "Removed.",
-    ).takes(_SPACE),
-    Request("topics list", "list the topics", "GET /api/topics", _TOPICS).takes(
-        option("--space", "SPACE", "only what is visible from this space", field="spaceId"),
-        option("--status", choices=("active", "snoozed", "archived")),
-        LIMIT,
-    ),
-    Request("topics create", "create a topic", "POST /api/topics", "{topic[id]}").takes(
-        option("name", "NAME", "its name"),
-        option("--description", "TEXT", "more about it"),
-        option("--tag", "TAG", "a tag, which also names a space; may be repeated", action="append", field="tags"),
-        option("--space", "SPACE", "the space it belongs to", field="spaceId"),
-    ),
-    Request("topics rename", "give a topic another name", "PATCH /api/topics/{}", "Renamed: {topic[name]}").takes(
-        _TOPIC, option("name", "NAME", "its new name")
-    ),
-    Request("topics merge", "merge topics into one", _merge, _show_merged).takes(
-        _TOPIC, option("others", "OTHER", "topics that are merged into it, and are gone then", nargs="+")
-    ),
-    Request("topics split", "move entries of a topic into a new one", "POST /api/topics/{}/split", "{topic[id]}").takes(
-        _TOPIC,
+    SPACES.lists("list the spaces, and what is visible from each", asks=_all_spaces),
+    SPACES.shows(),
+    SPACES.creates("", option("name", "NAME", "its name; the id follows from it"), _HIDDEN),
+    SPACES.edits(option("--name", "NAME"), option("--color", "COLOR"), _HIDDEN),
+    SPACES.renames(option("name", "NAME", "its new name; the id stays")),
+    SPACES.does("connect", "make one space visible from another", _connect, _show_connected,
+                option("target", "TARGET", "id of the space that becomes visible from it"),
+                option("--off", "", "hide it instead", action="store_true"), examples=("space-work space-home",)),
+    SPACES.deletes("remove a space; everything in it moves to the default space", "Removed.", verb="remove"),
+    TOPICS.lists("", OF_SPACE, _STATUS, option("--tag", "TAG"), LIMIT),
+    TOPICS.shows("show a topic with its tasks and newest messages", asks=_topic, show=_show_topic),
+    TOPICS.creates("", option("name", "NAME"), _DESCRIPTION, _TAG, _TO_SPACE, examples=("Doors --tag services",)),
+    TOPICS.edits(option("--name", "NAME"), _DESCRIPTION, _STATUS, _TAG, _TO_SPACE,
+                 examples=("topic_01m7knxqkg --status archived",)),
+    TOPICS.renames(option("name", "NAME", "its new name")),
+    TOPICS.does("merge", "merge topics into one, which keeps its name", _merge, _show_merged,
+                option("others", "OTHER_TOPIC", "topics that are merged into it, and are gone then", nargs="+")),
+    TOPICS.does(
+        "split", "move entries of a topic into a new one", "POST split", "{topic[id]}",
         option("entries", "ENTRY", "ids of entries, as `carrel log --json` shows them", nargs="+", field="entryIds"),
         option("--name", "NAME", "what the new topic is called (default: after the first entry)"),
     ),
-    Request("topics show", "show a topic with its tasks and newest messages", _topic, _show_topic).takes(_TOPIC),
-    Request("topics remove", "remove a topic; its tasks and messages stay", "DELETE /api/topics/{}", "Removed.").takes(
-        _TOPIC
-    ),
-)
+    request("topics digest", "renew the summary of a topic now", "POST /api/digests/run", "It is being renewed.",
+            TOPICS.named()),
+    TOPICS.deletes("remove a topic; its tasks and messages stay", "Removed.", verb="remove"),
+    request("classifier list", "list the entries that are not sorted into topics yet", "GET /api/classifier/pending",
+            _PENDING.show, LIMIT),
+    request("classifier status", "show how far the sorting into topics is", "GET /api/classifier/status",
+            lambda answer, _, screen: screen.facts(answer.items())),
+    request("classifier run", "sort what is pending now", "POST /api/classifier/run", "It is being sorted."),
+    request("classifier replay", "sort an entry again, with its bundle", "POST /api/classifier/replay",
+            "It is being sorted.", option("entry", "ENTRY", "id of the entry", of=LOG.of, field="anchorLogId"),
+            option("--mode", "", "its bundle, or all that follows it in its session (default: bundle)",
+                   choices=("bundle", "from_here"), default="bundle")),
+    request("reindex", "rebuild the search index while it goes on answering", "POST /api/reindex",
+            "It is being rebuilt.",
+            option("kind", "", "what to index again (default: all)", nargs="?", default="all",
+                   choices=("all", "topic", "task", "log")),
+            option("--id", "ID", "only this one")),
+)  # fmt: skip

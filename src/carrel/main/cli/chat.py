@@ -10,9 +10,9 @@ from typing import Any
 
 from carrel.bridge import Client, Live, Refused, Run, TimedOut, is_session
 from carrel.kernel import Refusal
-from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.accounts import AGENTS
+from carrel.main.cli.command import Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.names import of_agent, session_key
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import (
     WAITING,
@@ -22,10 +22,11 @@ from carrel.main.cli.run_results import (
     question_of,
     refusals_in,
     show_result,
-    wait_and_show,
     wait_for,
     wait_option,
+    wait_or_print,
 )
+from carrel.main.cli.session_keys import session_key
 
 CLIENT_INSTANCE = "cli"
 ANSWER_SECONDS = 1800.0
@@ -66,7 +67,7 @@ def _session(client: Client, args: Namespace) -> str:
     if agent and is_session(agent):
         return session_key(client, agent)
     if agent:
-        made = of_agent(client, agent, lambda _: client.post("/api/sessions", {"agentId": agent, **here}))
+        made = AGENTS.of(client, agent, lambda _: client.post("/api/sessions", {"agentId": agent, **here}))
         return str(made["sessionKey"])
     return str(client.get("/api/sessions/active", here)["sessionKey"])
 
@@ -237,15 +238,11 @@ def send(args: Namespace, screen: Screen) -> int:
         raise Failure(Exit.USAGE, "Nothing to send; pass a text, or - to read it from stdin.")
     with connect(args) as client:
         target = None if args.target is None else session_key(client, args.target)
-        sent = of_agent(client, _agent_in(args.target or ""), lambda _: client.send(target, text))
-        if args.wait is not None:
-            return wait_and_show(client, sent.run_id, screen, seconds=args.wait)
-    if screen.as_json:
-        return screen.json(sent.raw)
-    screen.line(sent.run_id)
-    if screen.is_terminal:
+        sent = AGENTS.of(client, _agent_in(args.target or ""), lambda _: client.send(target, text))
+        code = wait_or_print(client, sent.raw, args, screen)
+    if screen.is_terminal and args.wait is None and not screen.as_json:
         screen.note(f"Queued in {sent.session_key}. Wait for it: `carrel runs wait {sent.run_id}`")
-    return Exit.OK
+    return code
 
 
 def _agent_in(target: str) -> str:
@@ -255,14 +252,18 @@ def _agent_in(target: str) -> str:
 
 
 COMMANDS = (
-    Command("chat", "chat with an agent", chat).takes(
+    command(
+        "chat", "chat with an agent", chat,
         option("named", "AGENT", "start a new session with this agent; or a session key", nargs="?"),
         option("--agent", "AGENT", "the same"),
         option("--session", "SESSION", "continue this session"),
+        examples=("", "main", "--session agent:main:cli:report"),
     ),
-    Command("send", "send a message to an agent or a session", send).takes(
+    command(
+        "send", "send a message to an agent or a session", send,
         option("target", "AGENT|SESSION", "an agent's id or a session key", nargs="?"),
         option("text", "TEXT", "the message; - reads it from stdin"),
         wait_option(WAIT_SECONDS),
+        examples=('"How far are you?" --wait', 'writer "Write the report"'),
     ),
-)
+)  # fmt: skip

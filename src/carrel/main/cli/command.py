@@ -1,9 +1,10 @@
-"""What a command is made of: its name, summary, options and function; and how commands end."""
+"""What a command is made of: its name, summary, options, examples and function; and how commands end."""
 
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import IntEnum
-from typing import Any, NamedTuple, Self
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from carrel.bridge import Client
 from carrel.main.cli.output import Screen
@@ -40,22 +41,14 @@ class Option(NamedTuple):
     dest: str
     # Empty for one that is not sent.
     field: str
-    # For an argument that names the object of the path: calls a function with the object's id.
+    # For an argument that names an object: calls a function with the object's id.
     of: Callable[[Client, str, Callable[[str], Any]], Any] | None
 
-
-class Command(NamedTuple):
-    """One row of the command table; a command in a group has a name of two words."""
-
-    name: str
-    summary: str
-    run: Callable[[Namespace, Screen], int]
-    needs_server: bool = True
-    options: tuple[Option, ...] = ()
-
-    def takes(self, *options: Option) -> Self:
-        """Return the command with its arguments."""
-        return self._replace(options=options)
+    @property
+    def shown(self) -> str:
+        """The argument as a usage line shows it."""
+        name = str(self.parameters.get("metavar") or "|".join(self.parameters.get("choices") or [self.flags[-1]]))
+        return {"?": f"[{name}]", "+": f"{name}…", "*": f"[{name}…]"}.get(str(self.parameters.get("nargs")), name)
 
 
 def option(
@@ -65,5 +58,60 @@ def option(
     long = max(flags.split(), key=len)
     dest = str(parameters.get("dest") or long.lstrip("-").replace("-", "_"))
     shown = {name: said for name, said in (("metavar", metavar), ("help", text)) if said}
-    field = "" if of else dest if field is None else field
-    return Option(tuple(flags.split()), {**shown, **parameters}, dest, field, of)
+    return Option(tuple(flags.split()), {**shown, **parameters}, dest, dest if field is None else field, of)
+
+
+LOCAL_OPTIONS = (
+    option("--config", "FILE", "settings file (default: ./carrel.toml, else the data directory's)", type=Path),
+    option("--data-dir", "DIR", "local data directory"),
+)
+JSON = option("--json", "", "print the answer as JSON", action="store_true")
+SERVER_OPTIONS = (
+    option("--url", "", "server address (default: CARREL_URL, or the local server)"),
+    option("--token", "", "token (default: CARREL_TOKEN, or the local owner's)"),
+    JSON,
+    *LOCAL_OPTIONS,
+)
+YES = option("--yes -y", "", "without being asked", action="store_true", field="")
+LIMIT = option("--limit", "N", type=int, default=50)
+
+
+class Command(NamedTuple):
+    """One row of the command table; a command in a group has a name of two words."""
+
+    name: str
+    # Empty for one that no help lists.
+    summary: str
+    run: Callable[[Namespace, Screen], int]
+    options: tuple[Option, ...]
+    # What follows the name; or a whole line, if the name is not at its start.
+    examples: tuple[str, ...]
+    # The options that it shares with other commands.
+    common: tuple[Option, ...]
+
+    @property
+    def needs_nothing(self) -> bool:
+        """Whether it can be run without arguments."""
+        return all(one.flags[0].startswith("-") or one.parameters.get("nargs") == "?" for one in self.options)
+
+
+def command(
+    name: str, summary: str, run: Callable[[Namespace, Screen], int], *options: Option,
+    examples: tuple[str, ...] = (), common: tuple[Option, ...] = SERVER_OPTIONS,
+) -> Command:  # fmt: skip
+    """Describe a command; by default it needs a server."""
+    return Command(name, summary, run, options, examples, common)
+
+
+def only(found: Collection[str], name: str, words: str) -> str:
+    """Return the only one of several names that were found."""
+    if len(found) > 1:
+        some = ", ".join(sorted(found)[:5])
+        raise Failure(Exit.USAGE, f"'{name}' is the beginning of {len(found)} {words} ({some}); write more of it.")
+    return next(iter(found))
+
+
+def unknown(word: str, name: str, meant: str, where: str) -> Failure:
+    """Return the failure for a name that means nothing, with what was probably meant or where to look."""
+    hint = f"did you mean {meant}?" if meant else where
+    return Failure(Exit.FAILED, f"There is no {word} '{name}', or you may not see it; {hint}", code="not_found")

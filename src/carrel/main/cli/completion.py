@@ -2,14 +2,15 @@
 
 import argparse
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from carrel.bridge import Client
-from carrel.main.cli.command import Command, Exit, option
+from carrel.main.cli.command import Command, Exit, command, option
+from carrel.main.cli.command_line import joined
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
-from carrel.main.cli.words import joined
+from carrel.main.cli.resource import Resource
 
 # A person waits for this at the prompt.
 _SECONDS_MAX = 1.0
@@ -49,27 +50,14 @@ complete -c carrel -f -a '(carrel complete -- (commandline -opc)[2..-1] (command
 """
 _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
-# Metavar of an argument -> path that lists its words, name of the list, and field of its rows.
-_LISTED = {
-    "AGENT": ("/api/agents", "agents", "id"),
-    "USER": ("/api/users", "users", "slug"),
-    "SESSION": ("/api/sessions", "sessions", "sessionKey"),
-    "RUN": ("/api/runs", "runs", "id"),
-    "OTHER": ("/api/runs", "runs", "id"),
-    "TASK": ("/api/tasks", "tasks", "id"),
-    "TOPIC": ("/api/topics", "topics", "id"),
-    "SPACE": ("/api/spaces", "spaces", "id"),
-    "SCHEDULE": ("/api/schedules?sessionId=main", "schedules", "id"),
-    "GOAL": ("/api/goals?sessionId=main", "goals", "id"),
-    "MEMORY": ("/api/memory?sessionId=main", "items", "id"),
-    "NOTIFICATION": ("/api/notifications", "notifications", "id"),
-}
-_LAST = ("RUN", "OTHER", "TASK")
 _FILES = ("FILE", "DIR")
+# The objects that an argument with a metavar names.
+Kinds = Mapping[str, Resource]
 
 
-def commands(parser: Callable[[], argparse.ArgumentParser]) -> tuple[Command, ...]:
-    """Return the commands; `parser` builds the parser that they complete for."""
+def commands(parser: Callable[[], argparse.ArgumentParser], resources: Iterable[Resource]) -> tuple[Command, ...]:
+    """Return the commands; `parser` builds the parser that they complete for, `resources` are what it names."""
+    kinds = {one.name.upper(): one for one in resources}
 
     def completion(args: Namespace, screen: Screen) -> int:
         """Print a completion script."""
@@ -80,24 +68,23 @@ def commands(parser: Callable[[], argparse.ArgumentParser]) -> tuple[Command, ..
         """Print the possible completions of the last word."""
         *typed, begun = args.words or [""]
         try:
-            found = [word for word in _words(parser(), typed, begun) if word.startswith(begun)]
-        except Exception:
-            # The boundary to the shell: a prompt must never show an error.
+            found = [word for word in _words(parser(), kinds, typed, begun) if word.startswith(begun)]
+        except Exception:  # boundary: a prompt must never show an error
             return Exit.FAILED
         for word in found:
             screen.line(word)
         return Exit.OK
 
+    shell = option("shell", choices=tuple(_SCRIPTS))
+    lines = ("source <(carrel completion bash)", "carrel completion fish | source")
     return (
-        Command("completion", "print a completion script for a shell", completion, needs_server=False).takes(
-            option("shell", choices=tuple(_SCRIPTS))
-        ),
+        command("completion", "print a completion script for a shell", completion, shell, common=(), examples=lines),
         # Without a summary, so that no help lists it.
-        Command("complete", "", complete, needs_server=False).takes(option("words", nargs="*")),
+        command("complete", "", complete, option("words", nargs="*"), common=()),
     )
 
 
-def _words(top: argparse.ArgumentParser, typed: Sequence[str], begun: str) -> Iterable[str]:
+def _words(top: argparse.ArgumentParser, kinds: Kinds, typed: Sequence[str], begun: str) -> Iterable[str]:
     """Return what may follow the typed words; `begun` is the start of the next one."""
     parser, rest = _walked(top, joined([*typed, begun]))
     # argparse has no public way to list a parser's arguments.
@@ -105,12 +92,12 @@ def _words(top: argparse.ArgumentParser, typed: Sequence[str], begun: str) -> It
     if begun.startswith("-"):
         return [flag for flag in flags if flag.startswith("--")]
     if rest and rest[-1] in flags and flags[rest[-1]].nargs != 0:
-        return _values(flags[rest[-1]], typed, begun)
+        return _values(flags[rest[-1]], kinds, typed, begun)
     places = [action for action in parser._actions if not action.option_strings]
     taken = len(list(_without_options(rest, flags)))
     if places and places[-1].nargs in ("+", "*"):
         taken = min(taken, len(places) - 1)
-    return _values(places[taken], typed, begun) if taken < len(places) else []
+    return _values(places[taken], kinds, typed, begun) if taken < len(places) else []
 
 
 def _walked(top: argparse.ArgumentParser, words: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
@@ -137,7 +124,7 @@ def _without_options(words: Sequence[str], flags: dict[str, argparse.Action]) ->
             yield word
 
 
-def _values(action: argparse.Action, typed: Sequence[str], begun: str) -> Iterable[str]:
+def _values(action: argparse.Action, kinds: Kinds, typed: Sequence[str], begun: str) -> Iterable[str]:
     if isinstance(action, argparse._SubParsersAction):
         # Those that the help lists; the others are hidden.
         return [choice.dest for choice in action._choices_actions]
@@ -145,8 +132,8 @@ def _values(action: argparse.Action, typed: Sequence[str], begun: str) -> Iterab
         return [str(choice) for choice in action.choices]
     if action.metavar in _FILES:
         return _paths(begun)
-    kinds = [kind for kind in str(action.metavar).split("|") if kind in _LISTED]
-    return [word for kind in kinds for word in (*(["last"] if kind in _LAST else []), *_listed(kind, typed))]
+    named = [kinds[word] for word in str(action.metavar).removeprefix("OTHER_").split("|") if word in kinds]
+    return [word for kind in named for word in (*(["last"] if kind.order else []), *_listed(kind, typed))]
 
 
 def _paths(begun: str) -> list[str]:
@@ -155,12 +142,12 @@ def _paths(begun: str) -> list[str]:
     return [f"{folder}{path.name}{'/' if path.is_dir() else ''}" for path in inside]
 
 
-def _listed(kind: str, typed: Sequence[str]) -> list[str]:
-    """Return the ids of a kind that the server lists, newest first."""
+def _listed(kind: Resource, typed: Sequence[str]) -> list[str]:
+    """Return the names of the objects of a kind that the server lists."""
     given = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     for flag in ("--url", "--token", "--config", "--data-dir"):
         given.add_argument(flag)
     server = connect(given.parse_known_args(list(typed))[0])
-    path, field, name = _LISTED[kind]
     with Client(server.url, server.token, timeout_seconds=_SECONDS_MAX) as client:
-        return [str(row[name]) for row in client.get(path)[field][:_SHOWN_MAX]]
+        rows = client.get(kind.path, {**kind.query, "limit": _SHOWN_MAX} if kind.query else {})[kind.field]
+    return [str(row[kind.alias or kind.id]) for row in rows[:_SHOWN_MAX]]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from carrel.bridge import Client, owner_token, running_url
 from carrel.kernel import Refusal, elapsed_seconds
-from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, local_settings_file, read_settings
+from carrel.main.cli.command import JSON, LOCAL_OPTIONS, YES, Exit, Failure, command, option
+from carrel.main.cli.discovery import local_settings, local_settings_file, read_settings
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import show_result, wait_for
 from carrel.main.replace_file import replace_file
@@ -213,18 +213,15 @@ def _server_for_a_moment(args: Namespace, path: Path, data_dir: Path) -> Iterato
 
 
 COMMANDS = (
-    Command(
-        "connect", "connect a model: probe it, write the settings, make one turn", connect_model, needs_server=False
-    ).takes(
+    command(
+        "connect", "connect a model: probe it, write the settings, make one turn", connect_model,
         option("server", "NAME|URL", "ollama, lmstudio, llamacpp, vllm, openai, …, or a URL", nargs="?"),
         option("--model", "M", "the model to use"),
-        option(
-            "--kind", choices=("openclaw", "responses", "chat", "anthropic"), help="the dialect, if it speaks several"
-        ),
+        option("--kind", "", "the dialect, if it speaks several",
+               choices=("openclaw", "responses", "chat", "anthropic")),
         option("--key-env", "NAME", "the environment variable that holds the key"),
         option("--key-file", "FILE", "a file that only you can read, with the key", type=Path),
-        option("--yes -y", action="store_true", help="write the settings without asking"),
-        option("--json", action="store_true", help="print the answer as JSON"),
-        *LOCAL_OPTIONS,
+        YES, JSON, common=LOCAL_OPTIONS,
+        examples=("ollama --model qwen3", "anthropic --key-env ANTHROPIC_API_KEY"),
     ),
-)
+)  # fmt: skip

@@ -2,27 +2,15 @@
 
 import os
 from argparse import Namespace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.bridge import Client, DataDir, configured_url, find_server, is_local
-from carrel.main.cli.command import Exit, Failure, Option, option
-from carrel.main.cli.names import is_cut, session_key
+from carrel.main.cli.command import Exit, Failure
+from carrel.main.cli.session_keys import is_cut, session_key
 
 if TYPE_CHECKING:
-    from carrel.main.settings import Loaded
+    from carrel.main.settings import LoadedSettings
     from carrel.main.settings_file import SettingsFile
-
-LOCAL_OPTIONS: tuple[Option, ...] = (
-    option("--config", "FILE", "settings file (default: ./carrel.toml, else the data directory's)", type=Path),
-    option("--data-dir", "DIR", "local data directory"),
-)
-SERVER_OPTIONS: tuple[Option, ...] = (
-    option("--url", help="server address (default: CARREL_URL, or the local server)"),
-    option("--token", help="token (default: CARREL_TOKEN, or the local owner's)"),
-    option("--json", action="store_true", help="print the answer as JSON"),
-    *LOCAL_OPTIONS,
-)
 
 
 def connect(args: Namespace) -> Client:
@@ -50,7 +38,7 @@ def local_place(args: Namespace) -> DataDir:
     return DataDir(settings.storage.data_dir, configured_url(settings.server.host, settings.server.port))
 
 
-def local_settings(args: Namespace, **overrides: object) -> "Loaded":
+def local_settings(args: Namespace, **overrides: object) -> "LoadedSettings":
     """Return this machine's settings, or fail and list every mistake in them."""
     from carrel.main.settings import SettingsFault
 
@@ -67,7 +55,7 @@ def local_settings_file(args: Namespace) -> "SettingsFile":
     return settings_file(args.config, os.environ, args.data_dir)
 
 
-def read_settings(args: Namespace, **overrides: object) -> "Loaded":
+def read_settings(args: Namespace, **overrides: object) -> "LoadedSettings":
     """Return this machine's settings; raise `SettingsFault` with every mistake in them."""
     from carrel.main.settings import load
 

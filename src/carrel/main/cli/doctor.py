@@ -4,25 +4,27 @@ import os
 import socket
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import convert
+
 from carrel.bridge import BridgeFault, Client, NotReachable, Refused, Run, running_url
 from carrel.kernel import Code, Refusal
-from carrel.main.cli.command import Command, Exit, Failure
+from carrel.main.cli.command import Failure, command
 from carrel.main.cli.connect import probe_server
 from carrel.main.cli.discovery import connect, local_settings, uses_owner_token
-from carrel.main.cli.findings import Finding, report
+from carrel.main.cli.labels import age
 from carrel.main.cli.openclaw_check import openclaw_at_a_glance
-from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.output import Finding, Screen, first_line, report
+from carrel.main.cli.request import Item, request
 from carrel.main.cli.run_results import question_of, why_ended
-from carrel.main.cli.wording import age
 from carrel.main.login_page import RENEW
 
 if TYPE_CHECKING:
     from carrel.kernel.settings import GatewaySettings, Settings
-    from carrel.main.settings import Loaded
+    from carrel.main.settings import LoadedSettings
 
 
 CONNECT = "Connect one with `carrel connect`."
@@ -50,41 +52,42 @@ def gateway_faults(gateways: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 _SHOWN = 10
 
 
-def status(args: Namespace, screen: Screen) -> int:
-    """Show the server, its lanes, the runs that wait for you and the latest failures."""
-    with connect(args) as client:
-        waiting_runs = client.runs.list(waiting_for="person", limit=_SHOWN)
-        failed_runs = client.runs.list(state="failed", limit=_SHOWN)
-        found = {"url": client.url, "version": client.get("/healthz")["version"], "health": client.get("/api/health")}
-        found["settingsFile"] = _settings_file(client)
-        found |= {"waiting": waiting_runs.raw["runs"], "failed": failed_runs.raw["runs"]}
-    if screen.as_json:
-        return screen.json(found)
-    lanes, waiting = found["health"].get("lanes") or {}, found["health"].get("waiting") or {}
-    screen.facts(
-        [
-            ("server", found["url"]),
-            ("version", found["version"]),
-            ("settings", found["settingsFile"]),
-            ("status", found["health"].get("status")),
-            ("unhealthy", [name for name, state in (found["health"].get("checks") or {}).items() if state != "ok"]),
-            ("cannot write", found["health"].get("storageError")),
-            ("lanes busy", lanes.get("busy")),
-            ("runs queued", lanes.get("queued")),
-            ("lanes stuck", lanes.get("stuck")),
-            ("waiting for you", waiting.get("person")),
-            ("waiting for a program", waiting.get("program")),
-            ("recent failures", len(failed_runs)),
-        ]
-    )
-    gateways = found["health"].get("gateways") or []
-    for _, why in gateway_faults(gateways):
+def _status(client: Client, _: Namespace) -> Any:
+    """Return the server, its lanes, the runs that wait for you and the latest failures."""
+    return {
+        "url": client.url,
+        "version": client.get("/healthz")["version"],
+        "health": client.get("/api/health"),
+        "settingsFile": _settings_file(client),
+        "waiting": client.runs.list(waiting_for="person", limit=_SHOWN).raw["runs"],
+        "failed": client.runs.list(state="failed", limit=_SHOWN).raw["runs"],
+    }
+
+
+def _show_status(found: Item, _: Namespace, screen: Screen) -> None:
+    health = found["health"]
+    lanes, waiting = health.get("lanes") or {}, health.get("waiting") or {}
+    screen.facts([
+        ("server", found["url"]),
+        ("version", found["version"]),
+        ("settings", found["settingsFile"]),
+        ("status", health.get("status")),
+        ("unhealthy", [name for name, state in (health.get("checks") or {}).items() if state != "ok"]),
+        ("cannot write", health.get("storageError")),
+        ("lanes busy", lanes.get("busy")),
+        ("runs queued", lanes.get("queued")),
+        ("lanes stuck", lanes.get("stuck")),
+        ("waiting for you", waiting.get("person")),
+        ("waiting for a program", waiting.get("program")),
+        ("recent failures", len(found["failed"])),
+    ])  # fmt: skip
+    gateways = health.get("gateways") or []
+    for _name, why in gateway_faults(gateways):
         screen.note(why[:1].upper() + why[1:])
     if gateways and (lacking := without_model({one["name"]: one.get("kind", "") for one in gateways})):
         screen.note(f"{lacking} {CONNECT}")
-    _show_runs("Waiting for you", waiting_runs, question_of, screen)
-    _show_runs("Failed", failed_runs, why_ended, screen)
-    return Exit.OK
+    _show_runs("Waiting for you", found["waiting"], question_of, screen)
+    _show_runs("Failed", found["failed"], why_ended, screen)
 
 
 def _settings_file(client: Client) -> str | None:
@@ -96,8 +99,11 @@ def _settings_file(client: Client) -> str | None:
     return file
 
 
-def _show_runs(title: str, runs: Iterable[Run], words: Callable[[Run], str], screen: Screen) -> None:
-    rows = [(run.id, run.session_key, age(run.ended_at or run.created_at), first_line(words(run), 120)) for run in runs]
+def _show_runs(title: str, runs: list[Item], words: Callable[[Run], str], screen: Screen) -> None:
+    rows = [
+        (run.id, run.session_key, age(run.ended_at or run.created_at), first_line(words(run), 120))
+        for run in convert(runs, list[Run])
+    ]
     if not rows or not screen.is_terminal:
         return
     screen.line()
@@ -135,7 +141,7 @@ def _findings(args: Namespace) -> Iterator[Finding]:
         yield finding
 
 
-def _check_settings_file(loaded: "Loaded") -> Iterator[Finding]:
+def _check_settings_file(loaded: "LoadedSettings") -> Iterator[Finding]:
     """Report the settings file that applies here, and the data directory's if it is not read."""
     from carrel.main.settings_file import unread_file
 
@@ -222,7 +228,7 @@ def _check_store(url: str) -> Finding:
     return Finding("ok", "store", f"intact, schema {found.applied}")
 
 
-def _check_server(args: Namespace, loaded: "Loaded") -> Iterator[Finding]:
+def _check_server(args: Namespace, loaded: "LoadedSettings") -> Iterator[Finding]:
     with connect(args) as client:
         try:
             version = client.get("/healthz")["version"]
@@ -237,7 +243,7 @@ def _check_server(args: Namespace, loaded: "Loaded") -> Iterator[Finding]:
         yield from _check_gateways(client)
 
 
-def _check_file_in_use(client: Client, loaded: "Loaded") -> Iterator[Finding]:
+def _check_file_in_use(client: Client, loaded: "LoadedSettings") -> Iterator[Finding]:
     """Warn if the server of this data directory reads another settings file than the one that applies here."""
     from carrel.main.settings_file import is_same
 
@@ -321,6 +327,6 @@ def _check_gateways(client: Client) -> Iterator[Finding]:
 
 
 COMMANDS = (
-    Command("status", "show the state of the server", status),
-    Command("doctor", "find problems and say how to fix them", doctor),
+    request("status", "show the state of the server", _status, _show_status),
+    command("doctor", "find problems and say how to fix them", doctor),
 )

@@ -3,34 +3,45 @@
 from argparse import Namespace
 from typing import Any
 
-from carrel.bridge import StreamEvent
-from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.bridge import Client, StreamEvent
+from carrel.main.cli.command import Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, json_text
 
 # Stored events arrive at once; after a pause this long, no more of them match the filters.
 _IDLE_SECONDS = 2.0
+# How many of the newest events are shown where the feed is too long to be shown from its start.
+_SHOWN = 200
 
 
 def events(args: Namespace, screen: Screen) -> int:
-    """Show events after a number, and with --follow new ones too; JSON is one object per line."""
-    query = {"sessionKey": args.session, "events": args.name}
-    after = args.after if args.after is not None else (None if args.follow else 0)
-    idle = None if args.follow else _IDLE_SECONDS
-    newest = None
+    """Show events after a number up to the newest, and with --follow new ones too; JSON is one object per line."""
     with connect(args) as client:
-        for event in client.stream(
-            "/api/stream", query, last_event_id="" if after is None else str(after), idle_seconds=idle
-        ):
-            if event.name == "stream.ready":
-                newest = newest or event.body["seq"]
-            elif event.name == "stream.reset" and not args.follow:
-                raise Failure(Exit.FAILED, _why_reset(event.body))
-            else:
-                _show(event, screen)
-            if not args.follow and newest is not None and _seq(event, after) >= newest:
-                break
+        after = args.after if args.after is not None else (None if args.follow else 0)
+        reset = _print(client, args, after, screen)
+        if reset and args.after is None:
+            # The feed is longer than what can be read at once.
+            reset = _print(client, args, max(0, int(reset["seq"]) - _SHOWN), screen)
+    if reset:
+        raise Failure(Exit.FAILED, _why_reset(reset))
     return Exit.OK
+
+
+def _print(client: Client, args: Namespace, after: int | None, screen: Screen) -> dict[str, Any] | None:
+    """Print the feed; return the event which says that it cannot be read from this number."""
+    query = {"sessionKey": args.session, "events": args.name}
+    idle, last, newest = None if args.follow else _IDLE_SECONDS, "" if after is None else str(after), None
+    for event in client.stream("/api/stream", query, last_event_id=last, idle_seconds=idle):
+        if event.name == "stream.ready":
+            newest = newest or event.body["seq"]
+        elif event.name == "stream.reset" and not args.follow:
+            found: dict[str, Any] = event.body
+            return found
+        else:
+            _show(event, screen)
+        if not args.follow and newest is not None and _seq(event, after) >= newest:
+            break
+    return None
 
 
 def _seq(event: StreamEvent, after: int | None) -> int:
@@ -62,10 +73,12 @@ def _why_reset(body: dict[str, Any]) -> str:
 
 
 COMMANDS = (
-    Command("events", "show the event feed", events).takes(
+    command(
+        "events", "show the event feed", events,
         option("--after", "N", "only events after this number", type=int),
-        option("--follow -f", action="store_true", help="keep printing new events"),
+        option("--follow -f", "", "keep printing new events", action="store_true"),
         option("--session", "SESSION", "only events of this session"),
         option("--name", "NAMES", "only these names or prefixes, comma-separated"),
+        examples=("--name run,task --follow", "--after 120 --json"),
     ),
-)
+)  # fmt: skip

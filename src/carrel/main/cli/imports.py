@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from carrel.bridge import BridgeFault, Client, NotReachable, Refused, TimedOut, read_claude, read_jsonl, read_openclaw
-from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.command import Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
 
@@ -94,15 +94,12 @@ def _report(args: Namespace, screen: Screen, sessions: Counter[str], skipped: Co
     return Exit.OK
 
 
-_DRY_RUN = option("--dry-run", action="store_true", help="show what would be imported, and send nothing")
+_DRY_RUN = option("--dry-run", "", "show what would be imported, and send nothing", action="store_true")
 COMMANDS = (
-    Command("import openclaw", "import the sessions of OpenClaw", partial(_import, read=read_openclaw)).takes(
-        option("path", "FOLDER", "OpenClaw's folder", nargs="?", default="~/.openclaw"), _DRY_RUN
-    ),
-    Command("import claude", "import the transcripts of Claude Code", partial(_import, read=read_claude)).takes(
-        option("path", "FOLDER", "Claude Code's folder", nargs="?", default="~/.claude"), _DRY_RUN
-    ),
-    Command(
-        "import jsonl", "import entries from a file, one JSON object on each line", partial(_import, read=_jsonl)
-    ).takes(option("path", "FILE", "the fields of a line are those of POST /api/log"), _DRY_RUN),
-)
+    command("import openclaw", "import the sessions of OpenClaw", partial(_import, read=read_openclaw),
+            option("path", "FOLDER", "OpenClaw's folder", nargs="?", default="~/.openclaw"), _DRY_RUN),
+    command("import claude", "import the transcripts of Claude Code", partial(_import, read=read_claude),
+            option("path", "FOLDER", "Claude Code's folder", nargs="?", default="~/.claude"), _DRY_RUN),
+    command("import jsonl", "import entries from a file, one JSON object on each line", partial(_import, read=_jsonl),
+            option("path", "FILE", "the fields of a line are those of POST /api/log"), _DRY_RUN),
+)  # fmt: skip

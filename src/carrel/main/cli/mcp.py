@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from carrel.bridge import BridgeFault, Client, McpRelay
-from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.command import Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
 from carrel.main.json5 import Json5Fault, read
@@ -206,12 +206,11 @@ class _Pipes:
 
 
 COMMANDS = (
-    Command(
-        "mcp", "run an MCP server over stdin and stdout; `mcp config CLIENT` shows a client's configuration", mcp
-    ).takes(
+    command(
+        "mcp", "run an MCP server over stdin and stdout; `mcp config CLIENT` shows a client's configuration", mcp,
         option("action", "config", "show a client's configuration", nargs="?", choices=("config",)),
         option("client", "CLIENT", ", ".join(CLIENTS), nargs="?", choices=tuple(CLIENTS)),
-        option("--write", action="store_true", help="write it to the client's file after showing the changes"),
+        option("--write", "", "write it to the client's file after showing the changes", action="store_true"),
         option("--session", "KEY", "session to call from (default: the agent's main one)", default=""),
     ),
-)
+)  # fmt: skip

@@ -4,22 +4,22 @@ import os
 import shlex
 from argparse import Namespace
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.bridge import Client, owner_token, running_url
-from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, local_settings_file
+from carrel.main.cli.command import JSON, LOCAL_OPTIONS, Exit, Failure, command, option
+from carrel.main.cli.discovery import local_settings, local_settings_file
 from carrel.main.cli.output import Screen
-from carrel.main.cli.request import Table
+from carrel.main.cli.request import Item, Table, request
 from carrel.main.replace_file import replace_file
 
 if TYPE_CHECKING:
     from carrel.connectors import ConnectorState, RemoteTool
-    from carrel.kernel.settings import McpServerSettings
+    from carrel.kernel.settings import McpServerSettings, Settings
 
 _NAME = option("name", "NAME", "name of the server")
-_JSON = option("--json", action="store_true", help="print the answer as JSON")
 _SERVERS = Table(
     "servers",
     {"NAME": "name", "STARTS": "starts", "ACCOUNTS": "accounts", "VARIABLES": "variables"},
@@ -28,14 +28,8 @@ _SERVERS = Table(
 _TOOLS = Table("tools", {"TOOL": "name", "EFFECT": "effect", "DESCRIPTION": "description"}, "It offers no tools.")
 
 
-def list_servers(args: Namespace, screen: Screen) -> int:
-    """List the servers of the settings."""
-    servers = local_settings(args).settings.mcp
-    answer = {"servers": [_row(name, server) for name, server in sorted(servers.items())]}
-    if screen.as_json:
-        return screen.json(answer)
-    _SERVERS.show(answer, args, screen)
-    return Exit.OK
+def _listed(settings: "Settings", _: Namespace) -> Any:
+    return {"servers": [_row(name, server) for name, server in sorted(settings.mcp.items())]}
 
 
 def _row(name: str, server: "McpServerSettings") -> dict[str, Any]:
@@ -111,25 +105,24 @@ def _taken_up(args: Namespace) -> str:
     return " The running server has applied it."
 
 
-def test_server(args: Namespace, screen: Screen) -> int:
-    """Start a server for a moment, here, and list what it offers."""
+def _test(settings: "Settings", args: Namespace) -> Any:
+    """Start a server for a moment, here, and return what it offers."""
     import asyncio
 
-    servers = local_settings(args).settings.mcp
-    if args.name not in servers:
-        known = ", ".join(sorted(servers)) or "none"
+    if args.name not in settings.mcp:
+        known = ", ".join(sorted(settings.mcp)) or "none"
         raise Failure(Exit.FAILED, f"The settings have no MCP server '{args.name}'; they have: {known}.")
-    state, tools = asyncio.run(_tried(args.name, servers[args.name]))
+    state, tools = asyncio.run(_tried(args.name, settings.mcp[args.name]))
     if state.status != "ok":
         raise Failure(Exit.FAILED, f"{args.name} does not work: {state.last_error}")
     rows = [{"name": one.offered_as, "effect": one.effect, "description": one.description} for one in tools]
-    answer = {"tools": rows, "leftOut": list(state.left_out)}
-    if screen.as_json:
-        return screen.json(answer)
+    return {"tools": rows, "leftOut": list(state.left_out)}
+
+
+def _show_tools(answer: Item, args: Namespace, screen: Screen) -> None:
     _TOOLS.show(answer, args, screen)
-    for one in state.left_out:
+    for one in answer["leftOut"]:
         screen.note(f"Left out: {one}")
-    return Exit.OK
 
 
 async def _tried(name: str, server: "McpServerSettings") -> tuple["ConnectorState", tuple["RemoteTool", ...]]:
@@ -154,12 +147,15 @@ def _many(flag: str, metavar: str, text: str) -> Any:
     return option(flag, metavar, text, action="append", default=[])
 
 
+def _settings(args: Namespace) -> AbstractContextManager["Settings"]:
+    return nullcontext(local_settings(args).settings)
+
+
 COMMANDS = (
-    Command("mcp servers list", "list the MCP servers of the settings", list_servers, needs_server=False).takes(
-        _JSON, *LOCAL_OPTIONS
-    ),
-    Command("mcp servers add", "add an MCP server to the settings", add_server, needs_server=False).takes(
-        _NAME,
+    request("mcp servers list", "list the MCP servers of the settings", _listed, _SERVERS.show, JSON,
+            common=LOCAL_OPTIONS, connected=_settings),
+    command(
+        "mcp servers add", "add an MCP server to the settings", add_server, _NAME,
         option("--command", "WORDS", 'the program and its arguments, e.g. "uvx mcp-server-fetch"'),
         option("--cwd", "DIR", "the directory that the program starts in"),
         _many("--env", "VARIABLE", "an environment variable that the program is passed; may be repeated"),
@@ -168,11 +164,10 @@ COMMANDS = (
         _many("--account", "SLUG", "an account whose agents may use it, or * (default: default); may be repeated"),
         _many("--allow", "TOOL", "offer only tools of this name or pattern; may be repeated"),
         _many("--deny", "TOOL", "offer no tool of this name or pattern; may be repeated"),
-        *LOCAL_OPTIONS,
+        common=LOCAL_OPTIONS, examples=('fetch --command "uvx mcp-server-fetch"',),
     ),
-    Command("mcp servers test", "start an MCP server for a moment and list its tools", test_server,
-            needs_server=False).takes(_NAME, _JSON, *LOCAL_OPTIONS),
-    Command("mcp servers remove", "remove an MCP server from the settings", remove_server, needs_server=False).takes(
-        _NAME, *LOCAL_OPTIONS
-    ),
+    request("mcp servers test", "start an MCP server for a moment and list its tools", _test, _show_tools, _NAME, JSON,
+            common=LOCAL_OPTIONS, connected=_settings),
+    command("mcp servers remove", "remove an MCP server from the settings", remove_server, _NAME,
+            common=LOCAL_OPTIONS),
 )  # fmt: skip

@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from carrel.bridge import BridgeFault, Client, Refused, is_local
 from carrel.kernel import elapsed_seconds
-from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.command import YES, Exit, Failure, command, option
 from carrel.main.cli.connect import running_server
 from carrel.main.cli.discovery import connect, local_settings, local_settings_file
-from carrel.main.cli.findings import report
 from carrel.main.cli.mcp import mcp_entry
 from carrel.main.cli.openclaw_check import START, check_openclaw
-from carrel.main.cli.output import Screen
+from carrel.main.cli.output import Screen, report
 from carrel.main.json5 import Json5Fault
 from carrel.main.openclaw_config import (
     BASE_URL,
     TOKEN,
     ConfigFault,
     Settings,
-    Wanted,
+    WantedConfig,
     at,
     config_path,
     gateway_secret,
@@ -140,12 +139,12 @@ def _only_changed(changes: list[Change]) -> list[Change]:
     return [change for change in changes if change.before != change.after]
 
 
-def _wanted(args: Namespace, client: Client, token: str) -> Wanted:
+def _wanted(args: Namespace, client: Client, token: str) -> WantedConfig:
     words = ["mcp"]
     for name, value in (("--url", args.url), ("--data-dir", args.data_dir)):
         words += [name, str(value)] if value else []
     words += ["--config", str(args.config.resolve())] if args.config else []
-    return Wanted(folder=plugin_folder(), base_url=client.url, token=token, mcp_entry=mcp_entry(words))
+    return WantedConfig(folder=plugin_folder(), base_url=client.url, token=token, mcp_entry=mcp_entry(words))
 
 
 def _working_token(client: Client, settings: Settings) -> str:
@@ -281,23 +280,20 @@ def _revoke(args: Namespace, settings: Settings, screen: Screen) -> None:
 
 
 _HOME = option("--home", "DIR", "OpenClaw's folder (default: where OpenClaw looks, ~/.openclaw)", type=Path)
-_CONSENT = (
-    option("--dry-run", action="store_true", help="show the changes, and write nothing"),
-    option("--yes -y", action="store_true", help="write the changes without asking"),
-)
+_DRY_RUN = option("--dry-run", "", "show the changes, and write nothing", action="store_true")
 COMMANDS = (
-    Command("openclaw setup", "connect an OpenClaw: show what its configuration needs, and write it", setup).takes(
-        _HOME,
-        *_CONSENT,
-        option(
-            "--backend",
-            action=argparse.BooleanOptionalAction,
-            default=False,
-            help="also let Carrel's agents run on OpenClaw's gateway",
-        ),
+    command(
+        "openclaw setup", "connect an OpenClaw: show what its configuration needs, and write it", setup, _HOME,
+        _DRY_RUN, YES,
+        option("--backend", "", "also let Carrel's agents run on OpenClaw's gateway",
+               action=argparse.BooleanOptionalAction, default=False),
+        examples=("--dry-run", "--backend"),
     ),
-    Command("openclaw check", "say what is missing between OpenClaw and this server", check).takes(
-        _HOME, option("--wait", "SECONDS", "check until nothing is missing, at most this long", type=float, default=0.0)
+    command(
+        "openclaw check", "say what is missing between OpenClaw and this server", check, _HOME,
+        option("--wait", "SECONDS", "check until nothing is missing, at most this long", type=float, default=0.0),
+        examples=("", "--wait 60"),
     ),
-    Command("openclaw remove", "take the plugin and its token out of OpenClaw again", remove).takes(_HOME, *_CONSENT),
-)
+    command("openclaw remove", "take the plugin and its token out of OpenClaw again", remove, _HOME, _DRY_RUN, YES,
+            examples=("",)),
+)  # fmt: skip

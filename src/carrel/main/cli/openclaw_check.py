@@ -10,7 +10,7 @@ from typing import Any
 
 from carrel.bridge import BridgeFault, Client, NotReachable, Refused, read_openclaw_queue
 from carrel.kernel import SystemClock
-from carrel.main.cli.findings import Finding
+from carrel.main.cli.output import Finding
 from carrel.main.openclaw_config import (
     BASE_URL,
     ENTRY,

@@ -7,10 +7,10 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any, Literal, NamedTuple, TextIO
 
+from carrel.main.cli.labels import in_words, label_of
 from carrel.main.cli.table import cut, fitted, width_of
-from carrel.main.cli.wording import in_words, label_of
 from carrel.main.terminal_text import terminal_json, terminal_text
 
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
@@ -97,7 +97,7 @@ class Screen:
 
         A narrow terminal gets cut ids, unless `whole_ids`: some ids no command can complete.
         """
-        cells = [[_cell(value) for value in row] for row in rows]
+        cells = [[_flat(in_words(value)) for value in row] for row in rows]
         if not self.is_terminal:
             for row in cells:
                 self.line("\t".join(row))
@@ -111,9 +111,8 @@ class Screen:
             self.out.write("  ".join(map(self.state, line)).rstrip() + "\n")
 
     def facts(self, pairs: Iterable[tuple[str, object]]) -> None:
-        """Write one name and value per line, in words; empty values are left out."""
-        told = ((label_of(name), _flat(in_words(value, name))) for name, value in pairs)
-        shown = [(name, value) for name, value in told if value]
+        """Write one name and value per line, in words; a list of objects as one line each, empty values not at all."""
+        shown = [(label, _flat(text)) for name, value in pairs for label, text in _facts_of(name, value) if text]
         width = max((width_of(name) for name, _ in shown), default=0)
         for name, value in shown:
             label = self.paint("dim", name.ljust(width)) + "  " if self.is_terminal else name + "\t"
@@ -164,6 +163,35 @@ class Screen:
                 self._has_spinner = False
 
 
+class Finding(NamedTuple):
+    """One check: its state, what was found, and how to fix it."""
+
+    state: Literal["ok", "warn", "fail"]
+    what: str
+    found: str
+    advice: str = ""
+
+
+def report(findings: Iterable[Finding], screen: Screen) -> int:
+    """Print every finding as soon as it is there; exit with 1 if anything must be fixed."""
+    known: list[Finding] = []
+    for finding in findings:
+        known.append(finding)
+        if not screen.as_json:
+            _show_finding(finding, screen)
+    if screen.as_json:
+        screen.json({"findings": [finding._asdict() for finding in known]})
+    return int(any(finding.state == "fail" for finding in known))
+
+
+def _show_finding(finding: Finding, screen: Screen) -> None:
+    screen.out.write(screen.state(finding.state.ljust(4)) + "  ")
+    screen.line(f"{finding.what}: {finding.found}")
+    if finding.advice:
+        screen.line(f"      → {finding.advice}")
+    screen.out.flush()
+
+
 def _columns() -> int:
     return shutil.get_terminal_size((100, 24)).columns
 
@@ -179,12 +207,14 @@ def first_line(text: str | None, chars: int = 80) -> str:
     return flat if len(flat) <= chars else flat[: chars - 1] + "…"
 
 
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ", ".join(_cell(item) for item in value)
-    return "" if value is None else _flat(str(value))
+def _facts_of(name: str, value: object) -> Iterator[tuple[str, str]]:
+    """Yield the label and the text of a field, or those of each object of a list."""
+    if isinstance(value, list) and value and isinstance(value[0], dict) and "id" in value[0]:
+        for row in value:
+            parts = (row.get(field) for field in ("id", "status", "state", "title", "name"))
+            yield label_of(name).removesuffix("s"), "  ".join(first_line(str(part)) for part in parts if part)
+    else:
+        yield label_of(name), in_words(value, name)
 
 
 def _flat(text: str) -> str:

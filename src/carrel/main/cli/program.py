@@ -13,83 +13,53 @@ from carrel.kernel import Refusal
 from carrel.main.cli import (
     a2a,
     accounts,
+    automation,
     board,
     budgets,
     chat,
     completion,
     connect,
-    demo,
     doctor,
     events,
-    goals,
     imports,
-    maintenance,
     mcp,
     mcp_servers,
     memory,
-    modes,
-    notifications,
     openclaw,
+    operation,
     receipts,
     runs,
-    search,
-    serve,
+    server,
     sessions,
-    settings,
     tasks,
-    usage,
-    webhooks,
-)
+)  # fmt: skip
 from carrel.main.cli.command import Command, Exit, Failure
-from carrel.main.cli.discovery import SERVER_OPTIONS, complete_session, uses_owner_token
-from carrel.main.cli.examples import EXAMPLES
+from carrel.main.cli.command_line import HelpText, Parser, arranged
+from carrel.main.cli.discovery import complete_session, uses_owner_token
+from carrel.main.cli.labels import label_of
 from carrel.main.cli.output import Screen, json_text
-from carrel.main.cli.request import Request
-from carrel.main.cli.wording import label_of
-from carrel.main.cli.words import HelpText, Parser, arranged
 from carrel.main.login_page import RENEW
 
 # In the order of the help.
 _MODULES = (
-    serve, demo, connect, doctor, chat, tasks, search, sessions, runs, receipts, usage, budgets, events, board, goals,
-    memory, modes, notifications, accounts, settings, a2a, mcp, mcp_servers, webhooks, openclaw, imports, maintenance,
+    server, connect, doctor, chat, tasks, sessions, runs, receipts, budgets, events, board, memory, automation,
+    operation, accounts, a2a, mcp, mcp_servers, openclaw, imports,
 )  # fmt: skip
-COMMANDS: tuple[Command | Request, ...] = tuple(command for module in _MODULES for command in module.COMMANDS)
-GROUPS = {
-    "tasks": "create tasks, assign agents and follow their work",
-    "sessions": "list, read and manage sessions",
-    "runs": "list, inspect, answer and cancel runs",
+COMMANDS: tuple[Command, ...] = (*(one for module in _MODULES for one in module.COMMANDS), *server.MAINTENANCE)
+RESOURCES = tuple(one for module in _MODULES for one in getattr(module, "RESOURCES", ()))
+_GROUPS = {
     "artifacts": "list and download what agents added to their runs",
-    "budgets": "bound what agents use, and let work go on",
-    "notifications": "read notifications about failed runs and undelivered results",
-    "settings": "see what this server is set to",
-    "spaces": "divide the board into spaces",
-    "topics": "see and create what tasks and messages are about",
-    "goals": "set goals for sessions and see how far they are",
-    "memory": "keep, find, promote and forget facts",
-    "plan": "plan before anything is changed, and run the plan",
-    "auto": "let agents work by themselves",
-    "schedule": "send messages on a schedule",
-    "agents": "list and manage agents",
-    "users": "list and manage the people of the account",
-    "token": "create, list and revoke tokens",
+    "classifier": "see and repeat how entries are sorted into topics",
+    "models": "see the connected models",
     "a2a": "talk to any A2A agent",
     "mcp servers": "name MCP servers in the settings, whose tools agents may use",
-    "webhooks": "see what other programs post to this server, and repeat it",
     "openclaw": "connect an OpenClaw with this server, and check the pair",
     "import": "import what was said in other programs",
+    **{one.noun: one.summary for one in RESOURCES if one.summary},
 }
-
-
-def _needs_nothing(command: Command | Request) -> bool:
-    """Return whether a command can be run without arguments."""
-    return all(flags[0].startswith("-") or parameters.get("nargs") == "?" for flags, parameters, *_ in command.options)
-
-
 # Groups whose noun alone lists.
-_LISTS = frozenset(
-    group for group in GROUPS for command in COMMANDS if command.name == f"{group} list" and _needs_nothing(command)
-)
+LISTS = frozenset(command.name.removesuffix(" list") for command in COMMANDS
+                  if command.name.endswith(" list") and command.needs_nothing)  # fmt: skip
 
 
 def _verbs() -> dict[str, set[str]]:
@@ -114,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     screen = Screen(as_json="--json" in words)
     args = argparse.Namespace()
     try:
-        args = parser().parse_args(arranged(words, lists=_LISTS, verbs=VERBS))
+        args = parser().parse_args(arranged(words, VERBS, LISTS))
         complete_session(args)
         code = int(args.run(args, screen))
         screen.out.flush()
@@ -147,11 +117,11 @@ def parser() -> argparse.ArgumentParser:
     top.set_defaults(run=_help_of(top))
     commands: Any = top.add_subparsers(title="commands", metavar="COMMAND")
     groups: dict[str, Any] = {}
-    for command in (*COMMANDS, *completion.commands(parser)):
+    for command in (*COMMANDS, *completion.commands(parser, RESOURCES)):
         group, _, name = command.name.rpartition(" ")
         if group and group not in groups:
-            alone = f"`carrel {group}` alone lists them." if group in _LISTS else ""
-            added = commands.add_parser(group, help=GROUPS[group], description=GROUPS[group], epilog=alone)
+            alone = f"`carrel {group}` alone lists them." if group in LISTS else ""
+            added = commands.add_parser(group, help=_GROUPS[group], description=_GROUPS[group], epilog=alone)
             added.set_defaults(run=_help_of(added))
             groups[group] = added.add_subparsers(title="commands", metavar="COMMAND")
         _add(groups[group] if group else commands, name, command)
@@ -168,38 +138,28 @@ def _help_of(shown: argparse.ArgumentParser) -> Callable[[argparse.Namespace, Sc
     return show
 
 
-def _add(group: Any, name: str, command: Command | Request) -> None:
+def _add(group: Any, name: str, command: Command) -> None:
+    examples = examples_of(command)
+    positionals = [one.shown for one in command.options if not one.flags[0].startswith("-")]
     added = group.add_parser(
         name,
         **({"help": command.summary} if command.summary else {}),
         description=command.summary,
-        usage=" ".join(["carrel", command.name, "[OPTIONS]", *_positionals(command)]),
-        epilog=_examples(command.name),
+        usage=" ".join(["carrel", command.name, "[OPTIONS]", *positionals]),
+        epilog="\n  ".join([f"example{'s' * (len(examples) > 1)}:", *examples]) if examples else None,
         formatter_class=HelpText,
     )
-    for flags, parameters, *_ in command.options:
-        added.add_argument(*flags, **parameters)
-    if command.needs_server:
-        server = added.add_argument_group("which server, and how the answer is printed")
-        for flags, parameters, *_ in SERVER_OPTIONS:
-            server.add_argument(*flags, **parameters)
+    server = added.add_argument_group("which server, and how the answer is printed")
+    for options, target in ((command.options, added), (command.common, server)):
+        for one in options:
+            target.add_argument(*one.flags, **one.parameters)
     added.set_defaults(run=command.run, parser=added)
 
 
-def _positionals(command: Command | Request) -> list[str]:
-    """Return the arguments of a command that have no flags, as the usage line shows them."""
-    shown = []
-    for flags, parameters, *_ in command.options:
-        if not flags[0].startswith("-"):
-            name = str(parameters.get("metavar") or "|".join(parameters.get("choices") or flags))
-            shown.append({"?": f"[{name}]", "+": f"{name}…", "*": f"[{name}…]"}.get(str(parameters.get("nargs")), name))
-    return shown
-
-
-def _examples(name: str) -> str | None:
-    lines = EXAMPLES.get(name, ())
-    title = "examples:" if len(lines) > 1 else "example:"
-    return "\n  ".join([title, *lines]) if lines else None
+def examples_of(command: Command) -> list[str]:
+    """Return the command lines that the help of a command shows."""
+    typed = f"carrel {command.name.removesuffix(' list')}"
+    return [one if "carrel " in one else f"{typed} {one}".rstrip() for one in command.examples]
 
 
 def _ending(fault: Exception, args: argparse.Namespace) -> tuple[int, str]:

@@ -4,14 +4,13 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any
 
-from carrel.bridge import Client, segment
-from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.bridge import segment
+from carrel.main.cli.command import Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.names import RUN, RUNS
+from carrel.main.cli.labels import age, in_words
 from carrel.main.cli.output import Screen, first_line
-from carrel.main.cli.request import Request
-from carrel.main.cli.run_results import show_result, wait_for
-from carrel.main.cli.wording import age, in_words, refusal_in
+from carrel.main.cli.run_results import refusal_in, show_result, wait_for
+from carrel.main.cli.runs import RUN, RUNS
 
 _BAR_CELLS = 24
 _SHOWN_LINES = 6
@@ -113,13 +112,6 @@ def _item_text(item: dict[str, Any]) -> str:
             return f"{item['role']}: {words}" if item.get("role") else words
 
 
-def _compared(client: Client, args: Namespace) -> Any:
-    """Return how the receipts of two runs differ."""
-    return RUNS.of(client, args.other, lambda other: RUNS.of(
-        client, args.run_id, lambda one: client.get(f"/api/runs/{segment(one)}/receipt/compare", {"with": other})
-    ))  # fmt: skip
-
-
 def _show_compared(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
     if answer["same"]:
         screen.line("Both runs saw the same.")
@@ -170,14 +162,8 @@ def replay(args: Namespace, screen: Screen) -> int:
     return Exit.OK
 
 
-def why(args: Namespace, screen: Screen) -> int:
-    """Explain why a run is not progressing or how it ended, and what would help."""
-    with connect(args) as client:
-        run_id, found = RUNS.of(client, args.run_id, lambda run_id: (run_id, client.runs.why(run_id)))
-    if screen.as_json:
-        return screen.json(found.raw)
-    show_reasons(found.raw, screen, moving="The run is progressing.", run_id=run_id)
-    return Exit.OK
+def _show_why(answer: dict[str, Any], args: Namespace, screen: Screen) -> None:
+    show_reasons(answer, screen, moving="The run is progressing.", run_id=args.run_id)
 
 
 def show_reasons(answer: dict[str, Any], screen: Screen, *, moving: str, run_id: str | None = None) -> None:
@@ -200,21 +186,22 @@ def show_reasons(answer: dict[str, Any], screen: Screen, *, moving: str, run_id:
 
 
 COMMANDS = (
-    Command("runs why", "explain why a run is not progressing, or how it ended", why).takes(RUN),
-    Request(
-        "runs receipt", "show what the agent saw", "GET /api/runs/{}/receipt", _show_receipt, sends={"body": False}
-    ).takes(
-        RUN,
+    RUNS.does("why", "explain why a run is not progressing, or how it ended", "GET why", _show_why),
+    RUNS.does(
+        "receipt", "show what the agent saw", "GET receipt", _show_receipt,
         option("--step", "N", "only this step", type=int, field=""),
-        option("--full", action="store_true", field="", help="print every line"),
+        option("--full", "", "print every line", action="store_true", field=""),
+        sends={"body": False}, examples=("last --step 1 --full",),
     ),
-    Command("runs replay", "send a step of a run once more, to another model, and show both answers", replay).takes(
-        RUN,
+    command(
+        "runs replay", "send a step of a run once more, to another model, and show both answers", replay, RUN,
         option("--gateway", "NAME", "the connection to ask (default: the agent's)"),
         option("--model", "MODEL", "the model to ask for (default: the same)"),
         option("--step", "N", "which step (default: the last)", type=int),
     ),
-    Request("runs compare", "compare the receipts of two runs", _compared, _show_compared).takes(
-        RUN, option("other", "OTHER", "the run to compare it with")
+    RUNS.does(
+        "compare", "compare the receipts of two runs", "GET receipt/compare", _show_compared,
+        option("other", "OTHER_RUN", "the run to compare it with", of=RUNS.of, field="with"),
+        examples=("last run_01m7knxt1p",),
     ),
-)
+)  # fmt: skip

@@ -1,107 +1,148 @@
-"""Commands that are one request to the server, described as data: what is sent, and how the answer is printed."""
+"""Commands that ask the server: what is sent, what a person must agree to first, and how the answer is printed."""
 
+import json
+import re
+import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Self
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
 
 from carrel.bridge import Client, segment
-from carrel.main.cli.command import Exit, Option
+from carrel.main.cli.command import SERVER_OPTIONS, YES, Command, Exit, Failure, Option, command, option
 from carrel.main.cli.discovery import connect
+from carrel.main.cli.labels import age
 from carrel.main.cli.output import Screen, first_line
-from carrel.main.cli.wording import age
 
 Item = dict[str, Any]
-Ask = Callable[[Client, Namespace], Any]
+Cell = str | Callable[[Item], object]
+Ask = Callable[[Any, Namespace], Any]
 Show = Callable[[Any, Namespace, Screen], None]
+# For fields that have no option of their own.
+SET = option("--set", "FIELD=JSON", "set any other field of the API; may be repeated", action="append", field="")
 
 
 class Table(NamedTuple):
-    """A list: the field of the answer that holds its rows, and the cell of each column; a text is a row's field."""
+    """A list: the field of the answer that holds its rows, and the cell of each column.
+
+    A text is a row's field: a moment is told by its age, and with `…` at its end only the start of a text is shown.
+    """
 
     field: str
-    columns: Mapping[str, str | Callable[[Item], object]]
+    columns: Mapping[str, Cell]
     empty: str = "None."
     # Whether the ids must not be cut, because no command completes them.
     whole_ids: Callable[[Namespace], bool] = lambda _: False
 
     def show(self, answer: Item, args: Namespace, screen: Screen) -> None:
         """Print the rows under their headers."""
-        cells = self.columns.values()
-        rows = [[row.get(cell) if isinstance(cell, str) else cell(row) for cell in cells] for row in answer[self.field]]
+        rows = [[_cell(cell, row) for cell in self.columns.values()] for row in answer[self.field]]
         screen.table(tuple(self.columns), rows, empty=self.empty, whole_ids=self.whole_ids(args))
 
 
-class Request(NamedTuple):
-    """A command that asks the server and prints the answer, as it is with --json.
+def _cell(cell: Cell, row: Item) -> object:
+    if not isinstance(cell, str):
+        return cell(row)
+    if cell.endswith("…"):
+        return first_line(row.get(cell[:-1]))
+    return age(row.get(cell)) if cell.endswith("At") else row.get(cell)
 
-    `asks` is a method and a path, in which `{}` stands for the id of the object that an option names; or a function,
-    if one request is not enough. Other options with a value, and `sends`, go into the query of a GET, else into the
-    body. `show` is a table, a function, or a sentence with fields of the answer in braces. A DELETE has no answer: with
-    --json its sentence, a single word, becomes the key of the name that was given.
+
+def request(
+    name: str, summary: str, asks: str | Ask, show: str | Show, *options: Option, sends: Mapping[str, object] = {},
+    question: Ask | None = None, examples: tuple[str, ...] = (), common: tuple[Option, ...] = SERVER_OPTIONS,
+    connected: Callable[[Namespace], AbstractContextManager[Any]] = connect,
+) -> Command:  # fmt: skip
+    """Describe a command that asks the server and prints the answer, as it is with --json.
+
+    `asks` is a method and a path, in which `{}` stands for the id of the object that the first option with `of` names;
+    or a function, if one request is not enough. Other options with a value, and `sends`, go into the query of a GET,
+    else into the body. `show` prints the answer, or is a sentence with fields of it in braces, and a note for people
+    after a line break. A DELETE may have no answer: with --json the sentence's first word then becomes the key of the
+    id. With a `question`, a person is asked first.
     """
+    sent = Request(asks, show, options, sends, question, connected)
+    consent = [YES] if question else []
+    return command(name, summary, sent.run, *options, *consent, examples=examples, common=common)
 
-    name: str
-    summary: str
+
+class Request(NamedTuple):
+    """What `request` describes."""
+
     asks: str | Ask
-    show: Table | str | Show
-    sends: Mapping[str, object] = {}
-    needs_server: bool = True
-    options: tuple[Option, ...] = ()
-
-    def takes(self, *options: Option) -> Self:
-        """Return the command with its arguments."""
-        return self._replace(options=options)
+    show: str | Show
+    options: tuple[Option, ...]
+    sends: Mapping[str, object]
+    question: Ask | None
+    connected: Callable[[Namespace], AbstractContextManager[Any]]
 
     def run(self, args: Namespace, screen: Screen) -> int:
-        """Ask the server and print the answer."""
-        with connect(args) as client:
+        """Ask the person if need be, then the server, and print the answer."""
+        asks_first = self.question is not None and not args.yes
+        if asks_first and not sys.stdin.isatty():
+            raise Failure(Exit.USAGE, f"{args.parser.prog} asks first; pass --yes to do it without being asked.")
+        with self.connected(args) as client:
+            if asks_first and self.question and not screen.agrees(self.question(client, args)):
+                raise Failure(Exit.FAILED, "Nothing was changed.")
             answer = self._answer(client, args) if isinstance(self.asks, str) else self.asks(client, args)
         if screen.as_json:
             return screen.json(answer)
         if isinstance(self.show, str):
-            screen.line(self.show.format_map(answer))
-        elif isinstance(self.show, Table):
-            self.show.show(answer, args, screen)
+            line, _, note = self.show.format_map({**vars(args), **(answer or {})}).partition("\n")
+            screen.line(line)
+            if note:
+                screen.note(note)
         else:
             self.show(answer, args, screen)
         return Exit.OK
 
-    def _answer(self, client: Client, args: Namespace) -> Any:
+    def _answer(self, client: Client, args: Namespace, found: tuple[str, ...] = ()) -> Any:
+        """Send the request once the ids of all objects that were named are found."""
+        named = [one for one in self.options if one.of and getattr(args, one.dest) is not None]
+        if len(found) < len(named):
+            of, name = named[len(found)].of, getattr(args, named[len(found)].dest)
+            assert of is not None, "the options were chosen by it"
+            return of(client, name, lambda one: self._answer(client, args, (*found, one)))
+        for one, value in zip(named, found, strict=True):
+            # What prints the answer knows the whole id as well.
+            setattr(args, one.dest, value)
         method, _, path = str(self.asks).partition(" ")
-        given = {option.field: getattr(args, option.dest) for option in self.options}
-        fields = {**self.sends, **{name: value for name, value in given.items() if name and value is not None}}
-        for option in self.options:
-            if option.of:
-                name = getattr(args, option.dest)
-                answer = option.of(
-                    client, name, lambda found: _sent(client, method, path.format(segment(found)), fields)
-                )
-                return {str(self.show).rstrip(".").lower(): name} if method == "DELETE" else answer
-        return _sent(client, method, path, fields)
+        ids = dict(zip((one.field for one in named), found, strict=True))
+        if "{}" in path:
+            path = path.format(segment(ids.pop(named[0].field)))
+        fields = {**self.sends, **given_fields(self.options, args), **ids}
+        if method == "PATCH" and not fields:
+            example = next(one for one in self.options if one.flags[0].startswith("-"))
+            raise Failure(Exit.USAGE, f"Nothing to change; name a field, e.g. {example.flags[0]} {example.shown}.")
+        match method:
+            case "GET":
+                return client.get(path, fields)
+            case "POST":
+                return client.post(path, fields)
+            case "PATCH":
+                return client.patch(path, fields)
+            case _:
+                return client.delete(path) or {_first_word(str(self.show)): found[0]}
 
 
-def _sent(client: Client, method: str, path: str, fields: Item) -> Any:
-    match method:
-        case "GET":
-            return client.get(path, fields)
-        case "POST":
-            return client.post(path, fields)
-        case "PATCH":
-            return client.patch(path, fields)
-        case _:
-            return client.delete(path)
+def given_fields(options: tuple[Option, ...], args: Namespace) -> Item:
+    """Return the fields of a request that options and `--set` give."""
+    values = {one.field: getattr(args, one.dest) for one in options if one.field and not one.of}
+    fields = {name: value for name, value in values.items() if value is not None}
+    for text in getattr(args, "set", None) or ():
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise Failure(Exit.USAGE, f"--set takes FIELD=VALUE, not {text}.")
+        fields[name] = _json_or_text(value)
+    return fields
 
 
-def ago(field: str) -> Callable[[Item], str]:
-    """Return a cell that tells how long ago a moment was."""
-    return lambda row: age(row.get(field))
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
-def start_of(field: str) -> Callable[[Item], str]:
-    """Return a cell with the start of a text, on one line."""
-    return lambda row: first_line(row.get(field))
-
-
-def facts(field: str) -> Show:
-    """Return a function that prints all fields of one object."""
-    return lambda answer, _, screen: screen.facts(answer[field].items())
+def _first_word(sentence: str) -> str:
+    return re.split(r"\W", sentence, maxsplit=1)[0].lower()

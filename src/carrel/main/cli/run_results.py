@@ -1,5 +1,7 @@
 """Waiting for a run and showing its result; shared by the commands that send messages."""
 
+import json
+from argparse import Namespace
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
@@ -8,7 +10,6 @@ from carrel.bridge import Client, Fault, Refused, Run, TimedOut
 from carrel.kernel import MS_PER_SECOND, SystemClock
 from carrel.main.cli.command import Exit, Option, option
 from carrel.main.cli.output import Screen
-from carrel.main.cli.wording import refusal_in
 
 WAITING = "waiting for the reply…"
 
@@ -71,6 +72,16 @@ def wait_and_show(client: Client, run_id: str, screen: Screen, *, seconds: float
     if screen.as_json:
         screen.json({"run": run.raw})
     return show_result(run, screen, with_reply=not screen.as_json)
+
+
+def wait_or_print(client: Client, answer: dict[str, Any], args: Namespace, screen: Screen) -> int:
+    """Wait for the run that was started if --wait says so, else print its id."""
+    if args.wait is not None:
+        return wait_and_show(client, answer["runId"], screen, seconds=args.wait)
+    if screen.as_json:
+        return screen.json(answer)
+    screen.line(answer["runId"])
+    return Exit.OK
 
 
 def show_result(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
@@ -138,6 +149,18 @@ def refused_call(block: dict[str, Any]) -> str:
     """Return which tool call was refused and why, if this block of a transcript says so; else an empty text."""
     is_refused = block.get("outcome") == "refused"
     return f"✗ {block['name']} was refused: {refusal_in(block['text'])}" if is_refused else ""
+
+
+def refusal_in(result: str) -> str:
+    """Return why a tool call was refused, from its result; empty if it was not."""
+    try:
+        told = json.loads(result)
+    except ValueError:
+        return ""
+    if not isinstance(told, dict) or not (told.get("ok") is False or told.get("status") == "forbidden"):
+        return ""
+    error = told.get("error")
+    return str(error.get("message", error) if isinstance(error, dict) else error or "no reason was given")
 
 
 def why_ended(run: Run) -> str:

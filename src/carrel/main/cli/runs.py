@@ -8,26 +8,37 @@ from typing import Any
 from msgspec import convert
 
 from carrel.bridge import Artifact, Client, Run, segment
-from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.command import LIMIT, Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.names import LIMIT, RUN, RUNS
 from carrel.main.cli.output import Screen, first_line
-from carrel.main.cli.request import Request, Table, ago
+from carrel.main.cli.request import Item, Table, request
+from carrel.main.cli.resource import OF_AGENT, OF_SESSION, OF_TASK, Resource
 from carrel.main.cli.run_results import wait_and_show
 
 WAIT_SECONDS = 600.0
-# Shown below the rest, or of no use to people; programs read it with --json.
-_HIDDEN = frozenset({
-    "message", "reply", "accountId", "sessionId", "deliverySessionKey", "attributes", "announce",
-    "deliveryInstructionProfileVersion", "instructionsSha256",
-})  # fmt: skip
 
 
-def _show(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+def _subject(row: Item) -> str:
+    run = convert(row, Run)
+    return first_line(run.question.partition("\n")[0] if run.question else run.message.text)
+
+
+RUNS = Resource(
+    "runs", "list, inspect, answer and cancel runs", "/api/runs", "run",
+    {"RUN": "id", "STATE": "state", "AGENT": "agentId", "SESSION": "sessionKey", "AGE": "createdAt",
+     "MESSAGE OR QUESTION": _subject},
+    prefix="run_", query={"limit": 200}, order="newest first", empty="No runs yet.",
+    hidden=("message", "reply", "accountId", "sessionId", "deliverySessionKey", "attributes", "announce",
+            "deliveryInstructionProfileVersion", "instructionsSha256"),
+)  # fmt: skip
+RUN = RUNS.named()
+
+
+def _show(answer: Item, args: Namespace, screen: Screen) -> None:
     run = convert(answer["run"], Run)
     # The question is shown below instead of the note that has it.
-    hidden = _HIDDEN | {"note"} if run.question else _HIDDEN
-    screen.facts((name, value) for name, value in answer["run"].items() if name not in hidden)
+    shown = {name: value for name, value in answer["run"].items() if name != "note"} if run.question else answer["run"]
+    RUNS.show({"run": shown}, args, screen)
     said = ("Question", run.question) if run.question else ("Reply", run.reply)
     for title, text in (("Message", run.message.text), said):
         if text:
@@ -61,28 +72,6 @@ def _stop(client: Client, args: Namespace) -> Any:
     return client.post(f"/api/sessions/{segment(key)}/stop", {})
 
 
-def _subject(row: dict[str, Any]) -> str:
-    run = convert(row, Run)
-    return first_line(run.question.partition("\n")[0] if run.question else run.message.text)
-
-
-_RUNS = Table(
-    "runs",
-    {
-        "RUN": "id",
-        "STATE": "state",
-        "AGENT": "agentId",
-        "SESSION": "sessionKey",
-        "AGE": ago("createdAt"),
-        "MESSAGE OR QUESTION": _subject,
-    },
-    "No runs yet.",
-)
-
-
-_ARTIFACT = option("artifact_id", "ARTIFACT", "id of the artifact, as the list shows it")
-
-
 def show_artifact(args: Namespace, screen: Screen) -> int:
     """Show one artifact: its text, or what is known of a file."""
     with connect(args) as client:
@@ -101,14 +90,14 @@ def get_artifact(args: Namespace, screen: Screen) -> int:
     with connect(args) as client:
         one = _artifact(client, args.artifact_id)
         content = client.artifacts.content(one.id)
-    # The name alone: an agent does not choose the folder.
-    target = Path(args.output or Path(one.filename or one.name or one.id).name)
     if args.output == "-" and screen.is_terminal:
         screen.line(content.decode(errors="replace"))
         return Exit.OK
     if args.output == "-":
         sys.stdout.buffer.write(content)
         return Exit.OK
+    # The name alone: an agent does not choose the folder.
+    target = Path(args.output or Path(one.filename or one.name or one.id).name)
     try:
         with target.open("xb") as file:
             file.write(content)
@@ -130,70 +119,49 @@ def _artifact(client: Client, artifact_id: str) -> Artifact:
     return found
 
 
+_ARTIFACT = option("artifact_id", "ARTIFACT", "id of the artifact, as the list shows it")
 _ARTIFACTS = Table(
     "artifacts",
-    {
-        "ARTIFACT": "id",
-        "KIND": "kind",
-        "BYTES": "bytes",
-        "AGE": ago("addedAt"),
-        "NAME": lambda one: one.get("filename") or one.get("name") or one.get("url"),
-    },
+    {"ARTIFACT": "id", "KIND": "kind", "BYTES": "bytes", "AGE": "addedAt",
+     "NAME": lambda one: one.get("filename") or one.get("name") or one.get("url")},
     "This run has no artifacts.",
-)
-_RUN_OR_LAST = option("run_id", "RUN", "id of the run (default: the newest)", nargs="?", default="last", of=RUNS.of)
-
-
+)  # fmt: skip
+_STATES = ("queued", "running", "waiting", "completed", "failed", "cancelled")
+RESOURCES = (RUNS,)
 COMMANDS = (
-    Request("runs list", "list runs", "GET /api/runs", _RUNS).takes(
-        option("--session", "SESSION", "only runs of this session", field="sessionKey"),
-        option("--agent", "AGENT", "only runs of this agent", field="agentId"),
-        option("--task", "TASK", "only runs of this task", field="taskId"),
-        option("--state", choices=("queued", "running", "waiting", "completed", "failed", "cancelled")),
-        option(
-            "--waiting-for",
-            choices=("person", "program"),
-            field="waitingFor",
-            help="only runs that wait for one of them",
-        ),
-        LIMIT,
+    RUNS.lists(
+        "", OF_SESSION, OF_AGENT, OF_TASK, LIMIT, option("--state", choices=_STATES),
+        option("--waiting-for", "", "only runs that wait for one of them", choices=("person", "program"),
+               field="waitingFor"),
+        examples=("--state failed", "--waiting-for person"),
     ),
-    Request("runs show", "show one run", "GET /api/runs/{}", _show).takes(RUN),
-    Command("runs wait", "wait for a run's reply", wait).takes(
-        RUN, option("--timeout", "S", "seconds (default: %(default)g)", type=float, default=WAIT_SECONDS)
-    ),
-    Request("runs answer", "answer a run that is waiting for you", _answer, "Answered. The run continues.").takes(
-        RUN,
+    RUNS.shows("", show=_show, examples=("last",)),
+    command("runs wait", "wait for a run's reply", wait, RUN,
+            option("--timeout", "S", "seconds (default: %(default)g)", type=float, default=WAIT_SECONDS)),
+    RUNS.does(
+        "answer", "answer a run that is waiting for you", _answer, "Answered. The run continues.",
         option("text", "TEXT", "the answer; yes or no where a tool call is to be approved", nargs="?"),
         option("--approve", "TEXT", "approve the tool call", nargs="?", const=""),
         option("--deny", "TEXT", "refuse the tool call", nargs="?", const=""),
+        examples=("last yes", 'last --deny "too expensive"'),
     ),
-    Request(
-        "runs steer",
-        "send a message into a run that is at work",
-        "POST /api/runs/{}/steer",
+    RUNS.does(
+        "steer", "send a message into a run that is at work", "POST steer",
         "Sent as {runId}: it is heard at the next step, or afterwards if the run ends first.",
-    ).takes(RUN, option("message", "TEXT", "the message")),
-    Request("runs cancel", "cancel a run", "POST /api/runs/{}/cancel", "Cancelled.").takes(RUN),
-    Request(
-        "runs advance",
-        "move a queued run one place up",
-        "POST /api/runs/{}/advance",
-        "Moved up: it is number {run[queuePosition]}.",
-    ).takes(RUN),
-    Request(
-        "runs allow",
-        "resume a run that is held because it does nothing new",
-        "POST /api/runs/{}/allow",
-        "It goes on.",
-    ).takes(RUN),
-    Request("runs stop", "stop a run and everything else of its session", _stop, "Stopped.").takes(RUN),
-    Request("runs retry", "retry a failed run", "POST /api/runs/{}/retry", "{runId}").takes(RUN),
-    Request(
-        "artifacts list", "list what the agent of a run added to it", "GET /api/runs/{}/artifacts", _ARTIFACTS
-    ).takes(_RUN_OR_LAST),
-    Command("artifacts show", "show an artifact", show_artifact).takes(_ARTIFACT),
-    Command("artifacts get", "download an artifact", get_artifact).takes(
-        _ARTIFACT, option("--output -o", "FILE", "where to write it; - for stdout")
+        option("message", "TEXT", "the message"),
     ),
-)
+    RUNS.does("cancel", "cancel a run", "POST cancel", "Cancelled."),
+    RUNS.does("advance", "move a queued run one place up", "POST advance",
+              "Moved up: it is number {run[queuePosition]}."),
+    RUNS.does("allow", "resume a run that is held because it does nothing new", "POST allow", "It goes on."),
+    RUNS.does("stop", "stop a run and everything else of its session", _stop, "Stopped."),
+    RUNS.does("retry", "retry a failed run", "POST retry", "{runId}"),
+    RUNS.does("announce", "deliver a result again that could not be delivered", "POST announce",
+              "It is being delivered."),
+    request("artifacts list", "list what the agent of a run added to it", "GET /api/runs/{}/artifacts", _ARTIFACTS.show,
+            RUNS.named("id of the run (default: the newest)", nargs="?", default="last")),
+    command("artifacts show", "show an artifact", show_artifact, _ARTIFACT),
+    command("artifacts get", "download an artifact", get_artifact, _ARTIFACT,
+            option("--output -o", "FILE", "where to write it; - for stdout"),
+            examples=("run_01m7knxt1p2gzd8eh38rzwycx0.1 -o report.pdf",)),
+)  # fmt: skip

@@ -1,54 +1,40 @@
 """`sessions` and `queue`: list, read and manage sessions, and show a lane's queue."""
 
 import json
-import sys
 from argparse import Namespace
 from functools import partial
 from typing import Any
 
 from msgspec import convert
 
-from carrel.bridge import Client, History, Session, segment
-from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.bridge import Client, History, Session
+from carrel.main.cli.command import LIMIT, Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.names import LIMIT, SESSION, YES, of_session
+from carrel.main.cli.labels import in_words
 from carrel.main.cli.output import Screen, first_line
-from carrel.main.cli.request import Request, Table, ago
+from carrel.main.cli.request import SET, Item, Table, request
+from carrel.main.cli.resource import OF_AGENT, Resource
 from carrel.main.cli.run_results import refusals_in, refused_call
-from carrel.main.cli.wording import age, in_words
+from carrel.main.cli.session_keys import of_session
 
-_LIST_OPTIONS = (
-    option("--agent", "AGENT", "only those of this agent", field="agentId"),
-    option("--state", choices=("idle", "busy", "closed")),
-    option("--archived", action="store_true", help="include archived sessions"),
-    LIMIT,
-)
 # As many as the server returns at once.
 _MESSAGES_MAX = 1000
-_UNDO = option("--undo", action="store_true", help="bring it back, with the same conversation")
-# Said by other fields too, or of no use to people; programs read it with --json.
-_HIDDEN = frozenset({
-    "key", "sessionKey", "sessionId", "accountId", "agentId", "transcriptPath", "deliveryContext",
-    "deliverySessionKey", "lastChannel", "systemSent", "title",
-})  # fmt: skip
-_LIST = Table(
-    "sessions",
-    {
-        "SESSION": "sessionKey",
-        "STATE": "state",
-        "GEN": "generation",
-        "QUEUED": "queuedRuns",
-        "ACTIVE": ago("updatedAt"),
-        "TITLE": "title",
-    },
-    "No sessions yet. `carrel chat` starts one.",
-)
+SESSIONS = Resource(
+    "sessions", "list, read and manage sessions", "/api/sessions", "session",
+    {"SESSION": "sessionKey", "STATE": "state", "GEN": "generation", "QUEUED": "queuedRuns", "ACTIVE": "updatedAt",
+     "TITLE": "title"},
+    id="sessionKey", find=of_session, empty="No sessions yet. `carrel chat` starts one.",
+    # Said by other fields too, or of no use to people.
+    hidden=("key", "sessionKey", "sessionId", "accountId", "agentId", "transcriptPath", "deliveryContext",
+            "deliverySessionKey", "lastChannel", "systemSent", "title"),
+)  # fmt: skip
+_SESSION = option("key", "SESSION", "session key or id, or the beginning of one", of=of_session)
 
 
-def _show(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+def _show(answer: Item, _: Namespace, screen: Screen) -> None:
     session = convert(answer["session"], Session)
     named = [("title", session.title), ("session", session.session_key), ("session id", session.session_id)]
-    screen.facts([*named, *((name, value) for name, value in answer["session"].items() if name not in _HIDDEN)])
+    screen.facts([*named, *((name, value) for name, value in answer["session"].items() if name not in SESSIONS.hidden)])
 
 
 def tail(args: Namespace, screen: Screen) -> int:
@@ -74,13 +60,13 @@ def tail(args: Namespace, screen: Screen) -> int:
     return Exit.OK
 
 
-def _shown(history: History, args: Namespace) -> list[dict[str, Any]]:
+def _shown(history: History, args: Namespace) -> list[Item]:
     """Return the messages that are shown: all with --tools, else without the results of calls that were made."""
-    messages: list[dict[str, Any]] = history.raw["messages"]
+    messages: list[Item] = history.raw["messages"]
     return [one for one in messages if args.tools or one.get("role") != "toolResult" or refusals_in([one])]
 
 
-def _show_new(messages: list[dict[str, Any]], seen: set[str], screen: Screen) -> None:
+def _show_new(messages: list[Item], seen: set[str], screen: Screen) -> None:
     for message in messages:
         if message["id"] in seen:
             continue
@@ -92,7 +78,7 @@ def _show_new(messages: list[dict[str, Any]], seen: set[str], screen: Screen) ->
         screen.line(text if screen.is_terminal else text.replace("\n", " "))
 
 
-def _part(part: dict[str, Any]) -> str:
+def _part(part: Item) -> str:
     if part.get("type") == "text":
         return str(part.get("text", ""))
     if part.get("type") == "toolCall":
@@ -102,60 +88,44 @@ def _part(part: dict[str, Any]) -> str:
     return first_line(" ".join(f"{name}={value}" for name, value in part.items()), 200)
 
 
-def _rename(client: Client, args: Namespace) -> Any:
-    """Rename a session, or restore its automatic title."""
-    return {"session": of_session(client, args.key, lambda key: client.sessions.rename(key, args.title)).raw}
-
-
-def _pin(client: Client, args: Namespace) -> Any:
-    """Pin or unpin a session."""
-    return of_session(client, args.key, lambda key: client.patch(_path(key), {"pinned": not args.undo}))
-
-
 def _recall(client: Client, args: Namespace) -> Any:
     """Keep what is said in a session to itself, or put it on the board; return which it is."""
     if args.recall is not None:
-        wanted = None if args.recall == "inherit" else args.recall
-        of_session(client, args.key, lambda key: client.patch(_path(key), {"recall": wanted}))
-    return {"recall": of_session(client, args.key, lambda key: client.get(_path(key, "access")))["recall"]}
+        wanted = {"recall": None if args.recall == "inherit" else args.recall}
+        of_session(client, args.key, lambda key: client.patch(SESSIONS.at(key), wanted))
+    return {"recall": of_session(client, args.key, lambda key: client.get(SESSIONS.at(key, "access")))["recall"]}
 
 
-def _show_recall(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+def _show_recall(answer: Item, _: Namespace, screen: Screen) -> None:
     known = answer["recall"]
     recalled = "the board of its spaces" if known["recall"] == "space" else "itself alone"
     said = "is on the board" if known["onBoard"] else "stays here"
     screen.line(f"It recalls {recalled} (chosen by: {known['chosenBy']}). What is said here {said}.")
 
 
-def archive(args: Namespace, screen: Screen) -> int:
+def _archive(client: Client, args: Namespace) -> Any:
     """Archive a session, or bring it back."""
-    with connect(args) as client:
-        if args.undo:
-            return _show_restored(of_session(client, args.key, lambda key: _restore(client, key, screen)), screen)
-        session = of_session(client, args.key, client.sessions.archive)
-    if screen.as_json:
-        return screen.json({"session": session.raw})
-    return _said(screen, "Archived; --undo brings it back.")
+    if not args.undo:
+        return of_session(client, args.key, lambda key: client.post(SESSIONS.at(key, "archive")))
+    generations = of_session(client, args.key, lambda key: client.get(SESSIONS.at(key, "generations")))["sessions"]
+    args.warning = _why_another(generations)
+    return of_session(client, args.key, lambda key: client.post(SESSIONS.at(key, "unarchive")))
 
 
-def _restore(client: Client, key: str, screen: Screen) -> Any:
-    warning = _why_another(client.get(_path(key, "generations"))["sessions"])
-    if warning:
+def _show_archived(answer: Item, args: Namespace, screen: Screen) -> None:
+    if not args.undo:
+        screen.line("Archived; --undo brings it back.")
+        return
+    if args.warning:
         # Warn first: this is not what --undo promises.
-        screen.note(warning)
-    return client.post(_path(key, "unarchive"))
-
-
-def _show_restored(answer: dict[str, Any], screen: Screen) -> int:
-    if screen.as_json:
-        return screen.json(answer)
+        screen.note(args.warning)
     session = answer["session"]
     goes_on = session["state"] != "closed" and session["generation"]
     then = f"generation {session['generation']} goes on" if goes_on else "the next message opens a new generation"
-    return _said(screen, f"{'Brought back' if answer['reopened'] else 'It is listed'}; {then}.")
+    screen.line(f"{'Brought back' if answer['reopened'] else 'It is listed'}; {then}.")
 
 
-def _why_another(generations: list[dict[str, Any]]) -> str:
+def _why_another(generations: list[Item]) -> str:
     """Return why the archived conversation does not continue; empty if it does, or if none was archived."""
     at = next((at for at, one in enumerate(generations) if one["closedReason"] == "archived"), 0)
     if at == 0:
@@ -167,112 +137,92 @@ def _why_another(generations: list[dict[str, Any]]) -> str:
     )
 
 
-def delete(args: Namespace, screen: Screen) -> int:
-    """Delete a session with its transcript, once a person has agreed."""
-    if not args.yes and not sys.stdin.isatty():
-        raise Failure(Exit.USAGE, "Deleting cannot be undone; pass --yes to do it without being asked.")
-    with connect(args) as client:
-        # Without a question, only the whole key will do: a cut one may mean another session.
-        key = args.key if args.yes else _confirmed(client, args, screen)
-        client.sessions.delete(key)
-    return screen.json({"deleted": key}) if screen.as_json else _said(screen, "Deleted.")
+def _delete(client: Client, args: Namespace) -> Any:
+    """Delete a session; without a question, only the whole key will do: a cut one may mean another session."""
+    client.sessions.delete(args.key)
+    return {"deleted": args.key}
 
 
-def _confirmed(client: Client, args: Namespace, screen: Screen) -> str:
-    """Return the key of the session that a person agreed to delete."""
-    key = of_session(client, args.key, client.sessions.get).session_key
-    if not screen.agrees(f"Delete {key} with everything said in it?"):
-        raise Failure(Exit.FAILED, "Nothing was deleted.")
-    return key
+def _question(client: Client, args: Namespace) -> str:
+    args.key = of_session(client, args.key, client.sessions.get).session_key
+    return f"Delete {args.key} with everything said in it?"
 
 
-def _said(screen: Screen, sentence: str) -> int:
-    screen.line(sentence)
-    return Exit.OK
-
-
-def _show_queue(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+def _show_queue(answer: Item, args: Namespace, screen: Screen) -> None:
     """Show the running and queued runs of a lane, in order."""
     running = [answer["running"]] if answer.get("running") else []
-    rows = [
-        (run.get("queuePosition") or "now", run["id"], run["state"], age(run["createdAt"]), first_line(_message(run)))
-        for run in [*running, *answer["runs"]]
-    ]
-    screen.table(("#", "RUN", "STATE", "AGE", "MESSAGE"), rows, empty="The queue is empty.")
+    _QUEUE.show({"runs": [*running, *answer["runs"]]}, args, screen)
 
 
-def _show_stopped(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+def _show_stopped(answer: Item, _: Namespace, screen: Screen) -> None:
     for run_id in answer["cancelledRuns"]:
         screen.line(run_id)
     screen.note(f"Cancelled: {len(answer['cancelledRuns'])}.")
 
 
-def _path(key: str, *rest: str) -> str:
-    return "/".join(("/api/sessions", segment(key), *rest))
-
-
-def _message(run: dict[str, Any]) -> str:
-    return str((run.get("message") or {}).get("text") or "")
-
-
+_GENERATIONS = Table(
+    "sessions",
+    {"GEN": "generation", "STATE": "state", "SESSION ID": "sessionId", "ACTIVE": "updatedAt",
+     "WHY CLOSED": "closedReason"},
+    whole_ids=lambda _: True,
+)  # fmt: skip
+_QUEUE = Table(
+    "runs",
+    {"#": lambda run: run.get("queuePosition") or "now", "RUN": "id", "STATE": "state", "AGE": "createdAt",
+     "MESSAGE": lambda run: first_line((run.get("message") or {}).get("text"))},
+    "The queue is empty.",
+)  # fmt: skip
+_LIST_OPTIONS = (
+    OF_AGENT, option("--state", choices=("idle", "busy", "closed")), LIMIT,
+    option("--archived", "", "include archived sessions", action="store_true"),
+)  # fmt: skip
+RESOURCES = (SESSIONS,)
 COMMANDS = (
-    Request("sessions list", "list sessions", "GET /api/sessions", _LIST).takes(*_LIST_OPTIONS),
-    Request("sessions show", "show one session", "GET /api/sessions/{}", _show).takes(SESSION),
-    Command("sessions tail", "show the last messages", tail).takes(
-        SESSION,
+    SESSIONS.lists("", *_LIST_OPTIONS, examples=("--state busy", "--archived")),
+    request("sessions show", "show one session", "GET /api/sessions/{}", _show, _SESSION),
+    command(
+        "sessions tail", "show the last messages", tail, _SESSION,
         option("-n --lines", "N", "how many (default: 20)", type=int, default=20),
-        option("-f --follow", action="store_true", help="keep printing new messages"),
-        option("--tools", action="store_true", help="include tool calls and results"),
+        option("-f --follow", "", "keep printing new messages", action="store_true"),
+        option("--tools", "", "include tool calls and results", action="store_true"),
+        examples=("main -n 5", "main --follow"),
     ),
-    Request(
-        "sessions reset",
-        "close the open generation; the next message starts a new one",
-        "POST /api/sessions/{}/reset",
-        "Closed. The next message opens generation {nextGeneration}.",
-    ).takes(SESSION),
-    Request(
-        "sessions recall", "keep what is said in a session to itself, or put it on the board", _recall, _show_recall
-    ).takes(
-        SESSION,
-        option(
-            "recall",
-            nargs="?",
-            choices=("own", "space", "inherit"),
-            help="left out: show what holds; inherit: what its agent or the account says",
-        ),
-    ),
-    Request("sessions rename", "give a session a name", _rename, "Renamed: {session[title]}").takes(
-        SESSION, option("title", "NAME", "the new name; left out: its automatic title", nargs="?")
-    ),
-    Request("sessions pin", "pin a session", _pin, "{session[title]}").takes(
-        SESSION, option("--undo", action="store_true", help="unpin it")
-    ),
-    Request(
-        "sessions fork",
-        "make a chat that starts with a session's transcript",
-        "POST /api/sessions/{}/fork",
-        "{sessionKey}",
-    ).takes(
-        SESSION,
-        option(
-            "entry",
-            "ENTRY",
-            "id of the last entry, as `sessions tail --json` shows it; left out: the newest",
-            field="entryId",
-            nargs="?",
-        ),
+    request("sessions create", "create a chat with an agent, and print its key", "POST /api/sessions", "{sessionKey}",
+            option("agent", "AGENT", "id of the agent (default: the account's)", nargs="?", field="agentId"),
+            option("--name", "NAME", "what the chat is called", field="displayName"), examples=("main --name Report",)),
+    request("sessions reset", "close the open generation; the next message starts a new one",
+            "POST /api/sessions/{}/reset", "Closed. The next message opens generation {nextGeneration}.", _SESSION),
+    request("sessions recall", "keep what is said in a session to itself, or put it on the board", _recall,
+            _show_recall, _SESSION,
+            option("recall", "", "left out: show what holds; inherit: what its agent or the account says",
+                   nargs="?", choices=("own", "space", "inherit"))),
+    request("sessions rename", "give a session a name", "PATCH /api/sessions/{}", "Renamed: {session[title]}",
+            _SESSION, option("title", "NAME", "the new name; left out: its automatic title", nargs="?"),
+            sends={"title": None}),
+    request("sessions edit", "change a session", "PATCH /api/sessions/{}", _show, _SESSION,
+            option("--model", "MODEL", "the model of its next runs"),
+            option("--thinking", "", "how long it thinks", choices=("off", "minimal", "low", "medium", "high"),
+                   field="thinkingLevel"),
+            option("--label", "LABEL"), SET, examples=("main --thinking high", "main --set sendPolicy=deny")),
+    request("sessions pin", "pin a session", "PATCH /api/sessions/{}", "{session[title]}", _SESSION,
+            option("--undo", "", "unpin it", action="store_const", const=False, default=True, field="pinned")),
+    request(
+        "sessions fork", "make a chat that starts with a session's transcript", "POST /api/sessions/{}/fork",
+        "{sessionKey}", _SESSION,
+        option("entry", "ENTRY", "id of the last entry, as `sessions tail --json` shows it; left out: the newest",
+               field="entryId", nargs="?"),
         option("--name", "NAME", "what the chat is called", field="displayName"),
     ),
-    Request(
-        "sessions stop",
-        "cancel all runs of a session and of those spawned from it",
-        "POST /api/sessions/{}/stop",
-        _show_stopped,
-    ).takes(SESSION),
-    Command("sessions archive", "archive a session", archive).takes(SESSION, _UNDO),
-    Command("sessions delete", "delete a session with its transcript", delete).takes(SESSION, YES),
-    Request("sessions search", "find sessions by name or key", "GET /api/sessions", _LIST).takes(
-        option("text", "TEXT", field="q"), *_LIST_OPTIONS
-    ),
-    Request("queue", "show the queue of a lane", "GET /api/sessions/{}/queue", _show_queue).takes(SESSION),
-)
+    request("sessions generations", "list the generations of a session", "GET /api/sessions/{}/generations",
+            _GENERATIONS.show, _SESSION),
+    request("sessions stop", "cancel all runs of a session and of those spawned from it",
+            "POST /api/sessions/{}/stop", _show_stopped, _SESSION),
+    request("sessions archive", "archive a session", _archive, _show_archived, _SESSION,
+            option("--undo", "", "bring it back, with the same conversation", action="store_true"),
+            examples=("agent:main:cli:report", "agent:main:cli:report --undo")),
+    request("sessions delete", "delete a session with its transcript", _delete, "Deleted.", _SESSION,
+            question=_question),
+    request("sessions search", "find sessions by name or key", "GET /api/sessions", SESSIONS.table.show,
+            option("text", "TEXT", field="q"), *_LIST_OPTIONS),
+    request("queue", "show the queue of a lane", "GET /api/sessions/{}/queue", _show_queue, _SESSION),
+)  # fmt: skip

@@ -5,62 +5,46 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any
 
-from carrel.bridge import Client, segment
+from carrel.bridge import Client
 from carrel.kernel import elapsed_seconds
-from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.command import LIMIT, Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.names import LIMIT, TASKS, YES
 from carrel.main.cli.output import Screen
 from carrel.main.cli.receipts import show_reasons
-from carrel.main.cli.request import Request, Table, ago, start_of
+from carrel.main.cli.request import Item, given_fields, request
+from carrel.main.cli.resource import Resource
 from carrel.main.cli.run_results import show_result, wait_for, wait_option
 
 STATUSES = ("inbox", "assigned", "in_progress", "review", "done", "blocked", "archived")
 # Statuses, and other boards' names for them.
 _SPELLINGS = (*STATUSES, "todo", "doing", "open")
 WAIT_SECONDS = 600.0
-# Shown below the rest, or of no use to people; programs read it with --json.
-_HIDDEN = (
-    "spaceId",
-    "sortIndex",
-    "position",
-    "boardStatus",
-    "priorityLabel",
-    "description",
-    "metadata",
-    "createdBy",
-    "pinned",
-)
-_TAIL = 10
-_TASK = option("task", "TASK", "id of the task, a unique beginning of it, or `last`", of=TASKS.of)
-_LINES = option("-n --lines", "N", "messages of the thread (default: 10)", type=int, default=_TAIL)
-
-Task = dict[str, Any]
 
 
-def _find(client: Client, name: str) -> Task:
-    """Return the task that an id, the beginning of one, or `last` means."""
-    found: Task = TASKS.of(client, name, lambda one: client.get(f"/api/tasks/{segment(one)}"))["task"]
-    return found
-
-
-def _path(task: Task, *rest: str) -> str:
-    return "/".join(["/api/tasks", segment(task["id"]), *rest])
-
-
-def _assignees(task: Task) -> list[str]:
+def _assignees(task: Item) -> list[str]:
     return [*task["assignedAgentIds"], *task["assignedUserIds"]]
+
+
+TASKS = Resource(
+    "tasks", "create tasks, assign agents and follow their work", "/api/tasks", "task",
+    {"TASK": "id", "STATUS": "status", "PRIORITY": "priorityLabel", "ASSIGNED": _assignees, "CHANGED": "updatedAt",
+     "TITLE": "title…"},
+    prefix="task_", query={"limit": 500, "includeArchived": True}, order="newest first",
+    empty="No tasks yet. To create one: `carrel tasks create TITLE --assign main`", below=("description",),
+    hidden=("spaceId", "sortIndex", "position", "boardStatus", "priorityLabel", "metadata", "createdBy", "pinned"),
+)  # fmt: skip
+_LINES = option("-n --lines", "N", "messages of the thread (default: 10)", type=int, default=10)
 
 
 def _create(client: Client, args: Namespace) -> Any:
     """Create a task; its assignees are notified at once."""
-    agents, users = _parties(client, args.assign)
-    body = {"title": args.title, "description": args.description, "tags": args.tag, "id": args.id}
-    body |= {"priority": args.priority, "assignedAgentIds": agents, "assignedUserIds": users}
-    return client.post("/api/tasks", {name: value for name, value in body.items() if value})
+    agents, users = _parties(client, args.assign or [])
+    assigned = {"assignedAgentIds": agents, "assignedUserIds": users}
+    fields = {name: value for name, value in assigned.items() if value}
+    return client.post("/api/tasks", {**given_fields(_NEW, args), **fields})
 
 
-def _show_created(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+def _show_created(answer: Item, _: Namespace, screen: Screen) -> None:
     task = answer["task"]
     screen.line(task["id"])
     if screen.is_terminal:
@@ -68,71 +52,47 @@ def _show_created(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
         screen.note(f"{told} To follow it: `carrel tasks watch {task['id']}`")
 
 
-def _edit(client: Client, args: Namespace) -> Any:
-    """Change the fields of a task that are named."""
-    fields = {one.field: value for one in _FIELDS if (value := getattr(args, one.dest)) is not None}
-    if not fields:
-        raise Failure(Exit.USAGE, "Nothing to change; name a field, e.g. --title TEXT.")
-    return TASKS.of(client, args.task, lambda found: client.patch(f"/api/tasks/{segment(found)}", fields))
-
-
-def delete(args: Namespace, screen: Screen) -> int:
-    """Archive a task for good, once a person has agreed."""
-    if not args.yes and not sys.stdin.isatty():
-        raise Failure(Exit.USAGE, "Nobody works on an archived task again; pass --yes to do it without being asked.")
-    with connect(args) as client:
-        task = _find(client, args.task)
-        if not args.yes and not screen.agrees(f"Archive {task['title']} for good and cancel its runs?"):
-            raise Failure(Exit.FAILED, "Nothing was changed.")
-        answer = client.delete(_path(task))
-    if screen.as_json:
-        return screen.json(answer)
-    screen.line("Archived; its runs are cancelled, and it can still be read.")
-    return Exit.OK
-
-
 def _parties(client: Client, names: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return which of the names are agents and which are people."""
     given = list(names)
-    if not given:
-        return [], []
-    agents = client.get("/api/agents")["agents"]
+    agents = client.get("/api/agents")["agents"] if given else []
     known = {name for agent in agents for name in (agent["id"], agent["slug"])}
     return [name for name in given if name in known], [name for name in given if name not in known]
 
 
+def _task(client: Client, args: Namespace) -> Item:
+    found: Item = TASKS.read(client, args.task_id)["task"]
+    return found
+
+
 def _whole(client: Client, args: Namespace) -> Any:
     """Return a task: what it is, who works on it, the end of its thread, and why it is not moving."""
-    task = _find(client, args.task)
-    thread = client.get(_path(task, "thread"), {"limit": args.lines})
-    return {"task": task, "thread": thread, "why": client.get(_path(task, "why"))}
+    task = _task(client, args)
+    thread = client.get(TASKS.at(task["id"], "thread"), {"limit": args.lines})
+    return {"task": task, "thread": thread, "why": client.get(TASKS.at(task["id"], "why"))}
 
 
-def _show(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
-    task, thread = answer["task"], answer["thread"]
-    told = task | {"priority": task["priorityLabel"]}
-    screen.facts((name, value) for name, value in told.items() if name not in _HIDDEN)
-    if task["description"]:
-        screen.line()
-        screen.line(task["description"])
+def _show(answer: Item, args: Namespace, screen: Screen) -> None:
+    task = answer["task"]
+    TASKS.show({"task": task | {"priority": task["priorityLabel"]}}, args, screen)
     screen.line()
-    _show_messages(thread["messages"], screen)
-    _show_typing(thread["typing"], screen)
-    _show_why(answer["why"], _, screen)
+    _show_messages(answer["thread"]["messages"], screen)
+    _show_typing(answer["thread"]["typing"], screen)
+    _show_why(answer["why"], args, screen)
 
 
-def _show_messages(messages: list[dict[str, Any]], screen: Screen) -> None:
+def _show_messages(messages: list[Item], screen: Screen) -> None:
     for message in messages:
         screen.piece(f"{message['authorName']}: ", "bold")
         screen.line(message["content"] if screen.is_terminal else " ".join(message["content"].split()))
 
 
-def _show_typing(typing: list[dict[str, Any]], screen: Screen) -> None:
+def _show_typing(typing: list[Item], screen: Screen) -> None:
     for one in typing:
         screen.note(f"{one['agentId']} is working on an answer ({one['runId']}).")
 
 
-def _show_status(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+def _show_status(answer: Item, _: Namespace, screen: Screen) -> None:
     cancelled = len(answer.get("cancelledRuns") or [])
     more = f", {cancelled} run{'' if cancelled == 1 else 's'} cancelled" if cancelled else ""
     screen.line(f"{answer['task']['id']} is {answer['task']['status']}{more}.")
@@ -140,12 +100,12 @@ def _show_status(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
 
 def _assign(client: Client, args: Namespace) -> Any:
     """Assign agents and people to a task, or with --remove take them off it."""
-    task = _find(client, args.task)
     agents, users = _parties(client, args.name)
-    return client.post(_path(task, "assign"), {"agentIds": agents, "userIds": users, "remove": args.remove})
+    body = {"agentIds": agents, "userIds": users, "remove": args.remove}
+    return client.post(TASKS.at(_task(client, args)["id"], "assign"), body)
 
 
-def _show_assigned(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+def _show_assigned(answer: Item, _: Namespace, screen: Screen) -> None:
     task = answer["task"]
     screen.line(f"{task['id']} is {task['status']}, assigned to {', '.join(_assignees(task)) or 'nobody'}.")
 
@@ -154,7 +114,7 @@ def message(args: Namespace, screen: Screen) -> int:
     """Write to a task's thread and show who was notified; with --wait, show the agents' replies too."""
     text = sys.stdin.read().rstrip("\n") if args.text == "-" else args.text
     with connect(args) as client:
-        posted = client.post(_path(_find(client, args.task), "messages"), {"content": text})
+        posted = client.post(TASKS.at(_task(client, args)["id"], "messages"), {"content": text})
         runs = [told["runId"] for told in posted["notified"] if told.get("runId")]
         if args.wait is None:
             return _show_posted(posted, screen)
@@ -163,7 +123,7 @@ def message(args: Namespace, screen: Screen) -> int:
         return _wait_and_show(client, posted, runs, screen, args.wait)
 
 
-def _show_posted(posted: dict[str, Any], screen: Screen) -> int:
+def _show_posted(posted: Item, screen: Screen) -> int:
     if screen.as_json:
         return screen.json(posted)
     rows = [(told["id"], told["type"], told.get("runId") or "") for told in posted["notified"]]
@@ -171,7 +131,7 @@ def _show_posted(posted: dict[str, Any], screen: Screen) -> int:
     return Exit.OK
 
 
-def _wait_and_show(client: Client, posted: dict[str, Any], runs: list[str], screen: Screen, seconds: float) -> int:
+def _wait_and_show(client: Client, posted: Item, runs: list[str], screen: Screen, seconds: float) -> int:
     ends_at, code, waited = elapsed_seconds() + seconds, int(Exit.OK), []
     for run_id in runs:
         run = wait_for(client, run_id, screen, seconds=max(0.0, ends_at - elapsed_seconds()))
@@ -189,36 +149,25 @@ def watch(args: Namespace, screen: Screen) -> int:
     if screen.as_json:
         raise Failure(Exit.USAGE, "`tasks watch` is for people; programs use `carrel events --follow --json`.")
     with connect(args) as client:
-        task = _find(client, args.task)
-        shown = Shown()
+        task = _task(client, args)
+        newest, typing = 0, set[str]()
         for _ in client.stream("/api/stream", {"taskId": task["id"]}):
             # Read the task before its thread, so that messages from before a change are shown before the change.
-            changed = client.get(_path(task))["task"]
-            shown.update(client.get(_path(task, "thread"), {"limit": args.lines}), screen)
+            changed = client.get(TASKS.at(task["id"]))["task"]
+            thread = client.get(TASKS.at(task["id"], "thread"), {"limit": args.lines})
+            _show_messages([one for one in thread["messages"] if one["seq"] > newest], screen)
+            # Notes are not buffered, and would come in the middle of a message.
+            screen.out.flush()
+            newest = max((one["seq"] for one in thread["messages"]), default=newest)
+            _show_typing([one for one in thread["typing"] if one["runId"] not in typing], screen)
+            typing = {one["runId"] for one in thread["typing"]}
             if changed["status"] != task["status"]:
                 screen.note(f"The task is now {changed['status']}.")
             task = changed
     return Exit.OK
 
 
-class Shown:
-    """What a watcher of a thread has been shown."""
-
-    def __init__(self) -> None:
-        self._newest = 0
-        self._typing: set[str] = set()
-
-    def update(self, thread: dict[str, Any], screen: Screen) -> None:
-        """Show what is new in a thread."""
-        _show_messages([one for one in thread["messages"] if one["seq"] > self._newest], screen)
-        # Notes are not buffered, and would come in the middle of a message.
-        screen.out.flush()
-        self._newest = max((one["seq"] for one in thread["messages"]), default=self._newest)
-        _show_typing([one for one in thread["typing"] if one["runId"] not in self._typing], screen)
-        self._typing = {one["runId"] for one in thread["typing"]}
-
-
-def _show_why(answer: dict[str, Any], _: Namespace, screen: Screen) -> None:
+def _show_why(answer: Item, _: Namespace, screen: Screen) -> None:
     show_reasons(answer, screen, moving="The task is moving.")
 
 
@@ -226,69 +175,66 @@ def _priority(text: str) -> int | str:
     return int(text) if text.isdigit() else text
 
 
-# What `tasks edit` changes.
 _FIELDS = (
-    option("--title", "TEXT"),
     option("--description", "TEXT"),
     option("--priority", "P", "critical, high, medium, low or lowest, or 1 to 5", type=_priority),
-    option("--tag", "TAG", "may be repeated; replaces the tags", action="append", field="tags"),
+    option("--tag", "TAG", "all its tags; may be repeated", action="append", field="tags"),
     option("--due", "TIME", "when it is due, e.g. 2030-01-31T12:00:00Z", field="dueDate"),
     option("--topic", "TOPIC", "the topic it is about", field="topicId"),
     option("--space", "SPACE", "the space it belongs to", field="spaceId"),
 )
-_LIST = Table(
-    "tasks",
-    {
-        "TASK": "id",
-        "STATUS": "status",
-        "PRIORITY": "priorityLabel",
-        "ASSIGNED": _assignees,
-        "CHANGED": ago("updatedAt"),
-        "TITLE": start_of("title"),
-    },
-    "No tasks yet. To create one: `carrel tasks create TITLE --assign main`",
-)
+_NEW = (option("title", "TITLE"), *_FIELDS, option("--id", "ID", "an id of your own choice"))
+RESOURCES = (TASKS,)
 COMMANDS = (
-    Request("tasks list", "list tasks", "GET /api/tasks", _LIST).takes(
+    TASKS.lists(
+        "",
         option("--status", "STATUS", f"{', '.join(STATUSES)}, or open: all that are left", choices=_SPELLINGS),
         option("--assignee", "NAME", "only tasks of this agent or person", field="assigneeId"),
         option("--tag", "TAG"),
-        option("--archived", action="store_const", const=True, field="includeArchived", help="include archived tasks"),
+        option("--archived", "", "include archived tasks", action="store_const", const=True, field="includeArchived"),
         LIMIT,
+        examples=("--status doing", "--assignee main"),
     ),
-    Request("tasks show", "show one task, its thread, and why it is not moving", _whole, _show).takes(_TASK, _LINES),
-    Request("tasks create", "create a task", _create, _show_created).takes(
-        option("title", "TITLE"),
-        option("--assign", "NAME", "agent or person; may be repeated", action="append", default=[]),
-        option("--description", "TEXT"),
-        option("--priority", "P", "critical, high, medium, low or lowest, or 1 to 5", type=_priority),
-        option("--tag", "TAG", "may be repeated", action="append", default=[]),
-        option("--id", "ID", "an id of your own choice"),
+    TASKS.shows("show one task, its thread, and why it is not moving", _LINES, asks=_whole, show=_show),
+    TASKS.creates(
+        "",
+        *_NEW,
+        option("--assign", "NAME", "agent or person; may be repeated", action="append", field=""),
+        asks=_create,
+        show=_show_created,
+        examples=('"Write the report" --assign main --priority high',),
     ),
-    Request("tasks move", "move a task to a status", "PATCH /api/tasks/{}", _show_status).takes(
-        _TASK,
-        option("status", "STATUS", ", ".join(STATUSES), choices=_SPELLINGS),
+    TASKS.does(
+        "move", "move a task to a status", "PATCH", _show_status,
+        option("status", "STATUS", ", ".join(STATUSES), choices=_SPELLINGS[:-1]),
         option("--reason", "TEXT", "why it is blocked", field="blockedReason"),
-        option("--before", "OTHER", "put it before this task of the column", field="beforeId"),
-        option("--after", "OTHER", "put it after this task of the column", field="afterId"),
+        option("--before", "OTHER_TASK", "put it before this task of the column", of=TASKS.of, field="beforeId"),
+        option("--after", "OTHER_TASK", "put it after this task of the column", of=TASKS.of, field="afterId"),
+        examples=("last review", 'last blocked --reason "no data yet"'),
     ),
-    Request("tasks edit", "change a task", _edit, "{task[id]}: {task[title]}").takes(_TASK, *_FIELDS),
-    Command("tasks delete", "archive a task for good; it can still be read", delete).takes(_TASK, YES),
-    Request("tasks done", "mark a task as done", "PATCH /api/tasks/{}", _show_status, sends={"status": "done"}).takes(
-        _TASK
+    TASKS.edits(
+        option("--title", "TEXT"), *_FIELDS, option("--status", "STATUS", ", ".join(STATUSES), choices=_SPELLINGS[:-1]),
+        show="{task[id]}: {task[title]}", examples=("last --due 2030-01-31T12:00:00Z", "last --set pinned=true"),
     ),
-    Request("tasks reopen", "reopen a task that is done", "POST /api/tasks/{}/reopen", _show_status).takes(_TASK),
-    Request("tasks assign", "assign agents and people to a task", _assign, _show_assigned).takes(
-        _TASK,
+    TASKS.deletes(
+        "archive a task for good; it can still be read", "Archived; its runs are cancelled, and it can still be read.",
+        question="Archive {task[title]} for good and cancel its runs?",
+    ),
+    TASKS.does("done", "mark a task as done", "PATCH", _show_status, sends={"status": "done"}),
+    TASKS.does("reopen", "reopen a task that is done", "POST reopen", _show_status),
+    TASKS.does(
+        "assign", "assign agents and people to a task", _assign, _show_assigned,
         option("name", "NAME", "agents and people, by id or slug", nargs="+"),
-        option("--remove", action="store_true", help="take them off the task"),
+        option("--remove", "", "take them off the task", action="store_true"),
     ),
-    Command("tasks message", "write to a task's thread", message).takes(
-        _TASK, option("text", "TEXT", "the message; - reads it from stdin"), wait_option(WAIT_SECONDS)
+    command(
+        "tasks message", "write to a task's thread", message, TASKS.named(),
+        option("text", "TEXT", "the message; - reads it from stdin"), wait_option(WAIT_SECONDS),
+        examples=('last "@main What is missing?" --wait',),
     ),
-    Command("tasks watch", "follow a task's thread live", watch).takes(_TASK, _LINES),
-    Request("tasks stop", "cancel the work on a task and block it", "POST /api/tasks/{}/stop", _show_status).takes(
-        _TASK
-    ),
-    Request("tasks why", "explain why a task is not moving", "GET /api/tasks/{}/why", _show_why).takes(_TASK),
-)
+    command("tasks watch", "follow a task's thread live", watch, TASKS.named(), _LINES),
+    TASKS.does("stop", "cancel the work on a task and block it", "POST stop", _show_status),
+    TASKS.does("why", "explain why a task is not moving", "GET why", _show_why),
+    request("tasks digest", "renew the summary of a task now", "POST /api/digests/run", "It is being renewed.",
+            TASKS.named()),
+)  # fmt: skip

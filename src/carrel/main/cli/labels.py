@@ -1,6 +1,5 @@
 """Fields and values of the API in words: local times with their age, names without capitals, nested values in a row."""
 
-import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -37,7 +36,7 @@ def in_words(value: object, name: str = "") -> str:
         case int() if name.endswith("At"):
             return moment(value)
         case float():
-            return f"{value:g}"
+            return str(round(value, 2)).removesuffix(".0")
         case str() if _TIME.fullmatch(value):
             return moment(value)
         case Mapping():
@@ -46,18 +45,6 @@ def in_words(value: object, name: str = "") -> str:
             return ", ".join(said for one in value if (said := _inner(one)))
         case _:
             return str(value)
-
-
-def refusal_in(result: str) -> str:
-    """Return why a tool call was refused, from its result; empty if it was not."""
-    try:
-        told = json.loads(result)
-    except ValueError:
-        return ""
-    if not isinstance(told, dict) or not (told.get("ok") is False or told.get("status") == "forbidden"):
-        return ""
-    error = told.get("error")
-    return str(error.get("message", error) if isinstance(error, dict) else error or "no reason was given")
 
 
 def _inner(value: object, name: str = "") -> str:

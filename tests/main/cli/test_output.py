@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pytest
 
-from tests.harness.process import CARREL, RunningServer, Start, clean_environment, reaching
+from tests.harness.process import CARREL, RunningServer, clean_environment
 from tests.harness.terminal import Terminal, on_terminal
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import DROP, Gate, ScriptedGateway, text
@@ -23,15 +23,10 @@ class OnTerminal(Protocol):
 
 
 @pytest.fixture
-def server(start: Start, gateway: ScriptedGateway) -> RunningServer:
-    return start(**reaching(gateway))
-
-
-@pytest.fixture
-def shown(server: RunningServer) -> OnTerminal:
+def shown(running: RunningServer) -> OnTerminal:
     def run(*words: str, columns: int = 80) -> AbstractContextManager[Terminal]:
-        command = [str(CARREL), *words, "--data-dir", str(server.folder)]
-        return on_terminal(command, server.environment, server.folder, columns)
+        command = [str(CARREL), *words, "--data-dir", str(running.folder)]
+        return on_terminal(command, running.environment, running.folder, columns)
 
     return run
 
@@ -121,11 +116,11 @@ def test_an_interrupt_keeps_what_was_said_so_far(
     ids=["send", "tasks message", "schedule run"],
 )
 def test_a_command_that_waited_shows_its_answer_and_no_spinner(
-    server: RunningServer, shown: OnTerminal, gateway: ScriptedGateway, words: tuple[str, ...], before: str
+    running: RunningServer, shown: OnTerminal, gateway: ScriptedGateway, words: tuple[str, ...], before: str
 ) -> None:
     gate = Gate()
-    assert server.carrel("tasks", "create", "Work").code == 0
-    assert server.carrel("schedule", "create", "main", "0 0 1 1 *", "hello").code == 0
+    assert running.carrel("tasks", "create", "Work").code == 0
+    assert running.carrel("schedule", "create", "main", "0 0 1 1 *", "hello").code == 0
     gateway.script(text("Good morning.", before=gate))
     with shown(*words) as command:
         command.wait_for(SPINNER)
@@ -136,11 +131,11 @@ def test_a_command_that_waited_shows_its_answer_and_no_spinner(
 
 @requirement("T.terminal")
 def test_runs_wait_shows_a_failed_attempt_and_the_answer(
-    server: RunningServer, shown: OnTerminal, gateway: ScriptedGateway
+    running: RunningServer, shown: OnTerminal, gateway: ScriptedGateway
 ) -> None:
     gate, later = Gate(), Gate()
     gateway.script(text(gate, DROP), text(POEM, before=later))
-    assert server.carrel("send", "hello").code == 0
+    assert running.carrel("send", "hello").code == 0
     with shown("runs", "wait", "last", columns=200) as command:
         command.wait_for(SPINNER)
         gate.open()
@@ -153,11 +148,11 @@ def test_runs_wait_shows_a_failed_attempt_and_the_answer(
 
 @requirement("T.terminal")
 def test_watching_a_task_shows_every_line_in_colour(
-    server: RunningServer, shown: OnTerminal, gateway: ScriptedGateway
+    running: RunningServer, shown: OnTerminal, gateway: ScriptedGateway
 ) -> None:
     gate = Gate()
     gateway.script(text(POEM, before=gate))
-    assert server.carrel("tasks", "create", "Watch", "--assign", "main").code == 0
+    assert running.carrel("tasks", "create", "Watch", "--assign", "main").code == 0
     gate.wait_reached()
     with shown("tasks", "watch", "last") as watching:
         watching.wait_for("is working on an answer")
@@ -168,11 +163,11 @@ def test_watching_a_task_shows_every_line_in_colour(
 
 @requirement("T.terminal")
 def test_asking_another_agent_shows_its_answer_and_no_spinner(
-    server: RunningServer, shown: OnTerminal, gateway: ScriptedGateway
+    running: RunningServer, shown: OnTerminal, gateway: ScriptedGateway
 ) -> None:
     gate = Gate()
     gateway.script(text("Good morning.", before=gate))
-    with shown("a2a", "send", f"{server.url}/a2a/main", "hello") as command:
+    with shown("a2a", "send", f"{running.url}/a2a/main", "hello") as command:
         command.wait_for(SPINNER)
         gate.open()
         assert command.ended() == 0
@@ -181,7 +176,7 @@ def test_asking_another_agent_shows_its_answer_and_no_spinner(
 
 @requirement("T.terminal")
 def test_connecting_shows_the_question_what_changes_and_the_answer(
-    server: RunningServer, shown: OnTerminal, gateway: ScriptedGateway
+    running: RunningServer, shown: OnTerminal, gateway: ScriptedGateway
 ) -> None:
     gate = Gate()
     gateway.rule = lambda request: text("Good morning.", before=gate if request.json.get("metadata") else None)
@@ -199,12 +194,12 @@ def test_connecting_shows_the_question_what_changes_and_the_answer(
 
 
 @requirement("T.terminal")
-def test_a_copy_of_the_store_is_told_on_one_line(server: RunningServer, shown: OnTerminal) -> None:
+def test_a_copy_of_the_store_is_told_on_one_line(running: RunningServer, shown: OnTerminal) -> None:
     with shown("backup", "copy.db", columns=160) as command:
         assert command.ended() == 0
-        assert command.lines == [f"Wrote copy.db ({(server.folder / 'copy.db').stat().st_size:,} bytes)."]
-    restore = [str(CARREL), "restore", "copy.db", "--data-dir", str(server.folder / "other")]
-    with on_terminal(restore, server.environment, server.folder) as command:
+        assert command.lines == [f"Wrote copy.db ({(running.folder / 'copy.db').stat().st_size:,} bytes)."]
+    restore = [str(CARREL), "restore", "copy.db", "--data-dir", str(running.folder / "other")]
+    with on_terminal(restore, running.environment, running.folder) as command:
         assert command.ended() == 0
         assert command.lines == ["Restored. Start the server with `carrel up`."]
 
