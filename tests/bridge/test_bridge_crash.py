@@ -26,9 +26,9 @@ for number in itertools.count():
 """
 
 
-def write_until_killed(board: Road, path: Path, name: int, lines: int, *, queued: bool) -> int:
+def write_until_killed(road: Road, path: Path, name: int, lines: int, *, queued: bool) -> int:
     """Let a process record lines and kill it in the middle of that; return the number of the last that it kept."""
-    command = [sys.executable, "-c", WRITER, board.url, str(path), str(name), str(queued), board.token]
+    command = [sys.executable, "-c", WRITER, road.url, str(path), str(name), str(queued), road.token]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         for _ in range(lines):
@@ -39,17 +39,17 @@ def write_until_killed(board: Road, path: Path, name: int, lines: int, *, queued
 
 @requirement("S4.bridge.queue")
 @pytest.mark.parametrize("queued", [False, True], ids=["log", "ingest"])
-def test_every_line_arrives_once_and_in_order_whoever_dies(board: Road, tmp_path: Path, queued: bool) -> None:
+def test_every_line_arrives_once_and_in_order_whoever_dies(road: Road, tmp_path: Path, queued: bool) -> None:
     chance, path, kept = random.Random(7), tmp_path / "queue.sqlite", []
     for name in range(ROUNDS):
         # The server is away at first, then there, then loses answers.
-        board.away() if name % 3 == 0 else board.back()
-        board.lose_answers(chance.randrange(1, 4) if name % 3 == 2 else 0)
-        kept.append(write_until_killed(board, path, name, chance.randrange(5, 30), queued=queued))
-    board.back()
-    with Bridge(baseUrl=board.url, queuePath=str(path), queue=queued, token=board.token) as bridge:
+        road.away() if name % 3 == 0 else road.back()
+        road.lose_answers(chance.randrange(1, 4) if name % 3 == 2 else 0)
+        kept.append(write_until_killed(road, path, name, chance.randrange(5, 30), queued=queued))
+    road.back()
+    with Bridge(baseUrl=road.url, queuePath=str(path), queue=queued, token=road.token) as bridge:
         assert bridge.flush(SECONDS_MAX)
-    arrived = [(int(name), int(number)) for name, number in (entry["content"].split() for entry in board.entries)]
+    arrived = [(int(name), int(number)) for name, number in (entry["content"].split() for entry in road.entries)]
     # The last line may have been kept in the moment before its process could say so.
     counts = [sum(name == each for each, _ in arrived) for name in range(ROUNDS)]
     assert all(known < count <= known + 2 for known, count in zip(kept, counts, strict=True)), "a line is missing"

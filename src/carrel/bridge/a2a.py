@@ -6,16 +6,16 @@ the agent uses.
 
 import http.client
 import json
-import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from carrel.a2a import A2aCodec, A2aFault, A2aRequest, card_urls, choose_interface, origin_of, supports_streaming
-from carrel.bridge.api.requests import ANSWER_BYTES_MAX, CONNECT_SECONDS, LINE_BYTES_MAX
+from carrel.bridge.api.feed import PIECE_BYTES_MAX, StreamReader
+from carrel.bridge.api.requests import ANSWER_BYTES_MAX, CONNECT_SECONDS
+from carrel.bridge.client import connected
 from carrel.bridge.faults import BridgeFault, NotReachable, Refused, TimedOut
-from carrel.bridge.stream import read_events
 
 Item = dict[str, Any]
 
@@ -58,10 +58,11 @@ class A2aClient:
             if response.status != 200 or not kind.startswith("text/event-stream"):
                 yield _read(codec.read_sent, response.status, response.read(ANSWER_BYTES_MAX))
                 return
-            for frame in read_events(iter(lambda: response.readline(LINE_BYTES_MAX), b"")):
-                event = _read(codec.read_event, frame.body)
-                if event:
-                    yield event
+            reader = StreamReader()
+            while piece := response.read1(PIECE_BYTES_MAX):
+                for frame in reader.feed(piece):
+                    if event := _read(codec.read_event, frame.body):
+                        yield event
 
     def task(self, task_id: str, *, history: int | None = None) -> Item:
         """Read one task."""
@@ -116,7 +117,11 @@ class A2aClient:
         parts = _parts(request.url)
         where = f"{parts.scheme}://{parts.netloc}"
         headers = {"User-Agent": "carrel-bridge", **request.headers, **self._authorization(request.url, where)}
-        connection = _connect(parts, where, seconds)
+        host, is_secure = parts.hostname or "", parts.scheme == "https"
+        try:
+            connection = connected(host, parts.port, min(seconds, CONNECT_SECONDS), is_secure=is_secure)
+        except OSError as fault:
+            raise NotReachable(f"Nothing answers at {where} ({_reason(fault)}).") from fault
         try:
             sock = connection.sock
             target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -151,21 +156,6 @@ def _parts(url: str) -> SplitResult:
     except ValueError:
         pass
     raise NotReachable(f"{url} is not the URL of an agent; use one like https://agent.example.")
-
-
-def _connect(parts: SplitResult, where: str, seconds: float) -> http.client.HTTPConnection:
-    host, timeout = parts.hostname or "", min(seconds, CONNECT_SECONDS)
-    connection: http.client.HTTPConnection
-    if parts.scheme == "https":
-        context = ssl.create_default_context()
-        connection = http.client.HTTPSConnection(host, parts.port, timeout=timeout, context=context)
-    else:
-        connection = http.client.HTTPConnection(host, parts.port, timeout=timeout)
-    try:
-        connection.connect()
-    except OSError as fault:
-        raise NotReachable(f"Nothing answers at {where} ({_reason(fault)}).") from fault
-    return connection
 
 
 def _reason(fault: Exception) -> str:

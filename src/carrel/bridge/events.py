@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from carrel.kernel import OwnTraffic, clip, is_control_text, redact, secret_digest
+from carrel.kernel import Echoes, clip, is_control_text, redact, secret_digest
 from carrel.kernel.limits import MESSAGE_CHARS_MAX, NAME_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
 
 Event = Mapping[str, Any]
@@ -49,7 +49,7 @@ def read_event(event: Event) -> Reported | None:
     """Return what an event reports; None when it is not to be recorded, ValueError when it is malformed."""
     session = session_of(event)
     # The server keeps the transcripts of its lanes itself, and its own requests belong to none.
-    if OwnTraffic.is_session(session):
+    if Echoes.is_session(session):
         return None
     if "kind" not in event and event.get("type") in ENTRY_TYPES:
         reported = _entry(event, session)
@@ -59,7 +59,7 @@ def read_event(event: Event) -> Reported | None:
             raise ValueError(f"An event needs a kind, one of {', '.join(KINDS)}; or a type, as POST /api/log takes it.")
         reported = _tool(event, session, kind) if kind in _TOOLS else _words(event, session, kind)
     text = reported.body["content"]
-    if OwnTraffic.is_request(text) or (reported.body["type"] == "conversation" and not is_said(text)):
+    if Echoes.is_request(text) or (reported.body["type"] == "conversation" and not is_said(text)):
         return None
     # The board's own endpoint has recorded what people say in a chat of the board.
     is_double = reported.kind == "inbound" and session.startswith("clawboard:")

@@ -12,7 +12,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104  (compared with, not bound to)
 
 
-class Found(NamedTuple):
+class LocalServer(NamedTuple):
     """A server, and the token for it."""
 
     url: str
@@ -26,7 +26,7 @@ class DataDir(NamedTuple):
     url: str
 
 
-def find_server(url: str, token: str, place: Callable[[], DataDir]) -> Found:
+def find_server(url: str, token: str, place: Callable[[], DataDir]) -> LocalServer:
     """Return the server and token that are given, else those of the environment, else those of a place.
 
     The place is read only if necessary. The local owner's token grants everything here, so it is never sent
@@ -34,16 +34,16 @@ def find_server(url: str, token: str, place: Callable[[], DataDir]) -> Found:
     """
     url, token = url or os.environ.get("CARREL_URL", ""), token or os.environ.get("CARREL_TOKEN", "")
     if url and (token or not is_local(url)):
-        return Found(url, token)
+        return LocalServer(url, token)
     data_dir, otherwise = place()
-    return Found(url or running_url(data_dir) or otherwise, token or owner_token(data_dir))
+    return LocalServer(url or running_url(data_dir) or otherwise, token or owner_token(data_dir))
 
 
-def local_server(data_dir: Path | str | None) -> Found:
+def local_server(data_dir: Path | str | None) -> LocalServer:
     """Return the server of a directory; without one, the environment's or that of this user's own directory."""
     if data_dir is not None:
         place = _place(Path(data_dir))
-        return Found(running_url(place.data_dir) or place.url, owner_token(place.data_dir))
+        return LocalServer(running_url(place.data_dir) or place.url, owner_token(place.data_dir))
     return find_server("", "", lambda: _place(_users_directory()))
 
 

@@ -1,13 +1,20 @@
 """The event feed as a client reads it: how a broken stream is resumed, and what its frames say."""
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+import json
+import math
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import aclosing
+from typing import Any, NamedTuple
 
-from carrel.bridge.api.requests import Query
+from carrel.bridge.api.operations import Driver
+from carrel.bridge.api.requests import Query, Request
 from carrel.bridge.api.shapes import Event, read
-from carrel.bridge.faults import BridgeFault, EventsMissed, NotReachable
-from carrel.bridge.stream import StreamEvent
+from carrel.bridge.faults import BridgeFault, EventsMissed, NotReachable, TimedOut
+from carrel.kernel import EventReader, EventTooLarge, elapsed_seconds
 
+EVENT_BYTES_MAX = 4 * 1024 * 1024
+# How much of a response is read at a time, if so much has arrived.
+PIECE_BYTES_MAX = 64 * 1024
 FEED_PATH = "/api/stream"
 # The server sends at least a ping every 25 seconds; twice that in silence means a lost connection.
 SILENCE_SECONDS = 60.0
@@ -15,40 +22,77 @@ RECONNECTS_MAX = 8
 RECONNECT_SECONDS = 0.25
 
 
-class Follow(NamedTuple):
-    """A part of the feed to follow: up to the first frame that ends it, or for `seconds`."""
+class StreamEvent(NamedTuple):
+    """One event of a stream: its id (empty if it has none), its name and its parsed body."""
 
-    query: Query
-    seconds: float
-    last_event_id: str = ""
-    ends: Callable[[StreamEvent], bool] = lambda _: True
+    id: str
+    name: str
+    body: Any
 
 
-class Resumption:
-    """Where to resume a stream after a lost connection, and how often to try."""
+class StreamReader:
+    """Parses the events of one response; one that is incomplete at the end is dropped, as the standard requires."""
 
-    def __init__(self, last_event_id: str) -> None:
-        self.last_event_id = last_event_id
-        self._failures = 0
+    def __init__(self) -> None:
+        self._reader = EventReader(EVENT_BYTES_MAX)
 
-    def seen(self, event: StreamEvent) -> None:
-        """Resume after this event from now on; before the first event, after the number in the opening frame."""
-        self._failures = 0
-        if event.id:
-            self.last_event_id = event.id
+    def feed(self, piece: bytes) -> Iterator[StreamEvent]:
+        """Yield the events that a piece of the response completes."""
+        try:
+            events = self._reader.feed(piece)
+        except EventTooLarge as fault:
+            raise NotReachable(str(fault)) from None
+        for event in events:
+            yield StreamEvent(event.id, event.name or "message", _parsed(event.text))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+async def frames(
+    driver: Driver, path: str, query: Query | None, last_event_id: str = "", *, idle_seconds: float | None = None,
+    seconds: float = math.inf,
+) -> AsyncGenerator[StreamEvent, None]:  # fmt: skip
+    """Yield the events of a stream for so many seconds, or until nothing has arrived for `idle_seconds`."""
+    ends_at, failures = elapsed_seconds() + seconds, 0
+    while True:
+        failed: BridgeFault | None = None
+        headers = {"Accept": "text/event-stream"}
+        headers |= {"Last-Event-ID": last_event_id} if last_event_id else {}
+        arriving = driver.pieces(Request("GET", path, query), headers, idle_seconds or SILENCE_SECONDS, ends_at)
+        reader = StreamReader()
+        try:
+            # Closed with this generator, and its connection with it.
+            async with aclosing(arriving) as pieces:
+                async for piece in pieces:
+                    for event in reader.feed(piece):
+                        failures, last_event_id = 0, _resumed_after(event, last_event_id)
+                        yield event
+        except TimedOut as fault:
+            if idle_seconds:
+                return
+            failed = fault
+        except NotReachable as fault:
+            failed = fault
+        left, failures = ends_at - elapsed_seconds(), failures + 1
+        if left <= 0:
             return
-        seq = event.body.get("seq") if isinstance(event.body, dict) else None
-        if seq is None or (event.name == "stream.ready" and self.last_event_id):
-            return
-        if event.name in ("stream.ready", "stream.reset"):
-            self.last_event_id = str(seq)
+        if failures > RECONNECTS_MAX:
+            raise failed or NotReachable(f"{driver.address.url} closes the event stream at every attempt.")
+        await driver.pause(min(left, RECONNECT_SECONDS * 2.0 ** min(failures, 5)))
 
-    def pause_seconds(self, url: str, fault: BridgeFault | None) -> float:
-        """Return how long to wait before connecting again; after too many failures in a row, raise."""
-        self._failures += 1
-        if self._failures > RECONNECTS_MAX:
-            raise fault or NotReachable(f"{url} closes the event stream at every attempt.")
-        return RECONNECT_SECONDS * 2.0 ** min(self._failures, 5)
+
+def _resumed_after(event: StreamEvent, last_event_id: str) -> str:
+    """Return the id to resume after: the event's own; before the first one, the number in the opening frame."""
+    if event.id:
+        return event.id
+    seq = event.body.get("seq") if isinstance(event.body, dict) else None
+    opens = event.name == "stream.reset" or (event.name == "stream.ready" and not last_event_id)
+    return last_event_id if seq is None or not opens else str(seq)
 
 
 def feed_query(session_key: str | None, task_id: str | None, topic_id: str | None, names: Iterable[str]) -> Query:

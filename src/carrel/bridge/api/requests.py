@@ -8,7 +8,6 @@ from urllib.parse import quote, urlencode, urlsplit
 from carrel.bridge.faults import BridgeFault, NotReachable, Refused, TimedOut
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
-LINE_BYTES_MAX = 4 * 1024 * 1024
 CONNECT_SECONDS = 5.0
 
 Query = Mapping[str, object]

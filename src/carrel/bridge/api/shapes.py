@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from carrel.bridge.faults import NotReachable
-from carrel.kernel import MS_PER_SECOND
+from carrel.kernel import MS_PER_SECOND, Usage
 
 ENDED = frozenset({"completed", "failed", "cancelled"})
 
@@ -99,16 +99,6 @@ class Fault(Part, frozen=True, kw_only=True, rename="camel"):
     attempts_max: int = 0
     next_attempt_at: datetime | None = None
     unreachable_since: datetime | None = None
-
-
-class Usage(Part, frozen=True, kw_only=True, rename="camel"):
-    """What a run cost, as far as its gateway reports it."""
-
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    total_tokens: int = 0
-    cost_usd: float | None = None
 
 
 class Run(Shape, frozen=True, kw_only=True, rename="camel"):

@@ -1,16 +1,15 @@
 """Waiting for a run, optionally reporting the attempts that fail meanwhile."""
 
 from collections.abc import Callable
-from functools import partial
+from contextlib import aclosing
 from http import HTTPStatus
 from math import ceil
 
-from carrel.bridge.api.feed import Follow, feed_query
-from carrel.bridge.api.operations import Call
-from carrel.bridge.api.requests import Request, segment
+from carrel.bridge.api.feed import FEED_PATH, StreamEvent, feed_query, frames
+from carrel.bridge.api.operations import Driver, path_of
+from carrel.bridge.api.requests import Request
 from carrel.bridge.api.shapes import Fault, Run, read, read_part
 from carrel.bridge.faults import Refused, TimedOut
-from carrel.bridge.stream import StreamEvent
 from carrel.kernel import elapsed_seconds
 
 # How long one request waits; shorter if failed attempts are reported.
@@ -23,88 +22,87 @@ _SETTLING = frozenset({"run.waiting", "run.completed", "run.failed", "run.cancel
 OnFault = Callable[[Fault], None]
 
 
-def run_path(run_id: str) -> str:
-    """Return the path of a run."""
-    return f"/api/runs/{segment(run_id)}"
-
-
-def read_run(run_id: str) -> Call[Run]:
+async def read_run(driver: Driver, run_id: str) -> Run:
     """Read a run."""
-    return read(Run, (yield Request("GET", run_path(run_id)))["run"])
+    return read(Run, (await driver.exchange(Request("GET", path_of("runs", run_id))))["run"])
 
 
-def wait_for_run(run_id: str, seconds: float, on_fault: OnFault | None) -> Call[Run]:
+async def wait_for_run(driver: Driver, run_id: str, seconds: float, on_fault: OnFault | None) -> Run:
     """Wait until a run has ended or waits for somebody."""
-    until, tell = elapsed_seconds() + seconds, on_fault and _each_once(on_fault)
+    until, report = elapsed_seconds() + seconds, on_fault and _each_once(on_fault)
     run: Run | None = None
-    if tell:
+    if report:
         try:
-            run = yield from _followed(run_id, until, tell)
+            run = await _followed(driver, run_id, until, report)
         except Refused as refused:
             # A caller may see the run and not its session.
             if refused.status != HTTPStatus.NOT_FOUND:
                 raise
-    run = run or (yield from _polled(run_id, until, tell))
+    run = run or await _polled(driver, run_id, until, report)
     if not run.settled:
         raise TimedOut(f"After {seconds:g} seconds the run {run_id} is still {run.state}.")
     return run
 
 
-def _followed(run_id: str, until: float, tell: OnFault) -> Call[Run]:
+async def _followed(driver: Driver, run_id: str, until: float, report: OnFault) -> Run:
     """Follow the events of a run's session, which include every failed attempt; return the run as it is then."""
-    run = yield from _looked_at(run_id, tell)
+    run = await _looked_at(driver, run_id, report)
     query = feed_query(run.session_key, None, None, ["run"])
     while not run.settled and (left := until - elapsed_seconds()) > 0:
-        opening = yield Follow(query, left)
+        async with aclosing(frames(driver, FEED_PATH, query, seconds=left)) as feed:
+            opening = await anext(feed, None)
         # Read once the number of the newest event is known: all that happens from now on is after it.
-        run = yield from _looked_at(run_id, tell)
+        run = await _looked_at(driver, run_id, report)
         if opening and not run.settled:
-            left, settles = until - elapsed_seconds(), partial(_settles, run_id, tell)
-            yield Follow(query, left, str(opening.body["seq"]), settles)
-            run = yield from _looked_at(run_id, tell)
+            left, last = until - elapsed_seconds(), str(opening.body["seq"])
+            async with aclosing(frames(driver, FEED_PATH, query, last, seconds=left)) as feed:
+                async for frame in feed:
+                    if _settles(run_id, report, frame):
+                        break
+            run = await _looked_at(driver, run_id, report)
     return run
 
 
-def _settles(run_id: str, tell: OnFault, frame: StreamEvent) -> bool:
+def _settles(run_id: str, report: OnFault, frame: StreamEvent) -> bool:
     """Return whether the run may have settled with this event, or events were missed; report a failed attempt."""
     if frame.name == "stream.reset":
         return True
     if frame.body.get("runId") != run_id:
         return False
     if frame.name in ("run.retrying", "run.held"):
-        said = frame.body["data"]
-        tell(read_part(Fault, said | said["error"]))
+        data = frame.body["data"]
+        report(read_part(Fault, data | data["error"]))
     return frame.name in _SETTLING
 
 
-def _polled(run_id: str, until: float, tell: OnFault | None) -> Call[Run]:
+async def _polled(driver: Driver, run_id: str, until: float, report: OnFault | None) -> Run:
     """Ask until a run has settled or the time is up; return the run as it is then."""
-    longest = _FAULT_POLL_SECONDS if tell else _POLL_SECONDS
+    longest = _FAULT_POLL_SECONDS if report else _POLL_SECONDS
     while True:
         poll = max(0, min(longest, ceil(until - elapsed_seconds())))
-        query = {"timeoutSeconds": poll}
-        yield Request("GET", f"{run_path(run_id)}/wait", query, timeout_seconds=poll + _SLACK_SECONDS)
-        run = yield from _looked_at(run_id, tell)
+        query, path = {"timeoutSeconds": poll}, path_of("runs", run_id, "wait")
+        await driver.exchange(Request("GET", path, query, timeout_seconds=poll + _SLACK_SECONDS))
+        run = await _looked_at(driver, run_id, report)
         if run.settled or elapsed_seconds() >= until:
             return run
 
 
-def _looked_at(run_id: str, tell: OnFault | None) -> Call[Run]:
+async def _looked_at(driver: Driver, run_id: str, report: OnFault | None) -> Run:
     """Read a run; if it goes on, report its last failed attempt."""
-    run = yield from read_run(run_id)
-    if tell and run.last_fault and not run.settled:
-        tell(run.last_fault)
+    run = await read_run(driver, run_id)
+    if report and run.last_fault and not run.settled:
+        report(run.last_fault)
     return run
 
 
 def _each_once(on_fault: OnFault) -> OnFault:
-    told: set[tuple[int, bool]] = set()
+    reported: set[tuple[int, bool]] = set()
 
-    def tell(fault: Fault) -> None:
+    def report(fault: Fault) -> None:
         # An attempt that found the gateway unreachable shares its number with the next one.
         this = (fault.attempt, fault.unreachable_since is not None)
-        if this not in told:
-            told.add(this)
+        if this not in reported:
+            reported.add(this)
             on_fault(fault)
 
-    return tell
+    return report

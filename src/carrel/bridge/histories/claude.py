@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from carrel.bridge.histories.model import Entry, Said, Skipped, json_lines, moment, require_folder, words
+from carrel.bridge.histories.model import Entry, PastMessage, Skipped, json_lines, moment, require_folder, words
 
 CHANNEL = "claude"
 # What Claude Code writes in a person's name: commands, their output, and remarks to the model.
@@ -30,7 +30,7 @@ def read_claude(home: Path, skipped: Skipped) -> Iterator[Entry]:
             if not text or (role == "user" and text.startswith(_NOT_SAID)):
                 skipped["tools and commands"] += 1
                 continue
-            said = Said(
+            said = PastMessage(
                 channel=CHANNEL,
                 session=str(line.get("sessionId") or path.stem),
                 message_id=str(line.get("uuid") or f"{path.stem}:{line.get('timestamp')}"),

@@ -9,7 +9,7 @@ import msgspec
 
 from carrel.bridge.events import fitted_key, is_said
 from carrel.bridge.faults import BridgeFault
-from carrel.kernel import OwnTraffic, clip, iso, parse_iso
+from carrel.kernel import Echoes, clip, iso, parse_iso
 from carrel.kernel.limits import IDEMPOTENCY_KEY_CHARS_MAX, MESSAGE_CHARS_MAX
 
 # A line of a transcript may hold a picture.
@@ -19,7 +19,7 @@ Skipped = Counter[str]
 Entry = dict[str, Any]
 
 
-class Said(NamedTuple):
+class PastMessage(NamedTuple):
     """One message of a history: where, when, by whom, and its name there."""
 
     channel: str
@@ -33,7 +33,7 @@ class Said(NamedTuple):
 
     def entry(self, skipped: Skipped) -> Entry | None:
         """Return the message as an entry; if nobody said it, count it as skipped and return None."""
-        if OwnTraffic.is_session(self.session) or OwnTraffic.is_request(self.text):
+        if Echoes.is_session(self.session) or Echoes.is_request(self.text):
             skipped["messages of Carrel's own sessions"] += 1
             return None
         if not is_said(self.text):

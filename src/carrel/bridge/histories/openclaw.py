@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from carrel.bridge.faults import BridgeFault
-from carrel.bridge.histories.model import Entry, Said, Skipped, json_lines, moment, parsed, require_folder, words
+from carrel.bridge.histories.model import Entry, PastMessage, Skipped, json_lines, moment, parsed, require_folder, words
 
 CHANNEL = "openclaw"
 _DATABASE = "agent/openclaw-agent.sqlite"
@@ -46,7 +46,7 @@ def _said(agent: str, key: str, session_id: str, event: Event, skipped: Skipped)
     if unsaid := _unsaid(key, message):
         skipped[unsaid] += 1
         return None
-    said = Said(
+    said = PastMessage(
         channel=CHANNEL,
         session=key,
         message_id=f"{session_id}:{event['seq']}",

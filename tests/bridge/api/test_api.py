@@ -25,8 +25,6 @@ from tests.harness.server import HttpServer, open_http_server
 
 SECONDS_MAX = 20.0
 
-pytestmark = pytest.mark.anyio
-
 
 class Asker:
     """One of the two clients: `ask` awaits what a call gives, in a thread where the call blocks."""
@@ -72,15 +70,15 @@ class Asker:
 
 
 @pytest.fixture
-async def server(sqlite_url: str) -> AsyncIterator[HttpServer]:
+async def listening(sqlite_url: str) -> AsyncIterator[HttpServer]:
     async with open_http_server(sqlite_url) as opened:
         yield opened
 
 
 @pytest.fixture(params=[Client, AsyncClient])
-async def ask(request: pytest.FixtureRequest, server: HttpServer) -> AsyncIterator[Asker]:
+async def ask(request: pytest.FixtureRequest, listening: HttpServer) -> AsyncIterator[Asker]:
     """The owner with each of the clients."""
-    asker = Asker(request.param(server.url, server.owner))
+    asker = Asker(request.param(listening.url, listening.owner))
     yield asker
     await asker.close()
 
@@ -166,12 +164,12 @@ async def test_failed_attempts_are_told_while_a_run_is_awaited(ask: Asker) -> No
     assert told[0].next_attempt_at is not None
 
 
-async def test_a_wait_that_takes_too_long_times_out_and_the_run_goes_on(ask: Asker, server: HttpServer) -> None:
+async def test_a_wait_that_takes_too_long_times_out_and_the_run_goes_on(ask: Asker, listening: HttpServer) -> None:
     sent = await ask(lambda client: client.send("main", "hold still"))
-    await server.agent.reached("still")
+    await listening.agent.reached("still")
     with pytest.raises(TimedOut, match=f"{sent.run_id} is still running"):
         await ask(lambda _: sent.wait(0))
-    server.agent.release("still")
+    listening.agent.release("still")
     assert (await ask(lambda _: sent.wait())).reply == "echo: hold still"
 
 
@@ -225,8 +223,8 @@ async def test_tasks_are_created_and_worked_on(ask: Asker) -> None:
     assert sent.session_key == f"agent:main:task:{task.id}"
 
 
-async def test_a_wrong_token_is_refused_with_the_servers_words(ask: Asker, server: HttpServer) -> None:
-    other = Asker(type(ask.client)(server.url, "crl_owner_wrong_wrong"))
+async def test_a_wrong_token_is_refused_with_the_servers_words(ask: Asker, listening: HttpServer) -> None:
+    other = Asker(type(ask.client)(listening.url, "crl_owner_wrong_wrong"))
     with pytest.raises(Refused) as refused:
         await other(lambda client: client.send("main", "hello"))
     assert (refused.value.code, refused.value.not_allowed) == ("unauthenticated", True)
@@ -254,20 +252,20 @@ async def test_events_that_cannot_be_replayed_are_reported(ask: Asker) -> None:
 
 
 @pytest.mark.parametrize("target", [None, "main", "agent:main:task:report-7"])
-async def test_what_is_streamed_is_the_reply(ask: Asker, server: HttpServer, target: str | None) -> None:
-    await server.make_task("report-7", await server.access_of())
+async def test_what_is_streamed_is_the_reply(ask: Asker, listening: HttpServer, target: str | None) -> None:
+    await listening.make_task("report-7", await listening.access_of())
     async with asyncio.TaskGroup() as group:
         streaming = group.create_task(ask.streamed(target, "hold on"))
-        await server.agent.reached("on")
-        server.agent.release("on")
+        await listening.agent.reached("on")
+        listening.agent.release("on")
     pieces, run = streaming.result()
     assert "".join(piece.text for piece in pieces) == run.reply == "echo: hold on"
     assert [piece.text for piece in pieces] == ["echo: ", "hold on"]
     assert not any(piece.starts_over for piece in pieces)
 
 
-async def test_fifty_messages_are_sent_at_once(server: HttpServer) -> None:
-    async with AsyncClient(server.url, server.owner) as client, asyncio.timeout(60):
+async def test_fifty_messages_are_sent_at_once(listening: HttpServer) -> None:
+    async with AsyncClient(listening.url, listening.owner) as client, asyncio.timeout(60):
 
         async def reply(number: int) -> str | None:
             sent = await client.send(f"agent:main:cli:lane-{number:04}", f"say {number}")
@@ -277,10 +275,10 @@ async def test_fifty_messages_are_sent_at_once(server: HttpServer) -> None:
     assert replies == [str(number) for number in range(50)]
 
 
-async def test_a_cancelled_request_leaves_a_client_that_works(server: HttpServer) -> None:
-    async with AsyncClient(server.url, server.owner) as client:
+async def test_a_cancelled_request_leaves_a_client_that_works(listening: HttpServer) -> None:
+    async with AsyncClient(listening.url, listening.owner) as client:
         sent = await client.send("main", "hold here")
-        await server.agent.reached("here")
+        await listening.agent.reached("here")
         for _ in range(3):
             async with asyncio.TaskGroup() as group:
                 waiting = group.create_task(sent.wait())
@@ -288,7 +286,7 @@ async def test_a_cancelled_request_leaves_a_client_that_works(server: HttpServer
                 await client.get("/healthz")
                 waiting.cancel()
             assert waiting.cancelled()
-        server.agent.release("here")
+        listening.agent.release("here")
         runs = await asyncio.gather(*(client.runs.wait(sent.run_id) for _ in range(3)))
         assert {run.reply for run in runs} == {"echo: hold here"}
 
