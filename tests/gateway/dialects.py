@@ -12,6 +12,7 @@ from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
 from tests.scripted_dialects import ScriptedAnthropic, ScriptedChat
 from tests.scripted_gateway import ScriptedGateway
+from tests.scripted_openclaw import ScriptedOpenClaw
 
 KEY = "gw-key-0123456789"
 ADDRESS = "agent:writer:task:task_1:v2"
@@ -24,6 +25,7 @@ TOOL = {
 }
 SERVERS: dict[str, type[ScriptedGateway]] = {"chat": ScriptedChat, "anthropic": ScriptedAnthropic}
 KINDS: dict[str, type[ScriptedGateway]] = {"responses": ScriptedGateway} | SERVERS
+SCRIPTED: dict[str, type[ScriptedGateway]] = KINDS | {"openclaw": ScriptedOpenClaw}
 Json = dict[str, Any]
 
 

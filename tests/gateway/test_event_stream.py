@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.gateway import GatewayFault, StepAnswer, Usage
-from carrel.gateway.event_stream import AnswerReader, read_whole
+from carrel.gateway import GatewayFault, StepAnswer
+from carrel.gateway.event_stream import AnswerReader
 from carrel.gateway.faults import Faults, is_transient, retry_after
-from carrel.wire import ServerEvent
+from carrel.kernel import ServerEvent, Usage
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import call_item, message_item
 
@@ -277,7 +277,9 @@ def test_a_reported_failure_is_retryable_only_if_it_is_a_server_error(error: Any
         fault = fault_of(delta("Half"), event)
         assert (fault.code, fault.retryable) == ("gateway_failed", retryable)
     with pytest.raises(GatewayFault) as caught:
-        read_whole(json.dumps({"status": "failed", "error": error}).encode(), seed="", faults=FAULTS, on_text=print)
+        AnswerReader.read_whole(
+            json.dumps({"status": "failed", "error": error}).encode(), seed="", faults=FAULTS, on_text=print
+        )
     assert caught.value.retryable is retryable
 
 
@@ -313,7 +315,7 @@ def test_a_key_repeated_by_the_server_is_removed_from_the_error() -> None:
 )
 def test_a_body_without_a_finished_response_is_unreadable(body: bytes) -> None:
     with pytest.raises(GatewayFault) as caught:
-        read_whole(body, seed="", faults=FAULTS, on_text=print)
+        AnswerReader.read_whole(body, seed="", faults=FAULTS, on_text=print)
     assert (caught.value.code, caught.value.retryable) == ("gateway_unreadable", True)
 
 

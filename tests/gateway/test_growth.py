@@ -13,7 +13,7 @@ from carrel.a2a import A2aCodec, RemoteTask, choose_interface
 from carrel.a2a.card import A2aInterface
 from carrel.gateway import GatewayFault, Step
 from carrel.gateway.a2a.answers import answer_of
-from carrel.gateway.a2a.faults import RemoteFaults
+from carrel.gateway.a2a.connection import RemoteFaults
 from carrel.gateway.a2a.message import call_id_of, read_step
 from carrel.gateway.anthropic.answers import MessagesReader
 from carrel.gateway.anthropic.dialect import AnthropicDialect
@@ -21,12 +21,12 @@ from carrel.gateway.builtin.agent import answer
 from carrel.gateway.builtin.view import read_view
 from carrel.gateway.chat.answers import ChatReader
 from carrel.gateway.chat.dialect import ChatDialect
-from carrel.gateway.event_stream import AnswerReader, read_whole
+from carrel.gateway.event_stream import AnswerReader
 from carrel.gateway.faults import Faults
-from carrel.gateway.secret_filter import SecretFilter
+from carrel.gateway.model_gateway import SecretFilter
+from carrel.kernel import EventReader, ServerEvent
 from carrel.kernel.limits import ANSWER_PARTS_MAX
 from carrel.kernel.settings import GatewaySettings
-from carrel.wire import EventReader, ServerEvent
 from tests.growth import BLOCK, Work, shown_to_be_linear
 
 FAULTS = Faults("default", "sk-secret-key")
@@ -276,7 +276,7 @@ def test_an_answer_of_too_many_items_or_parts_is_refused(flood: Event) -> None:
 def test_a_plain_body_is_read_in_linear_time(item: Event) -> None:
     def shape(n: int) -> Work:
         body = json.dumps({"output": [message(content="a"), *[item] * n]}).encode()
-        return lambda: read_whole(body, seed="seed", faults=FAULTS, on_text=lambda text: None)
+        return lambda: AnswerReader.read_whole(body, seed="seed", faults=FAULTS, on_text=lambda text: None)
 
     shown_to_be_linear(shape, 1_000)
 

@@ -1,27 +1,20 @@
 """The key of a gateway comes from its setting, an environment variable, or a file that only its owner can read."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from carrel.gateway import open_gateway
-from carrel.gateway.keys import gateway_key
+from carrel.gateway import gateway_key, open_gateway
 from carrel.kernel.limits import API_KEY_BYTES_MAX
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
 from tests.gateway.dialects import take
-from tests.scripted_dialects import ScriptedChat
 from tests.scripted_gateway import ScriptedGateway, text
 
+pytestmark = pytest.mark.kinds("chat")
+
 KEY = "gw-key-0123456789"
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedGateway]:
-    with ScriptedChat() as gateway:
-        yield gateway
 
 
 def key_of(env: dict[str, str] | None = None, **settings: str) -> str:
@@ -41,16 +34,15 @@ def kept(folder: Path, content: bytes = KEY.encode() + b"\n", mode: int = 0o600)
     return str(path)
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("given", ["api_key", "api_key_env", "api_key_file"])
 async def test_the_key_is_sent_wherever_it_comes_from(
-    server: ScriptedGateway, wire: Wire, tmp_path: Path, given: str
+    gateway: ScriptedGateway, wire: Wire, tmp_path: Path, given: str
 ) -> None:
     value = {"api_key": KEY, "api_key_env": "MY_KEY", "api_key_file": kept(tmp_path)}[given]
-    settings = GatewaySettings(kind="chat", base_url=server.base_url, **{given: value})  # type: ignore[arg-type]
-    server.script(text("Yes."))
+    settings = GatewaySettings(kind="chat", base_url=gateway.base_url, **{given: value})  # type: ignore[arg-type]
+    gateway.script(text("Yes."))
     await take(open_gateway("main", settings, wire, {"MY_KEY": KEY}))
-    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert gateway.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 def test_without_a_key_there_is_none() -> None:
@@ -95,7 +87,6 @@ def test_what_is_not_there_or_not_a_file_is_refused_at_once(tmp_path: Path) -> N
     refusal_of(api_key_file=str(tmp_path))
 
 
-@pytest.mark.anyio
 async def test_a_key_that_is_no_header_is_refused_without_being_shown(wire: Wire, tmp_path: Path) -> None:
     path = kept(tmp_path, b"two\nlines")
     settings = GatewaySettings(kind="anthropic", base_url="http://127.0.0.1:9", api_key_file=path)

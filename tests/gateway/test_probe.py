@@ -1,7 +1,5 @@
 """What a probe finds out about a server, without calling a model."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from carrel.gateway import probe
@@ -9,16 +7,8 @@ from carrel.wire import Wire
 from tests.bridge.tiny_server import tiny_server
 from tests.scripted_openclaw import ScriptedOpenClaw
 
-pytestmark = pytest.mark.anyio
 MODELS = {"object": "list", "data": [{"id": "small"}, {"id": "large"}]}
 COMPLAINT = {"error": {"message": "messages is required"}}
-
-
-@pytest.fixture
-async def wire() -> AsyncIterator[Wire]:
-    opened = Wire()
-    yield opened
-    await opened.close()
 
 
 @pytest.mark.parametrize(

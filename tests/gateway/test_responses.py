@@ -1,7 +1,6 @@
 """A step reaches a real server unchanged and returns an answer, or a fault that says what to do."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from hashlib import sha256
 
 import pytest
@@ -9,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.gateway import Gateway, GatewayFault, Step, StepAnswer, open_gateway
-from carrel.gateway.secret_filter import SecretFilter
+from carrel.gateway.model_gateway import SecretFilter
 from carrel.kernel.settings import GatewaySettings
-from carrel.wire import Wire, WireLimits
+from carrel.wire import Wire
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import (
     DROP,
@@ -27,82 +26,68 @@ from tests.scripted_gateway import (
     text,
 )
 
-pytestmark = pytest.mark.anyio
 KEY = "gw-key-0123456789"
 RUN_TOKEN = f"crl_run_{'a1' * 13}_{'0f' * 32}"
 BODY = '{"model":"m",  "input":"h\\u00e9llo wörld","stream":true}'.encode()
 ADDRESS = "agent:writer:task:task_1:v2@acme"
 
 
-@pytest.fixture
-def server() -> Iterator[ScriptedGateway]:
-    with ScriptedGateway() as gateway:
-        yield gateway
-
-
-@pytest.fixture
-async def wire() -> AsyncIterator[Wire]:
-    wire = Wire(WireLimits(response_bytes_max=100_000, drain_seconds=10))
-    yield wire
-    await wire.close()
-
-
-def opened(server: ScriptedGateway, wire: Wire, **more: object) -> Gateway:
-    settings = GatewaySettings(kind="responses", base_url=server.base_url, api_key=KEY, **more)  # type: ignore[arg-type]
+def opened(gateway: ScriptedGateway, wire: Wire, **more: object) -> Gateway:
+    settings = GatewaySettings(kind="responses", base_url=gateway.base_url, api_key=KEY, **more)  # type: ignore[arg-type]
     return open_gateway("default", settings, wire)
 
 
-async def take(gateway: Gateway, body: bytes = BODY, heard: list[str] | None = None, run_token: str = "") -> StepAnswer:
+async def take(client: Gateway, body: bytes = BODY, heard: list[str] | None = None, run_token: str = "") -> StepAnswer:
     step = Step(body=body, address=ADDRESS, agent_id="writer", run_token=run_token)
-    return await gateway.take(step, (heard if heard is not None else []).append)
+    return await client.take(step, (heard if heard is not None else []).append)
 
 
-async def fault_of(gateway: Gateway) -> GatewayFault:
+async def fault_of(client: Gateway) -> GatewayFault:
     with pytest.raises(GatewayFault) as caught:
-        await take(gateway)
+        await take(client)
     return caught.value
 
 
-async def test_the_server_receives_exactly_the_bytes_of_the_step(server: ScriptedGateway, wire: Wire) -> None:
-    server.script(text("Yes."))
-    await take(opened(server, wire))
-    (request,) = server.requests
+async def test_the_server_receives_exactly_the_bytes_of_the_step(gateway: ScriptedGateway, wire: Wire) -> None:
+    gateway.script(text("Yes."))
+    await take(opened(gateway, wire))
+    (request,) = gateway.requests
     assert request.body == BODY
     assert sha256(request.body).hexdigest() == sha256(BODY).hexdigest()
     assert KEY.encode() not in request.body
 
 
-async def test_the_headers_name_key_session_and_agent(server: ScriptedGateway, wire: Wire) -> None:
-    server.script(text("Yes."), text("Yes."))
-    await take(opened(server, wire))
-    headers = server.requests[0].headers
+async def test_the_headers_name_key_session_and_agent(gateway: ScriptedGateway, wire: Wire) -> None:
+    gateway.script(text("Yes."), text("Yes."))
+    await take(opened(gateway, wire))
+    headers = gateway.requests[0].headers
     assert headers["authorization"] == f"Bearer {KEY}"
     assert headers["x-openclaw-session-key"] == ADDRESS
     assert headers["x-openclaw-agent-id"] == "writer"
     assert headers["content-type"] == "application/json"
-    keyless = open_gateway("default", GatewaySettings(kind="responses", base_url=server.base_url), wire)
+    keyless = open_gateway("default", GatewaySettings(kind="responses", base_url=gateway.base_url), wire)
     await keyless.take(Step(body=b"{}", address="internal:clawboard-digest"), print)
-    headers = server.requests[1].headers
+    headers = gateway.requests[1].headers
     assert "authorization" not in headers
     assert "x-openclaw-agent-id" not in headers
 
 
 @pytest.mark.parametrize("tail", ["", "/", "/v1", "/v1/", "/v1/responses", "/behind/a/proxy", "/behind/a/proxy/v1"])
 async def test_the_base_url_may_be_written_with_or_without_its_version(
-    server: ScriptedGateway, wire: Wire, tail: str
+    gateway: ScriptedGateway, wire: Wire, tail: str
 ) -> None:
-    server.script(text("Yes."))
-    settings = GatewaySettings(kind="responses", base_url=server.base_url + tail)
+    gateway.script(text("Yes."))
+    settings = GatewaySettings(kind="responses", base_url=gateway.base_url + tail)
     assert (await take(open_gateway("default", settings, wire))).text == "Yes."
-    assert server.requests[0].path == ("/behind/a/proxy" if "proxy" in tail else "") + "/v1/responses"
+    assert gateway.requests[0].path == ("/behind/a/proxy" if "proxy" in tail else "") + "/v1/responses"
 
 
-async def test_text_arrives_while_the_model_is_still_streaming(server: ScriptedGateway, wire: Wire) -> None:
+async def test_text_arrives_while_the_model_is_still_streaming(gateway: ScriptedGateway, wire: Wire) -> None:
     gate, heard = Gate(), asyncio.Queue[str]()
-    server.script(text("One ", gate, "two."))
+    gateway.script(text("One ", gate, "two."))
     step = Step(body=BODY, address=ADDRESS)
     async with asyncio.timeout(20), asyncio.TaskGroup() as group:
-        taking = group.create_task(opened(server, wire).take(step, heard.put_nowait))
+        taking = group.create_task(opened(gateway, wire).take(step, heard.put_nowait))
         assert await heard.get() == "One "
         assert not taking.done()
         gate.open()
@@ -112,24 +97,24 @@ async def test_text_arrives_while_the_model_is_still_streaming(server: ScriptedG
 
 @pytest.mark.parametrize("body", [BODY, BODY.replace(b"true", b"false")])
 async def test_plain_json_is_read_whether_or_not_a_stream_was_requested(
-    server: ScriptedGateway, wire: Wire, body: bytes
+    gateway: ScriptedGateway, wire: Wire, body: bytes
 ) -> None:
-    server.script(text("Plain.", as_json=True))
+    gateway.script(text("Plain.", as_json=True))
     heard: list[str] = []
-    assert (await take(opened(server, wire), body, heard)).text == "Plain."
+    assert (await take(opened(gateway, wire), body, heard)).text == "Plain."
     assert heard == ["Plain."]
 
 
-async def test_a_stream_without_its_content_type_is_read_all_the_same(server: ScriptedGateway, wire: Wire) -> None:
-    server.script(
+async def test_a_stream_without_its_content_type_is_read_all_the_same(gateway: ScriptedGateway, wire: Wire) -> None:
+    gateway.script(
         raw(b'data: {"type":"response.output_text.delta","delta":"Hi"}\r\n\r\ndata: [DONE]', content_type="text/plain")
     )
-    assert (await take(opened(server, wire))).text == "Hi"
+    assert (await take(opened(gateway, wire))).text == "Hi"
 
 
-async def test_calls_come_with_their_ids_and_raw_arguments(server: ScriptedGateway, wire: Wire) -> None:
-    server.script(calls(("task_list", '{"limit" : 2}'), ("agents_list", {}), said="Let me look."))
-    answer = await take(opened(server, wire))
+async def test_calls_come_with_their_ids_and_raw_arguments(gateway: ScriptedGateway, wire: Wire) -> None:
+    gateway.script(calls(("task_list", '{"limit" : 2}'), ("agents_list", {}), said="Let me look."))
+    answer = await take(opened(gateway, wire))
     assert [(call.name, call.arguments) for call in answer.calls] == [
         ("task_list", '{"limit" : 2}'),
         ("agents_list", "{}"),
@@ -138,26 +123,26 @@ async def test_calls_come_with_their_ids_and_raw_arguments(server: ScriptedGatew
     assert answer.text == "Let me look."
 
 
-async def test_a_server_that_closes_after_each_stream_loses_no_step(server: ScriptedGateway, wire: Wire) -> None:
-    server.rule = lambda request: text("Yes.")
-    gateway = opened(server, wire)
+async def test_a_server_that_closes_after_each_stream_loses_no_step(gateway: ScriptedGateway, wire: Wire) -> None:
+    gateway.rule = lambda request: text("Yes.")
+    client = opened(gateway, wire)
     for _ in range(3):
-        await take(gateway)
-    assert server.connections == 3
+        await take(client)
+    assert gateway.connections == 3
 
 
 async def test_a_finished_stream_is_read_to_its_end_before_the_connection_is_closed(
-    server: ScriptedGateway, wire: Wire
+    gateway: ScriptedGateway, wire: Wire
 ) -> None:
     gate = Gate()
     completed = {"type": "response.completed", "response": {"output": []}}
-    server.script(stream_of({"type": "response.output_text.delta", "delta": "Yes."}, completed, gate, "[DONE]"))
+    gateway.script(stream_of({"type": "response.output_text.delta", "delta": "Yes."}, completed, gate, "[DONE]"))
     async with asyncio.timeout(20), asyncio.TaskGroup() as group:
-        taking = group.create_task(take(opened(server, wire)))
+        taking = group.create_task(take(opened(gateway, wire)))
         await gate.reached()
         gate.open()
     assert taking.result().text == "Yes."
-    assert server.disconnects == 0
+    assert gateway.disconnects == 0
 
 
 @pytest.mark.parametrize(
@@ -177,9 +162,9 @@ async def test_a_finished_stream_is_read_to_its_end_before_the_connection_is_clo
         (stream_of({"type": "response.failed", "response": {"error": {"code": "server_error"}}}), "gateway_failed"),
     ],
 )
-async def test_transient_errors_are_retryable(server: ScriptedGateway, wire: Wire, answer: Answer, code: str) -> None:
-    server.script(answer)
-    fault = await fault_of(opened(server, wire))
+async def test_transient_errors_are_retryable(gateway: ScriptedGateway, wire: Wire, answer: Answer, code: str) -> None:
+    gateway.script(answer)
+    fault = await fault_of(opened(gateway, wire))
     assert (fault.code, fault.retryable) == (code, True)
     assert "<html>" not in fault.message
 
@@ -197,12 +182,12 @@ async def test_transient_errors_are_retryable(server: ScriptedGateway, wire: Wir
     ],
 )
 async def test_errors_that_would_occur_again_are_not_retryable(
-    server: ScriptedGateway, wire: Wire, answer: Answer, code: str
+    gateway: ScriptedGateway, wire: Wire, answer: Answer, code: str
 ) -> None:
-    server.script(answer)
-    fault = await fault_of(opened(server, wire))
+    gateway.script(answer)
+    fault = await fault_of(opened(gateway, wire))
     assert (fault.code, fault.retryable, fault.retry_after_seconds) == (code, False, None)
-    assert len(server.requests) == 1
+    assert len(gateway.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -217,57 +202,57 @@ async def test_errors_that_would_occur_again_are_not_retryable(
     ],
 )
 async def test_a_prompt_too_long_for_its_model_says_what_to_do(
-    server: ScriptedGateway, wire: Wire, answer: Answer
+    gateway: ScriptedGateway, wire: Wire, answer: Answer
 ) -> None:
-    server.script(answer)
-    fault = await fault_of(opened(server, wire))
+    gateway.script(answer)
+    fault = await fault_of(opened(gateway, wire))
     assert (fault.code, fault.retryable) == ("gateway_prompt_too_long", False)
     assert "delivery.history_chars_max" in fault.message
 
 
 async def test_an_unreachable_server_is_a_retryable_fault_that_names_the_setting(wire: Wire) -> None:
     with ScriptedGateway() as gone:
-        gateway = opened(gone, wire)
-    fault = await fault_of(gateway)
+        client = opened(gone, wire)
+    fault = await fault_of(client)
     assert (fault.code, fault.retryable) == ("gateway_unreachable", True)
     assert "gateway.default.base_url" in fault.message
 
 
-async def test_retry_after_of_the_server_is_passed_on(server: ScriptedGateway, wire: Wire) -> None:
-    server.script(http_error(429, "slow down", retry_after="7"), http_error(503, retry_after="2"))
-    faults = [await fault_of(opened(server, wire)) for _ in range(2)]
+async def test_retry_after_of_the_server_is_passed_on(gateway: ScriptedGateway, wire: Wire) -> None:
+    gateway.script(http_error(429, "slow down", retry_after="7"), http_error(503, retry_after="2"))
+    faults = [await fault_of(opened(gateway, wire)) for _ in range(2)]
     assert [fault.retry_after_seconds for fault in faults] == [7.0, 2.0]
     assert "slow down" in faults[0].message
 
 
 @pytest.mark.parametrize("answer", [text("late", before=Gate()), text("Half", Gate(), "late")])
 async def test_a_step_that_takes_longer_than_allowed_times_out(
-    server: ScriptedGateway, wire: Wire, answer: Answer
+    gateway: ScriptedGateway, wire: Wire, answer: Answer
 ) -> None:
-    server.script(answer)
-    fault = await fault_of(opened(server, wire, timeout_seconds=1))
+    gateway.script(answer)
+    fault = await fault_of(opened(gateway, wire, timeout_seconds=1))
     assert (fault.code, fault.retryable) == ("gateway_timeout", True)
-    await asyncio.to_thread(server.wait_for_disconnects, 1)
+    await asyncio.to_thread(gateway.wait_for_disconnects, 1)
 
 
-async def test_cancelling_a_step_closes_its_connection_at_once(server: ScriptedGateway, wire: Wire) -> None:
+async def test_cancelling_a_step_closes_its_connection_at_once(gateway: ScriptedGateway, wire: Wire) -> None:
     gate = Gate()
-    server.script(text("Half ", gate, "never"))
+    gateway.script(text("Half ", gate, "never"))
     async with asyncio.timeout(20), asyncio.TaskGroup() as group:
-        taking = group.create_task(take(opened(server, wire)))
+        taking = group.create_task(take(opened(gateway, wire)))
         await gate.reached()
         taking.cancel()
     assert taking.cancelled()
-    await asyncio.to_thread(server.wait_for_disconnects, 1)
+    await asyncio.to_thread(gateway.wait_for_disconnects, 1)
 
 
 @requirement("S0.x.secrets")
 @pytest.mark.parametrize("status", [200, 400, 401, 404, 429, 500])
 async def test_no_error_message_contains_the_key_even_if_the_server_repeats_it(
-    server: ScriptedGateway, wire: Wire, status: int
+    gateway: ScriptedGateway, wire: Wire, status: int
 ) -> None:
-    server.script(http_error(status, f"your header was Authorization: Bearer {KEY}", code=KEY))
-    fault = await fault_of(opened(server, wire))
+    gateway.script(http_error(status, f"your header was Authorization: Bearer {KEY}", code=KEY))
+    fault = await fault_of(opened(gateway, wire))
     assert KEY not in fault.message
     assert KEY not in str(fault)
     assert KEY not in repr(fault)
@@ -276,16 +261,16 @@ async def test_no_error_message_contains_the_key_even_if_the_server_repeats_it(
 @requirement("S0.x.secrets")
 @pytest.mark.parametrize("as_json", [False, True])
 async def test_a_run_token_is_sent_only_with_its_step_and_removed_from_the_answer(
-    server: ScriptedGateway, wire: Wire, as_json: bool
+    gateway: ScriptedGateway, wire: Wire, as_json: bool
 ) -> None:
-    server.script(text(f"I hold {RUN_TOKEN}.", as_json=as_json), text("I hold nothing."))
-    gateway = opened(server, wire, run_tokens=True)
+    gateway.script(text(f"I hold {RUN_TOKEN}.", as_json=as_json), text("I hold nothing."))
+    client = opened(gateway, wire, run_tokens=True)
     heard: list[str] = []
-    answer = await take(gateway, heard=heard, run_token=RUN_TOKEN)
-    assert (await take(gateway)).text == "I hold nothing."
-    await gateway.check()
-    assert [request.headers.get("x-carrel-run-token") for request in server.requests] == [RUN_TOKEN, None]
-    assert server.requests[0].body == BODY
+    answer = await take(client, heard=heard, run_token=RUN_TOKEN)
+    assert (await take(client)).text == "I hold nothing."
+    await client.check()
+    assert [request.headers.get("x-carrel-run-token") for request in gateway.requests] == [RUN_TOKEN, None]
+    assert gateway.requests[0].body == BODY
     assert "".join(heard) == answer.text == "I hold [redacted]."
     assert RUN_TOKEN not in repr(answer)
 
@@ -312,31 +297,31 @@ def test_live_text_is_held_back_only_if_it_may_start_a_run_token() -> None:
 @requirement("S0.x.secrets")
 @pytest.mark.parametrize("status", [200, 400, 401, 404, 429, 500])
 async def test_no_error_message_contains_a_run_token_even_if_the_server_repeats_it(
-    server: ScriptedGateway, wire: Wire, status: int
+    gateway: ScriptedGateway, wire: Wire, status: int
 ) -> None:
-    server.script(http_error(status, f"your token was {RUN_TOKEN}", code=RUN_TOKEN))
+    gateway.script(http_error(status, f"your token was {RUN_TOKEN}", code=RUN_TOKEN))
     with pytest.raises(GatewayFault) as caught:
-        await take(opened(server, wire, run_tokens=True), run_token=RUN_TOKEN)
+        await take(opened(gateway, wire, run_tokens=True), run_token=RUN_TOKEN)
     assert RUN_TOKEN not in repr(caught.value) + str(caught.value) + caught.value.message + caught.value.code
 
 
-async def test_readiness_is_checked_without_a_step(server: ScriptedGateway, wire: Wire) -> None:
-    await opened(server, wire).check()
-    assert server.requests == []
+async def test_readiness_is_checked_without_a_step(gateway: ScriptedGateway, wire: Wire) -> None:
+    await opened(gateway, wire).check()
+    assert gateway.requests == []
     with ScriptedGateway() as gone:
-        gateway = opened(gone, wire)
+        client = opened(gone, wire)
     with pytest.raises(GatewayFault, match="cannot be reached"):
-        await gateway.check()
+        await client.check()
 
 
 async def test_models_are_the_configured_ones_and_the_listed_ones_once_each(
-    server: ScriptedGateway, wire: Wire
+    gateway: ScriptedGateway, wire: Wire
 ) -> None:
-    assert await opened(server, wire, model="mine", models=("other", "mine")).models() == ("mine", "other", MODEL)
+    assert await opened(gateway, wire, model="mine", models=("other", "mine")).models() == ("mine", "other", MODEL)
     with ScriptedGateway() as gone:
-        gateway = opened(gone, wire)
+        client = opened(gone, wire)
     with pytest.raises(GatewayFault):
-        await gateway.models()
+        await client.models()
 
 
 @requirement("S0.x.secrets")

@@ -11,10 +11,10 @@ from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from carrel.gateway.answers import build_answer, is_call, is_json, is_message, text_parts
+from carrel.gateway.answers import StreamReader, build_answer, is_call, is_json, is_message, read_object, text_parts
 from carrel.gateway.faults import Faults
+from carrel.gateway.items import text_part
 from carrel.gateway.model import Item, OnText, StepAnswer
-from carrel.gateway.reader import StreamReader, read_object
 from carrel.kernel import TextBuffer
 from carrel.kernel.limits import ANSWER_PARTS_MAX
 
@@ -65,7 +65,7 @@ class _Slot:
         texts, refusal = self.texts, self.refusal.text
         if self.kind != _MESSAGE or (text_parts(self.item) == texts and not refusal):
             return self.item
-        content: list[Item] = [{"type": "output_text", "text": text, "annotations": []} for text in texts.values()]
+        content: list[Item] = [text_part(text) for text in texts.values()]
         if refusal:
             content.append({"type": "refusal", "refusal": refusal})
         return {"role": "assistant", **self.item, "type": _MESSAGE, "content": content}
@@ -296,21 +296,21 @@ class AnswerReader(StreamReader):
         error: Any = response.get("error") if isinstance(response, dict) else body.get("error")
         raise self._faults.of_error(error or {key: body[key] for key in ("code", "message") if key in body})
 
-
-def read_whole(body: bytes, *, seed: str, faults: Faults, on_text: OnText) -> StepAnswer:
-    """Return the answer in a plain JSON body; raise GatewayFault if it contains none."""
-    response = read_object(body, faults)
-    status = response.get("status", "completed")
-    if response.get("error") or status in ("failed", "cancelled"):
-        raise faults.of_error(response.get("error"))
-    output = response.get("output")
-    if not isinstance(output, list) or status not in ("completed", "incomplete"):
-        raise faults.unreadable("its body does not contain a finished response.")
-    items = [item for item in output if isinstance(item, dict)]
-    answer = build_answer(items, response, seed=seed, faults=faults)
-    if answer.text:
-        on_text(answer.text)
-    return answer
+    @classmethod
+    def read_whole(cls, body: bytes, *, seed: str, faults: Faults, on_text: OnText) -> StepAnswer:
+        """Return the answer in a plain JSON body; raise GatewayFault if it contains none."""
+        response = read_object(body, faults)
+        status = response.get("status", "completed")
+        if response.get("error") or status in ("failed", "cancelled"):
+            raise faults.of_error(response.get("error"))
+        output = response.get("output")
+        if not isinstance(output, list) or status not in ("completed", "incomplete"):
+            raise faults.unreadable("its body does not contain a finished response.")
+        items = [item for item in output if isinstance(item, dict)]
+        answer = build_answer(items, response, seed=seed, faults=faults)
+        if answer.text:
+            on_text(answer.text)
+        return answer
 
 
 def _kind_of(item: Item) -> str:

@@ -1,7 +1,8 @@
 """Opening a gateway from its settings; settings that cannot work are refused before the first step."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
 from urllib.parse import urlsplit
 
 from msgspec import structs
@@ -11,11 +12,11 @@ from carrel.gateway.acp.gateway import AcpGateway, Start
 from carrel.gateway.anthropic.dialect import AnthropicDialect
 from carrel.gateway.builtin.agent import BuiltinGateway
 from carrel.gateway.chat.dialect import ChatDialect
-from carrel.gateway.keys import gateway_key
-from carrel.gateway.model import Gateway
-from carrel.gateway.model_gateway import Dialect, ModelGateway
+from carrel.gateway.dialect import Dialect, ResponsesDialect
+from carrel.gateway.model import Gateway, GatewayFault, OnSend, OnText, Step, keep_nothing
+from carrel.gateway.model_gateway import ModelGateway
 from carrel.gateway.openclaw_gateway import OpenClawGateway
-from carrel.gateway.responses import ResponsesDialect
+from carrel.kernel import secret_from
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
 
@@ -50,6 +51,12 @@ def open_gateway(
     return ModelGateway(name, settings, wire, _dialect(settings))
 
 
+def gateway_key(name: str, settings: GatewaySettings, env: Mapping[str, str] = os.environ) -> str:
+    """Return the key, empty if none is configured; raise ValueError naming the setting if it cannot be read."""
+    named = secret_from(f"gateway.{name}.api_key", settings.api_key_env, settings.api_key_file, env)
+    return named or settings.api_key
+
+
 def _dialect(settings: GatewaySettings) -> Dialect:
     match settings.kind:
         case "chat":
@@ -77,3 +84,34 @@ def _check(name: str, settings: GatewaySettings) -> None:
         or settings.api_key.strip() != settings.api_key
     ):
         raise ValueError(f"gateway.{name}.api_key contains characters or spaces that are not allowed in an HTTP header")
+
+
+class MissingGateway(Gateway):
+    """Stands in for a missing gateway; any other would answer with the wrong model."""
+
+    translates = True
+    takes_context = False
+
+    def __init__(self, name: str, agent_id: str) -> None:
+        self.name = name
+        self._agent_id = agent_id
+
+    async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> NoReturn:
+        """Fail; nothing is sent, and a retry would fail as well."""
+        raise self._fault()
+
+    async def check(self) -> None:
+        """Fail: no step can be taken."""
+        raise self._fault()
+
+    def _fault(self) -> GatewayFault:
+        return GatewayFault("gateway_not_configured", missing_gateway(self.name, [self._agent_id]), retryable=False)
+
+
+def missing_gateway(name: str, agent_ids: Sequence[str]) -> str:
+    """Say which gateway of which agents is missing, and what to do."""
+    who = f"Agent {agent_ids[0]} uses" if len(agent_ids) == 1 else f"Agents {', '.join(agent_ids)} use"
+    return (
+        f"{who} gateway.{name}, which is not configured. Add [gateway.{name}] to the settings, or choose another one: "
+        f"`carrel agents update {agent_ids[0]} --gateway NAME`. `carrel connect` sets up gateway.default."
+    )

@@ -6,11 +6,12 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from carrel.kernel import Usage
 from carrel.workspaces import Workspace
 
 OnText = Callable[[str], None]
 OnSend = Callable[[bytes], Awaitable[None]]
-OnAct = Callable[["Act"], Awaitable[None]]
+OnAction = Callable[["AgentAction"], Awaitable[None]]
 Item = dict[str, Any]
 
 
@@ -22,9 +23,9 @@ class Step(Struct, frozen=True, kw_only=True):
     message of the run; messages of others may follow it. `is_request` means that a person or a program wrote it; what
     comes back from another agent asks for nothing. `lost_at` is when the same step was sent before without a known
     answer; it may have arrived. `callable_tools` are names that may be called although the body does not offer them:
-    the built-in agent reads no schemas, so it needs none; for a coding agent they are the acts that it may be allowed.
-    A coding agent works in `workspace`; `remote_id` is its last session for this lane, and `account` the slug of the
-    account.
+    the built-in agent reads no schemas, so it needs none; for a coding agent they are the actions that it may be
+    allowed. A coding agent works in `workspace`; `remote_id` is its last session for this lane, and `account` the slug
+    of the account.
     """
 
     body: bytes
@@ -41,7 +42,7 @@ class Step(Struct, frozen=True, kw_only=True):
     account: str = ""
 
 
-class Act(Struct, frozen=True, kw_only=True):
+class AgentAction(Struct, frozen=True, kw_only=True):
     """An action that an agent behind a gateway takes by itself during a step: a call of its own tool.
 
     `arguments` and `result` are JSON texts; the result is None until it is known.
@@ -59,16 +60,6 @@ class Call(Struct, frozen=True, kw_only=True):
     call_id: str
     name: str
     arguments: str
-
-
-class Usage(Struct, frozen=True, kw_only=True):
-    """The usage of a step, as far as the gateway reports it; cached tokens are included in the input tokens."""
-
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    total_tokens: int = 0
-    cost_usd: float | None = None
 
 
 class StepAnswer(Struct, frozen=True, kw_only=True):
@@ -133,7 +124,7 @@ async def keep_nothing(body: bytes) -> None:
     """Record nothing of what is sent."""
 
 
-async def show_nothing(act: Act) -> None:
+async def show_nothing(action: AgentAction) -> None:
     """Record nothing of what an agent does."""
 
 
@@ -171,11 +162,11 @@ class Gateway(Protocol):
         return
 
 
-class ActingGateway(Gateway, ABC):
+class AgentGateway(Gateway, ABC):
     """A connection to an agent that acts by itself, and reports what it does while it works."""
 
     @abstractmethod
     async def take(
-        self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing, on_act: OnAct = show_nothing
+        self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing, on_action: OnAction = show_nothing
     ) -> StepAnswer:  # fmt: skip
-        """Take a step as every gateway does; `on_act` is awaited with each act as it begins, and with its result."""
+        """Take a step as every gateway does; `on_action` is awaited as each action begins, and with its result."""

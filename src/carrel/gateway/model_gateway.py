@@ -1,21 +1,23 @@
 """The gateway to a model server: one POST per step in the server's dialect, answered by a stream or plain JSON."""
 
 import json
+import re
 from contextlib import aclosing
 from hashlib import sha256
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
+import msgspec
 from msgspec import structs
 
-from carrel.gateway.endpoint import endpoint
+from carrel.gateway.dialect import Dialect
 from carrel.gateway.faults import Faults
-from carrel.gateway.files import NOT_SENT
-from carrel.gateway.model import OnSend, OnText, Step, StepAnswer, keep_nothing
-from carrel.gateway.secret_filter import SecretFilter, without_secret
-from carrel.gateway.sent import read_sent
+from carrel.gateway.items import NOT_SENT
+from carrel.gateway.model import Gateway, OnSend, OnText, Step, StepAnswer, keep_nothing
+from carrel.gateway.stored_request import read_stored_request
+from carrel.kernel import REDACTED, EventReader
 from carrel.kernel.settings import GatewaySettings
-from carrel.wire import EventReader, ServerEvent, StreamedReply, Wire, WireFault
+from carrel.wire import StreamedReply, Wire, WireFault
 
 CHECK_SECONDS = 5.0
 MODELS_MAX = 1000
@@ -23,55 +25,9 @@ MODELS_MAX = 1000
 # `meta.n_ctx`.
 _WINDOWS = ("loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length")
 _STREAM_TYPE = "text/event-stream"
+_VERSION = re.compile(r"/v\d+(?:alpha|beta)?\d*$")
 # JSON never starts like this; a colon begins a comment.
 _STREAM_STARTS = (b"event:", b"data:", b"id:", b"retry:", b":")
-
-
-class Reader(Protocol):
-    """Reads one streamed answer."""
-
-    is_finished: bool
-
-    def feed(self, event: ServerEvent) -> None:
-        """Read one event; raise GatewayFault if it reports a failure. Not needed once `is_finished`."""
-        ...
-
-    def end(self) -> StepAnswer:
-        """Return the answer after the stream has ended; raise GatewayFault if it ended too early."""
-        ...
-
-
-class Dialect(Protocol):
-    """How requests to a kind of server are made: steps go to `path`; `models_path` lists its models.
-
-    `server` names such a server in messages for people. If it `translates`, `write` returns a body other than the
-    step's.
-    """
-
-    translates: bool
-    path: str
-    models_path: str
-    server: str
-
-    def authorization(self, api_key: str) -> dict[str, str]:
-        """Return the headers of every request, with the key if there is one."""
-        ...
-
-    def headers(self, step: Step) -> dict[str, str]:
-        """Return the headers of one step."""
-        ...
-
-    def write(self, step: Step) -> bytes:
-        """Return the body to send."""
-        ...
-
-    def reader(self, *, seed: str, faults: Faults, on_text: OnText) -> Reader:
-        """Return a reader for one streamed answer."""
-        ...
-
-    def read_whole(self, body: bytes, *, seed: str, faults: Faults, on_text: OnText) -> StepAnswer:
-        """Return the answer in a plain JSON body; raise GatewayFault if it contains none."""
-        ...
 
 
 class ModelGateway:
@@ -139,7 +95,7 @@ class ModelGateway:
     def _left_out(self, body: bytes) -> tuple[str, ...]:
         """Return the files that were left out. A body may be large, so it is read only if some may be missing."""
         may_lack = self.translates and NOT_SENT.encode() in body
-        return read_sent(self._settings.kind, body.decode()).left_out if may_lack else ()
+        return read_stored_request(self._settings.kind, body.decode()).left_out if may_lack else ()
 
     async def _list(self) -> tuple[int, bytes]:
         reply = await self._wire.request(
@@ -169,13 +125,31 @@ class ModelGateway:
             return reader.end()
         body = await reply.read()
         if not body.lstrip().startswith(_STREAM_STARTS):
-            return self._dialect.read_whole(body, seed=seed, faults=self._faults, on_text=on_text)
+            return self._dialect.reader.read_whole(body, seed=seed, faults=self._faults, on_text=on_text)
         # Some proxies drop the content type of a stream.
         parser = EventReader(len(body) + 1)
         for event in (*parser.feed(body), *parser.close()):
             if not reader.is_finished:
                 reader.feed(event)
         return reader.end()
+
+
+def endpoint(base_url: str, path: str, target: str | None = None) -> str:
+    """Return the URL of `target`, or of `path`, on the server.
+
+    `base_url` may end in a slash, in a version such as `/v1`, or in the whole `path`; without either, `/v1` is added.
+    """
+    given = base_url.strip().rstrip("/")
+    root = given.removesuffix(path).rstrip("/")
+    version = "" if root != given or _VERSION.search(root) else "/v1"
+    return f"{root}{version}{target or path}"
+
+
+def model_window(gateway: Gateway, settings: GatewaySettings, model: str) -> int | None:
+    """Return how many tokens a model takes: by the settings, else by its server's list; None if that is unknown."""
+    if settings.context_tokens:
+        return settings.context_tokens
+    return gateway.windows.get(model or settings.model) if isinstance(gateway, ModelGateway) else None
 
 
 def listed_models(body: bytes) -> tuple[str, ...]:
@@ -204,3 +178,34 @@ def _listed(body: bytes) -> list[dict[str, Any]]:
     rows = parsed.get("data") if isinstance(parsed, dict) else parsed
     rows = rows if isinstance(rows, list) else []
     return [row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]
+
+
+class SecretFilter:
+    """Passes streamed text on without a secret. A piece may end inside it, so a possible beginning is held back."""
+
+    def __init__(self, secret: str, on_text: OnText) -> None:
+        self._secret = secret
+        self._on_text = on_text
+        self._held = ""
+
+    def feed(self, piece: str) -> None:
+        """Take the next piece and pass on what cannot be part of the secret."""
+        text = (self._held + piece).replace(self._secret, REDACTED)
+        length = min(len(text), len(self._secret) - 1)
+        held = next((size for size in range(length, 0, -1) if text.endswith(self._secret[:size])), 0)
+        safe, self._held = text[: len(text) - held], text[len(text) - held :]
+        if safe:
+            self._on_text(safe)
+
+    def end(self) -> None:
+        """Pass on what was held back: nothing follows that could complete the secret."""
+        if self._held:
+            self._on_text(self._held)
+
+
+def without_secret(secret: str, answer: StepAnswer) -> StepAnswer:
+    """Return the answer as it may be stored: some agents show the token in the calls they made with it."""
+    text = msgspec.json.encode(answer)
+    if secret.encode() not in text:
+        return answer
+    return msgspec.json.decode(text.replace(secret.encode(), REDACTED.encode()), type=StepAnswer)

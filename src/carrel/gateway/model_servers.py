@@ -1,10 +1,25 @@
-"""Well-known model servers: where each listens and where its key usually is. A guide has the same list."""
+"""Model servers: well-known ones, and finding out which dialects and models any other has, without calling a model."""
 
+import asyncio
 from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Literal
 
 from msgspec import Struct
 
+from carrel.gateway.anthropic.dialect import AnthropicDialect
+from carrel.gateway.chat.dialect import ChatDialect
+from carrel.gateway.dialect import Dialect, ResponsesDialect
+from carrel.gateway.model_gateway import CHECK_SECONDS, endpoint, listed_models
+from carrel.gateway.openclaw.request import AGENT_MODEL
 from carrel.kernel import Refusal, invalid
+from carrel.kernel.settings import GatewaySettings
+from carrel.wire import Reply, Wire, WireFault
+
+ModelKind = Literal["openclaw", "responses", "chat", "anthropic"]
+# Statuses of a server that does not have this path.
+_ABSENT = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.GONE)
+_UNWELCOME = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
 class ModelServer(Struct, frozen=True, kw_only=True):
@@ -22,6 +37,7 @@ class ModelServer(Struct, frozen=True, kw_only=True):
         return self.kind if self.kind in kinds else kinds[0]
 
 
+# Where each listens, and where its key usually is. A guide has the same list.
 MODEL_SERVERS = {
     "ollama": ModelServer(base_url="http://127.0.0.1:11434", start="Run: ollama serve"),
     "lmstudio": ModelServer(base_url="http://127.0.0.1:1234", start="Start the server in LM Studio's Developer tab."),
@@ -48,3 +64,75 @@ def model_server(named: str) -> ModelServer:
     meant = Refusal.nearest(named, MODEL_SERVERS)
     hint = f"did you mean {meant}?" if meant else f"name one of {', '.join(MODEL_SERVERS)}, or a URL."
     raise invalid("server", f"There is no server '{named[:80]}'; {hint}")
+
+
+class Probe(Struct, frozen=True, kw_only=True):
+    """The dialects found at an address, richest first, and its models.
+
+    `trouble` explains in one sentence why nothing was found; `needs_key` means that the key is missing or wrong.
+    """
+
+    kinds: tuple[ModelKind, ...] = ()
+    models: tuple[str, ...] = ()
+    needs_key: bool = False
+    trouble: str = ""
+
+
+async def probe(base_url: str, api_key: str, wire: Wire, *, public_only: bool = False) -> Probe:
+    """Send an empty request to each dialect's path: a server that speaks it rejects the request, not the path.
+
+    `public_only` refuses addresses that are not public.
+    """
+    target = _Target(base_url, api_key, wire, public_only)
+    settings = GatewaySettings(base_url=base_url)
+    dialects: dict[ModelKind, Dialect] = {
+        "responses": ResponsesDialect(),
+        "chat": ChatDialect(settings),
+        "anthropic": AnthropicDialect(settings),
+    }
+    try:
+        replies = await asyncio.gather(*(target.ask(one) for one in dialects.values()))
+        lists = await asyncio.gather(*(target.list(one) for one in dialects.values()))
+    except WireFault as fault:
+        return Probe(trouble=fault.message)
+    spoken: tuple[ModelKind, ...] = tuple(kind for kind, reply in zip(dialects, replies, strict=True) if _speaks(reply))
+    listed = (listed_models(reply.body) for reply in lists if reply.status == HTTPStatus.OK)
+    models = next(filter(None, listed), ())
+    if AGENT_MODEL in models:
+        # It speaks Open Responses in its own way, and its models are its agents.
+        spoken = ("openclaw", *spoken)
+    refused = all(reply.status in _UNWELCOME or not _speaks(reply) for reply in replies)
+    trouble = "" if spoken else f"Nothing at {base_url} speaks Open Responses, Chat Completions or Anthropic Messages."
+    return Probe(kinds=spoken, models=models, needs_key=bool(spoken) and refused, trouble=trouble)
+
+
+class _Target(Struct, frozen=True):
+    """A server that is probed."""
+
+    base_url: str
+    api_key: str
+    wire: Wire
+    public_only: bool
+
+    async def ask(self, dialect: Dialect) -> Reply:
+        """Send an empty request in a dialect."""
+        headers = dialect.authorization(self.api_key) | {"Content-Type": "application/json"}
+        return await self._send("POST", endpoint(self.base_url, dialect.path), headers, b"{}")
+
+    async def list(self, dialect: Dialect) -> Reply:
+        """Ask for the list of models."""
+        url = endpoint(self.base_url, dialect.path, dialect.models_path)
+        return await self._send("GET", url, dialect.authorization(self.api_key), b"")
+
+    async def _send(self, method: str, url: str, headers: dict[str, str], body: bytes) -> Reply:
+        return await self.wire.request(
+            method, url, headers=headers, body=body, timeout_seconds=CHECK_SECONDS, public_only=self.public_only
+        )
+
+
+def _speaks(reply: Reply) -> bool:
+    if reply.status in _ABSENT:
+        return False
+    # An HTML page is for people, and LM Studio answers 200 for unknown paths.
+    is_page = reply.headers.get("content-type", "").startswith("text/html")
+    return not is_page and b"Unexpected endpoint" not in reply.body

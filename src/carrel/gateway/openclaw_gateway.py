@@ -1,27 +1,66 @@
-"""The gateway to OpenClaw: chooses its agent and key, and recovers lost answers."""
+"""The gateway to OpenClaw: chooses its agent, names our sessions there, and recovers lost answers.
+
+Our sessions are called `agent:<its agent>:carrel:<ours>`. OpenClaw lower-cases keys, refuses some first segments
+(`subagent:`, `cron:`, `acp:`) and gives others a meaning (`thread:`, `group:`). So ours becomes one segment, with a
+capital letter written as `^` and the small letter.
+"""
 
 import json
+import re
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 from msgspec import structs
 
 from carrel.gateway.answers import build_answer
+from carrel.gateway.dialect import Dialect
+from carrel.gateway.event_stream import AnswerReader
 from carrel.gateway.model import GatewayFault, OnSend, OnText, Step, StepAnswer, keep_nothing
 from carrel.gateway.model_gateway import CHECK_SECONDS, ModelGateway, listed_models
-from carrel.gateway.openclaw.dialect import OpenClawDialect
-from carrel.gateway.openclaw.keys import key_at_gateway
-from carrel.gateway.openclaw.lost import HISTORY_MESSAGES_MAX, answer_among, asked_to_go_on, since_heard
-from carrel.gateway.openclaw.names import with_own_names
-from carrel.gateway.openclaw.request import MAIN_AGENT, agents_listed, model_of
+from carrel.gateway.openclaw.recovery import HISTORY_MESSAGES_MAX, answer_among, asked_to_go_on, since_heard
+from carrel.gateway.openclaw.request import (
+    MAIN_AGENT,
+    SHARED_TOOLS,
+    agents_listed,
+    backend_model,
+    model_of,
+    openclaw_request,
+    with_own_names,
+)
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire, WireFault
 
 # OpenClaw sends this in place of an empty answer.
 _NOTHING_SAID = "No response from OpenClaw."
 _NO_ENDPOINT = "Its endpoint for responses is off: set gateway.http.endpoints.responses.enabled to true in OpenClaw."
+NAMESPACE = "carrel:"
+_LANE = "agent:"
+_COLON, _CAPITAL = "~", "^"
+_ENCODED_CAPITAL = re.compile(r"\^([a-z])")
+_AT_GATEWAY = re.compile(r"(?:agent:[^:]+:)?carrel:([^:]+)")
+
+
+class OpenClawDialect(Dialect):
+    """Steps go to `/v1/responses`; the session and the agent are named in headers."""
+
+    path = "/responses"
+    server = "an OpenClaw gateway"
+    reader = AnswerReader
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        self._left_out = SHARED_TOOLS if settings.session_tools == "openclaw" else frozenset[str]()
+
+    def headers(self, step: Step) -> dict[str, str]:
+        """Return the headers that name session and agent, and the model that replaces the agent's own."""
+        model = backend_model(model_of(step))
+        return super().headers(step) | ({"x-openclaw-model": model} if model else {})
+
+    def write(self, step: Step) -> bytes:
+        """Return the step as a request that OpenClaw accepts."""
+        return msgspec.json.encode(openclaw_request(step, self._left_out))
 
 
 class OpenClawGateway(ModelGateway):
@@ -103,3 +142,24 @@ class OpenClawGateway(ModelGateway):
         if not hint:
             return fault
         return GatewayFault(fault.code, f"{fault.message} {hint}", retryable=fault.retryable)
+
+
+def key_at_gateway(address: str, agent: str) -> str:
+    """Return the key for one of our addresses, prefixed with the agent that answers there, if one is named."""
+    return (f"{_LANE}{agent}:" if agent else "") + NAMESPACE + _segment(address)
+
+
+def _segment(address: str) -> str:
+    if not address.startswith(_LANE):
+        # A request of our own, whose address every recorder must recognise.
+        return address
+    plain = address.removeprefix(_LANE).replace(":", _COLON)
+    return "".join(_CAPITAL + char.lower() if "A" <= char <= "Z" else char for char in plain)
+
+
+def address_of(key: str) -> str | None:
+    """Return our address for a key at the gateway; None for any other session."""
+    found = _AT_GATEWAY.fullmatch(key)
+    if found is None:
+        return None
+    return _LANE + _ENCODED_CAPITAL.sub(lambda small: small[1].upper(), found[1]).replace(_COLON, ":")

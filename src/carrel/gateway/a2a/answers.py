@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from carrel.a2a import RemoteTask
-from carrel.gateway.a2a.faults import RemoteFaults
+from carrel.gateway.a2a.connection import RemoteFaults
 from carrel.gateway.a2a.message import DECLINE, FILE, MESSAGE, QUESTION, OutgoingMessage, call_id_of
 from carrel.gateway.answers import build_answer
+from carrel.gateway.items import call_item, message_item, text_part
 from carrel.gateway.model import Item, StepAnswer
 from carrel.kernel import clip
 from carrel.kernel.limits import NAME_CHARS_MAX, QUESTION_CHARS_MAX, TOOL_CALLS_PER_ROUND_MAX
@@ -49,8 +50,7 @@ def as_answer(items: list[Item], message: OutgoingMessage, model: str, faults: R
 
 def as_message(text: str) -> list[Item]:
     """Return a text as an output message; no item for an empty text."""
-    content = [{"type": "output_text", "text": text, "annotations": []}]
-    return [{"type": "message", "role": "assistant", "status": "completed", "content": content}] if text else []
+    return [message_item(text_part(text))] if text else []
 
 
 def kept_message(message: OutgoingMessage) -> str:
@@ -127,8 +127,7 @@ def _plain_base64(raw: str) -> str:
 
 
 def _call(call_id: str, name: str, arguments: Item) -> Item:
-    written = json.dumps(arguments, ensure_ascii=False)
-    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": written, "status": "completed"}
+    return call_item(call_id, name, json.dumps(arguments, ensure_ascii=False))
 
 
 def _clean(text: str) -> str:

@@ -11,8 +11,7 @@ from http import HTTPStatus
 
 from carrel.a2a import RemoteTask
 from carrel.gateway.a2a.answers import answer_of, as_answer, as_message, kept_message
-from carrel.gateway.a2a.connection import Remote, RemoteConnection
-from carrel.gateway.a2a.faults import RemoteFaults
+from carrel.gateway.a2a.connection import Remote, RemoteConnection, RemoteFaults
 from carrel.gateway.a2a.message import MESSAGE, OutgoingMessage, read_step
 from carrel.gateway.answers import whole_characters
 from carrel.gateway.model import Gateway, GatewayFault, Item, OnSend, OnText, Step, StepAnswer, keep_nothing

@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 
 from carrel.a2a import read_message
+from carrel.gateway.items import EMBEDDED, data_url, input_file, input_text
 from carrel.gateway.model import Item, Step
 from carrel.gateway.prompt import read_items
 
@@ -23,7 +24,6 @@ FILE = "f"
 DECLINE = "d"
 MESSAGE = "m"
 _CALL = re.compile(r"a2a_(?P<kind>[qfdm])(?P<mark>[0-9a-f]*)_(?P<remote>.*)", re.DOTALL)
-_EMBEDDED = re.compile(r"data:(?P<type>[^;,]*)(?:;[^,]*)?;base64,(?P<raw>.*)", re.DOTALL)
 
 
 class OutgoingMessage(Struct, frozen=True, kw_only=True):
@@ -86,11 +86,9 @@ def read_sent_message(body: str) -> list[Item]:
 
 def _content(part: Item) -> Item:
     if "text" in part:
-        return {"type": "input_text", "text": part["text"]}
-    named = {"filename": part["filename"]} if "filename" in part else {}
-    if "raw" in part:
-        return {"type": "input_file", "file_data": f"data:{part.get('mediaType', '')};base64,{part['raw']}"} | named
-    return {"type": "input_file", "file_url": part.get("url", "")} | named
+        return input_text(part["text"])
+    address = data_url(part.get("mediaType", ""), part["raw"]) if "raw" in part else part.get("url", "")
+    return input_file(address, part.get("filename"))
 
 
 def call_id_of(kind: str, mark: str, remote_id: str) -> str:
@@ -133,7 +131,7 @@ def _file(part: Item) -> Item | None:
     if not isinstance(address, str):
         return None
     named = {"filename": part["filename"]} if isinstance(part.get("filename"), str) else {}
-    embedded = _EMBEDDED.fullmatch(address)
+    embedded = EMBEDDED.fullmatch(address)
     if embedded is None:
         return {"url": address} | named
-    return {"raw": embedded["raw"], "mediaType": embedded["type"] or "application/octet-stream"} | named
+    return {"raw": embedded["data"], "mediaType": embedded["type"] or "application/octet-stream"} | named

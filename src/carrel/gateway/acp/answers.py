@@ -1,9 +1,10 @@
 """Turns what a coding agent says into the answer of a step: its reply, or its request for permission."""
 
-from carrel.gateway.acp.acts import permission_id
-from carrel.gateway.acp.events import Asked
+from carrel.gateway.acp.actions import permission_id
+from carrel.gateway.acp.events import PermissionRequest
 from carrel.gateway.acp.faults import AcpFaults
 from carrel.gateway.answers import BETWEEN_MESSAGES, build_answer, whole_characters
+from carrel.gateway.items import call_item, message_item, text_part
 from carrel.gateway.model import Item, OnText, StepAnswer
 from carrel.kernel.limits import ACP_ANSWER_CHARS_MAX
 
@@ -12,7 +13,7 @@ _CUT_SHORT = {"max_tokens": "max_output_tokens", "max_turn_requests": "max_turn_
 
 
 class Reply:
-    """The reply of an agent as it arrives. Text after an act starts a new paragraph."""
+    """The reply of an agent as it arrives. Text after an action starts a new paragraph."""
 
     def __init__(self, on_text: OnText, name: str, faults: AcpFaults) -> None:
         self._on_text = on_text
@@ -37,14 +38,13 @@ class Reply:
             self._on_text(text)
 
     def pause(self) -> None:
-        """Note an act, so that the next text starts a new paragraph."""
+        """Note an action, so that the next text starts a new paragraph."""
         self._is_paused = True
 
-    def ask(self, asked: Asked, count: int) -> str:
+    def ask(self, asked: PermissionRequest, count: int) -> str:
         """End with a permission request instead; return the id of its call."""
         call_id = permission_id(count, asked.tool_call_id)
-        name, arguments = asked.about
-        self._items = [{"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}]
+        self._items = [call_item(call_id, *asked.about)]
         return call_id
 
     def end(self, reason: str) -> StepAnswer:
@@ -60,9 +60,7 @@ class Reply:
     def answer(self, cut_short: str | None = None) -> StepAnswer:
         """Return what was said and asked so far."""
         text = "".join(self._pieces)
-        message: Item = {"type": "message", "role": "assistant", "status": "completed"}
-        message["content"] = [{"type": "output_text", "text": text, "annotations": []}]
-        output = [*([message] if text else []), *self._items]
+        output = [*([message_item(text_part(text))] if text else []), *self._items]
         response: Item = {"model": self._name}
         if cut_short is not None:
             response |= {"status": "incomplete", "incomplete_details": {"reason": cut_short}}

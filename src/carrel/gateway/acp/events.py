@@ -5,41 +5,40 @@ from typing import Any
 
 from msgspec import Struct
 
-from carrel.gateway.acp.acts import described
-from carrel.gateway.acp.names import name_of
-from carrel.gateway.model import Act
+from carrel.gateway.acp.actions import described, name_of
+from carrel.gateway.model import AgentAction
 
 
-class Said(Struct, frozen=True):
+class TextEvent(Struct, frozen=True):
     """The agent said a piece of its reply."""
 
     text: str
 
 
-class Did(Struct, frozen=True):
-    """The agent began or ended acts."""
+class ActionEvent(Struct, frozen=True):
+    """The agent began or ended actions."""
 
-    acts: tuple[Act, ...]
+    actions: tuple[AgentAction, ...]
 
 
-class Ended(Struct, frozen=True):
+class EndEvent(Struct, frozen=True):
     """The turn has ended, for one of the protocol's reasons."""
 
     reason: str
 
 
-class Failed(Struct, frozen=True):
+class FailureEvent(Struct, frozen=True):
     """The turn has failed, with the agent's message."""
 
     why: str
     is_login: bool = False
 
 
-class Over(Struct, frozen=True):
+class ExitEvent(Struct, frozen=True):
     """The program has ended."""
 
 
-class Asked:
+class PermissionRequest:
     """The agent asks for permission; `decision` is None if nobody will answer any more."""
 
     def __init__(self, tool_call_id: str, said: dict[str, Any]) -> None:
@@ -51,7 +50,7 @@ class Asked:
 
     @property
     def about(self) -> tuple[str, str]:
-        """The act that it asks for: name and arguments."""
+        """The action that it asks for: name and arguments."""
         return name_of(self.said.get("kind")), described(self.said)
 
     def decide(self, *, is_allowed: bool) -> None:
@@ -65,4 +64,4 @@ class Asked:
             self.decision.set_result(None)
 
 
-Event = Said | Did | Ended | Failed | Over | Asked
+Event = TextEvent | ActionEvent | EndEvent | FailureEvent | ExitEvent | PermissionRequest

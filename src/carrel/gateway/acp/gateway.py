@@ -17,15 +17,23 @@ import msgspec
 from msgspec import structs
 
 from carrel.gateway.acp.answers import Reply
-from carrel.gateway.acp.events import Asked, Did, Ended, Event, Failed, Over, Said
+from carrel.gateway.acp.events import (
+    ActionEvent,
+    EndEvent,
+    Event,
+    ExitEvent,
+    FailureEvent,
+    PermissionRequest,
+    TextEvent,
+)
 from carrel.gateway.acp.faults import AcpFaults
 from carrel.gateway.acp.message import AcpMessage, message_blocks, prompt_of, read_step
-from carrel.gateway.files import read_not_sent
+from carrel.gateway.items import read_not_sent
 from carrel.gateway.model import (
-    ActingGateway,
+    AgentGateway,
     GatewayFault,
     Item,
-    OnAct,
+    OnAction,
     OnSend,
     OnText,
     Step,
@@ -46,7 +54,7 @@ if TYPE_CHECKING:
 Start = Callable[[Coroutine[Any, Any, None]], None]
 
 
-class AcpGateway(ActingGateway):
+class AcpGateway(AgentGateway):
     """Takes steps at coding agents that the command of the settings starts."""
 
     translates = True
@@ -68,7 +76,7 @@ class AcpGateway(ActingGateway):
         self._last_fault: GatewayFault | None = None
 
     async def take(
-        self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing, on_act: OnAct = show_nothing
+        self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing, on_action: OnAction = show_nothing
     ) -> StepAnswer:  # fmt: skip
         """Return the agent's answer to the step; cancelling also cancels its turn."""
         message = read_step(step)
@@ -77,7 +85,7 @@ class AcpGateway(ActingGateway):
         session = await self._session(step, message)
         session.is_taken = True
         try:
-            return await self._bounded(_Turn(session, message, self._faults, on_text, on_send, on_act))
+            return await self._bounded(_Turn(session, message, self._faults, on_text, on_send, on_action))
         finally:
             session.is_taken, session.used_at = False, elapsed_seconds()
             if self._is_closed:
@@ -93,7 +101,7 @@ class AcpGateway(ActingGateway):
         """Start the agent, ask for its name, and end it; return the name, or raise GatewayFault."""
         program = self._program(None)
         try:
-            name = await (await asyncio.to_thread(_load, "hello")).introduce(program, self._settings.start_seconds)
+            name = await (await asyncio.to_thread(_load, "handshake")).introduce(program, self._settings.start_seconds)
         except ProgramFault as fault:
             raise self._faults.of_start(str(fault), needs_login=False) from fault
         return str(name)
@@ -191,17 +199,17 @@ class _Turn:
 
     def __init__(
         self, session: "AgentSession", message: AcpMessage, faults: AcpFaults, on_text: OnText, on_send: OnSend,
-        on_act: OnAct,
+        on_action: OnAction,
     ) -> None:  # fmt: skip
         self._session = session
         self._message = message
         self._faults = faults
         self._on_send = on_send
-        self._on_act = on_act
+        self._on_action = on_action
         self._reply = Reply(on_text, session.name, faults)
         self._has_acted = False
         self._left_out: tuple[str, ...] = ()
-        # An act that a person allowed after its turn ended; it need not be asked again.
+        # An action that a person allowed after its turn ended; it need not be asked again.
         self._granted: tuple[str, str] | None = None
 
     async def take(self) -> StepAnswer:
@@ -241,39 +249,38 @@ class _Turn:
 
     async def _follow(self, event: Event) -> StepAnswer | None:
         match event:
-            case Said(text=text):
+            case TextEvent(text=text):
                 self._has_acted = True
                 self._reply.say(text)
-            case Did(acts=acts):
+            case ActionEvent(actions=actions):
                 self._has_acted = True
                 self._reply.pause()
-                for act in acts:
-                    await self._on_act(act)
-            case Asked() if self._granted == event.about:
+                for action in actions:
+                    await self._on_action(action)
+            case PermissionRequest() if self._granted == event.about:
                 self._granted = None
                 event.decide(is_allowed=True)
-            case Asked():
+            case PermissionRequest():
                 event.call_id = self._reply.ask(event, self._message.asked)
                 self._session.pending = event
                 return self._reply.answer()
-            case Ended(reason=reason):
+            case EndEvent(reason=reason):
                 await self.tell_unfinished()
                 return self._reply.end(reason)
-            case Failed(why=why, is_login=is_login):
+            case FailureEvent(why=why, is_login=is_login):
                 await self.tell_unfinished(why)
-                raise self._faults.of_login(why) if is_login else self._failure(why)
-            case Over():
+                if is_login:
+                    raise self._faults.of_login(why)
+                raise self._faults.of_failure(why, retryable=not self._has_acted)
+            case ExitEvent():
                 await self.tell_unfinished("The program ended.")
                 raise self._faults.of_death(self._session.why_over, retryable=not self._session.is_bad)
         return None
 
-    def _failure(self, why: str) -> GatewayFault:
-        return self._faults.of_failure(why, retryable=not self._has_acted)
-
     async def tell_unfinished(self, why: str | None = None) -> None:
-        """Report that the results of acts in progress will never be known."""
-        for act in self._session.acts.unfinished() if why is None else self._session.acts.unfinished(why):
-            await self._on_act(act)
+        """Report that the results of actions in progress will never be known."""
+        for action in self._session.actions.unfinished() if why is None else self._session.actions.unfinished(why):
+            await self._on_action(action)
 
     async def give_up(self) -> None:
         """Cancel the turn because nobody waits for it any more."""

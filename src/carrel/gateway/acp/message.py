@@ -1,7 +1,8 @@
 """Turns a step's body into the prompt for a coding agent: the message, or the decision it asked for. Pure.
 
 The agent keeps the session, so only new messages are sent. An agent that lost it gets the earlier conversation, and one
-that was interrupted is told so, with what is known of its work, so that it checks before it does anything twice.
+that was interrupted is told so, with what is known of its work, so that it checks before it does anything twice. A
+stored prompt is read back here too.
 """
 
 import json
@@ -11,18 +12,19 @@ from typing import Any
 
 from msgspec import Struct
 
-from carrel.gateway.acp.acts import CALL, PERMISSION, title_of
-from carrel.gateway.acp.names import PLAN
-from carrel.gateway.files import GivenFile, not_sent, read_file
+from carrel.gateway.acp.actions import CALL, PERMISSION, PLAN, title_of
+from carrel.gateway.items import GivenFile, data_url, input_file, input_image, input_text, not_sent, read_file
 from carrel.gateway.model import Item, Step
 from carrel.gateway.prompt import ASSISTANT, USER, content_blocks, read_items
 from carrel.kernel import clip
 
 _RESULT_CHARS_MAX = 300
+# Not sent to a coding agent: it has instructions and tools of its own.
+LEFT_OUT = ("instructions", "tools")
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """The decision on a permission that the agent asked for, and the act it was for."""
+    """The decision on a permission that the agent asked for, and the action it was for."""
 
     call_id: str
     name: str
@@ -42,7 +44,7 @@ class AcpMessage(Struct, frozen=True, kw_only=True):
     """The step for the agent.
 
     `key` names its session here. `content` is the newest message; `is_later` means that it came after the question that
-    `decision` answers. `asked` counts the questions of this run, and `acts` lists what is known of its work.
+    `decision` answers. `asked` counts the questions of this run, and `actions` lists what is known of its work.
     """
 
     key: str
@@ -51,12 +53,12 @@ class AcpMessage(Struct, frozen=True, kw_only=True):
     decision: Decision | None
     is_later: bool
     asked: int
-    acts: list[str]
+    actions: list[str]
     is_interrupted: bool
 
     @property
     def granted(self) -> tuple[str, str] | None:
-        """An act that a person allowed but the agent never learned of: name and arguments; None if unknown."""
+        """An action that a person allowed but the agent never learned of: name and arguments; None if unknown."""
         decision = self.decision
         if decision is None or not decision.is_allowed or self.is_later or self.is_interrupted:
             return None
@@ -78,7 +80,7 @@ def read_step(step: Step) -> AcpMessage:
         decision=_decision(call, items) if asked else None,
         is_later=newest > last,
         asked=len(asked),
-        acts=list(_acts(items)),
+        actions=list(_actions(items)),
         is_interrupted=step.lost_at is not None,
     )
 
@@ -105,8 +107,8 @@ def _note(message: AcpMessage) -> str:
         lines.append("Carrel was interrupted while you worked on the message below, so a part of it may be done.")
     elif message.decision is not None and not message.is_later:
         lines.append("Your turn on the message below had ended while a question of yours was open.")
-    if lines and message.acts:
-        lines += ["What is known of your work on it:", *(f"- {line}" for line in message.acts)]
+    if lines and message.actions:
+        lines += ["What is known of your work on it:", *(f"- {line}" for line in message.actions)]
     decision = message.decision
     if decision is not None and (lines or not message.is_later):
         answer = "was given" if decision.is_allowed else "was not given"
@@ -131,8 +133,8 @@ def _history(items: list[Item]) -> Iterator[tuple[str, str]]:
             yield str(item["role"]), "\n".join(texts)
 
 
-def _acts(items: list[Item]) -> Iterator[str]:
-    """Yield a line for each act of the agent: the act and its result."""
+def _actions(items: list[Item]) -> Iterator[str]:
+    """Yield a line for each action of the agent: the action and its result."""
     results = {str(item.get("call_id")): item for item in items if item.get("type") == "function_call_output"}
     for item in items:
         if _is_call(item, CALL) and item.get("name") != PLAN:
@@ -192,3 +194,27 @@ def _object(text: Any) -> Item:
     except (ValueError, TypeError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def read_prompt(body: str) -> list[Item]:
+    """Return the prompt of a sent step; nothing if it only answered a question."""
+    said = json.loads(body) if body else {}
+    if "prompt" not in said:
+        return []
+    return [{"type": "message", "role": "user", "content": [_content(block) for block in said["prompt"]]}]
+
+
+def remote_id_of(body: str) -> str:
+    """Return the agent's session that a stored step was sent to; empty if there is none."""
+    return str(json.loads(body).get("sessionId", "")) if body else ""
+
+
+def _content(block: Item) -> Item:
+    match block["type"]:
+        case "text":
+            return input_text(block["text"])
+        case "image":
+            return input_image(data_url(block["mimeType"], block["data"]))
+        case "resource":
+            return input_text(f"{block['resource']['uri']}:\n{block['resource']['text']}")
+    return input_file(block["uri"])

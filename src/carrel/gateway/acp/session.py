@@ -27,22 +27,30 @@ from acp.schema import (
 )
 from pydantic import ValidationError
 
-from carrel.gateway.acp.acts import Acts
-from carrel.gateway.acp.events import Asked, Did, Ended, Event, Failed, Over, Said
-from carrel.gateway.acp.files import Files
-from carrel.gateway.acp.hello import name_of_agent, say_hello
+from carrel.gateway.acp.actions import ACT_KINDS, EDIT, READ, AgentActions
+from carrel.gateway.acp.events import (
+    ActionEvent,
+    EndEvent,
+    Event,
+    ExitEvent,
+    FailureEvent,
+    PermissionRequest,
+    TextEvent,
+)
+from carrel.gateway.acp.handshake import initialize, name_of_agent
 from carrel.gateway.acp.lines import Lines
 from carrel.gateway.acp.message import Capabilities
-from carrel.gateway.model import Act, Item
+from carrel.gateway.model import AgentAction, Item
 from carrel.kernel import elapsed_seconds
 from carrel.kernel.limits import (
     ACP_CANCEL_SECONDS,
+    ACP_FILE_BYTES_MAX,
     ACP_IDLE_SECONDS,
     ACP_MESSAGE_BYTES_MAX,
     ACP_REQUESTS_AT_ONCE_MAX,
 )
 from carrel.programs import Program, ProgramFault, start_program
-from carrel.workspaces import Workspace
+from carrel.workspaces import NotInWorkspace, Workspace, read_text, write_text
 
 _NEEDS_LOGIN = -32000
 Start = Callable[[Coroutine[Any, Any, None]], None]
@@ -73,11 +81,11 @@ class AgentSession:
         self.gone = asyncio.Event()
         self.is_taken = False
         self.used_at = elapsed_seconds()
-        self.acts = Acts()
+        self.actions = AgentActions()
         # A question that was passed on and has no answer yet.
-        self.pending: Asked | None = None
+        self.pending: PermissionRequest | None = None
         self.is_prompting = False
-        self._asked: list[Asked] = []
+        self._asked: list[PermissionRequest] = []
         self._events: deque[Event] = deque()
         self._news = asyncio.Event()
         self._lines: Lines | None = None
@@ -89,7 +97,7 @@ class AgentSession:
         try:
             program = await start_program(self._program, ACP_MESSAGE_BYTES_MAX)
         except ProgramFault as fault:
-            self._end(str(fault))
+            self.stop(str(fault))
             self.gone.set()
             return
         try:
@@ -101,7 +109,7 @@ class AgentSession:
                 try:
                     await self._until_idle()
                 finally:
-                    self._end("It was ended.")
+                    self.stop("It was ended.")
                     opening.cancel()
                     errors.cancel()
                     await self._connection.close()
@@ -115,26 +123,26 @@ class AgentSession:
                 await self._open(connection)
             self.settled.set()
         except TimeoutError:
-            self._end(f"It did not get ready within {self._start_seconds} seconds.")
+            self.stop(f"It did not get ready within {self._start_seconds} seconds.")
         except RequestError as error:
             self.needs_login = error.code == _NEEDS_LOGIN
-            self._end(f"It refused to start a session: {_said(error)}")
+            self.stop(f"It refused to start a session: {_said(error)}")
         except ValidationError:
-            self._end("It does not speak the Agent Client Protocol.")
+            self.stop("It does not speak the Agent Client Protocol.")
         except ConnectionError:
             # Whoever read its output to the end knows why.
-            self._end("It closed the connection.")
+            self.stop("It closed the connection.")
         except ProgramFault as fault:
-            self._end(str(fault))
+            self.stop(str(fault))
 
     async def _open(self, connection: Connection) -> None:
         """Introduce ourselves, and load the earlier session if the agent supports that and has it; else begin one."""
-        hello = await say_hello(connection)
-        able = hello.agent_capabilities
+        initialized = await initialize(connection)
+        able = initialized.agent_capabilities
         prompt = able.prompt_capabilities if able is not None else None
         if prompt is not None:
             self.takes = Capabilities(images=bool(prompt.image), resources=bool(prompt.embedded_context))
-        self.name = name_of_agent(hello)
+        self.name = name_of_agent(initialized)
         where: Item = {"cwd": self._program.cwd, "mcpServers": []}
         if self.remote_id and able is not None and able.load_session:
             with suppress(RequestError):
@@ -156,9 +164,6 @@ class AgentSession:
 
     def stop(self, why: str) -> None:
         """End it."""
-        self._end(why)
-
-    def _end(self, why: str) -> None:
         self.fault = self.fault or why
         self.is_prompting = False
         self.over.set()
@@ -176,14 +181,14 @@ class AgentSession:
         return self._lines is not None and self._lines.is_bad
 
     def allow(self, names: frozenset[str]) -> None:
-        """Let it do these kinds of acts from now on without asking."""
+        """Let it do these kinds of actions from now on without asking."""
         self._files.allowed = names
 
     # What it is sent
 
     def prompt(self, blocks: list[Item]) -> None:
         """Begin a turn; its results arrive as events."""
-        self.acts, self.pending, self.is_prompting = Acts(), None, True
+        self.actions, self.pending, self.is_prompting = AgentActions(), None, True
         self._events.clear()
         self._start(self._prompt(blocks))
 
@@ -192,11 +197,11 @@ class AgentSession:
         try:
             said = {"sessionId": self.remote_id, "prompt": blocks}
             response = PromptResponse.model_validate(await self._connection.send_request("session/prompt", said))
-            self._put(Ended(response.stop_reason))
+            self._put(EndEvent(response.stop_reason))
         except RequestError as error:
-            self._put(Failed(_said(error), is_login=error.code == _NEEDS_LOGIN))
+            self._put(FailureEvent(_said(error), is_login=error.code == _NEEDS_LOGIN))
         except ValidationError:
-            self._put(Failed("it ended its turn without a reason that the protocol knows"))
+            self._put(FailureEvent("it ended its turn without a reason that the protocol knows"))
         except ConnectionError:
             self._news.set()
         finally:
@@ -228,7 +233,7 @@ class AgentSession:
     async def _until_stopped(self) -> None:
         while self.is_prompting and not self.over.is_set():
             event = await self.next_event()
-            if isinstance(event, Asked):
+            if isinstance(event, PermissionRequest):
                 event.withdraw()
 
     # What it sends
@@ -237,7 +242,7 @@ class AgentSession:
         """Return the next event of its turn."""
         while not self._events:
             if self.over.is_set():
-                return Over()
+                return ExitEvent()
             if self._lines is not None:
                 self._lines.dealt_with()
             self._news.clear()
@@ -258,19 +263,19 @@ class AgentSession:
             return False
         match update:
             case AgentMessageChunk(content=TextContentBlock(text=text)):
-                self._put(Said(text))
+                self._put(TextEvent(text))
             case ToolCallStart() | ToolCallProgress():
-                return self._did(*self.acts.hear(update))
+                return self._did(*self.actions.apply(update))
             case AgentPlanUpdate():
-                return self._did(*self.acts.plan(update))
+                return self._did(*self.actions.plan(update))
             case _:
                 return False
         return True
 
-    def _did(self, *acts: Act) -> bool:
-        if acts:
-            self._put(Did(acts))
-        return bool(acts)
+    def _did(self, *actions: AgentAction) -> bool:
+        if actions:
+            self._put(ActionEvent(actions))
+        return bool(actions)
 
     async def _answer(self, method: str, params: Any, is_notification: bool) -> Item | None:
         """Answer a request of the agent; the SDK sends what is returned or raised."""
@@ -305,7 +310,7 @@ class AgentSession:
 
     async def _ask(self, request: RequestPermissionRequest) -> Item:
         self._require_turn(request.session_id)
-        asked = Asked(request.tool_call.tool_call_id, self.acts.known(request.tool_call))
+        asked = PermissionRequest(request.tool_call.tool_call_id, self.actions.known(request.tool_call))
         self._asked.append(asked)
         self._put(asked)
         try:
@@ -327,3 +332,37 @@ def _said(error: RequestError) -> str:
     """Return the message of an agent's error."""
     details = error.data.get("details") if isinstance(error.data, dict) else error.data
     return f"{error}: {details}" if isinstance(details, str) and details else str(error)
+
+
+class Files:
+    """The text files of a workspace; `allowed` names the actions that the agent may do now."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.allowed: frozenset[str] = frozenset()
+
+    async def read(self, path: str, line: int | None, limit: int | None) -> str:
+        """Return a file, or `limit` of its lines from `line` on (counted from 1); raise RequestError."""
+        self._require(READ)
+        try:
+            text = await asyncio.to_thread(read_text, self._workspace, path, ACP_FILE_BYTES_MAX)
+        except NotInWorkspace as fault:
+            raise RequestError.invalid_params({"details": str(fault)}) from fault
+        if line is None and limit is None:
+            return text
+        first = max((line or 1) - 1, 0)
+        lines = text.splitlines(keepends=True)
+        return "".join(lines[first:] if limit is None else lines[first : first + max(limit, 0)])
+
+    async def write(self, path: str, text: str) -> None:
+        """Write a file; raise RequestError."""
+        self._require(EDIT)
+        try:
+            await asyncio.to_thread(write_text, self._workspace, path, text, ACP_FILE_BYTES_MAX)
+        except NotInWorkspace as fault:
+            raise RequestError.invalid_params({"details": str(fault)}) from fault
+
+    def _require(self, name: str) -> None:
+        if name not in self.allowed:
+            message = f"This run may not {ACT_KINDS[name].does}: its agent may not use {name}, or it is in plan mode."
+            raise RequestError.invalid_request({"details": message})

@@ -7,10 +7,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from carrel.gateway.answers import build_answer
+from carrel.gateway.answers import WholeReader, build_answer
 from carrel.gateway.faults import Faults
+from carrel.gateway.items import call_item, message_item, text_part, thought_item
 from carrel.gateway.model import Item, OnText, StepAnswer
-from carrel.gateway.reader import WholeReader
 from carrel.kernel import TextBuffer
 from carrel.kernel.limits import ANSWER_PARTS_MAX
 
@@ -44,14 +44,11 @@ class _Block:
         """Return the block as an output item; None for texts and for blocks without a meaning here."""
         match self.kind:
             case "tool_use":
-                item = {"type": "function_call", "call_id": self.given.get("id"), "name": self.given.get("name")}
                 given = self.given.get("input") or {}
                 written = self.text.text or (given if isinstance(given, str) else json.dumps(given))
-                return item | {"arguments": written, "status": "completed"}
+                return call_item(self.given.get("id", ""), self.given.get("name", ""), written)
             case "thinking":
-                content = [{"type": "reasoning_text", "text": self.text.text}]
-                signature = self.signature.text
-                return {"type": "reasoning", "summary": [], "content": content, "encrypted_content": signature}
+                return thought_item(self.text.text, encrypted_content=self.signature.text)
             case "redacted_thinking":
                 return {"type": "reasoning", "summary": [], "encrypted_content": self.given.get("data")}
             case _:
@@ -184,6 +181,6 @@ class MessagesReader(WholeReader):
             elif block.kind == "text" and block.text.text:
                 if block.message is not message:
                     message = block.message
-                    items.append({"type": "message", "role": "assistant", "status": "completed", "content": []})
-                items[-1]["content"].append({"type": "output_text", "text": block.text.text, "annotations": []})
+                    items.append(message_item())
+                items[-1]["content"].append(text_part(block.text.text))
         return items

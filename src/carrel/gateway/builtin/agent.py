@@ -9,12 +9,13 @@ from hashlib import sha256
 
 from carrel.gateway.answers import build_answer
 from carrel.gateway.builtin import phrases
-from carrel.gateway.builtin.intents import InvalidRequest, ToolRequest, examples, find_requests
+from carrel.gateway.builtin.intents import INTENTS, InvalidRequest, ToolRequest, find_requests
 from carrel.gateway.builtin.phrases import NOTICE
 from carrel.gateway.builtin.recall import best_lines
 from carrel.gateway.builtin.results import describe
 from carrel.gateway.builtin.view import ASSIGNED, DIRECT, FOR_INFORMATION, About, View, read_view
 from carrel.gateway.faults import Faults
+from carrel.gateway.items import call_item, message_item, text_part
 from carrel.gateway.model import Gateway, GatewayFault, Item, OnSend, OnText, Step, StepAnswer, keep_nothing
 from carrel.kernel import clip
 
@@ -57,8 +58,11 @@ class BuiltinGateway(Gateway):
                 "invalid_request", "The built-in agent received an invalid request.", retryable=False
             ) from None
         text, requests = answer(view)
-        for chunk in _chunks(text):
-            on_text(chunk)
+        # In a few pieces between words, as a model would stream it.
+        words = re.findall(r"\s*\S+\s*", text)
+        size = -(-len(words) // CHUNKS_MAX) or 1
+        for start in range(0, len(words), size):
+            on_text("".join(words[start : start + size]))
         seed = sha256(step.body).hexdigest()
         head = {"model": MODEL, "usage": {"cost_usd": 0.0}}
         return build_answer(_output(text, requests, seed), head, seed=seed, faults=Faults(self.name, ""))
@@ -69,13 +73,15 @@ def answer(view: View) -> tuple[str, list[ToolRequest]]:
 
     Only requests are obeyed: a sub-agent's result or another agent's reply is just text.
     """
-    about = view.about
-    if about is not None and _is_asked_to_go_on(view, about):
-        return _work_on(view, about)
-    told = "\n\n".join(map(describe, view.results))
-    if about is not None and about.reason == ASSIGNED:
-        # The words of a task ask for nothing, but the task is read if possible.
-        return _read(about) if not view.results and _READ in view.tools else (_taken_up(view, about, told), [])
+    about, told = view.about, "\n\n".join(map(describe, view.results))
+    if about is not None:
+        # The server itself asks for work on a task: by a tick, or because a plan was approved.
+        is_tick = about.reason == DIRECT and view.message.startswith(_TICK)
+        if is_tick or (about.reason == ASSIGNED and about.by_server):
+            return _work_on(view, about)
+        if about.reason == ASSIGNED:
+            # The words of a task ask for nothing, but the task is read if possible.
+            return _read(about) if not view.results and _READ in view.tools else (_taken_up(view, about, told), [])
     if view.results:
         return told, []
     if about is None and not view.is_request and _HEARTBEAT.fullmatch(view.message):
@@ -88,11 +94,6 @@ def answer(view: View) -> tuple[str, list[ToolRequest]]:
     except InvalidRequest as error:
         return str(error), []
     return ("", requests) if requests else (_reply(view), [])
-
-
-def _is_asked_to_go_on(view: View, about: About) -> bool:
-    """Whether the server itself asks for work on a task: by a tick, or because a plan was approved."""
-    return (about.reason == DIRECT and view.message.startswith(_TICK)) or (about.reason == ASSIGNED and about.by_server)
 
 
 def _read(about: About) -> tuple[str, list[ToolRequest]]:
@@ -139,28 +140,16 @@ def _with_notice(sentence: str, view: View) -> str:
 
 
 def _help(view: View) -> str:
-    ways = [f"- {example}" for example in examples(view.tools)]
+    ways = [f"- {intent.example}" for intent in INTENTS if intent.tool in view.tools]
     if view.tools:
         ways.append(f'- use <tool> {{"argument": "value"}}, with one of: {", ".join(sorted(view.tools))}')
     return "\n".join([phrases.INTRODUCTION, *(["", "You can say:", *ways] if ways else []), "", phrases.CONNECT])
 
 
-def _chunks(text: str) -> list[str]:
-    """Split the text between words into a few pieces, as a model would stream it."""
-    words = re.findall(r"\s*\S+\s*", text)
-    size = -(-len(words) // CHUNKS_MAX) or 1
-    return ["".join(words[start : start + size]) for start in range(0, len(words), size)]
-
-
 def _output(text: str, requests: list[ToolRequest], seed: str) -> list[Item]:
-    items: list[Item] = []
-    if text:
-        content = [{"type": "output_text", "text": text, "annotations": []}]
-        head = {"type": "message", "id": "msg_" + seed[:24], "role": "assistant", "status": "completed"}
-        items.append(head | {"content": content})
+    items = [message_item(text_part(text)) | {"id": "msg_" + seed[:24]}] if text else []
     for number, request in enumerate(requests):
-        name, arguments = request.tool, json.dumps(request.arguments, ensure_ascii=False)
         mark = sha256(f"{seed}:{number}".encode()).hexdigest()[:24]
-        call = {"type": "function_call", "call_id": f"call_{mark}", "name": name, "arguments": arguments}
-        items.append(call | {"id": f"fc_{mark}", "status": "completed"})
+        call = call_item(f"call_{mark}", request.tool, json.dumps(request.arguments, ensure_ascii=False))
+        items.append(call | {"id": f"fc_{mark}"})
     return items

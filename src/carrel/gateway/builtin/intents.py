@@ -8,11 +8,11 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
-
-from msgspec import Struct
+from typing import Any, NamedTuple
 
 from carrel.gateway.builtin.view import View, without_mentions
+
+Arguments = dict[str, Any]
 
 CALLS_MAX = 8
 REQUEST_CHARS_MAX = 1_000
@@ -23,191 +23,155 @@ _TASK = (
 _NAMES = r"@?[\w-]+(?:(?:,| and|, and) @?[\w-]+)*"
 _LIST = r"(?:(?:list|show) )?(?:(?:my|the|all) )?"
 _THIS = frozenset({"", "this", "that", "it", "the following", "your answer"})
+_END = r"\s*[.!?]?"
 _USE = re.compile(r"use[ \t]+(?P<tool>[A-Za-z][\w.-]*)[ \t]*(?P<brace>\{)?", re.IGNORECASE)
 
 
-class ToolRequest(Struct, frozen=True):
+class ToolRequest(NamedTuple):
     """A tool to call and its arguments."""
 
     tool: str
-    arguments: dict[str, Any]
+    arguments: Arguments
 
 
 class InvalidRequest(Exception):
     """An explicit request that cannot be followed, with the sentence that says why."""
 
 
-class IntentMatch(Struct, frozen=True):
-    """A line that matched, the text below it, and the whole request."""
-
-    match: re.Match[str]
-    below: str
-    view: View
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The trimmed texts of the named groups that matched."""
-        return {name: text.strip() for name, text in self.match.groupdict().items() if text is not None}
-
-    def __getitem__(self, group: str) -> str:
-        """Return the trimmed text of a named group; empty if it did not match."""
-        return (self.match[group] or "").strip()
-
-
-class Intent(Struct, frozen=True):
+class Intent(NamedTuple):
     """A phrase that requests a tool: `pattern` must match the whole first line; if `whole`, the whole message.
 
-    Its groups are named like the tool's arguments, unless `arguments` builds them from the match.
+    Its groups are named like the tool's arguments, unless `arguments` builds them from the trimmed texts of the groups
+    that matched, the text below the line, and the whole request.
     """
 
     tool: str
     example: str
-    pattern: re.Pattern[str]
-    arguments: Callable[[IntentMatch], dict[str, Any]]
+    pattern: str
+    arguments: Callable[[Arguments, str, View], Arguments] = lambda given, below, view: given
     whole: bool = False
 
 
-def _intent(
-    tool: str, example: str, pattern: str,
-    arguments: Callable[[IntentMatch], dict[str, Any]] = lambda found: found.given, *, whole: bool = False,
-) -> Intent:  # fmt: skip
-    return Intent(tool, example, re.compile(pattern + r"\s*[.!?]?", re.IGNORECASE), arguments, whole)
-
-
-def _artifact(found: IntentMatch) -> dict[str, Any]:
-    text = found["text"].strip("\"'")
+def _artifact(given: Arguments, below: str, view: View) -> Arguments:
+    text = given["text"].strip("\"'")
     if text.lower() in _THIS:
-        text = found.below or (found.view.answers[-1] if found.view.answers else found.view.message)
-    return {"text": text, "name": found["name"]}
+        text = below or (view.answers[-1] if view.answers else view.message)
+    return {"text": text, "name": given["name"]}
 
 
-def _described(found: IntentMatch) -> dict[str, Any]:
-    return found.given | ({"description": found.below} if found.below else {})
+def _described(given: Arguments, below: str, view: View) -> Arguments:
+    return given | ({"description": below} if below else {})
 
 
-def _task_id(found: IntentMatch) -> str:
+def _task_id(given: Arguments, view: View) -> Arguments:
     """Return the named task, else the one that the message is about."""
-    about = found.view.about
-    task_id = found["task"] or found["named"] or ("" if about is None else about.task_id)
+    task_id = given.get("task") or given.get("named") or (view.about and view.about.task_id)
     if not task_id:
         raise InvalidRequest("Say which task you mean, by its id, for example task_1.")
-    return task_id
+    return {"taskId": task_id}
 
 
-def _status_move(found: IntentMatch) -> dict[str, Any]:
-    status = re.sub(r"[ -]", "_", found["status"].lower()).replace("in_review", "review")
-    return {"taskId": _task_id(found), "status": status} | ({"blockedReason": found["rest"]} if found["rest"] else {})
+def _status_move(given: Arguments, below: str, view: View) -> Arguments:
+    status = re.sub(r"[ -]", "_", given["status"].lower()).replace("in_review", "review")
+    reason = {"blockedReason": given["rest"]} if given.get("rest") else {}
+    return _task_id(given, view) | {"status": status} | reason
 
 
 def _names(text: str) -> list[str]:
     return [name for name in re.split(r"[\s,@]+(?:and[\s@]+)?", text) if name]
 
 
-def _planned(steps: list[str]) -> dict[str, Any]:
+def _planned(steps: list[str]) -> Arguments:
     titles = [title for title in (re.sub(r"^\s*(?:[-*]|\d+[.)])\s*", "", step).strip() for step in steps) if title]
     markdown = "\n".join(f"{number}. {title}" for number, title in enumerate(titles, 1))
     return {"markdown": markdown, "tasks": [{"title": title} for title in titles]}
 
 
 INTENTS: tuple[Intent, ...] = (
-    _intent("session_status", "status", r"(?:what(?:'s| is) (?:the|your) )?(?:session )?status"),
-    _intent(
+    Intent("session_status", "status", r"(?:what(?:'s| is) (?:the|your) )?(?:session )?status"),
+    Intent(
         "request_input", "ask me which colour you want",
         r"(?:ask me|need input|i need input)\b[:,]?\s*(?P<question>.+?)",
     ),
-    _intent(
+    Intent(
         "decline", "decline: not my field", r"(?:decline|refuse)\b(?: to)?[:,]?\s*(?P<reason>.*?)",
-        lambda found: {"reason": found["reason"] or "declined on request"},
+        lambda given, below, view: {"reason": given["reason"] or "declined on request"},
     ),
-    _intent(
+    Intent(
         "artifact_add", "save hello as greeting.txt",
         r"(?:attach|save)\s*(?P<text>.*?)\s+as\s+(?P<name>[^\s:]+\w):?", _artifact,
     ),
-    _intent("sessions_list", "list sessions", f"{_LIST}sessions"),
-    _intent("agents_list", "list agents", f"{_LIST}agents"),
-    _intent("goal_list", "list goals", f"{_LIST}goals"),
-    _intent("task_list", "list tasks", r"(?:(?:list|show) )?(?:(?:my|the|all|open) )*tasks"),
-    _intent("plan_get", "show the plan", r"(?:show )?(?:the |my )?plan"),
-    _intent(
+    Intent("sessions_list", "list sessions", f"{_LIST}sessions"),
+    Intent("agents_list", "list agents", f"{_LIST}agents"),
+    Intent("goal_list", "list goals", f"{_LIST}goals"),
+    Intent("task_list", "list tasks", r"(?:(?:list|show) )?(?:(?:my|the|all|open) )*tasks"),
+    Intent("plan_get", "show the plan", r"(?:show )?(?:the |my )?plan"),
+    Intent(
         "task_history", "history of task_1", rf"(?:show )?(?:me )?(?:the )?(?:task )?history(?: of {_TASK})?",
-        lambda found: {"taskId": _task_id(found)},
+        lambda given, below, view: _task_id(given, view),
     ),
-    _intent("sessions_history", "history of main", r"(?:show )?(?:the )?history of (?P<sessionKey>\S+?)"),
-    _intent(
-        "task_create", "create task Tidy up", r"(?:create|add|new) (?:a )?task\b:?\s*(?P<title>.+?)", _described
-    ),
-    _intent("goal_create", "goal: Ship it", r"(?:create |add |new )?goal:\s*(?P<name>.+?)", _described),
-    _intent(
+    Intent("sessions_history", "history of main", r"(?:show )?(?:the )?history of (?P<sessionKey>\S+?)"),
+    Intent("task_create", "create task Tidy up", r"(?:create|add|new) (?:a )?task\b:?\s*(?P<title>.+?)", _described),
+    Intent("goal_create", "goal: Ship it", r"(?:create |add |new )?goal:\s*(?P<name>.+?)", _described),
+    Intent(
         "task_status", "mark task_1 done",
         rf"(?:mark|move|set) {_TASK} (?:as |to )?(?P<status>in[ _-]progress|(?:in )?review|done|blocked)"
         r"(?:(?:[:,]|\s+because)\s*(?P<rest>.+?))?",
         _status_move,
     ),
-    _intent(
+    Intent(
         "task_assign", "assign task_1 to writer", rf"assign {_TASK} to (?P<names>{_NAMES})",
-        lambda found: {"taskId": _task_id(found), "assigneeSlugs": _names(found["names"])},
+        lambda given, below, view: _task_id(given, view) | {"assigneeSlugs": _names(given["names"])},
     ),
-    _intent(
+    Intent(
         "response_request", "ask writer: is it ready", rf"ask (?P<names>{_NAMES}):\s+(?P<message>.+)",
-        lambda found: {"recipientSlugs": _names(found["names"]), "message": found["message"]},
+        lambda given, below, view: {"recipientSlugs": _names(given["names"]), "message": given["message"]},
     ),
-    _intent(
-        "memory_search", "recall the budget", r"(?:search (?:your |the )?memory for|recall)\b:?\s*(?P<query>.+?)"
-    ),
-    _intent(
+    Intent("memory_search", "recall the budget", r"(?:search (?:your |the )?memory for|recall)\b:?\s*(?P<query>.+?)"),
+    Intent(
         "memory_add", "remember that Monday is free", r"remember\b(?: that)?:?\s*(?P<content>.+?)",
-        lambda found: found.given | {"type": "fact"},
+        lambda given, below, view: given | {"type": "fact"},
     ),
-    _intent("clawboard_search", "search for invoices", r"search(?: the board)?(?: for)?\b:?\s*(?P<q>.+?)"),
-    _intent(
+    Intent("clawboard_search", "search for invoices", r"search(?: the board)?(?: for)?\b:?\s*(?P<q>.+?)"),
+    Intent(
         "sessions_send", "tell main: good morning",
         r"(?:tell|send(?: to)?) (?P<sessionKey>[\w.@-]+(?::[\w.@-]+)*):\s+(?P<message>.+)",
     ),
-    _intent("sessions_spawn", "delegate: look it up", r"(?:spawn|delegate):\s*(?P<task>.+)"),
-    _intent(
+    Intent("sessions_spawn", "delegate: look it up", r"(?:spawn|delegate):\s*(?P<task>.+)"),
+    Intent(
         "plan_set_content", "plan: draft; review; send", r"plan:\s*(?P<steps>.*?)",
-        lambda found: _planned(found.below.splitlines() or found["steps"].split(";")),
+        lambda given, below, view: _planned(below.splitlines() or given["steps"].split(";")),
     ),
     # A message that is a list; this tool is only available in plan mode.
-    _intent(
+    Intent(
         "plan_set_content", "1. draft (and so on)", r"(?:[-*]|\d+[.)]) (?P<first>.+?)",
-        lambda found: _planned([found["first"], *found.below.splitlines()]), whole=True,
+        lambda given, below, view: _planned([given["first"], *below.splitlines()]), whole=True,
     ),
 )  # fmt: skip
 
 
 def find_requests(view: View) -> list[ToolRequest]:
     """Return the requested tool calls; raise InvalidRequest for an explicit one that cannot be followed."""
-    for span in dict.fromkeys(_spans(view.message)):
-        requests = list(islice(_explicit(span, view), CALLS_MAX)) or _phrased(span, view)
+    message = view.message
+    ends = (re.split(r"\n[ \t]*\n", message)[-1], message.rpartition("\n")[2])
+    for span in dict.fromkeys([message, *(without_mentions(end.strip()) for end in ends)]):
+        requests = list(islice(_explicit(span, view), CALLS_MAX)) or list(_phrased(span, view))
         if requests:
             return requests
     return []
 
 
-def examples(tools: frozenset[str]) -> list[str]:
-    """Return an example phrase for each request that `tools` allow."""
-    return [intent.example for intent in INTENTS if intent.tool in tools]
-
-
-def _spans(message: str) -> Iterator[str]:
-    yield message
-    yield without_mentions(re.split(r"\n[ \t]*\n", message)[-1].strip())
-    yield without_mentions(message.rpartition("\n")[2].strip())
-
-
-def _phrased(span: str, view: View) -> list[ToolRequest]:
+def _phrased(span: str, view: View) -> Iterator[ToolRequest]:
+    """Yield the request of the first phrase that a line is."""
     first, _, below = span.partition("\n")
     # Short and single-spaced: the time of a pattern may grow with the square of the line's length.
     line = " ".join(first.split())
-    if len(line) > REQUEST_CHARS_MAX:
-        return []
-    for intent in INTENTS:
+    for intent in INTENTS if len(line) <= REQUEST_CHARS_MAX else ():
         is_possible = intent.tool in view.tools and (span == view.message or not intent.whole)
-        match = intent.pattern.fullmatch(line) if is_possible else None
-        if match is not None:
-            return [ToolRequest(intent.tool, intent.arguments(IntentMatch(match, below.strip(), view)))]
-    return []
+        if is_possible and (match := re.fullmatch(intent.pattern + _END, line, re.IGNORECASE)):
+            given = {name: text.strip() for name, text in match.groupdict().items() if text is not None}
+            yield ToolRequest(intent.tool, intent.arguments(given, below.strip(), view))
+            return
 
 
 def _explicit(span: str, view: View) -> Iterator[ToolRequest]:
@@ -219,7 +183,7 @@ def _explicit(span: str, view: View) -> Iterator[ToolRequest]:
                 listed = ", ".join(sorted(view.tools)) or "none"
                 raise InvalidRequest(f"There is no tool {tool} here. Available tools: {listed}.")
             return
-        arguments: dict[str, Any] = {}
+        arguments: Arguments = {}
         end = match.end()
         if has_arguments:
             try:

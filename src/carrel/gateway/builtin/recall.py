@@ -22,13 +22,16 @@ what when where which who whom whose why will with would you your
 
 def best_lines(question: str, lines: tuple[Line, ...]) -> list[Line]:
     """Return up to three lines that match `question` best, the best first; none if no match is good enough."""
-    asked = _terms(question)
-    candidates = _candidates(question, lines)
+    # No questions, no quotes, and each text once, at its newest position.
+    is_quotable = (line.text != question and line.text[-1:] != "?" and line.text[:1] != ">" for line in lines)
+    newest = {line.text.casefold(): line for line, is_one in zip(lines, is_quotable, strict=True) if is_one}
+    asked, candidates = _terms(question), list(newest.values())
     if not asked or not candidates:
         return []
     shared = [asked & _terms(line.text) for line in candidates]
-    lines_with = Counter(term for terms in shared for term in terms)
-    weights = {term: _weight(lines_with[term], len(candidates)) for term in asked}
+    found, many = Counter(term for terms in shared for term in terms), len(candidates)
+    # A word in no line counts half, as it may be mere wording.
+    weights = {term: log(1 + many / found[term]) if found[term] else log(1 + many) / 2 for term in asked}
     # fsum, because a plain sum of floats depends on the order of a set, which differs between processes.
     whole = fsum(weights.values())
     scored = [(fsum(weights[term] for term in terms) / whole, index) for index, terms in enumerate(shared)]
@@ -37,24 +40,8 @@ def best_lines(question: str, lines: tuple[Line, ...]) -> list[Line]:
     return [candidates[index] for score, index in scored[:QUOTES_MAX] if score >= bar]
 
 
-def _weight(lines_with_it: int, lines: int) -> float:
-    """Return the weight of a word: rarer ones count more; one in no line counts half, as it may be mere wording."""
-    return log(1 + lines / lines_with_it) if lines_with_it else log(1 + lines) / 2
-
-
-def _candidates(question: str, lines: tuple[Line, ...]) -> list[Line]:
-    """Return the lines worth quoting: no questions, no quotes, and each text once, at its newest position."""
-    newest = {
-        line.text.casefold(): line
-        for line in lines
-        if not line.text.endswith("?") and not line.text.startswith(">") and line.text != question
-    }
-    return list(newest.values())
-
-
 def _terms(text: str) -> set[str]:
-    words = (word for word in _WORD.findall(text.casefold()) if word not in _COMMON)
-    return {_stem(word) for word in words}
+    return {_stem(word) for word in _WORD.findall(text.casefold()) if word not in _COMMON}
 
 
 def _stem(word: str) -> str:

@@ -1,7 +1,7 @@
 """A tool's result in plain words: a sentence for tasks and plans, else its fields, its error, the first rows."""
 
 import json
-from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from carrel.gateway.builtin.view import Result
@@ -11,8 +11,10 @@ ROWS_SHOWN_MAX = 5
 FIELDS_SHOWN_MAX = 12
 VALUE_CHARS_MAX = 160
 TEXT_CHARS_MAX = 600
-_TITLES = ("title", "name", "label", "displayName", "content", "text", "summary")
 _NAMES = ("id", "key", "sessionKey", "slug")
+_TITLES = ("title", "name", "label", "displayName", "content", "text", "summary")
+_STATUSES = ("status", "state")
+_SPELLED = {"in_progress": "in progress", "review": "in review", "inbox": "in the inbox"}
 
 
 def describe(result: Result) -> str:
@@ -22,10 +24,39 @@ def describe(result: Result) -> str:
     except (ValueError, RecursionError):
         return f"{result.tool} returned: {clip(result.output.strip(), TEXT_CHARS_MAX) or 'nothing'}"
     try:
-        return _WORDS[result.tool](parsed)
+        return _sentence(result.tool, parsed)
     except (KeyError, TypeError, IndexError):
         # Another tool, or an unexpected form of result.
         return _described(result.tool, parsed)
+
+
+def _sentence(tool: str, value: dict[str, Any]) -> str:
+    match tool:
+        case "task_status" | "task_update":
+            return f"{_task(value)} {'already' if value.get('changed') is False else 'now'}."
+        case "task_history":
+            said, changes = value["messages"], value["activities"]
+            lines = ["Nothing has been said in its thread yet."]
+            if said:
+                newest = f"{said[-1]['authorName']}: {_value(said[-1]['content'])}"
+                lines = [f"Newest of {_counted(said, 'message')}: {newest}"]
+            lines += [f"Last of {_counted(changes, 'change')}: {changes[0]['summary']}"] if changes else []
+            return "\n".join([f"{_task(value)}.", *lines])
+        case "plan_set_content":
+            plan, tasks = value["plan"], value["plan"]["tasks"]
+            steps = [f"{number}. {clip(task['title'], VALUE_CHARS_MAX)}" for number, task in enumerate(tasks, 1)]
+            ready = f"The plan {plan['id']} is {plan['status']}, with {_counted(tasks, 'task')}:"
+            return "\n".join([ready, *steps, "Approve it with /plan approve, or say what to plan instead."])
+    raise KeyError(tool)
+
+
+def _task(value: dict[str, Any]) -> str:
+    task = value["task"]
+    return f"{task['title']} ({task['id']}) is {_SPELLED.get(task['status'], task['status'])}"
+
+
+def _counted(rows: list[Any], word: str) -> str:
+    return f"{len(rows)} {word}{'' if len(rows) == 1 else 's'}"
 
 
 def _described(tool: str, parsed: Any) -> str:
@@ -34,32 +65,30 @@ def _described(tool: str, parsed: Any) -> str:
     error = parsed.get("error")
     if parsed.get("ok") is False or error:
         return f"{tool} failed: {_reason(error)}"
-    lists = [(name, rows) for name, rows in parsed.items() if isinstance(rows, list)]
-    objects = [(name, row) for name, row in parsed.items() if isinstance(row, dict)]
-    plain = [(name, row) for name, row in parsed.items() if not isinstance(row, list | dict) and row is not None]
-    lines = [f"- {name}: {_row(row)}" for name, row in objects]
-    for name, rows in lists:
-        lines.append(f"- {name}: {len(rows) or 'none'}")
-        lines.extend(f"  - {_row(row)}" for row in rows[:ROWS_SHOWN_MAX])
-        if len(rows) > ROWS_SHOWN_MAX:
-            lines.append(f"  - and {len(rows) - ROWS_SHOWN_MAX} more")
-    lines.extend(f"- {name}: {_value(value)}" for name, value in plain[:FIELDS_SHOWN_MAX])
+    lines = []
+    for name, value in islice(parsed.items(), FIELDS_SHOWN_MAX):
+        if isinstance(value, list):
+            lines.append(f"- {name}: {len(value) or 'none'}")
+            lines += [f"  - {_row(row)}" for row in value[:ROWS_SHOWN_MAX]]
+            lines += [f"  - and {len(value) - ROWS_SHOWN_MAX} more"] if len(value) > ROWS_SHOWN_MAX else []
+        elif value is not None:
+            lines.append(f"- {name}: {_row(value)}")
     return "\n".join([f"{tool} returned:" if lines else f"{tool} succeeded.", *lines])
 
 
 def _reason(error: Any) -> str:
-    if isinstance(error, dict):
-        code = f" ({error['code']})" if error.get("code") else ""
-        return f"{_value(error.get('message') or 'no reason given')}{code}"
-    return _value(error or "no reason given")
+    if not isinstance(error, dict):
+        return _value(error or "no reason given")
+    code = f" ({error['code']})" if error.get("code") else ""
+    return f"{_value(error.get('message') or 'no reason given')}{code}"
 
 
 def _row(row: Any) -> str:
     if not isinstance(row, dict):
         return _value(row)
-    name = next((row[key] for key in _NAMES if isinstance(row.get(key), str)), "")
-    title = next((row[key] for key in _TITLES if isinstance(row.get(key), str)), "")
-    status = next((row[key] for key in ("status", "state") if isinstance(row.get(key), str)), "")
+    name, title, status = (
+        next((row[key] for key in keys if isinstance(row.get(key), str)), "") for keys in (_NAMES, _TITLES, _STATUSES)
+    )
     words = " ".join(_value(word) for word in (name, title) if word)
     return f"{words} [{status}]" if status and words else words or _value(row)
 
@@ -67,46 +96,3 @@ def _row(row: Any) -> str:
 def _value(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return clip(" ".join(text.split()), VALUE_CHARS_MAX)
-
-
-def _moved(value: dict[str, Any]) -> str:
-    task = value["task"]
-    now = f"{task['title']} ({task['id']}) is {_spelled(task['status'])}"
-    return f"{now} already." if value.get("changed") is False else f"{now} now."
-
-
-def _so_far(value: dict[str, Any]) -> str:
-    task, messages, activities = value["task"], value["messages"], value["activities"]
-    lines = [f"{task['title']} ({task['id']}) is {_spelled(task['status'])}."]
-    if messages:
-        newest = messages[-1]
-        said = clip(" ".join(newest["content"].split()), VALUE_CHARS_MAX)
-        lines.append(f"Newest of {_counted(messages, 'message')}: {newest['authorName']}: {said}")
-    else:
-        lines.append("Nothing has been said in its thread yet.")
-    if activities:
-        lines.append(f"Last of {_counted(activities, 'change')}: {activities[0]['summary']}")
-    return "\n".join(lines)
-
-
-def _planned(value: dict[str, Any]) -> str:
-    plan = value["plan"]
-    ready = f"The plan {plan['id']} is {plan['status']}, with {_counted(plan['tasks'], 'task')}:"
-    steps = [f"{number}. {clip(task['title'], VALUE_CHARS_MAX)}" for number, task in enumerate(plan["tasks"], 1)]
-    return "\n".join([ready, *steps, "Approve it with /plan approve, or say what to plan instead."])
-
-
-def _counted(rows: list[Any], word: str) -> str:
-    return f"{len(rows)} {word}{'' if len(rows) == 1 else 's'}"
-
-
-def _spelled(status: str) -> str:
-    return {"in_progress": "in progress", "review": "in review", "inbox": "in the inbox"}.get(status, status)
-
-
-_WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
-    "task_status": _moved,
-    "task_update": _moved,
-    "task_history": _so_far,
-    "plan_set_content": _planned,
-}

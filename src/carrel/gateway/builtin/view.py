@@ -6,12 +6,14 @@ known position count.
 
 import json
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from carrel.gateway.builtin.phrases import is_own
 from carrel.gateway.model import Item, Step
-from carrel.gateway.prompt import Outline, read_items
+from carrel.gateway.prompt import read_items
 
 LINES_MAX = 5_000
 ASSIGNED = "assigned you"
@@ -36,21 +38,21 @@ _NO_CONTENT = re.compile(r"\W*|\[/?[A-Z_]+\]|#+ .*|[^:]{1,40}:")
 _FRAME = re.compile(r"^(?:\[CARREL_CONTEXT_BEGIN\]\n.*|Current user intent: .*|Mode: .*)$", re.MULTILINE)
 
 
-class Line(Struct, frozen=True):
+class Line(NamedTuple):
     """One line that may be quoted, with its source."""
 
     source: str
     text: str
 
 
-class Result(Struct, frozen=True):
+class Result(NamedTuple):
     """What a tool returned since the newest message."""
 
     tool: str
     output: str
 
 
-class About(Struct, frozen=True, kw_only=True):
+class About(NamedTuple):
     """The task of a message, and why the agent got it; `reason` is empty if the heading had no space for it.
 
     `is_said`: the message is what somebody said, not a sentence about a title or a change. `by_server`: only the server
@@ -61,7 +63,7 @@ class About(Struct, frozen=True, kw_only=True):
     title: str
     reason: str
     is_said: bool
-    by_server: bool = False
+    by_server: bool
 
 
 class View(Struct, frozen=True, kw_only=True):
@@ -85,22 +87,19 @@ def read_view(step: Step) -> View:
     texts = [_texts(item) for item in items]
     *around, message = texts[newest] if newest >= 0 else [""]
     about = _heading(around[-1]) if around else None
-    # Lines of a heading that are entirely ours are not quoted.
-    beside = "\n".join(text if _heading(text) is None else _others_lines(text) for text in around)
+    # Of a heading, only the lines that may have others' words are quoted.
+    beside = "\n".join(text if _heading(text) is None else text.partition("\n")[2] for text in around)
+    offered = [tool.name for tool in request.tools or () if tool.type == "function"]
+    has_tools = request.tools is not None and request.tool_choice != "none"
     return View(
         message=without_mentions(message.strip()),
         about=about,
         is_request=step.is_request and (about is None or about.is_said),
         lines=(*_lines(items, texts, newest), *_split("this notification", beside))[-LINES_MAX:],
         answers=tuple("\n".join(texts[at]) for at in range(newest) if items[at].get("role") == "assistant"),
-        tools=_tools(request, step.callable_tools),
-        results=_results(items, newest),
+        tools=step.callable_tools.union(offered) if has_tools else frozenset(),
+        results=tuple(_results(items, newest)),
     )
-
-
-def _others_lines(heading: str) -> str:
-    """Return the lines of a heading that may contain other people's words."""
-    return "\n".join(line for line in heading.splitlines()[1:] if not _TIME.fullmatch(line))
 
 
 def _heading(text: str) -> About | None:
@@ -113,13 +112,9 @@ def _heading(text: str) -> About | None:
     origin = _ORIGIN.fullmatch(more[-1]) if more else None
     reason = "" if origin is None else origin["reason"] or DIRECT
     named = f"Task {anchors['task']}: "
-    return About(
-        task_id=anchors["task"],
-        title=more[0].removeprefix(named) if more and more[0].startswith(named) else "",
-        reason=reason,
-        is_said=reason in _SAID or not (reason or anchors["notified"]),
-        by_server=origin is not None and origin["kind"] == "the server",
-    )
+    title = more[0].removeprefix(named) if more and more[0].startswith(named) else ""
+    is_said = reason in _SAID or not (reason or anchors["notified"])
+    return About(anchors["task"], title, reason, is_said, origin is not None and origin["kind"] == "the server")
 
 
 def without_mentions(text: str) -> str:
@@ -128,54 +123,38 @@ def without_mentions(text: str) -> str:
     return text if found is None else text[found.end() :].lstrip()
 
 
-def _lines(items: list[Item], texts: list[list[str]], newest: int) -> list[Line]:
-    lines: list[Line] = []
+def _lines(items: list[Item], texts: list[list[str]], newest: int) -> Iterator[Line]:
     position = 0
     for index, (item, said) in enumerate(zip(items, texts, strict=True)):
-        role = item.get("role")
+        role, source, text = item.get("role"), "context block", "\n".join(said)
         if role in ("user", "assistant"):
             position += 1
             source = f"{role}, message {position}"
-        else:
-            source = "context block"
-        if index == newest or not isinstance(role, str):
-            continue
-        text = "\n".join(said)
-        text = text if role in ("user", "assistant") else _FRAME.sub("", text)
-        if not (role == "assistant" and is_own(text)):
-            lines.extend(_split(source, text))
-    return lines
+        elif isinstance(role, str):
+            text = _FRAME.sub("", text)
+        if index != newest and isinstance(role, str) and not (role == "assistant" and is_own(text)):
+            yield from _split(source, text)
 
 
-def _split(source: str, text: str) -> list[Line]:
-    """Return the lines worth quoting, without headings, labels and rulers; an id in a line is added to its source."""
-    lines = []
+def _split(source: str, text: str) -> Iterator[Line]:
+    """Yield the lines worth quoting, without headings, labels and rulers; an id in a line is added to its source."""
     for line in (line.strip() for line in text.splitlines()):
         if not _NO_CONTENT.fullmatch(line) and not _TIME.fullmatch(line):
             found = _ID.search(line)
-            lines.append(Line(f"{source}, {found[0]}" if found else source, line))
-    return lines
+            yield Line(f"{source}, {found[0]}" if found else source, line)
 
 
 def _texts(item: Item) -> list[str]:
     content = item.get("content")
-    if isinstance(content, str):
-        return [content]
-    parts = content if isinstance(content, list) else []
+    parts = content if isinstance(content, list) else [{"text": content}]
     return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)] or [""]
 
 
-def _tools(request: Outline, callable_tools: frozenset[str]) -> frozenset[str]:
-    if request.tools is None or request.tool_choice == "none":
-        return frozenset()
-    return callable_tools.union([tool.name for tool in request.tools if tool.type == "function"])
-
-
-def _results(items: list[Item], newest: int) -> tuple[Result, ...]:
+def _results(items: list[Item], newest: int) -> Iterator[Result]:
     names = {item.get("call_id"): str(item.get("name", "")) for item in items if item.get("type") == "function_call"}
-    returned = [item for item in items[newest + 1 :] if item.get("type") == "function_call_output"]
-    outputs = ((item.get("call_id"), item.get("output")) for item in returned)
-    return tuple(
-        Result(names.get(call_id, "The tool"), output if isinstance(output, str) else json.dumps(output))
-        for call_id, output in outputs
-    )
+    for item in items[newest + 1 :]:
+        if item.get("type") == "function_call_output":
+            output = item.get("output")
+            yield Result(
+                names.get(item.get("call_id"), "The tool"), output if isinstance(output, str) else json.dumps(output)
+            )

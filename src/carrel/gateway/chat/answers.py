@@ -7,14 +7,15 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from carrel.gateway.answers import build_answer, is_json
-from carrel.gateway.chat.request import THOUGHT_FIELDS
+from carrel.gateway.answers import WholeReader, build_answer, is_json
 from carrel.gateway.faults import Faults
+from carrel.gateway.items import call_item, message_item, text_part, thought_item
 from carrel.gateway.model import Item, OnText, StepAnswer
-from carrel.gateway.reader import WholeReader
 from carrel.kernel import TextBuffer
 from carrel.kernel.limits import ANSWER_PARTS_MAX
 
+# Where servers put the model's thoughts; they are sent back under the name they came with.
+THOUGHT_FIELDS = ("reasoning_content", "reasoning")
 _CUT_SHORT = {"length": "max_output_tokens", "content_filter": "content_filter"}
 _FILTERED = "Its content filter stopped the answer."
 
@@ -29,8 +30,7 @@ class _Call:
 
     def as_item(self) -> Item:
         """Return the call as an output item; an id that the server left out is made up later."""
-        item = {"type": "function_call", "call_id": self.call_id, "name": self.name}
-        return item | {"arguments": self.arguments.text, "status": "completed"}
+        return call_item(self.call_id, self.name, self.arguments.text)
 
 
 class ChatReader(WholeReader):
@@ -150,15 +150,14 @@ class ChatReader(WholeReader):
         items: list[Item] = []
         thought = self._thought.text
         if thought:
-            content = [{"type": "reasoning_text", "text": thought}]
-            items.append({"type": "reasoning", "summary": [], "content": content, "field": self._thought_field})
+            items.append(thought_item(thought, field=self._thought_field))
         parts: list[Item] = []
         if self._text.text:
-            parts.append({"type": "output_text", "text": self._text.text, "annotations": []})
+            parts.append(text_part(self._text.text))
         if self._refusal.text:
             parts.append({"type": "refusal", "refusal": self._refusal.text})
         if parts:
-            items.append({"type": "message", "role": "assistant", "status": "completed", "content": parts})
+            items.append(message_item(*parts))
         return [*items, *(call.as_item() for call in self._calls)]
 
 

@@ -1,16 +1,31 @@
-"""Turns a step into a request that OpenClaw accepts: it refuses every unknown field. Pure."""
+"""Turns a step into a request that OpenClaw accepts, and a stored one into what it contained. Pure.
+
+OpenClaw refuses unknown fields, and tools that it or one of its plugins has. Which those are depends on its
+configuration, so all of ours get a prefix.
+"""
 
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from carrel.gateway.files import PDF, GivenFile, not_sent, read_file
-from carrel.gateway.model import Item, Step
-from carrel.gateway.openclaw.names import TOOLS_NOTE, name_at_gateway
+from carrel.gateway.answers import is_call
+from carrel.gateway.items import PDF, GivenFile, data_url, input_file, input_image, not_sent, read_file
+from carrel.gateway.model import Item, SentStep, Step, StepAnswer
 from carrel.gateway.prompt import USER, content_blocks, tools_of
 
+PREFIX = "carrel_"
+# Many models reject longer names.
+_CHARS_MAX = 64
+# Our tools that OpenClaw also has under the same names.
+SHARED_TOOLS = frozenset(
+    {"agents_list", "session_status", "sessions_history", "sessions_list", "sessions_send", "sessions_spawn"}
+)
+TOOLS_NOTE = (
+    f"The tools named above have the prefix {PREFIX} here: task_get is {PREFIX}task_get. Those that are not listed "
+    f"among your tools are called by tool_call, with this name as their id. Their results come as the next message."
+)
 AGENT_MODEL = "openclaw"
 MAIN_AGENT = "main"
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -19,6 +34,23 @@ _FILES = ("text/plain", "text/markdown", "text/html", "text/csv", "application/j
 _IMAGE_BYTES_MAX, _FILE_BYTES_MAX = 10 * 1024 * 1024, 5 * 1024 * 1024
 _OPTIONS = ("max_output_tokens", "temperature", "top_p", "metadata")
 _TOOL_FIELDS = ("type", "name", "description", "parameters", "strict")
+
+
+def name_at_gateway(name: str) -> str:
+    """Return the name under which a tool is sent."""
+    return PREFIX + name if len(PREFIX + name) <= _CHARS_MAX else name
+
+
+def own_name(name: str) -> str:
+    """Return our name of a called tool."""
+    return name.removeprefix(PREFIX)
+
+
+def with_own_names(answer: StepAnswer) -> StepAnswer:
+    """Return an answer whose calls use our names."""
+    calls = tuple(structs.replace(call, name=own_name(call.name)) for call in answer.calls)
+    output = [{**item, "name": own_name(item["name"])} if is_call(item) else item for item in answer.output]
+    return structs.replace(answer, calls=calls, output=output)
 
 
 class _Named(Struct):
@@ -123,3 +155,29 @@ def _source(file: GivenFile) -> Item | None:
         return None
     named = {"filename": file.name} if file.name and not file.is_image else {}
     return {"type": "base64", "media_type": file.media_type, "data": file.data} | named
+
+
+def read_openclaw_request(request: Item) -> SentStep:
+    """Read a stored request."""
+    return SentStep(
+        model=request["model"],
+        instructions=request["instructions"] or None,
+        input=[_sent_item(item) for item in request["input"]],
+        tools=tuple(own_name(tool["name"]) for tool in request["tools"]),
+    )
+
+
+def _sent_item(item: Item) -> Item:
+    if is_call(item):
+        return item | {"name": own_name(item["name"])}
+    if item["type"] != "message":
+        return item
+    return item | {"content": [_sent_part(part) for part in item["content"]]}
+
+
+def _sent_part(part: Item) -> Item:
+    source = part.get("source")
+    if source is None:
+        return part
+    address = source.get("url") or data_url(source["media_type"], source["data"])
+    return input_image(address) if part["type"] == "input_image" else input_file(address, source.get("filename"))

@@ -1,0 +1,125 @@
+"""What a stored step sent to its gateway, in one form for all dialects, so that any model can be asked again. Pure."""
+
+import json
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from carrel.gateway.a2a.message import LEFT_OUT, read_sent_message
+from carrel.gateway.acp.message import LEFT_OUT as NOT_FOR_CODING_AGENTS
+from carrel.gateway.acp.message import read_prompt
+from carrel.gateway.answers import is_call, is_message
+from carrel.gateway.anthropic.dialect import read_messages_request
+from carrel.gateway.chat.dialect import read_chat_request
+from carrel.gateway.items import read_not_sent
+from carrel.gateway.model import Item, SentStep
+from carrel.gateway.openclaw.request import read_openclaw_request
+from carrel.gateway.prompt import ASSISTANT, USER, content_blocks
+
+_GAP = "\n\n"
+_FILE_FIELDS = ("type", "filename", "image_url", "file_data", "file_url", "refusal")
+_TRANSLATED = {"anthropic": read_messages_request, "chat": read_chat_request, "openclaw": read_openclaw_request}
+# Gateways that only answer a step; agents behind the other kinds act by themselves.
+MODEL_KINDS = frozenset({"builtin", "responses", "chat", "anthropic"})
+
+
+def read_stored_request(kind: str, body: str) -> SentStep:
+    """Read the exact text that a gateway of this kind was sent; empty text if nothing was."""
+    if kind == "a2a":
+        return SentStep(input=read_sent_message(body), left_out=LEFT_OUT)
+    if kind == "acp":
+        return SentStep(input=read_prompt(body), left_out=NOT_FOR_CODING_AGENTS)
+    if not body:
+        return SentStep(input=[])
+    request = json.loads(body)
+    if kind in _TRANSLATED:
+        sent = _TRANSLATED[kind](request)
+        return structs.replace(sent, left_out=_left_out(sent.input))
+    return SentStep(
+        model=request["model"],
+        instructions=request.get("instructions"),
+        input=request["input"],
+        tools=tuple(tool["name"] for tool in request["tools"]),
+    )
+
+
+def _left_out(items: list[Item]) -> tuple[str, ...]:
+    """Return the files that were replaced by a text saying that the model does not get them."""
+    names = (read_not_sent(text) for item in items for text in _heard(item))
+    return tuple(name for name in names if name is not None)
+
+
+def _heard(item: Item) -> list[str]:
+    """Return the texts of an item that may stand in for a file: parts, or lines if there are no parts."""
+    heard = item.get("output") if item["type"] == "function_call_output" else item.get("content")
+    if isinstance(heard, str):
+        return heard.split("\n")
+    is_said = item.get("role") == "assistant" or item["type"] == "reasoning"
+    return [] if is_said else [part["text"] for part in heard or () if "text" in part]
+
+
+def comparable(given: Any) -> list[Item]:
+    """Return an input in a form that can be compared: adjacent texts of one side joined, calls without spaces.
+
+    Dialects differ in how they cut a turn into messages and parts, and in whether context is a message of its own.
+    """
+    items = given if isinstance(given, list) else [{"role": USER, "content": given}]
+    found: list[Item] = []
+    for item in items:
+        if is_message(item):
+            _add_message(found, item)
+        elif is_call(item):
+            found.append({name: item.get(name) for name in ("type", "call_id", "name")} | _arguments(item))
+        elif item.get("type") == "reasoning":
+            found.append({"type": "reasoning", "content": item.get("content")})
+        else:
+            found.append(item)
+    return found
+
+
+def _add_message(found: list[Item], item: Item) -> None:
+    role = ASSISTANT if item.get("role") == ASSISTANT else USER
+    if not found or found[-1].get("role") != role:
+        found.append({"role": role, "content": []})
+    content = found[-1]["content"]
+    for block in content_blocks(item.get("content")):
+        if block.get("type") != "text":
+            content.append({name: block[name] for name in _FILE_FIELDS if name in block})
+        elif content and "text" in content[-1]:
+            content[-1] = {"text": content[-1]["text"] + _GAP + block["text"]}
+        else:
+            content.append({"text": block["text"]})
+
+
+def _arguments(item: Item) -> Item:
+    written = str(item.get("arguments", ""))
+    try:
+        return {"arguments": msgspec.json.encode(msgspec.json.decode(written)).decode()}
+    except (msgspec.DecodeError, RecursionError):
+        return {"arguments": written}
+
+
+def repeated_request(kind: str, body: str) -> Item:
+    """Return what a gateway of this kind was sent as a request of Open Responses, with the same tools.
+
+    What the model was told is kept; options that only its dialect has are dropped.
+    """
+    request: Item = json.loads(body)
+    if kind not in ("chat", "anthropic"):
+        return request
+    sent = read_stored_request(kind, body)
+    return {
+        "model": sent.model,
+        "instructions": sent.instructions or "",
+        "input": sent.input,
+        "tools": [_function(kind, tool) for tool in request.get("tools", ())],
+        "tool_choice": "auto",
+    }
+
+
+def _function(kind: str, tool: dict[str, Any]) -> Item:
+    if kind == "chat":
+        return {"type": "function", **tool["function"]}
+    named = {name: tool[name] for name in ("name", "description") if name in tool}
+    return {"type": "function"} | named | {"parameters": tool["input_schema"]}

@@ -1,0 +1,1 @@
+"""Coding agents: a scripted one, and the protocol's own."""
