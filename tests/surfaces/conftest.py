@@ -6,6 +6,7 @@ from zlib import crc32
 import httpx
 import pytest
 
+from carrel.kernel.settings import Settings
 from tests.harness.server import HttpServer, open_http_server
 
 # One in so many tests of the surfaces runs on PostgreSQL as well; with `--store=postgres` all run there and only there.
@@ -28,16 +29,16 @@ def surface_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def server(surface_url: str) -> AsyncIterator[HttpServer]:
+async def server(surface_url: str, settings: Settings | None) -> AsyncIterator[HttpServer]:
     """A server on SQLite, or on PostgreSQL where the test runs there."""
-    async with open_http_server(surface_url) as opened:
+    async with open_http_server(surface_url, settings=settings) as opened:
         yield opened
 
 
 @pytest.fixture
-async def either_server(store_url: str) -> AsyncIterator[HttpServer]:
+async def either_server(store_url: str, settings: Settings | None) -> AsyncIterator[HttpServer]:
     """A server on SQLite, and the same test again on PostgreSQL."""
-    async with open_http_server(store_url) as opened:
+    async with open_http_server(store_url, settings=settings) as opened:
         yield opened
 
 

@@ -22,7 +22,6 @@ from tests.harness.twins import copy_rows
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import send_and_wait
 
-pytestmark = pytest.mark.anyio
 # In A's ids, which B may guess and send; and in A's texts, which B never sends and never gets.
 MARK = "zebra"
 SECRET = "quagga"
@@ -317,7 +316,7 @@ async def test_no_endpoint_reaches_across_the_wall(either_server: HttpServer) ->
 
 
 @requirement("P.account.wall")
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+@settings(max_examples=60, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
 @given(
     chosen=st.lists(
         st.tuples(st.integers(0, 10_000), st.integers(0, 10_000), st.integers(0, 10_000)), min_size=1, max_size=4
@@ -356,7 +355,7 @@ SPELLINGS: list[Callable[[dict[str, str]], str]] = [
 
 @pytest.fixture
 async def furnished(server: HttpServer) -> tuple[HttpServer, Everything, list[Any]]:
-    """A house in which account A has one of everything, and B its twin."""
+    """A server in which account A has one of everything, and B its twin."""
     async with server.client() as mine:
         everything = await furnish(mine)
         await share(server)

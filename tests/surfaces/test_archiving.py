@@ -6,8 +6,6 @@ import pytest
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import run_of, send_and_wait
 
-pytestmark = pytest.mark.anyio
-
 
 async def archived(client: httpx.AsyncClient, way: str, task_id: str) -> httpx.Response:
     """Archive a task one of the ways that the API has."""

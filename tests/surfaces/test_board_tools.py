@@ -22,7 +22,6 @@ from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, refused, send_and_wait
 from tests.surfaces.mcp.client import result_of
 
-pytestmark = pytest.mark.anyio
 HEADER = "x-openclaw-session-key"
 BOARD_TOOLS = {
     "clawboard_search", "clawboard_context", "clawboard_get_topic", "clawboard_get_task", "clawboard_get_log",
@@ -73,7 +72,7 @@ def furnish(tx: Tx, server: HttpServer) -> None:
 
 
 @pytest.fixture
-async def board(surface_url: str) -> AsyncIterator[BoardServer]:
+async def tools(surface_url: str) -> AsyncIterator[BoardServer]:
     async with open_http_server(surface_url) as server, server.client() as owner:
         await server.db.write(lambda tx: furnish(tx, server))
         await server.indexed()
@@ -86,9 +85,9 @@ async def change_agent(board: BoardServer, **profile: Any) -> None:
     assert answer.status_code == 200, answer.text
 
 
-async def limit_to_work(board: BoardServer) -> None:
+async def limit_to_work(tools: BoardServer) -> None:
     """Limit the agent to one space."""
-    await change_agent(board, spaceIds=["space-work"])
+    await change_agent(tools, spaceIds=["space-work"])
 
 
 def ids(found: Json) -> set[str]:
@@ -96,48 +95,48 @@ def ids(found: Json) -> set[str]:
 
 
 @requirement("S4.tool.offered")
-async def test_the_tools_of_the_board_are_offered_at_every_door_and_to_sub_agents(board: BoardServer) -> None:
-    http = (await board.agent.get("/agent")).json()["tools"]
+async def test_the_tools_of_the_board_are_offered_at_every_door_and_to_sub_agents(tools: BoardServer) -> None:
+    http = (await tools.agent.get("/agent")).json()["tools"]
     assert {tool["name"] for tool in http} >= BOARD_TOOLS
     aliases = {tool["name"]: tool["aliases"] for tool in http}
     assert aliases["clawboard_get_log"] == ["clawboard-get-log", "board_get_log", "board-get-log"]
-    mcp = (await result_of(board.agent, "tools/list"))["tools"]
+    mcp = (await result_of(tools.agent, "tools/list"))["tools"]
     assert {tool["name"] for tool in mcp} >= BOARD_TOOLS
-    await send_and_wait(board.owner, "hello", sessionKey="agent:main:subagent:8d9c4c2e-1b7a-4c55-9a7b-0a4a4b6f2d11")
+    await send_and_wait(tools.owner, "hello", sessionKey="agent:main:subagent:8d9c4c2e-1b7a-4c55-9a7b-0a4a4b6f2d11")
     # For tasks a model is shown task_history and task_update, which do the same; the context is in its request.
     elsewhere = {"clawboard_get_task", "clawboard_update_task", "clawboard_context"}
-    offered = {tool["name"] for tool in board.server.agent.bodies[-1]["tools"]}
+    offered = {tool["name"] for tool in tools.server.agent.bodies[-1]["tools"]}
     assert offered >= {name.replace("clawboard_", "board_") for name in BOARD_TOOLS - elsewhere}, "by our own names"
     assert not [name for name in offered if "clawboard" in name]
 
 
 @requirement("S4.tool.search", "S4.tool.offered")
-async def test_a_search_gives_the_same_at_every_door_and_by_both_names(board: BoardServer) -> None:
+async def test_a_search_gives_the_same_at_every_door_and_by_both_names(tools: BoardServer) -> None:
     wanted = {"topic-work", "topic-home", "task-work", "task-home", "log-work", "log-home"}
     for name in ("clawboard_search", "board_search", "board-search"):
-        assert ids(await board.result(name, q="gasket")) == wanted
-    answer = await result_of(board.agent, "tools/call", {"name": "board_search", "arguments": {"q": "gasket"}})
+        assert ids(await tools.result(name, q="gasket")) == wanted
+    answer = await result_of(tools.agent, "tools/call", {"name": "board_search", "arguments": {"q": "gasket"}})
     assert ids(answer["structuredContent"]) == wanted
-    by_model = await board.by_model("board_search", q="gasket")
+    by_model = await tools.by_model("board_search", q="gasket")
     assert wanted - {"log-work", "log-home"} <= ids(by_model)
     assert not {"log-work", "log-home"} & ids(by_model), "inside a run, a lane recalls itself"
-    few = await board.result("clawboard_search", q="gasket", limitTopics=1, limitTasks=0, limitLogs=-5)
+    few = await tools.result("clawboard_search", q="gasket", limitTopics=1, limitTasks=0, limitLogs=-5)
     assert [len(few[kind]) for kind in ("topics", "tasks", "logs")] == [1, 1, 1]
-    assert ids(await board.result("clawboard_search", q="gasket", topicId="topic-home")) == {
+    assert ids(await tools.result("clawboard_search", q="gasket", topicId="topic-home")) == {
         "topic-home", "task-home", "log-home",
     }  # fmt: skip
 
 
 @requirement("S4.tool.search")
-async def test_long_texts_are_clipped_and_a_large_result_still_fits(board: BoardServer) -> None:
+async def test_long_texts_are_clipped_and_a_large_result_still_fits(tools: BoardServer) -> None:
     def write(tx: Tx) -> None:
         for at in range(330):
             text = f"gasket {at} " + "x" * 2_000
-            record(tx, board.server.access, NewLog(type="conversation", content=text, topic_id="topic-work"))
+            record(tx, tools.server.access, NewLog(type="conversation", content=text, topic_id="topic-work"))
 
-    await board.server.db.write(write)
-    await board.server.indexed()
-    found = await board.result("clawboard_search", q="gasket", limitLogs=320)
+    await tools.server.db.write(write)
+    await tools.server.indexed()
+    found = await tools.result("clawboard_search", q="gasket", limitLogs=320)
     assert "truncated" not in found
     assert max(len(hit["content"]) for hit in found["logs"]) == 320
     assert 10 < len(found["logs"]) < 320
@@ -145,25 +144,25 @@ async def test_long_texts_are_clipped_and_a_large_result_still_fits(board: Board
 
 
 @requirement("S4.tool.scope", "S4.context.lane.session")
-async def test_a_search_stays_in_the_spaces_of_the_agent_and_in_its_session(board: BoardServer) -> None:
-    assert "log-far" not in ids(await board.result("clawboard_search", q="gasket"))
-    assert "log-far" in ids(await board.result("clawboard_search", "agent:main:hook:far", q="gasket"))
-    await limit_to_work(board)
+async def test_a_search_stays_in_the_spaces_of_the_agent_and_in_its_session(tools: BoardServer) -> None:
+    assert "log-far" not in ids(await tools.result("clawboard_search", q="gasket"))
+    assert "log-far" in ids(await tools.result("clawboard_search", "agent:main:hook:far", q="gasket"))
+    await limit_to_work(tools)
     for more in ({}, {"sessionKey": "clawboard:topic:topic-home"}, {"topicId": "topic-home"}):
-        found = ids(await board.result("clawboard_search", q="gasket", **more))
+        found = ids(await tools.result("clawboard_search", q="gasket", **more))
         assert found <= {"topic-work", "task-work", "log-work"}
-    assert ids(await board.result("clawboard_search", q="gasket")) == {"topic-work", "task-work", "log-work"}
-    answer = await board.call("clawboard_search", q="gasket", spaceId="space-home")
+    assert ids(await tools.result("clawboard_search", q="gasket")) == {"topic-work", "task-work", "log-work"}
+    answer = await tools.call("clawboard_search", q="gasket", spaceId="space-home")
     assert refused(answer) == (400, "invalid_params", "spaceId")
 
 
 async def test_a_session_that_the_agent_may_not_see_is_refused_and_a_foreign_name_is_allowed(
-    board: BoardServer,
+    tools: BoardServer,
 ) -> None:
-    await board.owner.post("/api/agents", json={"id": "other", "name": "Other"})
-    async with board.server.client(await board.server.token(board.owner, kind="agent", agentId="other")) as other:
-        await send_and_wait(board.owner, "hello", sessionKey="agent:main:main")
-        rows = (await board.owner.get("/api/sessions/agent:main:main/generations")).json()["sessions"]
+    await tools.owner.post("/api/agents", json={"id": "other", "name": "Other"})
+    async with tools.server.client(await tools.server.token(tools.owner, kind="agent", agentId="other")) as other:
+        await send_and_wait(tools.owner, "hello", sessionKey="agent:main:main")
+        rows = (await tools.owner.get("/api/sessions/agent:main:main/generations")).json()["sessions"]
         for hidden in ("agent:main:main", "agent:main:main:v1", rows[0]["sessionId"]):
             for tool in ("clawboard_search", "board_context"):
                 answer = await other.post(f"/agent/{tool}", json={"q": "x", "sessionKey": hidden})
@@ -183,76 +182,76 @@ async def test_a_session_that_the_agent_may_not_see_is_refused_and_a_foreign_nam
 
 
 @requirement("S4.context.lane.sandbox")
-async def test_a_sandboxed_agent_finds_and_reads_only_entries_of_sessions_it_may_see(board: BoardServer) -> None:
+async def test_a_sandboxed_agent_finds_and_reads_only_entries_of_sessions_it_may_see(tools: BoardServer) -> None:
     def write(tx: Tx) -> None:
         own = LogSource(session_key="agent:main:main")
-        record(tx, board.server.access, NewLog(id="log-own", type="conversation", content="My gasket",
+        record(tx, tools.server.access, NewLog(id="log-own", type="conversation", content="My gasket",
                                                topic_id="topic-work", source=own))  # fmt: skip
 
-    await board.server.db.write(write)
-    await change_agent(board, sandbox="on")
-    await board.server.indexed()
-    found = await board.result("clawboard_search", q="gasket")
+    await tools.server.db.write(write)
+    await change_agent(tools, sandbox="on")
+    await tools.server.indexed()
+    found = await tools.result("clawboard_search", q="gasket")
     assert {hit["id"] for hit in found["logs"]} == {"log-own"}
-    assert (await board.result("clawboard_get_log", id="log-own"))["log"]["id"] == "log-own"
-    assert refused(await board.call("clawboard_get_log", id="log-work"))[:2] == (404, "not_found")
-    noted = await board.call("clawboard_create_note", relatedLogId="log-work", text="x")
+    assert (await tools.result("clawboard_get_log", id="log-own"))["log"]["id"] == "log-own"
+    assert refused(await tools.call("clawboard_get_log", id="log-work"))[:2] == (404, "not_found")
+    noted = await tools.call("clawboard_create_note", relatedLogId="log-work", text="x")
     assert refused(noted)[:2] == (404, "not_found")
 
 
 @requirement("S4.tool.context")
-async def test_the_context_of_a_session_is_the_one_of_the_api_without_its_data(board: BoardServer) -> None:
+async def test_the_context_of_a_session_is_the_one_of_the_api_without_its_data(tools: BoardServer) -> None:
     key = "agent:main:main"
-    given = await board.result("clawboard_context", q="what of the gasket?", mode="full")
+    given = await tools.result("clawboard_context", q="what of the gasket?", mode="full")
     query: dict[str, Any] = {
         "q": "what of the gasket?", "sessionKey": key, "mode": "full", "maxChars": 6000, "workingSetLimit": 8,
         "timelineLimit": 8,
     }  # fmt: skip
-    shown = (await board.agent.get("/api/context", params=query, headers={HEADER: key})).json()
+    shown = (await tools.agent.get("/api/context", params=query, headers={HEADER: key})).json()
     assert "data" not in given
     assert given["block"] == shown["block"]
     assert "gasket" in given["block"]
-    assert len((await board.result("board_context", q="gasket", maxChars=50))["block"]) <= 50
-    await limit_to_work(board)
-    assert "home" not in (await board.result("clawboard_context", q="what of the gasket?", mode="full"))["block"]
+    assert len((await tools.result("board_context", q="gasket", maxChars=50))["block"]) <= 50
+    await limit_to_work(tools)
+    assert "home" not in (await tools.result("clawboard_context", q="what of the gasket?", mode="full"))["block"]
 
 
 @requirement("S4.tool.get")
-async def test_one_thing_in_view_is_read_by_its_id_and_any_other_is_not_found(board: BoardServer) -> None:
-    await limit_to_work(board)
-    assert (await board.result("clawboard_get_topic", id="topic-work"))["topic"]["name"] == "Gasket at work"
-    assert (await board.result("board_get_task", id="task-work"))["task"]["title"] == "Order the work gasket"
-    log = (await board.result("clawboard_get_log", id="log-work"))["log"]
+async def test_one_thing_in_view_is_read_by_its_id_and_any_other_is_not_found(tools: BoardServer) -> None:
+    await limit_to_work(tools)
+    assert (await tools.result("clawboard_get_topic", id="topic-work"))["topic"]["name"] == "Gasket at work"
+    assert (await tools.result("board_get_task", id="task-work"))["task"]["title"] == "Order the work gasket"
+    log = (await tools.result("clawboard_get_log", id="log-work"))["log"]
     assert (log["content"], "raw" in log) == ("The work gasket leaks", False)
-    assert (await board.result("clawboard_get_log", id="log-work", includeRaw=True))["log"]["raw"] == "{}"
+    assert (await tools.result("clawboard_get_log", id="log-work", includeRaw=True))["log"]["raw"] == "{}"
     for kind in ("topic", "task", "log"):
         for name in (f"{kind}-home", "nothing"):
-            assert refused(await board.call(f"clawboard_get_{kind}", id=name))[:2] == (404, "not_found"), name
-    assert refused(await board.call("clawboard_get_log", id="log-far"))[:2] == (404, "not_found")
+            assert refused(await tools.call(f"clawboard_get_{kind}", id=name))[:2] == (404, "not_found"), name
+    assert refused(await tools.call("clawboard_get_log", id="log-far"))[:2] == (404, "not_found")
 
 
 @requirement("S4.tool.note")
-async def test_a_note_belongs_where_the_entry_does_and_is_found(board: BoardServer) -> None:
-    note = (await board.result("clawboard_create_note", relatedLogId="log-work", text="Use copper"))["log"]
+async def test_a_note_belongs_where_the_entry_does_and_is_found(tools: BoardServer) -> None:
+    note = (await tools.result("clawboard_create_note", relatedLogId="log-work", text="Use copper"))["log"]
     assert (note["type"], note["relatedLogId"], note["topicId"]) == ("note", "log-work", "topic-work")
     assert (note["agentId"], note["spaceId"]) == ("main", "space-work")
-    placed = await board.result("clawboard_create_note", relatedLogId="log-work", text="Elsewhere", taskId="task-home")
+    placed = await tools.result("clawboard_create_note", relatedLogId="log-work", text="Elsewhere", taskId="task-home")
     assert placed["log"]["taskId"] == "task-home"
-    await board.server.indexed()
-    assert [hit["id"] for hit in (await board.result("clawboard_search", q="copper"))["notes"]] == [note["id"]]
+    await tools.server.indexed()
+    assert [hit["id"] for hit in (await tools.result("clawboard_search", q="copper"))["notes"]] == [note["id"]]
     for more in ({"text": ""}, {"text": "x" * 1_601}, {"text": "x", "spaceId": "space-work"}):
-        answer = await board.call("clawboard_create_note", relatedLogId="log-work", **more)
+        answer = await tools.call("clawboard_create_note", relatedLogId="log-work", **more)
         assert refused(answer)[:2] == (400, "invalid_params")
-    await limit_to_work(board)
+    await limit_to_work(tools)
     for where in ({"relatedLogId": "log-home"}, {"relatedLogId": "log-work", "topicId": "topic-home"},
                   {"relatedLogId": "log-work", "taskId": "task-home"}):  # fmt: skip
-        answer = await board.call("clawboard_create_note", text="x", **where)
+        answer = await tools.call("clawboard_create_note", text="x", **where)
         assert refused(answer)[:2] == (404, "not_found"), where
 
 
 @requirement("S4.tool.strict")
 async def test_every_tool_of_the_board_refuses_what_it_does_not_know_and_wrong_types_by_name(
-    board: BoardServer,
+    tools: BoardServer,
 ) -> None:
     right: dict[str, Json] = {
         "clawboard_search": {"q": "gasket"}, "clawboard_context": {}, "clawboard_get_topic": {"id": "topic-work"},
@@ -262,45 +261,45 @@ async def test_every_tool_of_the_board_refuses_what_it_does_not_know_and_wrong_t
     }  # fmt: skip
     assert right.keys() == BOARD_TOOLS
     for tool, arguments in right.items():
-        unknown = await board.call(tool, **arguments, surprise=1)
+        unknown = await tools.call(tool, **arguments, surprise=1)
         assert refused(unknown) == (400, "invalid_params", "surprise"), tool
         for field, kind in CATALOG.find(tool).schema()["properties"].items():
-            wrong = await board.call(tool, **arguments | {field: {"not": "this"}})
+            wrong = await tools.call(tool, **arguments | {field: {"not": "this"}})
             assert refused(wrong) == (400, "invalid_params", field), f"{tool} {field} {kind}"
-        assert (await board.call(tool, **arguments)).status_code == 200, tool
+        assert (await tools.call(tool, **arguments)).status_code == 200, tool
 
 
 @requirement("S4.tool.update", "S4.tool.strict")
-async def test_a_task_is_changed_only_in_what_is_given(board: BoardServer) -> None:
-    before = (await board.result("clawboard_get_task", id="task-work"))["task"]
+async def test_a_task_is_changed_only_in_what_is_given(tools: BoardServer) -> None:
+    before = (await tools.result("clawboard_get_task", id="task-work"))["task"]
     given: dict[str, Any] = {
         "priority": "high",
         "dueDate": "2030-01-02T03:04:05.000Z",
         "pinned": True,
         "tags": ["soon"],
     }
-    after = (await board.result("board_update_task", id="task-work", **given))["task"]
+    after = (await tools.result("board_update_task", id="task-work", **given))["task"]
     assert after == before | given | {
         "priority": 2, "priorityLabel": "high", "updatedAt": after["updatedAt"], "spaceId": after["spaceId"],
     }  # fmt: skip
-    assert (await board.result("clawboard_update_task", id="task-work", dueDate=""))["task"]["dueDate"] is None
-    doing = (await board.result("clawboard_update_task", id="task-work", status="doing"))["task"]
+    assert (await tools.result("clawboard_update_task", id="task-work", dueDate=""))["task"]["dueDate"] is None
+    doing = (await tools.result("clawboard_update_task", id="task-work", status="doing"))["task"]
     assert (doing["status"], doing["assignedAgentIds"]) == ("in_progress", ["main"])
-    blocked = (await board.result("clawboard_update_task", id="task-work", status="blocked"))["task"]
+    blocked = (await tools.result("clawboard_update_task", id="task-work", status="blocked"))["task"]
     assert (blocked["status"], blocked["blockedReason"]) == ("blocked", "not given")
     for wrong, field in (({}, "id"), ({"title": "x"}, "title"), ({"pinned": "yes"}, "pinned"),
                          ({"dueDate": "soon"}, "dueDate")):  # fmt: skip
-        answer = await board.call("clawboard_update_task", id="task-work", **wrong)
+        answer = await tools.call("clawboard_update_task", id="task-work", **wrong)
         assert refused(answer) == (400, "invalid_params", field), wrong
-    await change_agent(board, behaviorFlags={"canModifyTaskStatus": False})
-    answer = await board.call("clawboard_update_task", id="task-work", pinned=False)
+    await change_agent(tools, behaviorFlags={"canModifyTaskStatus": False})
+    answer = await tools.call("clawboard_update_task", id="task-work", pinned=False)
     assert refused(answer)[:2] == (403, "tool_not_allowed")
 
 
-async def test_a_rule_for_one_name_of_a_tool_holds_for_the_other(board: BoardServer) -> None:
-    await change_agent(board, tools={"allow": ["*"], "deny": ["board_search"]})
+async def test_a_rule_for_one_name_of_a_tool_holds_for_the_other(tools: BoardServer) -> None:
+    await change_agent(tools, tools={"allow": ["*"], "deny": ["board_search"]})
     for name in ("clawboard_search", "board_search"):
-        assert refused(await board.call(name, q="x"))[:2] == (403, "tool_not_allowed")
-    agent = await board.server.db.read(lambda tx: agent_by_id(tx, board.server.access, "main"))
+        assert refused(await tools.call(name, q="x"))[:2] == (403, "tool_not_allowed")
+    agent = await tools.server.db.read(lambda tx: agent_by_id(tx, tools.server.access, "main"))
     assert agent is not None
     assert structs.asdict(CATALOG.find("board_search")) == structs.asdict(CATALOG.find("clawboard_search"))

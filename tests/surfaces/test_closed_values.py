@@ -7,8 +7,6 @@ import pytest
 
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
-
 
 @requirement("A.roster")
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ import pytest
 
 from carrel.access import make_space
 from carrel.board import LogSource, NewLog, record
-from carrel.delivery import Spoken, Words
+from carrel.delivery import DraftText, LivePiece
 from carrel.inbound import receive
 from carrel.journal import json_text
 from carrel.kernel.settings import Settings
 from carrel.main.assembly import whole_document
 from carrel.storage import Tx
 from carrel.surfaces.api.silent_text import SilentTextFilter
-from carrel.surfaces.responses.events import EventWriter
+from carrel.surfaces.responses.stream import EventWriter
 from carrel.topics import NewTopic, put_topic
 from carrel.work import NewTask, create_task
 from tests.growth import BLOCK, GROWTH, Work, cost_of_answer, grew_too_much, shown_to_be_linear
@@ -27,8 +27,8 @@ from tests.surfaces.api_calls import Json
 BLANK = " " * len(BLOCK)
 
 
-def said(text: str) -> Spoken:
-    return Spoken("text", "run_1", "agent:main:main", text)
+def said(text: str) -> LivePiece:
+    return LivePiece("text", "run_1", "agent:main:main", text)
 
 
 @pytest.mark.parametrize("piece", [BLOCK, BLANK, "a"], ids=["text", "spaces", "letters"])
@@ -36,12 +36,12 @@ def said(text: str) -> Spoken:
 def test_the_events_of_live_text_are_made_in_linear_time(piece: str, is_repeated: bool) -> None:
     def shape(n: int) -> Work:
         def work() -> None:
-            words = Words()
+            words = DraftText()
             writer = EventWriter("resp_1", words)
             for _ in range(1 + is_repeated):
-                words.hear(Spoken("restart", "run_1", "agent:main:main"))
+                words.add(LivePiece("restart", "run_1", "agent:main:main"))
                 for _ in range(n):
-                    words.hear(said(piece))
+                    words.add(said(piece))
                     list(writer.send_live(words.step))
 
         return work
@@ -90,7 +90,7 @@ NOT_ASKED = re.compile(r"/(?:api/stream|a2a/.*|v1/responses/.*|api/artifacts/.*|
 async def grow(server: HttpServer, client: httpx.AsyncClient, numbers: range) -> dict[str, str]:
     """Add something of every kind for each number; return what paths of reads name."""
 
-    alerts = server.house.webhooks.named("alerts", "default")
+    alerts = server.services.webhooks.named("alerts", "default")
     assert alerts is not None
 
     def work(tx: Tx) -> str:
@@ -150,7 +150,6 @@ def reads() -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.anyio
 async def test_no_read_costs_far_more_than_in_proportion_to_what_there_is(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

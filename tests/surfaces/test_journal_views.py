@@ -3,7 +3,6 @@
 from typing import Any
 
 import httpx
-import pytest
 
 from carrel.kernel import REDACTED, redact
 from carrel.kernel.limits import TOOL_MESSAGE_CHARS_MAX
@@ -15,7 +14,6 @@ from tests.surfaces.api.stream_client import follow
 from tests.surfaces.api.test_changes import changes
 from tests.surfaces.api_calls import send_and_wait
 
-pytestmark = pytest.mark.anyio
 SECRET = "sk-abcdefghijklmnopqrstuvwxyz"
 LONG = "word " * TOOL_MESSAGE_CHARS_MAX
 View = dict[str, str]

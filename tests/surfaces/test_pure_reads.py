@@ -2,7 +2,6 @@
 
 import httpx
 import msgspec
-import pytest
 
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoints import every_endpoint
@@ -10,7 +9,6 @@ from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import send_and_wait
 
-pytestmark = pytest.mark.anyio
 READS = [one for one in every_endpoint() if one.method == "GET"]
 # Sessions, spaces and things that are not there, spelled in every way that could make them.
 SESSIONS = (

@@ -15,7 +15,6 @@ from tests.harness.server import HttpServer
 from tests.surfaces.api_calls import send_and_wait
 from tests.surfaces.mcp import client as mcp
 
-pytestmark = pytest.mark.anyio
 MAIN = "agent:main:main"
 
 

@@ -259,7 +259,7 @@ def _error(response: Any) -> tuple[str, str, str]:
 
 
 class Target:
-    """A house in a thread of its own, and ids of things that are in it."""
+    """A server in a thread of its own, and ids of things that are in it."""
 
     def __init__(self, server: HttpServer) -> None:
         self.url = server.url
@@ -298,7 +298,7 @@ class Target:
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    """The house that everything is sent to."""
+    """The server that everything is sent to."""
     opened: list[HttpServer] = []
     ready, leave = threading.Event(), asyncio.Event()
     loops: list[asyncio.AbstractEventLoop] = []
@@ -329,7 +329,6 @@ bounded = settings(
     max_examples=EXAMPLES or 2,
     derandomize=True,
     database=None,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 

@@ -25,7 +25,6 @@ from tests.surfaces.mcp import client as mcp
 from tests.surfaces.responses.client import post, respond
 from tests.surfaces.test_account_isolation import SECRET, TWIN, share
 
-pytestmark = pytest.mark.anyio
 Json = dict[str, Any]
 MAIN = "agent:main:main"
 WORK = "work-of-both"

@@ -13,7 +13,6 @@ from tests.surfaces.api_calls import Json, refused, run_of, send_and_wait, settl
 from tests.surfaces.mcp.client import call, result_of, text_of
 from tests.tools.task_world import TASK_TOOLS
 
-pytestmark = pytest.mark.anyio
 HEADER = "x-openclaw-session-key"
 ORCHESTRATORS = {
     "task_assign", "task_message", "task_list", "task_get", "task_thread", "task_search", "task_delete"

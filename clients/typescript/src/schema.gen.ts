@@ -3004,6 +3004,13 @@ export interface components {
             sessions?: string[];
         };
         /**
+         * DeliveryAccepted
+         * @description The id of the delivery; the same delivery sent again has the same id.
+         */
+        DeliveryAccepted: {
+            deliveryId: string;
+        };
+        /**
          * DeliveryContext
          * @description Where the last message of a session came from.
          */
@@ -3027,10 +3034,10 @@ export interface components {
             reason: string | null;
             taskId: string | null;
             runId: string | null;
-            sessionKey: string | null;
             attempts: number;
             receivedAt: string;
             attemptedAt: string;
+            sessionKey: string | null;
             canRepeat: boolean;
             payload: Record<string, never> | null;
         };
@@ -3056,10 +3063,10 @@ export interface components {
             reason: string | null;
             taskId: string | null;
             runId: string | null;
-            sessionKey: string | null;
             attempts: number;
             receivedAt: string;
             attemptedAt: string;
+            sessionKey: string | null;
             canRepeat: boolean;
         };
         /**
@@ -3167,12 +3174,12 @@ export interface components {
             content: string;
             tags: string[];
             confidence: number;
-            source: components["schemas"]["MemorySource"];
             createdBy: string;
             createdAt: string;
             updatedAt: string;
             expiresAt: string | null;
             promotedFrom: string | null;
+            source: components["schemas"]["MemorySource"];
             score: number;
             reason: string;
         };
@@ -3218,13 +3225,13 @@ export interface components {
          * @description Changes of a goal; fields left out stay as they are. A session that is named must be the goal's own.
          */
         GoalPatch: {
-            /** @default null */
-            sessionId?: string | null;
             name?: string;
             description?: string;
             /** @enum {string} */
             status?: "submitted" | "planning" | "working" | "blocked" | "completed" | "failed" | "cancelled";
             metadata?: Record<string, never>;
+            /** @default null */
+            sessionId?: string | null;
         };
         /**
          * GoalShape
@@ -3232,16 +3239,16 @@ export interface components {
          */
         GoalShape: {
             id: string;
-            sessionId: string;
             name: string;
             description: string;
             /** @enum {unknown} */
             status: "blocked" | "cancelled" | "completed" | "failed" | "planning" | "submitted" | "working";
+            createdAt: string;
+            updatedAt: string;
+            sessionId: string;
             metadata: Record<string, never>;
             plans: components["schemas"]["PlanShape"][];
             tasks: components["schemas"]["TaskShape"][];
-            createdAt: string;
-            updatedAt: string;
         };
         /**
          * Health
@@ -3497,6 +3504,19 @@ export interface components {
             type: "action" | "conversation" | "import" | "note" | "system";
         };
         /**
+         * LogChange
+         * @description Changes of an entry; fields left out stay as they are.
+         */
+        LogChange: {
+            topicId?: string | null;
+            taskId?: string | null;
+            spaceId?: string;
+            content?: string;
+            summary?: string | null;
+            /** @enum {unknown} */
+            classificationStatus?: "classified" | "failed" | "pending";
+        };
+        /**
          * LogHit
          * @description An entry or a note that was found.
          */
@@ -3525,19 +3545,6 @@ export interface components {
             nextCursor: string | null;
         };
         /**
-         * LogPatch
-         * @description Changes of an entry; fields left out stay as they are.
-         */
-        LogPatch: {
-            topicId?: string | null;
-            taskId?: string | null;
-            spaceId?: string;
-            content?: string;
-            summary?: string | null;
-            /** @enum {unknown} */
-            classificationStatus?: "classified" | "failed" | "pending";
-        };
-        /**
          * LogShape
          * @description An entry as surfaces show it.
          */
@@ -3549,25 +3556,25 @@ export interface components {
             role: string;
             content: string;
             summary: string | null;
-            raw?: string | null;
             spaceId: string;
             topicId: string | null;
             taskId: string | null;
             sessionKey: string | null;
-            sessionId: string | null;
-            runId: string | null;
             relatedLogId: string | null;
-            idempotencyKey: string | null;
             agentId: string;
             agentLabel: string | null;
-            provenance: components["schemas"]["Provenance"];
-            source: Record<string, never>;
             /** @enum {unknown} */
             classificationStatus: "classified" | "failed" | "pending";
+            createdAt: string;
+            raw?: string | null;
+            sessionId: string | null;
+            runId: string | null;
+            idempotencyKey: string | null;
+            provenance: components["schemas"]["Provenance"];
+            source: Record<string, never>;
             classificationAttempts: number;
             classificationError: string | null;
             attachments: components["schemas"]["FileShape"][];
-            createdAt: string;
             updatedAt: string;
         };
         /**
@@ -3680,7 +3687,6 @@ export interface components {
          * @description A memory to keep. `agentId` says whose session the scope means, `supersedes` which memory this one replaces.
          */
         MemoryBody: {
-            scope: string;
             /** @enum {unknown} */
             type: "constraint" | "decision" | "fact" | "failure" | "fix" | "preference" | "result" | "task_state";
             content: string;
@@ -3688,12 +3694,25 @@ export interface components {
             title?: string;
             /** @default [] */
             tags?: string[];
+            scope: string;
             /** @default null */
             agentId?: string | null;
             /** @default null */
             expiresAt?: string | null;
             /** @default null */
             supersedes?: string | null;
+        };
+        /**
+         * MemoryChange
+         * @description Changes of a memory; fields left out stay as they are, and `expiresAt: null` keeps it for good.
+         */
+        MemoryChange: {
+            /** @enum {unknown} */
+            type?: "constraint" | "decision" | "fact" | "failure" | "fix" | "preference" | "result" | "task_state";
+            content?: string;
+            title?: string;
+            tags?: string[];
+            expiresAt?: string | null;
         };
         /**
          * MemoryList
@@ -3704,18 +3723,6 @@ export interface components {
             agentId: string | null;
             items: components["schemas"]["MemoryShape"][];
             nextCursor: string | null;
-        };
-        /**
-         * MemoryPatch
-         * @description Changes of a memory; fields left out stay as they are, and `expiresAt: null` keeps it for good.
-         */
-        MemoryPatch: {
-            /** @enum {unknown} */
-            type?: "constraint" | "decision" | "fact" | "failure" | "fix" | "preference" | "result" | "task_state";
-            content?: string;
-            title?: string;
-            tags?: string[];
-            expiresAt?: string | null;
         };
         /**
          * MemoryRead
@@ -3739,12 +3746,12 @@ export interface components {
             content: string;
             tags: string[];
             confidence: number;
-            source: components["schemas"]["MemorySource"];
             createdBy: string;
             createdAt: string;
             updatedAt: string;
             expiresAt: string | null;
             promotedFrom: string | null;
+            source: components["schemas"]["MemorySource"];
         };
         /**
          * MemorySource
@@ -3946,6 +3953,47 @@ export interface components {
             displayName?: string | null;
         };
         /**
+         * NewTask
+         * @description A new task; only the title is required. Agents and people are named by id or slug.
+         */
+        NewTask: {
+            title: string;
+            /** @default null */
+            id?: string | null;
+            /** @default  */
+            description?: string;
+            /** @default null */
+            status?: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
+            /** @default null */
+            blockedReason?: string | null;
+            /** @default 3 */
+            priority?: number | ("critical" | "high" | "medium" | "low" | "lowest");
+            tags?: string[];
+            labels?: string[];
+            /** @default null */
+            topicId?: string | null;
+            /** @default null */
+            spaceId?: string | null;
+            /** @default null */
+            parentId?: string | null;
+            /** @default [] */
+            dependencies?: string[];
+            /** @default [] */
+            assignedAgentIds?: string[];
+            /** @default [] */
+            assignedUserIds?: string[];
+            /** @default null */
+            dueDate?: string | null;
+            /** @default null */
+            snoozedUntil?: string | null;
+            /** @default false */
+            pinned?: boolean;
+            /** @default null */
+            color?: string | null;
+            /** @default {} */
+            metadata?: Record<string, never>;
+        };
+        /**
          * NewTokenAnswer
          * @description A new token and its secret, which is shown only once.
          */
@@ -3968,9 +4016,9 @@ export interface components {
             /** @default [] */
             agentIds?: string[];
             /** @default null */
-            spaceIds?: string[] | null;
-            /** @default null */
             expiresAt?: string | null;
+            /** @default null */
+            spaceIds?: string[] | null;
         };
         /**
          * NewUser
@@ -4174,7 +4222,7 @@ export interface components {
             /** @default null */
             title?: string | null;
             /** @default null */
-            tasks?: components["schemas"]["TaskOfPlan"][] | null;
+            tasks?: components["schemas"]["PlannedTask"][] | null;
         };
         /**
          * PlanMode
@@ -4214,6 +4262,17 @@ export interface components {
             activePlanId: string | null;
             updatedAt: string | null;
             plans: components["schemas"]["PlanShape"][];
+        };
+        /**
+         * PlannedTask
+         * @description A task of a plan; a dependency is the id of a task, or `task-<n>` for one of this list, from task-0 on.
+         */
+        PlannedTask: {
+            title: string;
+            /** @default  */
+            description?: string;
+            /** @default [] */
+            dependencies?: string[];
         };
         /**
          * Posted
@@ -4371,10 +4430,10 @@ export interface components {
             id: string | null;
         };
         /**
-         * ReloadedSettings
+         * Reloaded
          * @description What was taken up, and which settings need a restart.
          */
-        ReloadedSettings: {
+        Reloaded: {
             changed: string[];
             needRestart: string[];
         };
@@ -4428,12 +4487,12 @@ export interface components {
          * @description One place that messages of a session went to.
          */
         RouteShape: {
-            ts: string;
             topicId: string;
             topicName: string;
             taskId: string | null;
             taskTitle: string | null;
             anchor: string;
+            ts: string;
         };
         /**
          * RoutingBody
@@ -4564,8 +4623,6 @@ export interface components {
             targetId?: string | null;
             /** @default null */
             message?: string | null;
-            /** @default null */
-            sessionId?: string | null;
             cron: string;
             /** @default UTC */
             timezone?: string;
@@ -4575,6 +4632,8 @@ export interface components {
             enabled?: boolean;
             /** @default -1 */
             maxExecutions?: number;
+            /** @default null */
+            sessionId?: string | null;
         };
         /** SchedulePage */
         SchedulePage: {
@@ -4586,14 +4645,14 @@ export interface components {
          * @description Changes of a schedule; fields left out stay as they are. A session that is named must be the schedule's own.
          */
         SchedulePatch: {
-            /** @default null */
-            sessionId?: string | null;
             message?: string;
             cron?: string;
             timezone?: string;
             isolated?: boolean;
             enabled?: boolean;
             maxExecutions?: number;
+            /** @default null */
+            sessionId?: string | null;
         };
         /**
          * ScheduleShape
@@ -4604,14 +4663,8 @@ export interface components {
             /** @enum {unknown} */
             type: "goal" | "message" | "task";
             targetId: string | null;
-            message: string | null;
-            sessionId: string;
-            sessionKey: string;
-            agentId: string;
             cron: string;
             timezone: string;
-            isolated: boolean;
-            enabled: boolean;
             disabledReason: ("agent_disabled" | "exhausted" | "requested" | "session_deleted" | "target_gone" | "unknown_timezone") | null;
             maxExecutions: number;
             executionCount: number;
@@ -4620,9 +4673,15 @@ export interface components {
             lastAt: string | null;
             lastStatus: string | null;
             lastError: string | null;
-            lastRunId: string | null;
             createdAt: string | null;
             updatedAt: string | null;
+            message: string | null;
+            sessionId: string;
+            sessionKey: string;
+            agentId: string;
+            isolated: boolean;
+            enabled: boolean;
+            lastRunId: string | null;
         };
         /**
          * SearchMeta
@@ -4779,15 +4838,15 @@ export interface components {
          *         `title` is another name for `displayName`: it renames the session, and null brings back its automatic title.
          */
         SessionPatch: {
-            title?: string | null;
-            pinned?: boolean;
-            recall?: ("own" | "space") | null;
-            sendPolicy?: ("allow" | "deny") | null;
             label?: string | null;
             displayName?: string | null;
+            recall?: ("own" | "space") | null;
+            sendPolicy?: ("allow" | "deny") | null;
             model?: string | null;
             thinkingLevel?: ("high" | "low" | "medium" | "minimal" | "off") | null;
             verboseLevel?: string | null;
+            title?: string | null;
+            pinned?: boolean;
         };
         /**
          * SessionRecall
@@ -4857,10 +4916,10 @@ export interface components {
             sessions: components["schemas"]["SessionShape"][];
         };
         /**
-         * SettingShown
+         * SettingRow
          * @description One setting; a secret is shown as `set` or empty.
          */
-        SettingShown: {
+        SettingRow: {
             name: string;
             value: unknown;
             default: unknown;
@@ -4873,7 +4932,7 @@ export interface components {
          */
         SettingsShown: {
             file: string;
-            settings: components["schemas"]["SettingShown"][];
+            settings: components["schemas"]["SettingRow"][];
         };
         /**
          * ShownContext
@@ -4898,8 +4957,8 @@ export interface components {
             section: string;
             scope: string;
             source: string;
-            score: number | null;
             reason: string;
+            score: number | null;
             chars: number;
         };
         /**
@@ -4922,19 +4981,19 @@ export interface components {
             /** @default true */
             defaultVisible?: boolean;
         };
+        /**
+         * SpaceChange
+         * @description Changes of a space; fields left out stay as they are.
+         */
+        SpaceChange: {
+            name?: string;
+            color?: string | null;
+            defaultVisible?: boolean;
+        };
         /** SpacePage */
         SpacePage: {
             spaces: components["schemas"]["SpaceShape"][];
             nextCursor: string | null;
-        };
-        /**
-         * SpacePatch
-         * @description Changes of a space; fields left out stay as they are.
-         */
-        SpacePatch: {
-            name?: string;
-            color?: string | null;
-            defaultVisible?: boolean;
         };
         /**
          * SpaceShape
@@ -4945,11 +5004,11 @@ export interface components {
             name: string;
             color: string | null;
             defaultVisible: boolean;
+            createdAt: string;
+            updatedAt: string;
             connectivity: {
                 [key: string]: boolean;
             };
-            createdAt: string;
-            updatedAt: string;
         };
         /**
          * Spent
@@ -5021,44 +5080,37 @@ export interface components {
             maxChildren?: number | null;
         };
         /**
-         * TaskBody
-         * @description A new task; only the title is required. Agents and people are named by id or slug.
+         * TaskChange
+         * @description Changes of a task; fields left out stay as they are. Lists replace what was there.
+         *
+         *         `beforeId` and `afterId` put it next to another task of its column, also together with a new status. `position` is
+         *         its rank there; `sortIndex` is another name for it.
          */
-        TaskBody: {
-            title: string;
-            /** @default null */
-            id?: string | null;
-            /** @default  */
+        TaskChange: {
+            title?: string;
             description?: string;
+            /** @enum {string} */
+            status?: "inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing";
             /** @default null */
-            status?: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
-            /** @default null */
+            expectedStatus?: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
             blockedReason?: string | null;
-            /** @default 3 */
             priority?: number | ("critical" | "high" | "medium" | "low" | "lowest");
             tags?: string[];
             labels?: string[];
-            /** @default null */
             topicId?: string | null;
-            /** @default null */
-            spaceId?: string | null;
-            /** @default null */
+            spaceId?: string;
             parentId?: string | null;
-            /** @default [] */
             dependencies?: string[];
-            /** @default [] */
             assignedAgentIds?: string[];
-            /** @default [] */
             assignedUserIds?: string[];
-            /** @default null */
             dueDate?: string | null;
-            /** @default null */
             snoozedUntil?: string | null;
-            /** @default false */
             pinned?: boolean;
-            /** @default null */
             color?: string | null;
-            /** @default {} */
+            sortIndex?: number;
+            position?: number;
+            beforeId?: string;
+            afterId?: string;
             metadata?: Record<string, never>;
         };
         /**
@@ -5094,55 +5146,10 @@ export interface components {
         TaskIdAnswer: {
             taskId: string;
         };
-        /**
-         * TaskOfPlan
-         * @description A task of a plan; a dependency is the id of a task, or `task-<n>` for one of this list, from task-0 on.
-         */
-        TaskOfPlan: {
-            title: string;
-            /** @default  */
-            description?: string;
-            /** @default [] */
-            dependencies?: string[];
-        };
         /** TaskPage */
         TaskPage: {
             tasks: components["schemas"]["TaskShape"][];
             nextCursor: string | null;
-        };
-        /**
-         * TaskPatch
-         * @description Changes of a task; fields left out stay as they are. Lists replace what was there.
-         *
-         *         `beforeId` and `afterId` put it next to another task of its column, also together with a new status. `position` is
-         *         its rank there; `sortIndex` is another name for it.
-         */
-        TaskPatch: {
-            title?: string;
-            description?: string;
-            /** @enum {string} */
-            status?: "inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing";
-            /** @default null */
-            expectedStatus?: ("inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing") | null;
-            blockedReason?: string | null;
-            priority?: number | ("critical" | "high" | "medium" | "low" | "lowest");
-            tags?: string[];
-            labels?: string[];
-            topicId?: string | null;
-            spaceId?: string;
-            parentId?: string | null;
-            dependencies?: string[];
-            assignedAgentIds?: string[];
-            assignedUserIds?: string[];
-            dueDate?: string | null;
-            snoozedUntil?: string | null;
-            pinned?: boolean;
-            color?: string | null;
-            sortIndex?: number;
-            position?: number;
-            beforeId?: string;
-            afterId?: string;
-            metadata?: Record<string, never>;
         };
         /**
          * TaskShape
@@ -5156,25 +5163,18 @@ export interface components {
             planId: string | null;
             parentId: string | null;
             taskIndex: number | null;
-            dependencies: string[];
             title: string;
             description: string;
             /** @enum {unknown} */
             status: "archived" | "assigned" | "blocked" | "done" | "in_progress" | "inbox" | "review";
-            /** @enum {unknown} */
-            boardStatus: "archived" | "blocked" | "doing" | "done" | "todo";
             blockedReason: string | null;
             priority: number;
-            priorityLabel: string;
-            assignedUserIds: string[];
-            assignedAgentIds: string[];
             tags: string[];
             dueDate: string | null;
             snoozedUntil: string | null;
             pinned: boolean;
             color: string | null;
             sortIndex: number;
-            position: number;
             digest: string | null;
             digestUpdatedAt: string | null;
             metadata: Record<string, never>;
@@ -5184,6 +5184,13 @@ export interface components {
             updatedAt: string;
             lastMessageAt: string | null;
             archivedAt: string | null;
+            dependencies: string[];
+            /** @enum {unknown} */
+            boardStatus: "archived" | "blocked" | "doing" | "done" | "todo";
+            priorityLabel: string;
+            assignedUserIds: string[];
+            assignedAgentIds: string[];
+            position: number;
         };
         /**
          * TextBlock
@@ -5317,6 +5324,24 @@ export interface components {
             createdBy?: "import" | "user";
         };
         /**
+         * TopicChange
+         * @description Changes of a topic; fields left out stay as they are. Tags replace what was there.
+         */
+        TopicChange: {
+            name?: string;
+            description?: string;
+            /** @enum {unknown} */
+            status?: "active" | "archived" | "snoozed";
+            snoozedUntil?: string | null;
+            priority?: number | ("critical" | "high" | "medium" | "low" | "lowest");
+            tags?: string[];
+            spaceId?: string;
+            parentId?: string | null;
+            pinned?: boolean;
+            color?: string | null;
+            sortIndex?: number;
+        };
+        /**
          * TopicHit
          * @description A topic that was found.
          */
@@ -5353,24 +5378,6 @@ export interface components {
             nextCursor: string | null;
         };
         /**
-         * TopicPatch
-         * @description Changes of a topic; fields left out stay as they are. Tags replace what was there.
-         */
-        TopicPatch: {
-            name?: string;
-            description?: string;
-            /** @enum {unknown} */
-            status?: "active" | "archived" | "snoozed";
-            snoozedUntil?: string | null;
-            priority?: number | ("critical" | "high" | "medium" | "low" | "lowest");
-            tags?: string[];
-            spaceId?: string;
-            parentId?: string | null;
-            pinned?: boolean;
-            color?: string | null;
-            sortIndex?: number;
-        };
-        /**
          * TopicShape
          * @description A topic as surfaces show it.
          */
@@ -5404,16 +5411,6 @@ export interface components {
             entryIds: string[];
             /** @default null */
             name?: string | null;
-        };
-        /**
-         * Trial
-         * @description An event and a body to try; by default, what the program usually sends.
-         */
-        Trial: {
-            /** @default null */
-            event?: string | null;
-            /** @default null */
-            payload?: Record<string, never> | null;
         };
         /**
          * TurnBody
@@ -5483,21 +5480,21 @@ export interface components {
             sessionKey?: string;
             title?: string;
         };
-        /** UserPage */
-        UserPage: {
-            users: components["schemas"]["UserShape"][];
-            nextCursor: string | null;
-        };
         /**
-         * UserPatch
+         * UserChange
          * @description Changes of a user.
          */
-        UserPatch: {
+        UserChange: {
             name?: string;
             slug?: string;
             email?: string | null;
             /** @enum {unknown} */
             role?: "member" | "owner";
+        };
+        /** UserPage */
+        UserPage: {
+            users: components["schemas"]["UserShape"][];
+            nextCursor: string | null;
         };
         /**
          * UserShape
@@ -5570,6 +5567,16 @@ export interface components {
             refusedAt: string | null;
         };
         /**
+         * WebhookTest
+         * @description An event and a body to try; by default, what the program usually sends.
+         */
+        WebhookTest: {
+            /** @default null */
+            event?: string | null;
+            /** @default null */
+            payload?: Record<string, never> | null;
+        };
+        /**
          * Why
          * @description Whether a run is moving, and if not, why.
          */
@@ -5639,13 +5646,6 @@ export interface components {
             /** @enum {unknown} */
             mode: "agent" | "all" | "self" | "tree";
             hidden: boolean;
-        };
-        /**
-         * Accepted
-         * @description The id of the delivery; the same delivery sent again has the same id.
-         */
-        "carrel.surfaces.webhooks.described.Accepted": {
-            deliveryId: string;
         };
     };
     responses: never;
@@ -6826,7 +6826,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["carrel.surfaces.webhooks.described.Accepted"];
+                    "application/json": components["schemas"]["DeliveryAccepted"];
                 };
             };
         };
@@ -6842,7 +6842,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Trial"];
+                "application/json": components["schemas"]["WebhookTest"];
             };
         };
         responses: {
@@ -7032,7 +7032,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["LogPatch"];
+                "application/json": components["schemas"]["LogChange"];
             };
         };
         responses: {
@@ -7201,7 +7201,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["MemoryPatch"];
+                "application/json": components["schemas"]["MemoryChange"];
             };
         };
         responses: {
@@ -7328,7 +7328,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ReloadedSettings"];
+                    "application/json": components["schemas"]["Reloaded"];
                 };
             };
         };
@@ -8820,7 +8820,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ReloadedSettings"];
+                    "application/json": components["schemas"]["Reloaded"];
                 };
             };
         };
@@ -8936,7 +8936,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["SpacePatch"];
+                "application/json": components["schemas"]["SpaceChange"];
             };
         };
         responses: {
@@ -9009,9 +9009,6 @@ export interface operations {
     list_all_tasks: {
         parameters: {
             query?: {
-                sessionKey?: string;
-                spaceId?: string;
-                allowedSpaceIds?: string;
                 status?: "inbox" | "assigned" | "in_progress" | "review" | "done" | "blocked" | "archived" | "todo" | "doing";
                 topicId?: string;
                 goalId?: string;
@@ -9021,6 +9018,9 @@ export interface operations {
                 pinned?: boolean;
                 includeArchived?: boolean;
                 relatedTo?: string;
+                sessionKey?: string;
+                spaceId?: string;
+                allowedSpaceIds?: string;
                 sort?: "newest" | "position";
                 limit?: number;
                 cursor?: string;
@@ -9053,7 +9053,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TaskBody"];
+                "application/json": components["schemas"]["NewTask"];
             };
         };
         responses: {
@@ -9145,7 +9145,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["TaskPatch"];
+                "application/json": components["schemas"]["TaskChange"];
             };
         };
         responses: {
@@ -9610,7 +9610,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["TopicPatch"];
+                "application/json": components["schemas"]["TopicChange"];
             };
         };
         responses: {
@@ -9809,7 +9809,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["UserPatch"];
+                "application/json": components["schemas"]["UserChange"];
             };
         };
         responses: {

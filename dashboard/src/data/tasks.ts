@@ -113,7 +113,7 @@ async function moved({ task, to, place = {}, reason, agentIds, userIds }: Move):
     if (!place.beforeId && !place.afterId) return opened;
     return (await ask(api.PATCH("/api/tasks/{id}", { ...path, body: place }))).task;
   }
-  const body: Shapes["TaskPatch"] = { ...place };
+  const body: Shapes["TaskChange"] = { ...place };
   if (to !== task.status) Object.assign(body, { status: to, expectedStatus: task.status });
   if (reason !== undefined) body.blockedReason = reason;
   if (agentIds !== undefined) body.assignedAgentIds = agentIds;
@@ -121,7 +121,7 @@ async function moved({ task, to, place = {}, reason, agentIds, userIds }: Move):
   return (await ask(api.PATCH("/api/tasks/{id}", { ...path, body }))).task;
 }
 
-export type Change = { task: Task; change: Omit<Shapes["TaskPatch"], "status" | "expectedStatus" | "priority"> & { priority?: number } };
+export type Change = { task: Task; change: Omit<Shapes["TaskChange"], "status" | "expectedStatus" | "priority"> & { priority?: number } };
 
 /** Return how to change what a task says: title, description, due date, priority, tags, topic, dependencies. */
 export function useChange() {
@@ -147,7 +147,7 @@ export function useAssign() {
 /** Return how to make a task. */
 export function useCreate(done?: (task: Task) => void) {
   return useAction({
-    act: async (body: Shapes["TaskBody"]) => (await ask(api.POST("/api/tasks", { body }))).task,
+    act: async (body: Shapes["NewTask"]) => (await ask(api.POST("/api/tasks", { body }))).task,
     failed: "The task was not created",
     done: (task) => {
       putTask(task);

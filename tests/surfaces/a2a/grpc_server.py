@@ -84,11 +84,11 @@ async def open_grpc_server(url: str, a2a: A2aSettings | None = None, **sections:
     settings = Settings(a2a=structs.replace(a2a or A2aSettings(), grpc_port=port), **sections)
     wrong, ids = WrongTokens(SystemClock()), Ids(SystemClock(), system_chance())
     async with open_http_server(url, settings=settings) as opened, asyncio.TaskGroup() as group:
-        server = await open_grpc(opened.house, wrong, ids, opened.url)
+        server = await open_grpc(opened.services, wrong, ids, opened.url)
         assert server is not None
         group.create_task(server.serve_until_closing())
         yield GrpcServer(opened=opened, address=f"127.0.0.1:{port}", wrong=wrong)
-        opened.house.closing.set()
+        opened.services.closing.set()
 
 
 def bearer(token: str, **more: str) -> Metadata:

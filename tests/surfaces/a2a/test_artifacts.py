@@ -5,7 +5,6 @@ import json
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
@@ -25,7 +24,6 @@ from tests.surfaces.a2a.a2a_calls import (
     text_of,
 )
 
-pytestmark = pytest.mark.anyio
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tasks/get"}
 BYTES = base64.b64encode(bytes(range(256))).decode()
 VALUES = {"whole": 3, "half": 0.5, "nested": {"list": [1, "x", None, True]}}

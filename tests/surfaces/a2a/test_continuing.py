@@ -3,7 +3,6 @@
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
@@ -27,7 +26,6 @@ from tests.surfaces.a2a.a2a_calls import (
     text_of,
 )
 
-pytestmark = pytest.mark.anyio
 UNSUPPORTED = (-32004, "UNSUPPORTED_OPERATION", None)
 
 

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import httpx
-import pytest
 
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import A2aSettings, Settings
@@ -13,7 +12,6 @@ from tests.harness.server import open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.a2a_calls import COMPLETED, NEW, Json, call, message, refusal, send, state
 
-pytestmark = pytest.mark.anyio
 CALL: Json = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
 JSON = {"Content-Type": "application/json", **NEW}
 BROKEN = [b"{", b"nul", b'{"a":1}}', b"\xff\xfe{}", b'{"a":"\xc3"}', b"[" * 100_000, b"{" + b'"a":{' * 50_000, b"'x'"]

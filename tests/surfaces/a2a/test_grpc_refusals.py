@@ -24,16 +24,8 @@ from carrel.surfaces.a2a.grpc.handlers import address_of_peer
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.grpc_server import GrpcServer, bearer, error_of, open_grpc_server, send_request
 
-pytestmark = pytest.mark.anyio
-
 A2A = "a2a-protocol.org"
 EXTENSION = "https://extensions.example/needed"
-
-
-@pytest.fixture
-async def grpc_server(surface_url: str) -> AsyncIterator[GrpcServer]:
-    async with open_grpc_server(surface_url) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -22,14 +22,6 @@ from tests.surfaces.a2a.grpc_server import (
     send_request,
 )
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def grpc_server(surface_url: str) -> AsyncIterator[GrpcServer]:
-    async with open_grpc_server(surface_url) as opened:
-        yield opened
-
 
 @pytest.fixture
 async def calls(grpc_server: GrpcServer) -> AsyncIterator[Any]:
@@ -129,7 +121,7 @@ async def test_streams_end_with_a_retry_delay_when_the_server_stops(surface_url:
         streams = [calls.SubscribeToTask(request, metadata=grpc_server.owner) for _ in range(3)]
         for call in streams:
             await call.read()
-        grpc_server.opened.house.closing.set()
+        grpc_server.opened.services.closing.set()
         for call in streams:
             code, details = error_of(await ended(call))
             assert (code, details) == (

@@ -4,7 +4,6 @@ import asyncio
 from urllib.parse import quote
 
 import httpx
-import pytest
 
 from carrel.kernel import caller_hash
 from carrel.kernel.settings import RunsSettings, Settings
@@ -31,7 +30,6 @@ from tests.surfaces.a2a.a2a_calls import (
     task_ids,
 )
 
-pytestmark = pytest.mark.anyio
 ODD = ["", "a b", "Käse", "x" * 65, "a:b", "../..", "💬", "%00", "a/b?c#d", "'; DROP TABLE runs; --", "\x7f", "x" * 512]
 
 

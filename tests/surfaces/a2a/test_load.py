@@ -2,13 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from bench.a2a.proofs import flood_faults, flooded, order_faults
 from tests.harness.process import servers_in
 from tests.requirements.mark import requirement
-
-pytestmark = pytest.mark.anyio
 
 CLIENTS, MESSAGES, CONTEXTS, SEED = 16, 6, 4, 7
 

@@ -1,7 +1,6 @@
 """The OPT extension on the card, and its activation for one request at a time."""
 
 import httpx
-import pytest
 from a2a.compat.v0_3.types import AgentCard as OldCard
 from a2a.types import AgentCard
 from google.protobuf.json_format import MessageToDict, ParseDict
@@ -12,7 +11,6 @@ from tests.requirements.mark import requirement
 from tests.surfaces.a2a.a2a_calls import NEW, OLD, call, message, refusal
 from tests.surfaces.a2a.opt_calls import ACTIVE, METHODS, OPT, done, opt
 
-pytestmark = pytest.mark.anyio
 CARD = "/.well-known/agent-card.json"
 
 

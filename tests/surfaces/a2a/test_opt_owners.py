@@ -4,14 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx
-import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.a2a_calls import INPUT_REQUIRED, Json, call, get, message, refusal, send, state
 from tests.surfaces.a2a.opt_calls import begin, done, new_objective, new_plan, objective_of, opt, until, until_plan
 
-pytestmark = pytest.mark.anyio
 CONTEXT = "shared-context"
 
 

@@ -27,7 +27,6 @@ from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, dropped, http_error, raw, text
 from tests.surfaces.a2a.a2a_calls import ask, call
 
-pytestmark = pytest.mark.anyio
 ACCEPTED = raw(b"", status=204)
 SECRET = "s3cret-of-the-receiver"
 PRIVATE = A2aPushSettings(allow_private_addresses=True, attempts_max=4)

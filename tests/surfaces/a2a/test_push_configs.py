@@ -12,7 +12,6 @@ from carrel.surfaces.a2a.push_configs import check_push_url
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
 Json = dict[str, Any]
 # An IP address needs no name server.
 PUBLIC = "https://93.184.216.34/hook"

@@ -3,7 +3,6 @@
 import asyncio
 
 import httpx
-import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
@@ -22,8 +21,6 @@ from tests.surfaces.a2a.a2a_calls import (
     summary,
     text_of,
 )
-
-pytestmark = pytest.mark.anyio
 
 
 @requirement("S1.x.idempotent")

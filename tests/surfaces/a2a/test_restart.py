@@ -29,7 +29,6 @@ from tests.surfaces.a2a.a2a_calls import (
     text_of,
 )
 
-pytestmark = pytest.mark.anyio
 WAIT_SECONDS = 30.0
 
 

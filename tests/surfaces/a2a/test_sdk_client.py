@@ -30,8 +30,6 @@ from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, text
 from tests.surfaces.a2a.opt_calls import OPT
 
-pytestmark = pytest.mark.anyio
-
 WAIT_SECONDS = 20.0
 INTERFACES = [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3"), ("HTTP+JSON", "0.3")]
 NEW_INTERFACES = [interface for interface in INTERFACES if interface[1] == "1.0"]

@@ -39,7 +39,6 @@ from tests.surfaces.a2a.a2a_calls import (
 )
 from tests.surfaces.a2a.manual_turns import add, begin, end
 
-pytestmark = pytest.mark.anyio
 # Always the same examples, and no shrinking, because every step takes a while.
 SEEDED: Any = {
     "deadline": None,

@@ -3,7 +3,6 @@
 from typing import Any
 
 import httpx
-import pytest
 
 from carrel.kernel.settings import A2aSettings, A2aTasksSettings, RunsSettings, Settings
 from carrel.runs.pruner import prune
@@ -29,7 +28,6 @@ from tests.surfaces.a2a.a2a_calls import (
     text_of,
 )
 
-pytestmark = pytest.mark.anyio
 # Less than a millisecond; 0 would mean for ever.
 A_MOMENT_DAYS = 1e-9
 

@@ -23,7 +23,6 @@ from tests.requirements.mark import requirement
 from tests.surfaces.a2a.a2a_calls import INPUT_REQUIRED, REJECTED, get, send, state, text_of
 from tests.surfaces.api_calls import Json, refused, run_of, send_and_wait, settled, start
 
-pytestmark = pytest.mark.anyio
 TASK = "agent:main:task:task_1"
 QUESTION: Json = {"question": "Which one?"}
 
@@ -60,19 +59,24 @@ async def held_run(url: str, message: str = "hold here", *, settings: Settings |
             yield Held(server, owner, run_id, tools)
 
 
+@pytest.fixture
+async def held(store_url: str) -> AsyncIterator[Held]:
+    async with held_run(store_url) as running:
+        yield running
+
+
 @requirement("S0.x.parity", "P.tool.once")
-async def test_a_question_from_outside_is_asked_when_the_step_returns_and_only_once(store_url: str) -> None:
-    async with held_run(store_url) as held:
-        asked = await held.call("request-input", {**QUESTION, "kind": "auth"})
-        assert (asked.status_code, asked.json()) == (200, {"ok": True, "waitingFor": "auth"})
-        assert (await run_of(held.owner, held.run_id))["state"] == "running", "its step is still under way"
-        waiting = await held.return_step()
-        assert (waiting["state"], waiting["waitingFor"], waiting["note"]) == ("waiting", "auth", "Which one?")
-        assert waiting["reply"] is None, "what the step said beside the call is no reply"
-        assert waiting["toolsCalled"] == ["request_input"]
-        assert refused(await held.call("request_input", QUESTION))[:2] == (409, "conflict"), "no turn is there to end"
-        done = await held.answer("the blue one")
-        assert (done["state"], done["reply"]) == ("completed", "echo: the blue one")
+async def test_a_question_from_outside_is_asked_when_the_step_returns_and_only_once(held: Held) -> None:
+    asked = await held.call("request-input", {**QUESTION, "kind": "auth"})
+    assert (asked.status_code, asked.json()) == (200, {"ok": True, "waitingFor": "auth"})
+    assert (await run_of(held.owner, held.run_id))["state"] == "running", "its step is still under way"
+    waiting = await held.return_step()
+    assert (waiting["state"], waiting["waitingFor"], waiting["note"]) == ("waiting", "auth", "Which one?")
+    assert waiting["reply"] is None, "what the step said beside the call is no reply"
+    assert waiting["toolsCalled"] == ["request_input"]
+    assert refused(await held.call("request_input", QUESTION))[:2] == (409, "conflict"), "no turn is there to end"
+    done = await held.answer("the blue one")
+    assert (done["state"], done["reply"]) == ("completed", "echo: the blue one")
 
 
 @requirement("S1.decline")
@@ -164,28 +168,26 @@ async def test_a_second_end_is_refused_and_a_repeated_one_is_answered_as_before(
 
 
 @pytest.mark.parametrize("lane", [TASK, "agent:main:task:task_2"])
-async def test_a_run_is_never_given_the_answer_to_another_run(store_url: str, lane: str) -> None:
-    async with held_run(store_url) as held:
-        key, text = {"X-Idempotency-Key": "the same"}, {"text": "a result"}
-        first = await held.call("artifact_add", text, **key)
-        await held.return_step()
-        other = (await start(held.owner, "hold there", sessionKey=lane))["runId"]
-        await held.server.agent.reached("there")
-        async with held.server.client(held.server.agent.tokens[other]) as tools:
-            second = await tools.post("/agent/artifact_add", json=text, headers=key)
-        assert (first.status_code, second.status_code) == (200, 200)
-        assert "idempotent-replay" not in second.headers
-        assert second.json() != first.json()
-        held.server.agent.release("there")
-        assert (await settled(held.owner, other))["toolsCalled"] == ["artifact_add"]
+async def test_a_run_is_never_given_the_answer_to_another_run(held: Held, lane: str) -> None:
+    key, text = {"X-Idempotency-Key": "the same"}, {"text": "a result"}
+    first = await held.call("artifact_add", text, **key)
+    await held.return_step()
+    other = (await start(held.owner, "hold there", sessionKey=lane))["runId"]
+    await held.server.agent.reached("there")
+    async with held.server.client(held.server.agent.tokens[other]) as tools:
+        second = await tools.post("/agent/artifact_add", json=text, headers=key)
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert "idempotent-replay" not in second.headers
+    assert second.json() != first.json()
+    held.server.agent.release("there")
+    assert (await settled(held.owner, other))["toolsCalled"] == ["artifact_add"]
 
 
-async def test_of_ends_asked_for_at_once_one_is_taken(store_url: str) -> None:
-    async with held_run(store_url) as held:
-        answers = await asyncio.gather(*(held.call("request_input", {"question": f"{n}?"}) for n in range(6)))
-        assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409, 409, 409]
-        taken = next(n for n, answer in enumerate(answers) if answer.status_code == 200)
-        assert (await held.return_step())["note"] == f"{taken}?"
+async def test_of_ends_asked_for_at_once_one_is_taken(held: Held) -> None:
+    answers = await asyncio.gather(*(held.call("request_input", {"question": f"{n}?"}) for n in range(6)))
+    assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409, 409, 409]
+    taken = next(n for n, answer in enumerate(answers) if answer.status_code == 200)
+    assert (await held.return_step())["note"] == f"{taken}?"
 
 
 @pytest.mark.parametrize(
@@ -215,15 +217,14 @@ async def test_on_a_server_that_is_stopping_a_turn_is_still_brought_to_its_end(s
         assert (await settled(held.owner, held.run_id))["state"] == "waiting"
 
 
-async def test_a_run_that_is_cancelled_asks_nothing(store_url: str) -> None:
-    async with held_run(store_url) as held:
-        await held.call("request_input", QUESTION)
-        await held.owner.post(f"/api/runs/{held.run_id}/cancel")
-        ended = await settled(held.owner, held.run_id)
-        assert (ended["state"], ended["note"]) == ("cancelled", None)
-        access = await held.server.access_of()
-        entries = await held.server.db.read(lambda tx: entries_of_run(tx, access, held.run_id))
-        assert [entry.role for entry in entries] == ["user"]
+async def test_a_run_that_is_cancelled_asks_nothing(held: Held) -> None:
+    await held.call("request_input", QUESTION)
+    await held.owner.post(f"/api/runs/{held.run_id}/cancel")
+    ended = await settled(held.owner, held.run_id)
+    assert (ended["state"], ended["note"]) == ("cancelled", None)
+    access = await held.server.access_of()
+    entries = await held.server.db.read(lambda tx: entries_of_run(tx, access, held.run_id))
+    assert [entry.role for entry in entries] == ["user"]
 
 
 async def test_a_token_is_handed_out_where_the_gateway_is_set_so_and_ends_with_its_run(store_url: str) -> None:
@@ -292,12 +293,11 @@ def expire_lease(tx: Tx, run_id: str) -> None:
 
 
 @requirement("S3.metric.mismatch")
-async def test_a_run_that_names_another_session_is_refused_and_counted(store_url: str) -> None:
-    async with held_run(store_url) as held:
-        before = counted("routing.session_mismatch.blocked.count")
-        answer = await held.call("session_status", {}, **{"x-openclaw-session-key": "agent:main:main"})
-        assert refused(answer)[0] in (401, 403, 404)
-        assert counted("routing.session_mismatch.blocked.count") == before + 1
-        own = await held.call("session_status", {}, **{"x-openclaw-session-key": TASK})
-        assert own.status_code == 200
-        assert counted("routing.session_mismatch.blocked.count") == before + 1
+async def test_a_run_that_names_another_session_is_refused_and_counted(held: Held) -> None:
+    before = counted("routing.session_mismatch.blocked.count")
+    answer = await held.call("session_status", {}, **{"x-openclaw-session-key": "agent:main:main"})
+    assert refused(answer)[0] in (401, 403, 404)
+    assert counted("routing.session_mismatch.blocked.count") == before + 1
+    own = await held.call("session_status", {}, **{"x-openclaw-session-key": TASK})
+    assert own.status_code == 200
+    assert counted("routing.session_mismatch.blocked.count") == before + 1

@@ -4,14 +4,11 @@ import asyncio
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.harness.engine import SECONDS_MAX
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import send_and_wait, start
-
-pytestmark = pytest.mark.anyio
 
 
 @requirement("P.tool.once")

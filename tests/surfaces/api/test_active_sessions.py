@@ -8,8 +8,6 @@ from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import refused, send_and_wait, session_of
 
-pytestmark = pytest.mark.anyio
-
 TAB = {"channelType": "web", "clientInstanceId": "tab-1"}
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from tests.harness.server import HttpServer
 
-pytestmark = pytest.mark.anyio
 LATER, EARLIER = "2126-01-01T00:00:00Z", "2020-01-01T00:00:00Z"
 
 

@@ -12,8 +12,6 @@ from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import send_and_wait
 
-pytestmark = pytest.mark.anyio
-
 FIELDS = {
     "recall",
     "id",

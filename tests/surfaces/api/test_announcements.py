@@ -12,13 +12,12 @@ from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, refused, run_of, send_and_wait, settled
 
-pytestmark = pytest.mark.anyio
 WRITER = "agent:writer:main"
 
 
 @pytest.fixture
 async def owner(either_server: HttpServer) -> AsyncIterator[httpx.AsyncClient]:
-    """The owner of a house with one more agent."""
+    """The owner of a server with one more agent."""
     async with either_server.client() as client:
         (await client.post("/api/agents", json={"id": "writer"})).raise_for_status()
         yield client

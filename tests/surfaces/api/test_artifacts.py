@@ -3,14 +3,12 @@
 import base64
 
 import httpx
-import pytest
 
 from carrel.records import Artifact, insert_artifact
 from carrel.storage import Tx
 from tests.harness.server import HttpServer
 from tests.surfaces.api_calls import Json, refused, send_and_wait
 
-pytestmark = pytest.mark.anyio
 PAGE = base64.b64encode(b"<script>alert(1)</script>").decode()
 
 

@@ -5,18 +5,16 @@ from functools import partial
 from hashlib import sha256
 
 import httpx
-import pytest
 
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, UPLOADS_UNUSED_MAX
 from carrel.records import prune_uploads
 from carrel.storage import Tx
 from carrel.work import actor_of
 from tests.harness.server import HttpServer
-from tests.surfaces.api.test_task_threads import person, said, thread
-from tests.surfaces.api.test_tasks import ALL, agent, made
+from tests.surfaces.api.tasks.test_changes import ALL, agent, made
+from tests.surfaces.api.tasks.test_reads import person, said, thread
 from tests.surfaces.api_calls import Json, refused
 
-pytestmark = pytest.mark.anyio
 FILES = "/api/attachments"
 DAY_MS = 86_400_000
 

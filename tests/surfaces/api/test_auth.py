@@ -18,8 +18,6 @@ from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api.stream_client import follow
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_me_tells_the_account_the_actor_and_the_rights(client: httpx.AsyncClient) -> None:
     me = (await client.get("/api/auth/me")).json()
@@ -195,7 +193,7 @@ async def test_a_header_that_names_two_tokens_is_refused(server: HttpServer) -> 
 
 @pytest.fixture
 async def trusting(surface_url: str) -> AsyncIterator[HttpServer]:
-    """A house that lets callers on its own machine in without a token."""
+    """A server that lets callers on its own machine in without a token."""
     async with open_http_server(surface_url, settings=Settings(auth=AuthSettings(mode="loopback"))) as opened:
         yield opened
 

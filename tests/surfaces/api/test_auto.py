@@ -16,7 +16,6 @@ from tests.requirements.mark import requirement
 from tests.surfaces.api.stream_client import follow
 from tests.surfaces.api_calls import Json, refused, settled
 
-pytestmark = pytest.mark.anyio
 CHAT, OTHER = "web:conversation-1", "web:conversation-2"
 RARELY = {"intervalSeconds": 604_800}
 

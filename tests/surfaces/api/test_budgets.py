@@ -1,13 +1,10 @@
 """Budgets over the API: owners set, see, allow and remove them."""
 
 import httpx
-import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, refused, run_of, send_and_wait, settled, start
-
-pytestmark = pytest.mark.anyio
 
 
 async def limit(client: httpx.AsyncClient, **body: object) -> Json:

@@ -14,8 +14,6 @@ from tests.requirements.mark import requirement
 from tests.surfaces.api.stream_client import follow
 from tests.surfaces.api.test_stream import finish
 
-pytestmark = pytest.mark.anyio
-
 
 async def changes(client: httpx.AsyncClient, **query: Any) -> dict[str, Any]:
     answer = await client.get("/api/changes", params=query)

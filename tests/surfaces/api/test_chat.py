@@ -6,15 +6,13 @@ from base64 import b64encode
 import httpx
 import pytest
 
-from carrel.journal import entries_since
+from carrel.journal.store import entries_since
 from carrel.kernel import SessionKey
 from carrel.records import attachments_by_id
 from carrel.sessions import insert_lane
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, refused, run_of, session_of, settled, texts
-
-pytestmark = pytest.mark.anyio
 
 TAB = {"clientInstanceId": "tab-1"}
 

@@ -3,14 +3,11 @@
 import json
 
 import httpx
-import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api.chat_line import open_line
 from tests.surfaces.api_calls import Json, refused, run_of, settled
-
-pytestmark = pytest.mark.anyio
 
 KEY = "agent:main:web:asking-here"
 OTHER = "agent:main:web:other-chat"

@@ -10,7 +10,6 @@ from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, settled
 
-pytestmark = pytest.mark.anyio
 TAB, OTHER = "tab-1", "tab-2"
 
 
@@ -81,7 +80,6 @@ async def test_the_log_line_of_a_command_names_its_session_and_hides_its_chat(
     assert "a-browser-of-mine" not in str(fields)
 
 
-@pytest.mark.anyio
 async def test_the_list_of_commands_is_the_one_that_help_shows(client: httpx.AsyncClient) -> None:
     listed = (await client.get("/api/commands")).json()["commands"]
     told = (await chat(client, "/help"))["reply"].splitlines()

@@ -7,13 +7,12 @@ from typing import Any
 import httpx
 import pytest
 
-from carrel.board import CLASSIFIER
+from carrel.board.classifier.duty import CLASSIFIER
 from carrel.kernel.settings import ClassifierSettings, Settings
 from carrel.topics import NewTopic, put_topic
 from tests.harness.server import HttpServer, open_http_server
 from tests.surfaces.api_calls import Json, refused
 
-pytestmark = pytest.mark.anyio
 BUCKET = "discord-4711"
 SECONDS_MAX = 20
 # Nothing is sorted unless somebody asks for it.

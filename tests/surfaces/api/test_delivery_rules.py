@@ -26,15 +26,15 @@ def outcome(answer: httpx.Response) -> str:
     return str(told["error"]["code"] if "error" in told else told["runId"])
 
 
-async def by_runs(_house: HttpServer, client: httpx.AsyncClient, text: str) -> str:
+async def by_runs(_services: HttpServer, client: httpx.AsyncClient, text: str) -> str:
     return outcome(await client.post("/api/runs", json={"message": text, "sessionKey": KEY}))
 
 
-async def by_send(_house: HttpServer, client: httpx.AsyncClient, text: str) -> str:
+async def by_send(_services: HttpServer, client: httpx.AsyncClient, text: str) -> str:
     return outcome(await client.post(f"/api/sessions/{KEY}/send", json={"message": text}))
 
 
-async def by_chat(_house: HttpServer, client: httpx.AsyncClient, text: str) -> str:
+async def by_chat(_services: HttpServer, client: httpx.AsyncClient, text: str) -> str:
     return outcome(await client.post("/api/chat", json={"text": text, "sessionKey": KEY}))
 
 
@@ -96,7 +96,6 @@ async def open_chat(client: httpx.AsyncClient) -> None:
     assert made.status_code == 201, made.text
 
 
-@pytest.mark.anyio
 @requirement("P.door", "S2.policy.enforced")
 @pytest.mark.parametrize("way", WAYS)
 async def test_no_way_in_goes_past_the_policy(surface_url: str, way: Way) -> None:
@@ -107,7 +106,6 @@ async def test_no_way_in_goes_past_the_policy(surface_url: str, way: Way) -> Non
         assert (await client.get("/api/runs")).json()["runs"] == []
 
 
-@pytest.mark.anyio
 @requirement("P.door", "S1.queue.limit")
 @pytest.mark.parametrize("way", WAYS)
 async def test_no_way_in_goes_past_the_limit_of_a_lane(surface_url: str, way: Way) -> None:
@@ -122,7 +120,6 @@ async def test_no_way_in_goes_past_the_limit_of_a_lane(surface_url: str, way: Wa
         server.agent.release("gate")
 
 
-@pytest.mark.anyio
 @requirement("P.door")
 @pytest.mark.parametrize("way", WAYS)
 async def test_every_way_in_says_by_whose_doing(server: HttpServer, client: httpx.AsyncClient, way: Way) -> None:

@@ -1,7 +1,7 @@
 """Files of a message on their way to a model: what each kind of server is sent, and what the run says of the rest."""
 
 from base64 import b64encode
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import httpx
 import pytest
@@ -14,7 +14,7 @@ from tests.harness.server import gateways_to, open_http_server
 from tests.scripted_gateway import ScriptedGateway, text
 from tests.surfaces.api_calls import settled
 
-pytestmark = pytest.mark.anyio
+pytestmark = pytest.mark.kinds(*KINDS)
 PICTURE, PAGES = b64encode(b"\x89PNG!").decode(), b64encode(b"%PDF-").decode()
 FILES = [
     {"name": "a.png", "mimeType": "image/png", "dataBase64": PICTURE},
@@ -24,36 +24,23 @@ FILES = [
 ]
 
 
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture
-def model(kind: str) -> Iterator[ScriptedGateway]:
-    with KINDS[kind]() as gateway:
-        yield gateway
-
-
-@pytest.fixture
-async def client(
-    anyio_backend: str, sqlite_url: str, kind: str, model: ScriptedGateway
-) -> AsyncIterator[httpx.AsyncClient]:
-    settings, wire = gateways_to(model, kind=kind)["default"], Wire()
+async def asking(sqlite_url: str, kind: str, gateway: ScriptedGateway) -> AsyncIterator[httpx.AsyncClient]:
+    settings, wire = gateways_to(gateway, kind=kind)["default"], Wire()
     answering = Connection(open_gateway("default", settings, wire), settings)
-    async with open_http_server(sqlite_url, answering=answering) as server, server.client() as client:
-        yield client
+    async with open_http_server(sqlite_url, answering=answering) as server, server.client() as asking:
+        yield asking
     await wire.close()
 
 
 async def test_a_model_is_sent_the_files_it_can_be_given_and_the_run_names_the_others(
-    client: httpx.AsyncClient, kind: str, model: ScriptedGateway
+    asking: httpx.AsyncClient, kind: str, gateway: ScriptedGateway
 ) -> None:
-    model.script(text("I see."))
-    said = await client.post("/api/chat", json={"text": "what are these?", "attachments": FILES})
-    run = await settled(client, said.json()["runId"])
-    (step,) = (await client.get(f"/api/runs/{run['id']}/receipt", params={"body": 1})).json()["steps"]
-    sent = model.requests[0].body.decode()
+    gateway.script(text("I see."))
+    said = await asking.post("/api/chat", json={"text": "what are these?", "attachments": FILES})
+    run = await settled(asking, said.json()["runId"])
+    (step,) = (await asking.get(f"/api/runs/{run['id']}/receipt", params={"body": 1})).json()["steps"]
+    sent = gateway.requests[0].body.decode()
     assert (run["state"], step["body"]) == ("completed", sent)
     assert PICTURE in sent
     assert PAGES in sent
@@ -66,11 +53,11 @@ async def test_a_model_is_sent_the_files_it_can_be_given_and_the_run_names_the_o
 
 
 async def test_a_response_is_complete_although_a_file_was_left_out(
-    client: httpx.AsyncClient, model: ScriptedGateway
+    asking: httpx.AsyncClient, gateway: ScriptedGateway
 ) -> None:
-    model.script(text("I see."))
+    gateway.script(text("I see."))
     file = {"type": "input_file", "filename": "a.zip", "file_data": "data:application/zip;base64,UEs="}
     content = [file, {"type": "input_text", "text": "what is this?"}]
     asked = {"model": "carrel/main", "input": [{"type": "message", "role": "user", "content": content}]}
-    answer = (await client.post("/v1/responses", json=asked)).json()
+    answer = (await asking.post("/v1/responses", json=asked)).json()
     assert (answer["status"], answer["incomplete_details"]) == ("completed", None), answer

@@ -4,7 +4,6 @@ from collections.abc import Awaitable
 from typing import Any
 
 import httpx
-import pytest
 
 from carrel.goals import PlannedTask, approve_plan, plan_goal_tasks, plans_of_session
 from carrel.kernel import SessionKey
@@ -13,7 +12,6 @@ from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, refused, settled
 
-pytestmark = pytest.mark.anyio
 ALL = "/api/goals"
 MAIN = SessionKey.of("main", "main")
 
@@ -37,7 +35,7 @@ async def planned(server: HttpServer, goal: Json, *titles: str) -> None:
 
     def work(tx: Tx) -> None:
         plan_goal_tasks(tx, access, goal["id"], tuple(PlannedTask(title=title) for title in titles))
-        approve_plan(tx, access, plans_of_session(tx, access, MAIN)[0].id, server.assembly.house.rules)
+        approve_plan(tx, access, plans_of_session(tx, access, MAIN)[0].id, server.assembly.services.rules)
 
     await server.db.write(work)
 

@@ -11,7 +11,7 @@ from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, refused, settled
 
-pytestmark = pytest.mark.anyio
+pytestmark = pytest.mark.settings(hooks=HooksSettings(enabled=True))
 AGENT, WAKE, CLAUDE = "/api/hooks/agent", "/api/hooks/wake", "/api/hooks/claude"
 NAMING = HooksSettings(enabled=True, allow_request_session_key=True)
 
@@ -36,13 +36,6 @@ async def log_of(client: httpx.AsyncClient, **query: str) -> list[Json]:
     assert answer.status_code == 200, answer.text
     logs: list[Json] = answer.json()["logs"]
     return logs[::-1]
-
-
-@pytest.fixture
-async def server(surface_url: str) -> AsyncIterator[HttpServer]:
-    """A server with hooks."""
-    async with open_http_server(surface_url, settings=Settings(hooks=HooksSettings(enabled=True))) as opened:
-        yield opened
 
 
 @pytest.fixture

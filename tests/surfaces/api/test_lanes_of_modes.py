@@ -5,7 +5,6 @@ import pytest
 
 from tests.surfaces.api_calls import Json, refused
 
-pytestmark = pytest.mark.anyio
 NOWHERE = "agent:main:task:_h"
 
 

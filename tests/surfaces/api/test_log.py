@@ -15,7 +15,6 @@ from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, refused
 
-pytestmark = pytest.mark.anyio
 LOG = "/api/log"
 
 

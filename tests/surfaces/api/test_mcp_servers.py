@@ -1,13 +1,9 @@
 """MCP servers over the API: which an agent may be given, what they offer, and how they do."""
 
-import pytest
-
 from carrel.kernel.settings import Settings
 from tests.connectors.plain import plain
 from tests.harness.server import open_http_server
 from tests.requirements.mark import requirement
-
-pytestmark = pytest.mark.anyio
 
 
 @requirement("P.mcp.settings", "P.mcp.health")
@@ -22,7 +18,7 @@ async def test_an_owner_gives_an_agent_servers_that_the_settings_open_to_the_acc
         assert "did you mean 'plain'?" in wrong.json()["error"]["message"]
         command = await owner.patch("/api/agents/handy", json={"mcp": [{"command": "sh"}]})
         assert command.status_code == 400
-        await server.house.connectors.tools("default", ["plain", "broken"])
+        await server.services.connectors.tools("default", ["plain", "broken"])
         listed = {one["name"]: one for one in (await owner.get("/api/mcp/servers")).json()["servers"]}
         assert listed.keys() == {"plain", "broken"}
         assert (listed["plain"]["status"], listed["plain"]["tools"]) == ("ok", 6)

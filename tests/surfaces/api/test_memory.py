@@ -10,7 +10,6 @@ from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, refused, send_and_wait, start
 
-pytestmark = pytest.mark.anyio
 WEB = "agent:main:web:conversation1"
 SCOPE = "session:web:conversation1"
 

@@ -11,7 +11,6 @@ from tests.harness.server import HttpServer
 from tests.surfaces.api.stream_client import follow
 from tests.surfaces.api_calls import Json, refused, send_and_wait
 
-pytestmark = pytest.mark.anyio
 PATH = "/api/notifications"
 FIELDS = [
     "id",
@@ -174,7 +173,7 @@ async def test_a_notification_outlives_its_run_but_not_the_time_that_runs_are_ke
     async with server.client() as client:
         run = await send_and_wait(client, "fail")
         (await client.delete(f"/api/sessions/{run['sessionKey']}")).raise_for_status()
-        await server.db.write(lambda tx: prune(tx, server.house.settings))
+        await server.db.write(lambda tx: prune(tx, server.services.settings))
         assert len((await listed(client))["notifications"]) == 1
         at_once = Settings(runs=RunsSettings(retention_days=1e-9))
         await server.db.write(lambda tx: prune(tx, at_once))

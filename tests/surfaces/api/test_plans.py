@@ -13,7 +13,6 @@ from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, refused, send_and_wait, session_of, settled, start
 from tests.surfaces.mcp.client import ask, result_of
 
-pytestmark = pytest.mark.anyio
 WEB = "agent:main:web:conversation1"
 OTHER = "agent:main:web:conversation2"
 TASKS = [{"title": "Dig"}, {"title": "Plant", "dependencies": ["task-0"]}]

@@ -1,12 +1,9 @@
 """Moving a queued run up in the queue of its session."""
 
 import httpx
-import pytest
 
 from tests.harness.server import HttpServer
 from tests.surfaces.api_calls import refused, settled, start
-
-pytestmark = pytest.mark.anyio
 
 
 async def queue(client: httpx.AsyncClient) -> list[str]:

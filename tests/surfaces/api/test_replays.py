@@ -3,13 +3,11 @@
 import json
 
 import httpx
-import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import refused, send_and_wait
 
-pytestmark = pytest.mark.anyio
 MAIN = "agent:main:main"
 
 

@@ -13,8 +13,6 @@ from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import refused, run_of, send_and_wait, session_of, settled, start
 from tests.surfaces.responses.client import respond
 
-pytestmark = pytest.mark.anyio
-
 
 @requirement("S0.session.create", "S0.route.task", "S0.route.base")
 async def test_a_run_tells_everything_about_itself(client: httpx.AsyncClient) -> None:

@@ -14,7 +14,6 @@ from tests.requirements.mark import requirement
 from tests.surfaces.api.stream_client import follow
 from tests.surfaces.api_calls import Json, refused, send_and_wait, settled, texts
 
-pytestmark = pytest.mark.anyio
 ALL = "/api/schedules"
 DAILY = {"type": "message", "message": "report", "cron": "30 6 * * *"}
 
@@ -181,11 +180,11 @@ async def test_without_a_session_all_schedules_are_listed_that_one_may_see(
 
 async def test_an_account_has_a_bounded_number_of_schedules(server: HttpServer, client: httpx.AsyncClient) -> None:
     access = await server.access_of()
-    new = NewSchedule(session="main", type="message", message="x", cron="0 0 1 1 *")
+    new = NewSchedule(type="message", message="x", cron="0 0 1 1 *")
 
     def fill(tx: Tx) -> None:
         for _ in range(SCHEDULES_PER_ACCOUNT_MAX):
-            make_schedule(tx, access, new)
+            make_schedule(tx, access, "main", new)
 
     await server.db.write(fill)
     answer = await client.post(ALL, json={**DAILY, "sessionId": "main"})

@@ -5,7 +5,6 @@ import threading
 from typing import Any
 
 import httpx
-import pytest
 
 from carrel.access import make_space
 from carrel.board import LogSource, NewLog, record
@@ -19,7 +18,6 @@ from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, refused, send_and_wait
 
-pytestmark = pytest.mark.anyio
 KINDS = ("topics", "tasks", "logs", "notes")
 
 

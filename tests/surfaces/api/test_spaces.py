@@ -6,16 +6,14 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api.stream_client import WAIT_SECONDS_MAX, follow
+from tests.surfaces.api.tasks.test_changes import agent, listed, made, shown
 from tests.surfaces.api.test_changes import changes
-from tests.surfaces.api.test_tasks import agent, listed, made, shown
 from tests.surfaces.api_calls import Json, refused, send_and_wait
 
-pytestmark = pytest.mark.anyio
 TOPIC = {
     "description": "", "status": "active", "snoozedUntil": None, "priority": 3, "parentId": None, "pinned": False,
     "color": None, "digest": None, "digestUpdatedAt": None, "createdBy": "user",

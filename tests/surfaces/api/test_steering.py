@@ -9,7 +9,6 @@ from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import refused, settled, start
 
-pytestmark = pytest.mark.anyio
 KEY = "agent:main:web:steer-0001"
 DOORS: dict[str, tuple[str, dict[str, Any]]] = {
     "runs": ("/api/runs", {"sessionKey": KEY, "message": "In French.", "steer": True}),

@@ -18,8 +18,6 @@ from tests.requirements.mark import requirement
 from tests.surfaces.api.stream_client import Follower, follow
 from tests.surfaces.api_calls import start
 
-pytestmark = pytest.mark.anyio
-
 
 async def say(client: httpx.AsyncClient, text: str, **where: str) -> str:
     return str((await start(client, text, **where))["runId"])

@@ -11,7 +11,6 @@ from tests.harness.watched_database import WatchedDatabase
 from tests.surfaces.api.stream_client import follow
 from tests.surfaces.api_calls import Json, refused, send_and_wait, session_of
 
-pytestmark = pytest.mark.anyio
 CHILD = "agent:main:subagent:11111111-1111-4111-8111-111111111111"
 
 

@@ -3,12 +3,9 @@
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.harness.server import HttpServer
 from tests.surfaces.api_calls import Json, refused
-
-pytestmark = pytest.mark.anyio
 
 
 async def made(client: httpx.AsyncClient, kind: str, path: str, **body: Any) -> Json:

@@ -1,13 +1,10 @@
 """Usage over the API: sums by day, agent, model, task and session, within what the caller may see."""
 
 import httpx
-import pytest
 
 from carrel.kernel.settings import PriceSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.surfaces.api_calls import Json, refused, send_and_wait
-
-pytestmark = pytest.mark.anyio
 
 
 async def usage(client: httpx.AsyncClient, **query: str) -> Json:

@@ -23,7 +23,6 @@ from tests.requirements.mark import requirement
 from tests.surfaces.api.stream_client import follow
 from tests.surfaces.api_calls import Json, refused, send_and_wait
 
-pytestmark = pytest.mark.anyio
 CHILD = "agent:main:subagent:11111111-1111-4111-8111-111111111111"
 GRANDCHILD = "agent:writer:subagent:22222222-2222-4222-8222-222222222222"
 MAIN, TASK, OWNERS_CHAT = "agent:main:main", "agent:main:task:task_7", "agent:main:web:owners-chat"
@@ -87,11 +86,10 @@ class World:
 
 
 @pytest.fixture
-async def world(store_url: str, request: pytest.FixtureRequest) -> AsyncIterator[World]:
-    """The world under the settings of the test, the defaults if it has none."""
-    settings: Settings = getattr(request, "param", None) or Settings()
-    async with open_http_server(store_url, settings=settings) as server, server.client() as owner:
-        built = World(server, owner)
+async def viewed(either_server: HttpServer) -> AsyncIterator[World]:
+    """The world under the settings of the test."""
+    async with either_server.client() as owner:
+        built = World(either_server, owner)
         await built.furnish()
         yield built
 
@@ -101,9 +99,9 @@ def full(key: str, agent: str) -> str:
     return f"agent:{agent}:main" if key == "main" else key
 
 
-async def seen_by(world: World, token: str, home: str = MAIN) -> dict[str, set[str]]:
+async def seen_by(viewed: World, token: str, home: str = MAIN) -> dict[str, set[str]]:
     """Return the lanes that a token sees, by the way it looks."""
-    async with world.server.client(token) as caller:
+    async with viewed.server.client(token) as caller:
         listed = (await caller.get("/api/sessions", params={"limit": 200})).json()
         runs = (await caller.get("/api/runs", params={"limit": 200})).json()["runs"]
         logs = (await caller.get("/api/changes")).json()["logs"]
@@ -113,18 +111,18 @@ async def seen_by(world: World, token: str, home: str = MAIN) -> dict[str, set[s
         }
         by_id = {
             key
-            for key, run in world.runs.items()
+            for key, run in viewed.runs.items()
             if (await caller.get(f"/api/sessions/{run['sessionId']}")).status_code == 200
         }
         of_runs = {
             what: {
                 key
-                for key, run in world.runs.items()
+                for key, run in viewed.runs.items()
                 if (await caller.get(f"/api/runs/{run['id']}{what}")).status_code == 200
             }
             for what in ("", "/wait", "/why", "/receipt")
         }
-        streamed = await heard(caller, world, home)
+        streamed = await heard(caller, viewed, home)
     return {
         "list": {full(row["key"], home.split(":")[1]) for row in listed["sessions"]},
         "runs": {run["sessionKey"] for run in runs},
@@ -136,10 +134,10 @@ async def seen_by(world: World, token: str, home: str = MAIN) -> dict[str, set[s
     }
 
 
-async def heard(caller: httpx.AsyncClient, world: World, home: str) -> set[str]:
+async def heard(caller: httpx.AsyncClient, viewed: World, home: str) -> set[str]:
     """Return the lanes of all events that a caller is sent, up to one in a lane that it sees."""
     async with follow(caller, last_event_id=0) as follower:
-        last = (await world.owner.post("/api/runs", json={"message": "the last", "sessionKey": home})).json()["runId"]
+        last = (await viewed.owner.post("/api/runs", json={"message": "the last", "sessionKey": home})).json()["runId"]
         frames = [await follower.next()]
         while frames[-1].body.get("runId") != last:
             frames.append(await follower.next())
@@ -162,12 +160,12 @@ VIEWS = [
 
 
 @requirement("S2.visibility.everywhere", "S2.x.list.told")
-@pytest.mark.parametrize(("world", "expected"), VIEWS, indirect=["world"])
-async def test_an_agent_sees_over_the_api_what_its_tools_show_it(world: World, expected: set[str]) -> None:
-    token = world.tokens["main"]
-    for way, seen in (await seen_by(world, token)).items():
+@pytest.mark.parametrize(("settings", "expected"), VIEWS)
+async def test_an_agent_sees_over_the_api_what_its_tools_show_it(viewed: World, expected: set[str]) -> None:
+    token = viewed.tokens["main"]
+    for way, seen in (await seen_by(viewed, token)).items():
         assert seen == expected, way
-    async with world.server.client(token) as agent:
+    async with viewed.server.client(token) as agent:
         listed = (await agent.get("/api/sessions")).json()
         told = (await agent.post("/agent/sessions_list", json={})).json()
     assert listed["visibility"] == told["visibility"]
@@ -177,55 +175,51 @@ async def test_an_agent_sees_over_the_api_what_its_tools_show_it(world: World, e
 @requirement("S2.visibility.clamp")
 async def test_a_sandbox_narrows_the_api_as_it_narrows_the_tools(sqlite_url: str) -> None:
     async with open_http_server(sqlite_url, settings=asked("agent")) as server, server.client() as owner:
-        world = World(server, owner)
-        await world.furnish()
+        viewed = World(server, owner)
+        await viewed.furnish()
         (await owner.patch("/api/agents/main", json={"sandbox": "on"})).raise_for_status()
-        assert (await seen_by(world, world.tokens["main"]))["list"] == {MAIN, CHILD, GRANDCHILD}
+        assert (await seen_by(viewed, viewed.tokens["main"]))["list"] == {MAIN, CHILD, GRANDCHILD}
 
 
-async def test_a_run_sees_from_its_own_session(world: World) -> None:
-    for way, seen in (await seen_by(world, await world.run_token(TASK), TASK)).items():
+async def test_a_run_sees_from_its_own_session(viewed: World) -> None:
+    for way, seen in (await seen_by(viewed, await viewed.run_token(TASK), TASK)).items():
         assert seen == {TASK}, way
     # A sub-agent has no session tools, so it sees nothing but itself, not even what it spawned.
-    for way, seen in (await seen_by(world, await world.run_token(CHILD), CHILD)).items():
+    for way, seen in (await seen_by(viewed, await viewed.run_token(CHILD), CHILD)).items():
         assert seen == {CHILD}, way
 
 
-@pytest.mark.parametrize(
-    "world",
-    [Settings(tools=ToolsSettings(subagents=ToolsSubagentsSettings(tools=ToolNamesSettings(allow=("sessions_*",)))))],
-    indirect=True,
+@pytest.mark.settings(
+    tools=ToolsSettings(subagents=ToolsSubagentsSettings(tools=ToolNamesSettings(allow=("sessions_*",))))
 )
-async def test_a_sub_agent_that_has_the_session_tools_sees_its_tree(world: World) -> None:
-    for way, seen in (await seen_by(world, await world.run_token(CHILD), CHILD)).items():
+async def test_a_sub_agent_that_has_the_session_tools_sees_its_tree(viewed: World) -> None:
+    for way, seen in (await seen_by(viewed, await viewed.run_token(CHILD), CHILD)).items():
         assert seen == {CHILD, GRANDCHILD}, way
 
 
-@pytest.mark.parametrize(
-    "world",
-    [Settings(tools=ToolsSettings(subagents=ToolsSubagentsSettings(tools=ToolNamesSettings(deny=("task_list",)))))],
-    indirect=True,
+@pytest.mark.settings(
+    tools=ToolsSettings(subagents=ToolsSubagentsSettings(tools=ToolNamesSettings(deny=("task_list",))))
 )
-async def test_a_sub_agent_may_not_do_on_the_api_what_its_tools_may_not(world: World) -> None:
+async def test_a_sub_agent_may_not_do_on_the_api_what_its_tools_may_not(viewed: World) -> None:
     for key, status in ((TASK, 200), (CHILD, 403)):
-        async with world.server.client(await world.run_token(key)) as caller:
+        async with viewed.server.client(await viewed.run_token(key)) as caller:
             assert (await caller.get("/api/tasks")).status_code == status
 
 
-async def test_a_person_sees_everything_but_the_chats_of_others(world: World) -> None:
-    for way, seen in (await seen_by(world, world.tokens["ada"])).items():
+async def test_a_person_sees_everything_but_the_chats_of_others(viewed: World) -> None:
+    for way, seen in (await seen_by(viewed, viewed.tokens["ada"])).items():
         assert seen == SHARED | ADAS, way
-    for way, seen in (await seen_by(world, world.tokens["bob"])).items():
+    for way, seen in (await seen_by(viewed, viewed.tokens["bob"])).items():
         assert seen == SHARED | {BOBS_CHAT}, way
-    for way, seen in (await seen_by(world, world.tokens["owner"])).items():
+    for way, seen in (await seen_by(viewed, viewed.tokens["owner"])).items():
         assert seen == EVERY_LANE, way
-    async with world.server.client(world.tokens["ada"]) as ada:
+    async with viewed.server.client(viewed.tokens["ada"]) as ada:
         assert (await ada.get("/api/sessions")).json()["visibility"] == {"mode": "all", "hidden": True}
-    assert (await world.owner.get("/api/sessions")).json()["visibility"] == {"mode": "all", "hidden": False}
+    assert (await viewed.owner.get("/api/sessions")).json()["visibility"] == {"mode": "all", "hidden": False}
 
 
-async def test_a_list_of_what_one_may_see_is_paged_without_gaps(world: World) -> None:
-    async with world.server.client(world.tokens["ada"]) as ada:
+async def test_a_list_of_what_one_may_see_is_paged_without_gaps(viewed: World) -> None:
+    async with viewed.server.client(viewed.tokens["ada"]) as ada:
         for path, name, key in (("/api/sessions", "sessions", "key"), ("/api/runs", "runs", "sessionKey")):
             seen: list[str] = []
             cursor: str | None = None
@@ -239,18 +233,18 @@ async def test_a_list_of_what_one_may_see_is_paged_without_gaps(world: World) ->
             assert sorted(seen) == sorted(SHARED | ADAS)
 
 
-async def test_nobody_acts_on_the_chat_of_another_person(world: World) -> None:
-    run, chat = f"/api/runs/{world.runs[ADAS_CHAT]['id']}", f"/api/sessions/{ADAS_CHAT}"
-    (await world.owner.post("/api/schedules", json={**DAILY, "sessionId": ADAS_CHAT})).raise_for_status()
-    schedule = (await world.owner.get("/api/schedules", params={"sessionId": ADAS_CHAT})).json()["schedules"][0]["id"]
-    before = (await world.owner.get(f"{chat}/history")).json()
-    async with world.server.client(world.tokens["bob"]) as bob:
+async def test_nobody_acts_on_the_chat_of_another_person(viewed: World) -> None:
+    run, chat = f"/api/runs/{viewed.runs[ADAS_CHAT]['id']}", f"/api/sessions/{ADAS_CHAT}"
+    (await viewed.owner.post("/api/schedules", json={**DAILY, "sessionId": ADAS_CHAT})).raise_for_status()
+    schedule = (await viewed.owner.get("/api/schedules", params={"sessionId": ADAS_CHAT})).json()["schedules"][0]["id"]
+    before = (await viewed.owner.get(f"{chat}/history")).json()
+    async with viewed.server.client(viewed.tokens["bob"]) as bob:
         for method, path, body in (
             ("POST", f"{chat}/send", {"message": "hi"}),
             ("POST", "/api/runs", {"message": "hi", "sessionKey": ADAS_CHAT}),
             ("POST", "/api/chat", {"text": "hi", "sessionKey": ADAS_CHAT}),
             ("POST", "/api/chat", {"text": "hi", "sessionId": "adas-own-chat"}),
-            ("POST", "/api/chat", {"text": "hi", "answersRunId": world.runs[ADAS_CHAT]["id"]}),
+            ("POST", "/api/chat", {"text": "hi", "answersRunId": viewed.runs[ADAS_CHAT]["id"]}),
             ("POST", "/api/chat", {"text": "/switch adas-own-chat", "sessionKey": ADAS_CHAT}),
             ("POST", "/api/sessions", {"conversationKey": "adas-own-chat", "displayName": "mine now"}),
             ("POST", "/api/sessions/active", {"clientInstanceId": "tab", "sessionId": "adas-own-chat"}),
@@ -280,14 +274,14 @@ async def test_nobody_acts_on_the_chat_of_another_person(world: World) -> None:
         found = (await bob.get("/api/sessions", params={"q": "adas"})).json()
         assert (found["count"], found["sessions"]) == (0, [])
         assert (await bob.get("/api/notifications")).json()["notifications"] == []
-    assert (await world.owner.get(f"{chat}/history")).json() == before
+    assert (await viewed.owner.get(f"{chat}/history")).json() == before
 
 
 DAILY = {"type": "message", "message": "hi", "cron": "0 0 1 1 *"}
 
 
-async def test_what_may_not_be_seen_and_what_does_not_exist_look_alike(world: World) -> None:
-    async with world.server.client(world.tokens["writer"]) as writer:
+async def test_what_may_not_be_seen_and_what_does_not_exist_look_alike(viewed: World) -> None:
+    async with viewed.server.client(viewed.tokens["writer"]) as writer:
         for missing, hidden in (
             ("agent:main:task:none", TASK),
             ("agent:writer:task:none", OTHER_TASK),
@@ -300,15 +294,15 @@ async def test_what_may_not_be_seen_and_what_does_not_exist_look_alike(world: Wo
                 assert (gone.status_code, there.status_code) == (404, 404)
                 words = [body.json()["error"]["message"] for body in (gone, there)]
                 assert words[0].replace(missing, "") == words[1].replace(hidden, ""), path
-    async with world.server.client(world.tokens["main"]) as main:
+    async with viewed.server.client(viewed.tokens["main"]) as main:
         for missing, hidden in (("agent:writer:task:none", OTHER_TASK), ("agent:writer:main:v9", f"{OTHER}:v1")):
             told = [await main.post("/agent/sessions_history", json={"sessionKey": key}) for key in (missing, hidden)]
             assert [refused(answer)[:2] for answer in told] == [(403, "forbidden")] * 2
             assert told[0].json()["error"] == told[1].json()["error"]
 
 
-async def test_agents_are_told_which_tool_sends_for_them(world: World) -> None:
-    async with world.server.client(world.tokens["main"]) as agent:
+async def test_agents_are_told_which_tool_sends_for_them(viewed: World) -> None:
+    async with viewed.server.client(viewed.tokens["main"]) as agent:
         for path, body in (
             ("/api/runs", {"message": "hi"}),
             (f"/api/sessions/{MAIN}/send", {"message": "hi"}),
@@ -321,8 +315,8 @@ async def test_agents_are_told_which_tool_sends_for_them(world: World) -> None:
         assert "use one of kind owner or user" in answer.json()["error"]["message"]
 
 
-async def test_a_key_that_another_person_takes_over_shows_nothing_of_the_past(world: World) -> None:
-    async with world.server.client(world.tokens["ada"]) as ada, world.server.client(world.tokens["bob"]) as bob:
+async def test_a_key_that_another_person_takes_over_shows_nothing_of_the_past(viewed: World) -> None:
+    async with viewed.server.client(viewed.tokens["ada"]) as ada, viewed.server.client(viewed.tokens["bob"]) as bob:
         async with follow(ada) as follower:
             await follower.next()
             (await ada.delete(f"/api/sessions/{ADAS_CHAT}")).raise_for_status()
@@ -330,46 +324,46 @@ async def test_a_key_that_another_person_takes_over_shows_nothing_of_the_past(wo
             assert frames[-1].body["sessionKey"] == ADAS_CHAT, "she hears of her own chat"
         assert (await ada.get("/api/changes", params={"sinceSeq": 1})).json()["deleted"]["sessions"] == [ADAS_CHAT]
         assert (await bob.get("/api/changes", params={"sinceSeq": 1})).json()["deleted"]["sessions"] == []
-        assert ADAS_CHAT not in await heard(bob, world, MAIN)
+        assert ADAS_CHAT not in await heard(bob, viewed, MAIN)
         made = await bob.post("/api/sessions", json={"conversationKey": "adas-own-chat"})
         assert made.json()["sessionKey"] == ADAS_CHAT
         assert refused(await ada.get(f"/api/sessions/{ADAS_CHAT}"))[0] == 404
-        world.runs[BOBS_CHAT] = await send_and_wait(bob, "a secret of bob", sessionKey=ADAS_CHAT)
+        viewed.runs[BOBS_CHAT] = await send_and_wait(bob, "a secret of bob", sessionKey=ADAS_CHAT)
         for caller, others in ((ada, "a secret of bob"), (bob, f"said in {ADAS_CHAT}")):
             assert others not in (await caller.get("/api/changes")).text
             async with follow(caller, last_event_id=0) as follower:
-                last = await send_and_wait(world.owner, "the last", sessionKey=MAIN)
+                last = await send_and_wait(viewed.owner, "the last", sessionKey=MAIN)
                 frames = [await follower.next()]
                 while frames[-1].body.get("runId") != last["id"]:
                     frames.append(await follower.next())
             assert others not in str(frames)
 
 
-async def test_what_was_spawned_from_a_deleted_chat_is_shown_to_no_later_owner_of_its_key(world: World) -> None:
-    async with world.server.client(world.tokens["ada"]) as ada, world.server.client(world.tokens["bob"]) as bob:
+async def test_what_was_spawned_from_a_deleted_chat_is_shown_to_no_later_owner_of_its_key(viewed: World) -> None:
+    async with viewed.server.client(viewed.tokens["ada"]) as ada, viewed.server.client(viewed.tokens["bob"]) as bob:
         (await ada.delete(f"/api/sessions/{ADAS_CHAT}")).raise_for_status()
-        await world.say(bob, ADAS_CHAT)
+        await viewed.say(bob, ADAS_CHAT)
         for key in (ADAS_CHILD, ADAS_GRANDCHILD):
             assert refused(await bob.get(f"/api/sessions/{key}"))[:2] == (404, "not_found")
-            assert (await world.owner.get(f"/api/sessions/{key}")).status_code == 200
+            assert (await viewed.owner.get(f"/api/sessions/{key}")).status_code == 200
         listed = {row["key"] for row in (await bob.get("/api/sessions", params={"limit": 200})).json()["sessions"]}
         assert ADAS_CHAT in listed
         assert not listed & {ADAS_CHILD, ADAS_GRANDCHILD}
 
 
-async def test_the_deletion_of_a_spawned_lane_is_told_to_those_who_saw_it(world: World) -> None:
-    async with world.server.client(world.tokens["ada"]) as ada, world.server.client(world.tokens["bob"]) as bob:
+async def test_the_deletion_of_a_spawned_lane_is_told_to_those_who_saw_it(viewed: World) -> None:
+    async with viewed.server.client(viewed.tokens["ada"]) as ada, viewed.server.client(viewed.tokens["bob"]) as bob:
         for key in (ADAS_GRANDCHILD, GRANDCHILD):
-            (await world.owner.delete(f"/api/sessions/{key}")).raise_for_status()
+            (await viewed.owner.delete(f"/api/sessions/{key}")).raise_for_status()
         for person, seen in ((ada, [ADAS_GRANDCHILD, GRANDCHILD]), (bob, [GRANDCHILD])):
             told = (await person.get("/api/changes", params={"sinceSeq": 1})).json()
             assert told["deleted"]["sessions"] == seen
-        assert ADAS_GRANDCHILD not in await heard(bob, world, MAIN)
+        assert ADAS_GRANDCHILD not in await heard(bob, viewed, MAIN)
 
 
-async def test_a_session_shows_what_it_may_read_and_what_was_refused(world: World) -> None:
-    token = await world.run_token(TASK)
-    async with world.server.client(token) as run:
+async def test_a_session_shows_what_it_may_read_and_what_was_refused(viewed: World) -> None:
+    token = await viewed.run_token(TASK)
+    async with viewed.server.client(token) as run:
         for _ in range(2):
             sent = {"sessionKey": OTHER, "message": "hi", "timeoutSeconds": 0}
             answer = (await run.post("/agent/sessions_send", json=sent)).json()
@@ -387,13 +381,13 @@ async def test_a_session_shows_what_it_may_read_and_what_was_refused(world: Worl
     assert (blocked["kind"], blocked["count"]) == ("sessions_send", 2)
     assert "tools.sessions.visibility is tree" in blocked["rule"]
     assert blocked["lastAt"].endswith("Z")
-    main = (await world.owner.get(f"/api/sessions/{MAIN}/access")).json()
+    main = (await viewed.owner.get(f"/api/sessions/{MAIN}/access")).json()
     assert set(main["visibility"]["keys"]) == {MAIN, CHILD, GRANDCHILD}
     assert main["blocked"] == []
-    async with world.server.client(world.tokens["bob"]) as bob:
+    async with viewed.server.client(viewed.tokens["bob"]) as bob:
         assert refused(await bob.get(f"/api/sessions/{ADAS_CHAT}/access"))[:2] == (404, "not_found")
 
 
-async def test_every_reason_says_what_can_be_done_even_if_that_is_nothing(world: World) -> None:
-    (reason,) = (await world.owner.get(f"/api/runs/{world.runs[MAIN]['id']}/why")).json()["reasons"]
+async def test_every_reason_says_what_can_be_done_even_if_that_is_nothing(viewed: World) -> None:
+    (reason,) = (await viewed.owner.get(f"/api/runs/{viewed.runs[MAIN]['id']}/why")).json()["reasons"]
     assert (reason["code"], reason["actions"]) == ("done", [])

@@ -9,7 +9,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from carrel.delivery import Spoken
+from carrel.delivery import LivePiece
 from carrel.kernel.limits import SAFETY_POLL_SECONDS
 from carrel.surfaces.api.silent_text import SilentTextFilter
 from tests.harness.elapsing import Elapsing
@@ -17,8 +17,6 @@ from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api.chat_line import Line, open_line
 from tests.surfaces.api_calls import session_of, settled, start, texts
-
-pytestmark = pytest.mark.anyio
 
 
 def line(server: HttpServer, token: str | None = "", **options: Any) -> AbstractAsyncContextManager[Line]:
@@ -302,13 +300,13 @@ async def test_another_account_hears_nothing_of_the_same_key(server: HttpServer,
 async def test_a_line_ends_with_the_server(surface_url: str) -> None:
     async with open_http_server(surface_url) as server, line(server) as chat:
         await chat.bind(sessionId="my-own-chat")
-        server.house.closing.set()
+        server.services.closing.set()
         assert await chat.closed() == 1001
 
 
 async def test_a_reader_that_does_not_keep_up_is_closed(server: HttpServer, client: httpx.AsyncClient) -> None:
     access = await server.access_of()
-    flood = Spoken("text", "run_flood", "agent:main:web:my-own-chat", "x" * 60_000)
+    flood = LivePiece("text", "run_flood", "agent:main:web:my-own-chat", "x" * 60_000)
     async with line(server, max_queue=1, compression=None) as slow, line(server) as other:
         await client.post("/api/chat", json={"text": "hello", "sessionId": "my-own-chat"})
         await slow.bind(sessionId="my-own-chat")
@@ -316,7 +314,7 @@ async def test_a_reader_that_does_not_keep_up_is_closed(server: HttpServer, clie
         # Nobody reads: the connection takes some, then the queue fills, and then the server gives up.
         for _ in range(40):
             for _ in range(50):
-                server.house.live.say(access.account_id, flood)
+                server.services.live.say(access.account_id, flood)
             await client.get("/healthz")
         # 1006 where even the good-bye found no room in time.
         assert await slow.closed() in (1013, 1006)

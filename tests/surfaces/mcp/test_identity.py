@@ -13,7 +13,6 @@ from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import send_and_wait, start
 from tests.surfaces.mcp.client import ask, call, connected, result_of
 
-pytestmark = pytest.mark.anyio
 SESSION = "x-openclaw-session-key"
 TASK = "agent:main:task:task_1"
 

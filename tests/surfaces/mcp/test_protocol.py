@@ -10,8 +10,6 @@ from tests.harness.server import HttpServer
 from tests.surfaces.api_calls import send_and_wait
 from tests.surfaces.mcp.client import ERAS, HANDSHAKES, Json, ask, call, code_of, connected, result_of, text_of
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_official_client_lists_and_calls_in_either_era(server: HttpServer, era: str) -> None:
@@ -99,7 +97,7 @@ async def test_a_stream_is_given_to_those_who_take_one(server: HttpServer, clien
     assert streamed.headers["content-type"].startswith("text/event-stream")
     async with client.stream("GET", "/mcp", headers={"Accept": "text/event-stream"}) as waiting:
         assert waiting.status_code == 200
-        server.house.closing.set()
+        server.services.closing.set()
         async with asyncio.timeout(10):
             assert [line async for line in waiting.aiter_lines() if line.startswith("data:")] == []
     assert (await client.delete("/mcp")).status_code == 405

@@ -14,7 +14,6 @@ from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import settled, start
 from tests.surfaces.mcp.client import ERAS, Json, code_of, connected
 
-pytestmark = pytest.mark.anyio
 QUESTION: Json = {"question": "Which one?"}
 
 

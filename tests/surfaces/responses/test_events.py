@@ -2,19 +2,19 @@
 
 import pytest
 
-from carrel.delivery import Spoken, Words
-from carrel.surfaces.responses.events import EventWriter
+from carrel.delivery import DraftText, LivePiece
+from carrel.surfaces.responses.stream import EventWriter
 
 RESTART = ""
 
 
 def deltas(*said: str) -> list[str]:
     """Return the deltas that are sent while these pieces are said."""
-    words = Words()
+    words = DraftText()
     writer = EventWriter("resp_1", words)
     sent = []
     for piece in said:
-        words.hear(Spoken("restart" if piece == RESTART else "text", "run_1", "agent:main:main", piece))
+        words.add(LivePiece("restart" if piece == RESTART else "text", "run_1", "agent:main:main", piece))
         sent += [event["delta"] for event in writer.send_live(words.step) if "delta" in event]
     return sent
 

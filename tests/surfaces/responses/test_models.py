@@ -6,8 +6,6 @@ import pytest
 from tests.harness.server import HttpServer
 from tests.surfaces.responses.client import Json, refused, respond
 
-pytestmark = pytest.mark.anyio
-
 
 async def ids(client: httpx.AsyncClient) -> list[str]:
     answer = await client.get("/v1/models")

@@ -1,7 +1,6 @@
 """The official `openai` client, as it is, against a running server: plain, streaming, functions, WebSocket."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -30,20 +29,13 @@ def play(request: Request) -> Answer:
     return text("heard: ", said)
 
 
-@pytest.fixture
-def model() -> Iterator[ScriptedGateway]:
-    with ScriptedGateway() as gateway:
-        gateway.rule = play
-        yield gateway
+@pytest.fixture(autouse=True)
+def playing(gateway: ScriptedGateway) -> None:
+    gateway.rule = play
 
 
-@pytest.fixture
-def server(model: ScriptedGateway, start: Start) -> RunningServer:
-    return start(**reaching(model))
-
-
-def openai_client(server: RunningServer) -> OpenAI:
-    return OpenAI(base_url=f"{server.url}/v1", api_key=server.token, max_retries=0, timeout=20)
+def openai_client(running: RunningServer) -> OpenAI:
+    return OpenAI(base_url=f"{running.url}/v1", api_key=running.token, max_retries=0, timeout=20)
 
 
 def brought(response: Response) -> list[Any]:
@@ -55,8 +47,8 @@ def brought(response: Response) -> list[Any]:
     ]
 
 
-def test_it_asks_and_goes_on_and_reads_again(server: RunningServer) -> None:
-    client = openai_client(server)
+def test_it_asks_and_goes_on_and_reads_again(running: RunningServer) -> None:
+    client = openai_client(running)
     first = client.responses.create(model="carrel", input="one")
     assert (first.status, first.output_text) == ("completed", "heard: one")
     Response.model_validate(first.to_dict())
@@ -74,8 +66,8 @@ def test_it_asks_and_goes_on_and_reads_again(server: RunningServer) -> None:
 
 
 @requirement("S2.x.responses.terminal")
-def test_it_streams(server: RunningServer) -> None:
-    client = openai_client(server)
+def test_it_streams(running: RunningServer) -> None:
+    client = openai_client(running)
     events = list(client.responses.create(model="carrel", input="one", stream=True))
     assert "".join(event.delta for event in events if event.type == "response.output_text.delta") == "heard: one"
     assert [event.type for event in events].count("response.completed") == 1
@@ -85,8 +77,8 @@ def test_it_streams(server: RunningServer) -> None:
         assert stream.get_final_response().output_text == "heard: two"
 
 
-def test_it_makes_functions_by_the_previous_response(server: RunningServer) -> None:
-    client = openai_client(server)
+def test_it_makes_functions_by_the_previous_response(running: RunningServer) -> None:
+    client = openai_client(running)
     first = client.responses.create(model="carrel", input="weather?", tools=[TOOL])
     assert [item.type for item in first.output] == ["message", "function_call", "function_call"]
     with pytest.raises(APIStatusError) as missing:
@@ -104,21 +96,21 @@ def test_it_makes_functions_by_the_previous_response(server: RunningServer) -> N
     assert used == [18, 18, 18], "each pays for its own stretch"
 
 
-def test_it_makes_functions_and_keeps_the_talk_itself(server: RunningServer) -> None:
-    client = openai_client(server)
+def test_it_makes_functions_and_keeps_the_talk_itself(running: RunningServer) -> None:
+    client = openai_client(running)
     talk: list[Any] = [{"role": "user", "content": "weather?"}]
     first = client.responses.create(model="carrel", input=talk, tools=[TOOL], store=False)
     talk += [item.model_dump(exclude_none=True) for item in first.output]
     talk += brought(first)
     second = client.responses.create(model="carrel", input=talk, tools=[TOOL], store=False)
     assert second.output_text == "heard: Rome and Oslo"
-    with server.client() as owner:
+    with running.client() as owner:
         assert owner.get("/api/health").json()["waiting"] == {"person": 0, "program": 0}, "nothing is left behind"
 
 
-def test_it_lists_models_reads_its_input_and_deletes_responses(server: RunningServer) -> None:
-    client = openai_client(server)
-    assert [model.id for model in client.models.list()] == ["carrel/main"]
+def test_it_lists_models_reads_its_input_and_deletes_responses(running: RunningServer) -> None:
+    client = openai_client(running)
+    assert [gateway.id for gateway in client.models.list()] == ["carrel/main"]
     assert client.models.retrieve("carrel/main").object == "model"
     talk: Any = [{"role": "user", "content": f"n{number}"} for number in range(5)]
     response = client.responses.create(model="carrel/main", input=talk)
@@ -131,8 +123,8 @@ def test_it_lists_models_reads_its_input_and_deletes_responses(server: RunningSe
         client.models.retrieve("gpt-5")
 
 
-def test_it_makes_functions_while_streaming(server: RunningServer) -> None:
-    client = openai_client(server)
+def test_it_makes_functions_while_streaming(running: RunningServer) -> None:
+    client = openai_client(running)
     with client.responses.stream(model="carrel", input="weather?", tools=[TOOL]) as stream:
         kinds = [event.type for event in stream]
         first = stream.get_final_response()
@@ -145,8 +137,8 @@ def test_it_makes_functions_while_streaming(server: RunningServer) -> None:
         assert stream.get_final_response().output_text == "heard: Rome and Oslo"
 
 
-def test_it_compacts_cancels_and_speaks_by_websocket(server: RunningServer) -> None:
-    client = openai_client(server)
+def test_it_compacts_cancels_and_speaks_by_websocket(running: RunningServer) -> None:
+    client = openai_client(running)
     compacted = client.responses.compact(model="carrel", input=[{"role": "user", "content": "We launch on Tuesday."}])
     assert compacted.output[-1].type == "compaction"
     waiting = client.responses.create(model="carrel", input="weather?", tools=[TOOL])
@@ -160,11 +152,11 @@ def test_it_compacts_cancels_and_speaks_by_websocket(server: RunningServer) -> N
 
 
 @requirement("S2.x.responses.continue")
-def test_a_loop_over_functions_survives_a_power_cut(model: ScriptedGateway, start: Start) -> None:
-    before = start(**reaching(model))
+def test_a_loop_over_functions_survives_a_power_cut(gateway: ScriptedGateway, start: Start) -> None:
+    before = start(**reaching(gateway))
     first = openai_client(before).responses.create(model="carrel", input="weather?", tools=[TOOL])
     before.kill()
-    after = start(**reaching(model))
+    after = start(**reaching(gateway))
     client = openai_client(after)
     assert client.responses.retrieve(first.id).to_dict() == first.to_dict()
     second = client.responses.create(
@@ -173,7 +165,7 @@ def test_a_loop_over_functions_survives_a_power_cut(model: ScriptedGateway, star
     assert second.output_text == "heard: Rome and Oslo"
     assert (second.metadata or {})["runId"] == (first.metadata or {})["runId"]
     after.kill()
-    last = openai_client(start(**reaching(model)))
+    last = openai_client(start(**reaching(gateway)))
     third = last.responses.create(model="carrel", input="and now?", previous_response_id=second.id)
     assert third.output_text == "heard: and now?"
 
@@ -194,8 +186,8 @@ def chat_tool() -> Any:
     return {"type": "function", "function": {name: value for name, value in TOOL.items() if name != "type"}}
 
 
-def test_it_completes_chats_and_streams_them(server: RunningServer) -> None:
-    client = openai_client(server)
+def test_it_completes_chats_and_streams_them(running: RunningServer) -> None:
+    client = openai_client(running)
     talk: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "one"}]
     completion = client.chat.completions.create(model="carrel", messages=talk)
     assert completion.choices[0].message.content == "heard: one"
@@ -212,8 +204,8 @@ def test_it_completes_chats_and_streams_them(server: RunningServer) -> None:
     assert final.usage.total_tokens == 18
 
 
-def test_it_runs_functions_in_a_chat(server: RunningServer) -> None:
-    client = openai_client(server)
+def test_it_runs_functions_in_a_chat(running: RunningServer) -> None:
+    client = openai_client(running)
     talk: list[Any] = [{"role": "user", "content": "weather?"}]
     first = client.chat.completions.create(model="carrel", messages=talk, tools=[chat_tool()])
     message = first.choices[0].message

@@ -13,8 +13,6 @@ from websockets.exceptions import InvalidStatus
 from tests.harness.server import HttpServer
 from tests.surfaces.responses.client import ENDS, WAIT_SECONDS_MAX, Json, deltas, text_of
 
-pytestmark = pytest.mark.anyio
-
 
 @asynccontextmanager
 async def connected(server: HttpServer, token: str = "", **more: str) -> AsyncIterator[ClientConnection]:

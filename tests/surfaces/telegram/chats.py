@@ -51,7 +51,7 @@ async def post(client: httpx.AsyncClient, update: Json) -> Json:
 
 @asynccontextmanager
 async def bot_house(url: str, settings: Settings, **more: Any) -> AsyncIterator[tuple[HttpServer, httpx.AsyncClient]]:
-    """A house with a bot, and its owner's client; Telegram's requests need no token and may use it all the same."""
+    """A server with a bot, and its owner's client; Telegram's requests need no token and may use it all the same."""
     async with (
         open_http_server(url, settings=settings, **more) as server,
         server.client(server.owner or None) as client,

@@ -23,7 +23,6 @@ from tests.surfaces.telegram.chats import (
     telegram_settings,
 )
 
-pytestmark = pytest.mark.anyio
 Json = dict[str, Any]
 DIRECT = f"agent:main:{chat_key('telegram', 'direct', OWNER)}"
 TEAM = f"agent:main:{chat_key('telegram', 'group', GROUP)}"

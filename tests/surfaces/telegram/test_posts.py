@@ -16,7 +16,6 @@ from tests.surfaces.telegram.bot_api import TOKEN, Answer, BotApi
 from tests.surfaces.telegram.chats import GROUP, OWNER, STRANGER, bot_house, group, message, post, telegram_settings
 from tests.surfaces.telegram.post_retries import hurry, until_put_off
 
-pytestmark = pytest.mark.anyio
 DIRECT = f"agent:main:{chat_key('telegram', 'direct', OWNER)}"
 
 

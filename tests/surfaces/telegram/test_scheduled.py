@@ -1,13 +1,10 @@
 """The reply to a schedule's message is posted to the chat of its session."""
 
-import pytest
-
 from carrel.chats import chat_key
 from tests.surfaces.api_calls import settled
 from tests.surfaces.telegram.bot_api import BotApi
 from tests.surfaces.telegram.chats import OWNER, bot_house, message, post, telegram_settings
 
-pytestmark = pytest.mark.anyio
 DIRECT = f"agent:main:{chat_key('telegram', 'direct', OWNER)}"
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 
-import pytest
 from msgspec import structs
 
 from carrel.chats import chat_key
@@ -14,7 +13,6 @@ from tests.surfaces.telegram.bot_api import Answer, BotApi
 from tests.surfaces.telegram.chats import GROUP, OWNER, STRANGER, bot_house, group, message, post, telegram_settings
 from tests.surfaces.telegram.post_retries import hurry, until_put_off, until_told
 
-pytestmark = pytest.mark.anyio
 DIRECT = f"agent:main:{chat_key('telegram', 'direct', OWNER)}"
 TEAM_REST = chat_key("telegram", "group", GROUP)
 TEAM = f"agent:main:{TEAM_REST}"

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from msgspec import structs
 
 from carrel.chats import chat_key
@@ -12,7 +11,6 @@ from tests.requirements.mark import requirement
 from tests.surfaces.telegram.bot_api import BotApi
 from tests.surfaces.telegram.chats import GROUP, bot_house, group, message, post, telegram_settings
 
-pytestmark = pytest.mark.anyio
 TEAM = f"agent:main:{chat_key('telegram', 'group', GROUP)}"
 
 

@@ -7,7 +7,7 @@ import { useCreate } from "../../data/tasks";
 import type { BoardSearch } from "./address";
 
 /** Return the task that a line asks for. A name that nobody has stays in the title. */
-export function readLine(line: string, { agents, people }: Directory): Shapes["TaskBody"] {
+export function readLine(line: string, { agents, people }: Directory): Shapes["NewTask"] {
   const agentIds: string[] = [];
   const userIds: string[] = [];
   const tags: string[] = [];
@@ -24,7 +24,7 @@ export function readLine(line: string, { agents, people }: Directory): Shapes["T
 }
 
 /** Return where a new task belongs, by what the board shows. */
-export const placeBy = ({ space, topic }: BoardSearch): Partial<Shapes["TaskBody"]> => ({
+export const placeBy = ({ space, topic }: BoardSearch): Partial<Shapes["NewTask"]> => ({
   ...(space ? { spaceId: space } : {}),
   ...(topic && topic !== "none" ? { topicId: topic } : {}),
 });

@@ -21,7 +21,7 @@ import { toast } from "../../ui/toast";
 import { AccountSection } from "./account";
 import { ORIGINS, type SettingsSearch } from "./address";
 
-type Setting = Shapes["SettingShown"];
+type Setting = Shapes["SettingRow"];
 
 const SOURCES: Record<Setting["source"], string> = { default: "Default", file: "File", env: "Environment" };
 

@@ -4,9 +4,9 @@ A task is a run. `operations` lists what A2A can do, `jsonrpc`, `rest` and `grpc
 converts A2A 0.3, and `push` delivers push notifications.
 """
 
-from carrel.surfaces.a2a.described import describe
 from carrel.surfaces.a2a.grpc.server import open_grpc
 from carrel.surfaces.a2a.http_routes import routes
+from carrel.surfaces.a2a.openapi import describe
 from carrel.surfaces.a2a.push import PushDuty
 
 __all__ = ["PushDuty", "describe", "open_grpc", "routes"]

@@ -18,21 +18,21 @@ from carrel.surfaces.a2a.caller import OPT_URI, Caller, Version, known_uris
 from carrel.surfaces.a2a.errors import NO_EXTENDED_CARD, A2aError
 from carrel.surfaces.a2a.messages import FILE_TYPES
 from carrel.surfaces.a2a.protobuf_json import Json
-from carrel.surfaces.http.house import House
+from carrel.surfaces.http.services import Services
 from carrel.tools import CATALOG, Permitted
 
 _BINDINGS = ("JSONRPC", "HTTP+JSON")
 _OPT_TEXT = "Objectives, plans and plan tasks over JSON-RPC; they are the goals, plans and tasks of this server."
 
 
-def agent_card(house: House, agent: Agent, base_url: str, *, extended: bool = False) -> Json:
+def agent_card(services: Services, agent: Agent, base_url: str, *, extended: bool = False) -> Json:
     """Return the agent's card in 1.0; the extended one lists every tool the agent may use as a skill."""
-    settings = house.settings
+    settings = services.settings
     about = agent.profile.description or f"{agent.name}, an agent on a Carrel server."
     return {
         "name": agent.name,
         "description": about,
-        "version": house.version,
+        "version": services.version,
         "supportedInterfaces": _interfaces(settings.a2a, agent, base_url),
         "capabilities": _capabilities(settings.a2a),
         "securitySchemes": {"bearer": {"httpAuthSecurityScheme": {"scheme": "bearer"}}},
@@ -43,11 +43,11 @@ def agent_card(house: House, agent: Agent, base_url: str, *, extended: bool = Fa
     }
 
 
-async def extended_card(house: House, caller: Caller, _request: GetExtendedAgentCardRequest) -> Json:
+async def extended_card(services: Services, caller: Caller, _request: GetExtendedAgentCardRequest) -> Json:
     """GetExtendedAgentCard."""
-    if not house.settings.a2a.extended_card:
+    if not services.settings.a2a.extended_card:
         raise A2aError(NO_EXTENDED_CARD, "This agent has no extended card.")
-    return agent_card(house, caller.agent, caller.base_url, extended=True)
+    return agent_card(services, caller.agent, caller.base_url, extended=True)
 
 
 def legacy_card(card: Json) -> Json:

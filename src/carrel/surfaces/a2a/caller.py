@@ -15,8 +15,8 @@ from carrel.runs import Run, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.a2a.errors import EXTENSION_REQUIRED, VERSION_NOT_SUPPORTED, A2aError, task_not_found
 from carrel.surfaces.a2a.requests import HistoryScope
-from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens, identify, refuse_token_in_query, require_caller
+from carrel.surfaces.http.services import Services
 
 Version = Literal["1.0", "0.3"]
 _VERSIONS: tuple[Version, ...] = ("1.0", "0.3")
@@ -47,13 +47,13 @@ class Caller(Struct, frozen=True, kw_only=True):
         return OPT_URI in self.extensions
 
 
-async def identify_caller(request: Request, house: House, wrong_tokens: WrongTokens) -> Caller:
+async def identify_caller(request: Request, services: Services, wrong_tokens: WrongTokens) -> Caller:
     """Return who calls which agent; Refusal for a missing or wrong token, or an agent that the caller cannot reach."""
     refuse_token_in_query(request)
-    access = require_caller(await identify(request, house, wrong_tokens))
-    agent = await house.db.read(lambda tx: reachable_agent(tx, access, request.path_params.get("agent")))
-    extensions = known_extensions(request.headers, house)
-    return Caller(access=access, agent=agent, base_url=house.base_url(request.base_url), extensions=extensions)
+    access = require_caller(await identify(request, services, wrong_tokens))
+    agent = await services.db.read(lambda tx: reachable_agent(tx, access, request.path_params.get("agent")))
+    extensions = known_extensions(request.headers, services)
+    return Caller(access=access, agent=agent, base_url=services.base_url(request.base_url), extensions=extensions)
 
 
 def reachable_agent(tx: Tx, access: Access, name: str | None) -> Agent:
@@ -74,16 +74,16 @@ def known_uris(settings: A2aSettings) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*settings.required_extensions, *((OPT_URI,) if settings.opt.enabled else ()))))
 
 
-def known_extensions(headers: Headers, house: House) -> tuple[str, ...]:
+def known_extensions(headers: Headers, services: Services) -> tuple[str, ...]:
     """Return the declared extensions that this server knows; others are ignored."""
     declared = ",".join(headers.getlist("a2a-extensions") + headers.getlist("x-a2a-extensions"))
     names = {name.strip().lower() for name in declared.split(",")}
-    return tuple(uri for uri in known_uris(house.settings.a2a) if uri.lower() in names)
+    return tuple(uri for uri in known_uris(services.settings.a2a) if uri.lower() in names)
 
 
-def require_extensions(caller: Caller, house: House) -> None:
+def require_extensions(caller: Caller, services: Services) -> None:
     """Refuse a caller that has not declared every required extension."""
-    missing = [uri for uri in house.settings.a2a.required_extensions if uri not in caller.extensions]
+    missing = [uri for uri in services.settings.a2a.required_extensions if uri not in caller.extensions]
     if missing:
         raise A2aError(EXTENSION_REQUIRED, f"Declare the extension {missing[0]} in the header A2A-Extensions.")
 

@@ -16,9 +16,9 @@ from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.task_stream import UpdateStream
 from carrel.surfaces.http import responder
 from carrel.surfaces.http.bodies import read_body
-from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
-from carrel.surfaces.http.rights_end import request_rights_end
+from carrel.surfaces.http.revocation import until_request_revoked
+from carrel.surfaces.http.services import Services
 from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
 
 BODY_TYPES = ("application/json", "application/a2a+json")
@@ -27,8 +27,8 @@ BODY_TYPES = ("application/json", "application/a2a+json")
 class Binding:
     """What a binding serves requests with: the server, its count of wrong tokens, and the operations."""
 
-    def __init__(self, house: House, wrong_tokens: WrongTokens, operations: Operations) -> None:
-        self._house = house
+    def __init__(self, services: Services, wrong_tokens: WrongTokens, operations: Operations) -> None:
+        self._services = services
         self._wrong_tokens = wrong_tokens
         self._operations = operations
 
@@ -42,8 +42,8 @@ class Binding:
         updates = await operation.perform(caller, parsed, last_event_id(request.headers))
         return FrameStream(
             _frames(updates, write),
-            closing=self._house.closing,
-            rights_end=partial(request_rights_end, request, self._house, self._wrong_tokens),
+            closing=self._services.closing,
+            until_revoked=partial(until_request_revoked, request, self._services, self._wrong_tokens),
             headers=caller.headers,
         )
 

@@ -13,8 +13,8 @@ from carrel.surfaces.a2a.http_binding import respond
 from carrel.surfaces.a2a.jsonrpc import JsonRpc
 from carrel.surfaces.a2a.operations import operations_of
 from carrel.surfaces.a2a.rest import Rest, error_response
-from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens, identify, refuse_token_in_query
+from carrel.surfaces.http.services import Services
 
 _CARDS = (
     "/.well-known/agent-card.json",
@@ -25,38 +25,40 @@ _CARDS = (
 _RPC = ("/a2a", "/a2a/", "/a2a/{agent}", "/a2a/{agent}/")
 
 
-def routes(house: House, wrong_tokens: WrongTokens) -> list[BaseRoute]:
+def routes(services: Services, wrong_tokens: WrongTokens) -> list[BaseRoute]:
     """Return the routes of A2A; none if it is disabled."""
-    if not house.settings.a2a.enabled:
+    if not services.settings.a2a.enabled:
         return []
-    operations = operations_of(house)
-    rpc = JsonRpc(house, wrong_tokens, operations)
-    cards = [Route(path, _card_endpoint(path, house, wrong_tokens), methods=["GET"], name=path) for path in _CARDS]
+    operations = operations_of(services)
+    rpc = JsonRpc(services, wrong_tokens, operations)
+    cards = [Route(path, _card_endpoint(path, services, wrong_tokens), methods=["GET"], name=path) for path in _CARDS]
     calls = [Route(path, rpc.serve, methods=["POST"], name=path) for path in _RPC]
-    return [*cards, *Rest(house, wrong_tokens, operations).routes(), *calls]
+    return [*cards, *Rest(services, wrong_tokens, operations).routes(), *calls]
 
 
-def _card_endpoint(path: str, house: House, wrong_tokens: WrongTokens) -> Callable[[Request], Awaitable[Response]]:
+def _card_endpoint(
+    path: str, services: Services, wrong_tokens: WrongTokens
+) -> Callable[[Request], Awaitable[Response]]:
     async def serve(request: Request) -> Response:
         return await respond(
-            request, path, lambda: _card(request, house, wrong_tokens), lambda error: error_response(request, error)
+            request, path, lambda: _card(request, services, wrong_tokens), lambda error: error_response(request, error)
         )
 
     return serve
 
 
-async def _card(request: Request, house: House, wrong_tokens: WrongTokens) -> Response:
-    access = await _card_access(request, house, wrong_tokens)
-    agent = await house.db.read(lambda tx: reachable_agent(tx, access, request.path_params.get("agent")))
+async def _card(request: Request, services: Services, wrong_tokens: WrongTokens) -> Response:
+    access = await _card_access(request, services, wrong_tokens)
+    agent = await services.db.read(lambda tx: reachable_agent(tx, access, request.path_params.get("agent")))
     version = requested_version(request) or "1.0"
-    return card_response(request, agent, agent_card(house, agent, house.base_url(request.base_url)), version)
+    return card_response(request, agent, agent_card(services, agent, services.base_url(request.base_url)), version)
 
 
-async def _card_access(request: Request, house: House, wrong_tokens: WrongTokens) -> Access:
+async def _card_access(request: Request, services: Services, wrong_tokens: WrongTokens) -> Access:
     refuse_token_in_query(request)
-    access = await identify(request, house, wrong_tokens)
+    access = await identify(request, services, wrong_tokens)
     if access is not None:
         return access
-    if not house.settings.a2a.public_card:
+    if not services.settings.a2a.public_card:
         raise Refusal(Code.UNAUTHENTICATED, "Reading a card needs a token: Authorization: Bearer <token>.")
-    return await house.db.read(public_access)
+    return await services.db.read(public_access)

@@ -17,7 +17,7 @@ from carrel.surfaces.a2a.caller import (
 )
 from carrel.surfaces.a2a.errors import INVALID_REQUEST, METHOD_NOT_FOUND, A2aError
 from carrel.surfaces.a2a.http_binding import Binding, read_json, respond
-from carrel.surfaces.a2a.legacy.jsonrpc import LEGACY_METHODS, LegacyMethod
+from carrel.surfaces.a2a.legacy import LEGACY_METHODS, LegacyMethod
 from carrel.surfaces.a2a.operations import Operation
 from carrel.surfaces.a2a.opt.methods import METHODS, perform
 from carrel.surfaces.a2a.protobuf_json import Json
@@ -48,7 +48,7 @@ class JsonRpc(Binding):
         progress = _Progress()
 
         async def work() -> Response:
-            progress.caller = await identify_caller(request, self._house, self._wrong_tokens)
+            progress.caller = await identify_caller(request, self._services, self._wrong_tokens)
             body = await read_json(request)
             progress.call_id = _id_of(body)
             return await self._call(request, progress.caller, progress.call_id, body)
@@ -59,10 +59,10 @@ class JsonRpc(Binding):
         method, params = _read_call(body)
         version = requested_version(request)
         if method in METHODS and caller.uses_opt:
-            require_extensions(caller, self._house)
-            return _response(call_id, {"result": await perform(self._house, caller, method, params)}, caller.headers)
+            require_extensions(caller, self._services)
+            return _response(call_id, {"result": await perform(self._services, caller, method, params)}, caller.headers)
         operation, legacy = self._find(method, version)
-        require_extensions(caller, self._house)
+        require_extensions(caller, self._services)
         caller = structs.replace(caller, version="0.3" if legacy else "1.0", scope=_scope(operation, params))
         parsed = legacy.read(params) if legacy else parse_params(operation.request, params)
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from carrel.surfaces.a2a.agent_card import extended_card
 from carrel.surfaces.a2a.push_configs import PushConfigs
 from carrel.surfaces.a2a.tasks import Tasks
-from carrel.surfaces.http.house import House
+from carrel.surfaces.http.services import Services
 
 
 class Operation(Struct, frozen=True):
@@ -35,9 +35,9 @@ REQUESTS: dict[str, type[Message]] = {method.name: GetMessageClass(method.input_
 STREAMS = tuple(method.name for method in SERVICE.methods if method.server_streaming)
 
 
-def operations_of(house: House) -> Operations:
+def operations_of(services: Services) -> Operations:
     """Return every operation by its name in A2A 1.0; results are JSON of 1.0."""
-    tasks, push = Tasks(house), PushConfigs(house)
+    tasks, push = Tasks(services), PushConfigs(services)
     performed: dict[str, Callable[..., Awaitable[Any]]] = {
         "SendMessage": tasks.send,
         "SendStreamingMessage": tasks.send_streaming,
@@ -49,6 +49,6 @@ def operations_of(house: House) -> Operations:
         "GetTaskPushNotificationConfig": push.get,
         "ListTaskPushNotificationConfigs": push.list,
         "DeleteTaskPushNotificationConfig": push.delete,
-        "GetExtendedAgentCard": partial(extended_card, house),
+        "GetExtendedAgentCard": partial(extended_card, services),
     }
     return {name: Operation(REQUESTS[name], perform, name in STREAMS) for name, perform in performed.items()}

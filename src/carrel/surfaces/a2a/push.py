@@ -27,7 +27,7 @@ from carrel.outbox import (
 )
 from carrel.runs import Run, run_by_id
 from carrel.storage import Database, LeasedDuty, Tx
-from carrel.surfaces.a2a.legacy.jsonrpc import write_task
+from carrel.surfaces.a2a.legacy import write_task
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.task_json import WORKING, Detail, task_json, updates_of_event
 from carrel.wire import Wire, WireFault

@@ -22,7 +22,7 @@ from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller, Version, own_run
 from carrel.surfaces.a2a.errors import PUSH_NOT_SUPPORTED, TASK_NOT_FOUND, A2aError
 from carrel.surfaces.a2a.protobuf_json import Json
-from carrel.surfaces.http.house import House
+from carrel.surfaces.http.services import Services
 from carrel.wire import ForbiddenAddress, Resolver, WireFault, public_target, resolve_by_system, web_host
 
 # What a header can carry; a line break would start another header.
@@ -34,9 +34,9 @@ _URL = re.compile(r"[\x21-\x7e]+")
 class PushConfigs:
     """The operations on the push notification configs of a task."""
 
-    def __init__(self, house: House) -> None:
-        self._db = house.db
-        self._settings = house.settings.a2a.push
+    def __init__(self, services: Services) -> None:
+        self._db = services.db
+        self._settings = services.settings.a2a.push
 
     async def create(self, caller: Caller, request: wire.TaskPushNotificationConfig) -> Json:
         """CreateTaskPushNotificationConfig."""

@@ -26,7 +26,8 @@ def parse_params(kind: type[R], params: object) -> R:
     try:
         request: R = ParseDict(shaped, kind(), ignore_unknown_fields=True)
     except ParseError as error:
-        raise invalid_params(_path_in(error), f"{_reason_in(error)}.") from error
+        reason = str(error).rpartition("field: ")[2].rstrip(".")[:300]
+        raise invalid_params(_path_in(error), f"{reason}.") from error
     except (ValueError, OverflowError) as error:
         raise invalid_params("params", f"These params cannot be read ({type(error).__name__}).") from error
     _check_dropped(request, shaped)
@@ -46,10 +47,6 @@ def _path_in(error: ParseError) -> str:
     """Return the path of the invalid value, as far as the library gives it."""
     path = _PATH.search(str(error))
     return ".".join(re.findall(r"\w+", path[1]) if path else _FIELD.findall(str(error))) or "params"
-
-
-def _reason_in(error: ParseError) -> str:
-    return str(error).rpartition("field: ")[2].rstrip(".")[:300]
 
 
 def _check_dropped(request: Any, params: Json) -> None:

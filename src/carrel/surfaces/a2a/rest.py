@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from carrel.surfaces.a2a import legacy
 from carrel.surfaces.a2a.caller import (
     Version,
     identify_caller,
@@ -17,7 +18,6 @@ from carrel.surfaces.a2a.caller import (
 )
 from carrel.surfaces.a2a.errors import A2aError
 from carrel.surfaces.a2a.http_binding import Binding, read_json, respond
-from carrel.surfaces.a2a.legacy import rest as legacy
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.requests import parse_params, read_scope
 
@@ -87,13 +87,13 @@ class Rest(Binding):
         return Route(path, serve, methods=list(endpoint.methods), name=f"{endpoint.operation} {version} {path}")
 
     async def _serve(self, request: Request, endpoint: Endpoint, version: Version) -> Response:
-        caller = structs.replace(await identify_caller(request, self._house, self._wrong_tokens), version=version)
+        caller = structs.replace(await identify_caller(request, self._services, self._wrong_tokens), version=version)
         if requested_version(request) not in (None, version):
             raise unsupported_version(f"This URL belongs to A2A {version}")
-        require_extensions(caller, self._house)
+        require_extensions(caller, self._services)
         caller = structs.replace(caller, scope=read_scope(dict(request.query_params)))
         operation = self._operations[endpoint.operation]
-        write = legacy.WRITERS[endpoint.operation] if version == "0.3" else _unchanged
+        write = legacy.WRITERS[endpoint.operation] if version == "0.3" else lambda result: result
         read = legacy.READERS.get(endpoint.operation) if version == "0.3" else None
         if read is None:
             parsed = await endpoint.read(request, operation.request)
@@ -104,10 +104,6 @@ class Rest(Binding):
             return _response(request, result, 200, caller.headers)
 
         return await self.perform(request, caller, operation, parsed, write, to_response)
-
-
-def _unchanged(result: Json) -> object:
-    return result
 
 
 def error_response(request: Request, error: A2aError, version: Version = "1.0") -> Response:

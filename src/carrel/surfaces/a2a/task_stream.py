@@ -10,14 +10,14 @@ from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.task_json import ENDED, SETTLED, Detail, Update, task_json, updates_of_event
-from carrel.surfaces.http.house import House
+from carrel.surfaces.http.services import Services
 
 # None is a ping.
 UpdateStream = AsyncGenerator[Update | None, None]
 
 
 async def follow_task(
-    house: House, caller: Caller, run: Run, detail: Detail, *, after: int, until_settled: bool
+    services: Services, caller: Caller, run: Run, detail: Detail, *, after: int, until_settled: bool
 ) -> UpdateStream:
     """Yield the task as `run` has it, then every change after the number `after`, and None as a ping.
 
@@ -25,15 +25,15 @@ async def follow_task(
     `until_settled`.
     """
     access = caller.access
-    with house.watch.bell(access.account_id, run.id) as bell:
-        task = await house.db.read(lambda tx: task_json(tx, access, run, detail))
+    with services.watch.bell(access.account_id, run.id) as bell:
+        task = await services.db.read(lambda tx: task_json(tx, access, run, detail))
         # Numbered by what the client has seen: if it is cut off right here, it must still get the next change.
         yield (after, {"task": task})
         if until_settled and run.settled and after >= run.changes:
             return
         while True:
             version = bell.version
-            updates = await house.db.read(partial(_updates_after, caller=caller, run_id=run.id, after=after))
+            updates = await services.db.read(partial(_updates_after, caller=caller, run_id=run.id, after=after))
             if updates is None:
                 return
             for update in updates:

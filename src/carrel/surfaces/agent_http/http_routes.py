@@ -10,17 +10,17 @@ from starlette.routing import BaseRoute, Route
 from carrel.kernel import not_found
 from carrel.storage import Tx
 from carrel.surfaces.http.bodies import decode_body, read_body
-from carrel.surfaces.http.house import House
 from carrel.surfaces.http.idempotency import IdempotentAnswers, Keep, read_key
 from carrel.surfaces.http.identity import WrongTokens
 from carrel.surfaces.http.responder import answer_request
+from carrel.surfaces.http.services import Services
 from carrel.surfaces.http.tool_callers import tool_caller
-from carrel.tools import CATALOG, NewCall, OutsideCaller, OutsideCalls, Tool
+from carrel.tools import CATALOG, ExternalCaller, ExternalCalls, NewCall, Tool
 
 
-def routes(house: House, wrong: WrongTokens) -> list[BaseRoute]:
+def routes(services: Services, wrong: WrongTokens) -> list[BaseRoute]:
     """Return the routes of the tools."""
-    tools = _Tools(house, wrong)
+    tools = _Tools(services, wrong)
     return [
         _route("GET", "/agent", tools.offered),
         _route("POST", "/agent/{tool}", tools.called),
@@ -37,21 +37,21 @@ def _route(method: str, path: str, work: Callable[[Request], Awaitable[Response]
 class _Tools:
     """Lists and calls the tools of one server."""
 
-    def __init__(self, house: House, wrong: WrongTokens) -> None:
-        self._house = house
+    def __init__(self, services: Services, wrong: WrongTokens) -> None:
+        self._services = services
         self._wrong = wrong
-        self._calls = OutsideCalls(house.db, house.watch, house.closing)
-        self._answers = IdempotentAnswers(house.db)
+        self._calls = ExternalCalls(services.db, services.watch, services.closing)
+        self._answers = IdempotentAnswers(services.db)
         self._names = {name: tool for tool in CATALOG.offered() for name in (tool.name, *_aliases(tool))}
 
     async def offered(self, request: Request) -> Response:
         """List the tools that the caller may use in its session."""
-        caller = await tool_caller(request, self._house, self._wrong)
+        caller = await tool_caller(request, self._services, self._wrong)
         return _json(msgspec.json.encode({"tools": [_shown(tool) for tool in caller.toolset.offered()]}))
 
     async def called(self, request: Request) -> Response:
         """Call a tool; under an idempotency key, return its first result."""
-        caller = await tool_caller(request, self._house, self._wrong)
+        caller = await tool_caller(request, self._services, self._wrong)
         tool = self._names.get(request.path_params["tool"])
         if tool is None:
             raise not_found("tool")
@@ -63,7 +63,7 @@ class _Tools:
         return await self._once(caller, tool, raw, key)
 
     async def _call(
-        self, caller: OutsideCaller, tool: Tool, raw: bytes, key: str = "", keep: Keep | None = None
+        self, caller: ExternalCaller, tool: Tool, raw: bytes, key: str = "", keep: Keep | None = None
     ) -> bytes:
         def kept(tx: Tx, text: str) -> None:
             if keep is not None:
@@ -72,7 +72,7 @@ class _Tools:
         call = NewCall(caller=caller, tool=tool.name, arguments=raw.decode(), call_id=key, keep=kept)
         return (await self._calls.make(call)).encode()
 
-    async def _once(self, caller: OutsideCaller, tool: Tool, raw: bytes, key: str) -> Response:
+    async def _once(self, caller: ExternalCaller, tool: Tool, raw: bytes, key: str) -> Response:
         async def work(keep: Keep) -> Response:
             return _json(await self._call(caller, tool, raw, key, keep))
 

@@ -3,19 +3,19 @@
 from typing import Literal
 
 from carrel.chats import active_session, move_pointer
-from carrel.kernel import PEOPLE, Access, invalid
+from carrel.kernel import PEOPLE, Access, Input, Shape, invalid
 from carrel.kernel.limits import RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
 from carrel.sessions import LaneFilter, find_lane, lane_rows
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint, one
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
 from carrel.surfaces.api.fields import Reference
 from carrel.surfaces.api.sessions.changes import Channel, ClientId
 from carrel.surfaces.api.sessions.shapes import SessionShape, session_shapes
-from carrel.surfaces.http.house import House
+from carrel.surfaces.http.services import Services
 
 
-class ActiveQuery(In, frozen=True, kw_only=True):
+class ActiveQuery(Input, frozen=True, kw_only=True):
     """Which client asks."""
 
     channel_type: Channel = "web"
@@ -28,7 +28,7 @@ class RecentQuery(ActiveQuery, frozen=True, kw_only=True):
     limit: int | None = None
 
 
-class ActiveChoice(In, frozen=True, kw_only=True):
+class ActiveChoice(Input, frozen=True, kw_only=True):
     """The session to make active."""
 
     channel_type: Channel = "web"
@@ -36,7 +36,7 @@ class ActiveChoice(In, frozen=True, kw_only=True):
     session_id: Reference
 
 
-class ActiveSession(Out, frozen=True, kw_only=True):
+class ActiveSession(Shape, frozen=True, kw_only=True):
     """The active session of a client, and how it was found."""
 
     session_id: str
@@ -47,7 +47,7 @@ class ActiveSession(Out, frozen=True, kw_only=True):
 @endpoint("GET", "/api/sessions/active", answers={200: ActiveSession}, query=ActiveQuery)
 def read_active(call: Call[None, ActiveQuery], tx: Tx, access: Access) -> ActiveSession:
     """Get the active session of a client; if there is none, a new key that its first message will create."""
-    return _active(call.house, call.query, tx, access)
+    return _active(call.services, call.query, tx, access)
 
 
 @endpoint("POST", "/api/sessions/active", answers={200: ActiveSession}, who=PEOPLE, body=ActiveChoice)
@@ -57,7 +57,7 @@ def choose_active(call: Call[ActiveChoice, NoQuery], tx: Tx, access: Access) -> 
     _require_name(choice)
     lane, _ = find_lane(tx, access, choice.session_id)
     move_pointer(tx, access, choice.channel_type, choice.client_instance_id, lane, "chosen")
-    return _active(call.house, choice, tx, access)
+    return _active(call.services, choice, tx, access)
 
 
 @endpoint("GET", "/api/sessions/recent", answers={200: one("sessions", list[SessionShape])}, query=RecentQuery)
@@ -74,7 +74,7 @@ def _require_name(client: ActiveQuery | ActiveChoice) -> None:
         raise invalid("clientInstanceId", "A browser must identify itself: send clientInstanceId.")
 
 
-def _active(house: House, client: ActiveQuery | ActiveChoice, tx: Tx, access: Access) -> ActiveSession:
+def _active(services: Services, client: ActiveQuery | ActiveChoice, tx: Tx, access: Access) -> ActiveSession:
     _require_name(client)
-    found = active_session(tx, access, house.settings.sessions, client.channel_type, client.client_instance_id)
+    found = active_session(tx, access, services.settings.sessions, client.channel_type, client.client_instance_id)
     return ActiveSession(session_id=found.key.conversation, session_key=str(found.key), source=found.source)

@@ -19,7 +19,8 @@ from carrel.agents import (
     require_agent,
 )
 from carrel.delivery import PreviewKind, PromptPreview, injections_of, preview_prompt
-from carrel.kernel import PEOPLE, Access, Grammar, Refusal, not_found
+from carrel.kernel import PEOPLE, Access, Grammar, Input, Refusal, Shape, not_found
+from carrel.kernel.fields import Name, ShortText
 from carrel.kernel.limits import (
     AGENT_ID_CHARS_MAX,
     CONCURRENCY_MAX,
@@ -31,8 +32,7 @@ from carrel.kernel.settings import Recall
 from carrel.monitoring import count_live
 from carrel.runs import retire_agent
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, Page, endpoint, one, page_of
-from carrel.surfaces.api.fields import Name, ShortText
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint, one, page_of
 from carrel.surfaces.api.mcp_servers import check_servers
 
 Names = Annotated[list[ShortText], Meta(max_length=200)]
@@ -42,7 +42,7 @@ Slug = Annotated[
 Visibility = Literal["self", "tree", "agent", "all"]
 
 
-class BehaviorPatch(In, frozen=True, kw_only=True):
+class BehaviorPatch(Input, frozen=True, kw_only=True):
     """What an agent may do on its own; null inherits from the account."""
 
     can_create_tasks: bool | UnsetType | None = UNSET
@@ -53,7 +53,7 @@ class BehaviorPatch(In, frozen=True, kw_only=True):
     can_promote_memory: bool | UnsetType | None = UNSET
 
 
-class ToolsPatch(In, frozen=True, kw_only=True):
+class ToolsPatch(Input, frozen=True, kw_only=True):
     """Which tools an agent is offered."""
 
     allow: Names | UnsetType = UNSET
@@ -61,7 +61,7 @@ class ToolsPatch(In, frozen=True, kw_only=True):
     ask: Names | UnsetType = UNSET
 
 
-class SubagentsPatch(In, frozen=True, kw_only=True):
+class SubagentsPatch(Input, frozen=True, kw_only=True):
     """Limits of an agent's sub-agents; null inherits from the settings."""
 
     allow_agents: Names | UnsetType = UNSET
@@ -70,7 +70,7 @@ class SubagentsPatch(In, frozen=True, kw_only=True):
     max_children: Annotated[int, Meta(ge=0, le=1000)] | UnsetType | None = UNSET
 
 
-class AgentPatch(In, frozen=True, kw_only=True):
+class AgentPatch(Input, frozen=True, kw_only=True):
     """Changes of an agent; objects are merged key by key."""
 
     name: Name | UnsetType = UNSET
@@ -101,7 +101,7 @@ class NewAgent(AgentPatch, frozen=True, kw_only=True):
     id: Slug
 
 
-class AgentShape(Out, frozen=True, kw_only=True):
+class AgentShape(Shape, frozen=True, kw_only=True):
     """An agent."""
 
     id: str
@@ -141,7 +141,7 @@ def list_agents(call: Call[None, NoQuery], tx: Tx, access: Access) -> Page[Agent
     return Page([agent_shape(tx, access, agent, busy) for agent in seen])
 
 
-class PromptQuery(In, frozen=True, kw_only=True):
+class PromptQuery(Input, frozen=True, kw_only=True):
     """Which kind of run."""
 
     profile: PreviewKind = "chat"
@@ -153,7 +153,7 @@ def preview_agent_prompt(call: Call[None, PromptQuery], tx: Tx, access: Access) 
     agent = agent_by_slug(tx, access, call.path("id"))
     if agent is None:
         raise not_found("agent")
-    return preview_prompt(tx, call.house.tool_services, access, agent, call.query.profile)
+    return preview_prompt(tx, call.services.tool_services, access, agent, call.query.profile)
 
 
 @endpoint("POST", "/api/agents", answers={201: one("agent", AgentShape)}, who=OWNER, body=NewAgent, creates=True)
@@ -208,7 +208,7 @@ def _check_named(call: Call[Any, NoQuery], access: Access, patch: AgentPatch) ->
     """Refuse names that the settings lack, or do not allow this account."""
     if patch.mcp is not UNSET:
         check_servers(call, access, patch.mcp)
-    known = call.house.gateways_of(access)
+    known = call.services.gateways_of(access)
     if patch.gateway is not UNSET and patch.gateway not in ("", *known):
         raise Refusal.of_name("gateway", "gateway", patch.gateway, known)
 

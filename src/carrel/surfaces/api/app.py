@@ -22,12 +22,12 @@ from carrel.surfaces.api.metrics import Recorder
 from carrel.surfaces.api.openapi import openapi_document
 from carrel.surfaces.api.route_index import RouteIndex
 from carrel.surfaces.api.server import Server, http_error
-from carrel.surfaces.http.budgets import ByteBudget
-from carrel.surfaces.http.described import Operation
+from carrel.surfaces.http.byte_budgets import ByteBudget
 from carrel.surfaces.http.errors import broken, refusal_response
-from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
+from carrel.surfaces.http.openapi import Operation
 from carrel.surfaces.http.response_limits import ResponseLimits
+from carrel.surfaces.http.services import Services
 
 _log = getLogger("carrel.api")
 # Headers of every response; an endpoint cannot change them.
@@ -36,7 +36,7 @@ _REQUEST_ID = re.compile(rf"[A-Za-z0-9_.:-]{{1,{REQUEST_ID_CHARS_MAX}}}")
 
 
 def build_app(
-    house: House,
+    services: Services,
     *,
     recorder: Recorder | None = None,
     wrong: WrongTokens | None = None,
@@ -58,7 +58,7 @@ def build_app(
     wrong = wrong or WrongTokens(clock)
     responses = ByteBudget(RESPONSES_BYTES_MAX, "responses")
     app = Starlette(
-        routes=[RouteIndex([*Server(house, wrong).routes(every_endpoint()), *SOCKETS, *more_routes])],
+        routes=[RouteIndex([*Server(services, wrong).routes(every_endpoint()), *SOCKETS, *more_routes])],
         middleware=[
             Middleware(RequestIds, ids=Ids(clock, system_chance())),
             Middleware(ResponseLimits, budget=responses),
@@ -67,15 +67,15 @@ def build_app(
     )
     # A redirect would send the body to another path than the client named; a wrong path gets 404 instead.
     app.router.redirect_slashes = False
-    app.state.house = house
+    app.state.services = services
     app.state.wrong_tokens = wrong
     app.state.openapi = cache(lambda: msgspec.json.encode(openapi_document(more_operations)))
     app.state.refusal_formats = refusal_formats or {}
     app.state.missing_page = missing_page
     app.state.request_budget = ByteBudget(REQUESTS_BYTES_MAX, "requests")
     app.state.response_budget = responses
-    app.state.readiness = Readiness(house, clock)
-    app.state.recorder = recorder or Recorder(house.db, clock)
+    app.state.readiness = Readiness(services, clock)
+    app.state.recorder = recorder or Recorder(services.db, clock)
     return app
 
 

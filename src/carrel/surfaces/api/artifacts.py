@@ -1,26 +1,19 @@
 """Artifacts: what agents added to their runs, to be listed and downloaded."""
 
-from typing import Literal
 from urllib.parse import quote
 
 from starlette.responses import Response
 
 from carrel.kernel import Access, not_found
 from carrel.monitoring import visible_run
-from carrel.records import ArtifactFile, artifact_files, artifacts_of, run_of_artifact
+from carrel.records import ArtifactFields, ArtifactFile, artifact_files, artifacts_of, run_of_artifact
 from carrel.storage import LongTx
-from carrel.surfaces.api.endpoint import Call, NoQuery, Out, endpoint, one
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
 
 
-class ArtifactShape(Out, frozen=True, kw_only=True):
+class ArtifactShape(ArtifactFields, frozen=True, kw_only=True):
     """A piece of a result; `text` is its beginning if it is a text."""
 
-    id: str
-    run_id: str
-    name: str | None
-    kind: Literal["text", "file", "url", "data"]
-    media_type: str | None
-    filename: str | None
     bytes: int
     url: str | None
     text: str | None

@@ -17,7 +17,7 @@ from carrel.work import actor_of
 )
 def upload_attachment(call: Call[NewAttachment, NoQuery], tx: Tx, access: Access) -> FileShape:
     """Send a file, to be named in the message or entry that it belongs to; without one it is deleted after a day."""
-    return keep_file(tx, access, call.body, actor_of(tx, access).party_id).shown()
+    return keep_file(tx, access, call.body, actor_of(tx, access).party_id)
 
 
 @endpoint("GET", "/api/attachments/{id}", answers={200: bytes}, media="*/*")

@@ -7,21 +7,21 @@ from starlette.responses import Response
 
 from carrel.access import access_by_login, account_of, sign_in, sign_out
 from carrel.journal import feed_start
-from carrel.kernel import Access, Code, Kind, Refusal
+from carrel.kernel import Access, Code, Input, Kind, Refusal, Shape
 from carrel.kernel.limits import LOGIN_DAYS
-from carrel.surfaces.api.endpoint import EVERYONE, OPEN, Call, In, NoQuery, Out, Reply, endpoint, one
+from carrel.surfaces.api.endpoint import EVERYONE, OPEN, Call, NoQuery, Reply, endpoint, one
 from carrel.surfaces.http.identity import COOKIE, foreign_page, from_own_pages, identify
 
 _RIGHTS: dict[str, tuple[str, ...]] = {"owner": ("read", "write", "administer"), "user": ("read", "write")}
 
 
-class SignIn(In, frozen=True, kw_only=True):
+class SignIn(Input, frozen=True, kw_only=True):
     """A token to exchange for a cookie."""
 
     token: Annotated[str, Meta(min_length=1, max_length=512)]
 
 
-class Actor(Out, frozen=True, kw_only=True):
+class Actor(Shape, frozen=True, kw_only=True):
     """The caller."""
 
     kind: Kind
@@ -30,7 +30,7 @@ class Actor(Out, frozen=True, kw_only=True):
     agent_id: str | UnsetType = UNSET
 
 
-class OwnAccount(Out, frozen=True, kw_only=True):
+class OwnAccount(Shape, frozen=True, kw_only=True):
     """The caller's account."""
 
     id: str
@@ -38,7 +38,7 @@ class OwnAccount(Out, frozen=True, kw_only=True):
     slug: str
 
 
-class Me(Out, frozen=True, kw_only=True):
+class Me(Shape, frozen=True, kw_only=True):
     """The caller, and what the caller may do."""
 
     account: OwnAccount
@@ -55,8 +55,8 @@ async def begin_session(call: Call[SignIn, NoQuery]) -> Reply:
     if "origin" in call.request.headers and not from_own_pages(call.request):
         raise Refusal(Code.FORBIDDEN, "Pages of other sites cannot sign in here.")
     # Checked first, so that wrong tokens are counted here as everywhere else.
-    await identify(call.request, call.house, call.request.app.state.wrong_tokens, token=call.body.token)
-    access, cookie = await call.house.db.write(lambda tx: sign_in(tx, call.body.token))
+    await identify(call.request, call.services, call.request.app.state.wrong_tokens, token=call.body.token)
+    access, cookie = await call.services.db.write(lambda tx: sign_in(tx, call.body.token))
     return Reply(200, actor_of(access), {"Set-Cookie": _cookie(call, cookie, LOGIN_DAYS * 86_400)})
 
 
@@ -67,9 +67,9 @@ async def end_session(call: Call[None, NoQuery]) -> Reply:
     if cookie is not None:
         if not from_own_pages(call.request):
             raise foreign_page()
-        access = await call.house.db.read(lambda tx: access_by_login(tx, cookie))
+        access = await call.services.db.read(lambda tx: access_by_login(tx, cookie))
         if access is not None:
-            await call.house.db.write(lambda tx: sign_out(tx, access, cookie))
+            await call.services.db.write(lambda tx: sign_out(tx, access, cookie))
     return Reply(204, None, {"Set-Cookie": _cookie(call, "", 0)})
 
 
@@ -94,6 +94,6 @@ def actor_of(access: Access) -> Actor:
 
 def _cookie(call: Call[SignIn, NoQuery] | Call[None, NoQuery], value: str, seconds: int) -> str:
     response = Response()
-    secure = call.request.url.scheme == "https" or call.house.settings.server.public_url.startswith("https:")
+    secure = call.request.url.scheme == "https" or call.services.settings.server.public_url.startswith("https:")
     response.set_cookie(COOKIE, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="strict")
     return response.headers["set-cookie"]

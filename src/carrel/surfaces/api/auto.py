@@ -4,12 +4,12 @@ from typing import Annotated
 
 from msgspec import Meta, structs
 
-from carrel.kernel import PEOPLE, Access, not_found
+from carrel.kernel import PEOPLE, Access, Shape, not_found
+from carrel.kernel.fields import Id, Text
 from carrel.kernel.limits import AUTO_INTERVAL_SECONDS_MAX, LIST_ROWS_MAX
 from carrel.modes import AutoShape, NewAutoRun, auto_runs_of_session, auto_shape, find_auto_run, start_auto, stop_auto
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import Call, NoQuery, Out, endpoint, one
-from carrel.surfaces.api.fields import Id, Text
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
 from carrel.surfaces.api.session_ids import OfSession, required, session_named
 
 
@@ -34,7 +34,7 @@ class AutoStop(OfSession, frozen=True, kw_only=True):
     run_id: Id | None = None
 
 
-class AutoRunList(Out, frozen=True, kw_only=True):
+class AutoRunList(Shape, frozen=True, kw_only=True):
     """The auto runs of a session, newest first."""
 
     session_id: str
@@ -52,10 +52,10 @@ def list_auto_runs(call: Call[None, AutoRunsQuery], tx: Tx, access: Access) -> A
 @endpoint("POST", "/api/auto/start", answers={201: one("run", AutoShape)}, who=PEOPLE, body=AutoStart, creates=True)
 def start_auto_run(call: Call[AutoStart, NoQuery], tx: Tx, access: Access) -> AutoShape:
     """Let a session's agent work by itself, one tick after another, until its task or goal is done."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     new = structs.asdict(call.body)
     key = session_named(tx, access, required(new.pop("session_id")))
-    return auto_shape(start_auto(tx, access, NewAutoRun(key=key, **new), call.house.rules))
+    return auto_shape(start_auto(tx, access, NewAutoRun(key=key, **new), call.services.rules))
 
 
 @endpoint("POST", "/api/auto/stop", answers={200: one("stopped", list[str])}, who=PEOPLE, body=AutoStop)

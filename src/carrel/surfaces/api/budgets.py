@@ -6,7 +6,6 @@ from msgspec import Meta
 
 from carrel.agents import require_agent
 from carrel.budgets import (
-    Amounts,
     Budget,
     BudgetRules,
     BudgetShape,
@@ -18,13 +17,13 @@ from carrel.budgets import (
     remove_budget,
     set_budget,
 )
-from carrel.kernel import Access
+from carrel.kernel import Access, Input
 from carrel.kernel.settings import CHOSEN_NAME, BudgetAction, BudgetPer
 from carrel.sessions import find_session
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Page, endpoint, one, page_of
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint, one, page_of
 from carrel.surfaces.api.fields import Reference
-from carrel.surfaces.http.house import House
+from carrel.surfaces.http.services import Services
 from carrel.work import readable_task
 
 Tokens = Annotated[int, Meta(ge=1, le=1_000_000_000_000_000)]
@@ -34,7 +33,7 @@ Name = Annotated[str, Meta(pattern=CHOSEN_NAME)]
 ScopeText = Annotated[str, Meta(pattern=r"^(?:account|(?:agent|task|session)(?::[^\x00-\x1f]{1,240})?)$")]
 
 
-class BudgetQuery(In, frozen=True, kw_only=True):
+class BudgetQuery(Input, frozen=True, kw_only=True):
     """Which budget."""
 
     name: Name
@@ -63,7 +62,7 @@ class BudgetBody(BudgetQuery, frozen=True, kw_only=True):
 @endpoint("GET", "/api/budgets", answers={200: page_of("budgets", BudgetShape)}, who=OWNER)
 def list_budgets(call: Call[None, NoQuery], tx: Tx, access: Access) -> Page[BudgetShape]:
     """List the budgets as they stand, the fullest first."""
-    return Page(every_budget(tx, access, _rules(call.house)))
+    return Page(every_budget(tx, access, _rules(call.services)))
 
 
 @endpoint("POST", "/api/budgets", answers={200: one("budget", BudgetShape)}, who=OWNER, body=BudgetBody)
@@ -75,12 +74,14 @@ def make_budget(call: Call[BudgetBody, NoQuery], tx: Tx, access: Access) -> Budg
         name=body.name,
         scope=scope,
         subject=_found(tx, access, scope, subject) if subject else "",
-        amounts=Amounts(tokens=body.tokens or 0, usd=body.usd or 0.0, runs=body.runs or 0),
+        tokens=body.tokens or 0,
+        usd=body.usd or 0.0,
+        runs=body.runs or 0,
         per=body.per,
         action=body.action,
     )
     set_budget(tx, access, budget)
-    return find_budget(tx, access, budget.name, _rules(call.house))
+    return find_budget(tx, access, budget.name, _rules(call.services))
 
 
 @endpoint("DELETE", "/api/budgets", answers={204: None}, who=OWNER, query=BudgetQuery)
@@ -92,15 +93,15 @@ def delete_budget(call: Call[None, BudgetQuery], tx: Tx, access: Access) -> None
 @endpoint("POST", "/api/budgets/allow", answers={200: one("budget", BudgetShape)}, who=OWNER, body=AllowBody)
 def allow_budget(call: Call[AllowBody, NoQuery], tx: Tx, access: Access) -> BudgetShape:
     """Allow a budget's whole amount once more until it resets; runs that wait for it go on."""
-    name, subject, rules = call.body.name, call.body.subject, _rules(call.house)
+    name, subject, rules = call.body.name, call.body.subject, _rules(call.services)
     scope, own = parse_scope(find_budget(tx, access, name, rules).scope)
     if subject is not None and scope != "account" and not own:
         subject = _found(tx, access, scope, subject)
     return allow_once(tx, access, name, rules, subject)
 
 
-def _rules(house: House) -> BudgetRules:
-    return BudgetRules(house.settings.budgets, house.settings.prices)
+def _rules(services: Services) -> BudgetRules:
+    return BudgetRules(services.settings.budgets, services.settings.prices)
 
 
 def _found(tx: Tx, access: Access, scope: Scope, subject: str) -> str:

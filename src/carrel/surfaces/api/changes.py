@@ -8,14 +8,14 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
 
 from carrel.access import SpaceScope, SpaceShape, space_shapes
 from carrel.journal import Event, sequence_at
-from carrel.kernel import Access
+from carrel.kernel import Access, Shape
+from carrel.kernel.fields import Moment
 from carrel.kernel.limits import CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX, PAGE_BYTES_MAX, PAGE_ROWS_AT_A_TIME
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, read_moment
-from carrel.surfaces.api.endpoint import Call, Out, endpoint
-from carrel.surfaces.api.fields import Moment
+from carrel.surfaces.api.cursors import clamp
+from carrel.surfaces.api.endpoint import Call, endpoint
 from carrel.surfaces.api.scope import Scoped, scope_of
-from carrel.topics import TopicShape, topic_shape
+from carrel.topics import TopicShape
 from carrel.work import TaskShape, task_shapes, visible_changes
 
 Value = TypeVar("Value", bound=Struct)
@@ -30,7 +30,7 @@ class ChangesQuery(Scoped, frozen=True, kw_only=True):
     include_raw: str = "0"
 
 
-class Deleted(Out, frozen=True, kw_only=True):
+class Deleted(Shape, frozen=True, kw_only=True):
     """Ids of what was deleted; sessions by their keys."""
 
     spaces: list[str] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Deleted(Out, frozen=True, kw_only=True):
     sessions: list[str] = field(default_factory=list)
 
 
-class Departed(Out, frozen=True, kw_only=True):
+class Departed(Shape, frozen=True, kw_only=True):
     """Ids of what left the caller's view."""
 
     topics: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Departed(Out, frozen=True, kw_only=True):
     logs: list[str] = field(default_factory=list)
 
 
-class Changes(Out, frozen=True, kw_only=True):
+class Changes(Shape, frozen=True, kw_only=True):
     """Everything new up to `seq`, which is the next `sinceSeq` to send."""
 
     seq: int
@@ -90,7 +90,7 @@ def _some(tx: Tx, access: Access, after: int, limit: int, scope: SpaceScope) -> 
         more=page.more,
         reset=page.reset,
         spaces=space_shapes(tx, access, seen.spaces),
-        topics=[topic_shape(topic) for topic in seen.topics],
+        topics=[TopicShape.of(topic) for topic in seen.topics],
         tasks=task_shapes(tx, access, seen.tasks),
         logs=[entry.wire() for entry in page.entries],
         deleted=deleted,
@@ -129,7 +129,6 @@ class _DeletedLog(Struct):
 
 
 def _cursor(tx: Tx, access: Access, query: ChangesQuery) -> int:
-    moment = None if query.since is UNSET else read_moment("since", query.since)
     if query.since_seq is not UNSET:
         return query.since_seq
-    return 0 if moment is None else sequence_at(tx, access, moment)
+    return 0 if query.since is UNSET else sequence_at(tx, access, query.since)

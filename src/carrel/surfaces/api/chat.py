@@ -8,17 +8,18 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType, field
 
 from carrel.commands import ChatMessage, Received, known_commands, receive
-from carrel.kernel import PEOPLE, Access, NewAttachment, Refusal, invalid
+from carrel.kernel import PEOPLE, Access, Input, NewAttachment, Refusal, Shape, invalid
+from carrel.kernel.fields import Id, Name, ShortText
 from carrel.kernel.limits import ATTACHMENTS_MAX, NAME_CHARS_MAX
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
-from carrel.surfaces.api.fields import Id, Name, Reference, ShortText
+from carrel.surfaces.api.endpoint import Call, NoQuery, Reply, endpoint
+from carrel.surfaces.api.fields import Reference
 from carrel.surfaces.api.sessions.changes import Channel, ClientId
-from carrel.surfaces.http.described import BASE64
-from carrel.surfaces.http.house import House
+from carrel.surfaces.http.openapi import BASE64
+from carrel.surfaces.http.services import Services
 
 
-class NewFile(In, frozen=True, kw_only=True):
+class NewFile(Input, frozen=True, kw_only=True):
     """A file attached to a message."""
 
     name: Name
@@ -26,13 +27,13 @@ class NewFile(In, frozen=True, kw_only=True):
     content: Annotated[str, Meta(extra_json_schema={"pattern": f"^{BASE64}$"})] = field(name="dataBase64")
 
 
-class ChatMetadata(In, frozen=True, kw_only=True):
+class ChatMetadata(Input, frozen=True, kw_only=True):
     """What a message is about."""
 
     goal_id: str | None = None
 
 
-class ChatLine(In, frozen=True, kw_only=True):
+class ChatLine(Input, frozen=True, kw_only=True):
     """A chat message, and the session it is for."""
 
     text: str
@@ -50,7 +51,7 @@ class ChatLine(In, frozen=True, kw_only=True):
     attachments: Annotated[tuple[NewFile, ...], Meta(extra_json_schema={"maxItems": ATTACHMENTS_MAX})] = ()
 
 
-class ChatAccepted(Out, frozen=True, kw_only=True):
+class ChatAccepted(Shape, frozen=True, kw_only=True):
     """The message is stored, and its run or the run that it answers is queued."""
 
     run_id: str
@@ -58,7 +59,7 @@ class ChatAccepted(Out, frozen=True, kw_only=True):
     session_key: str
 
 
-class CommandAnswer(Out, frozen=True, kw_only=True):
+class CommandAnswer(Shape, frozen=True, kw_only=True):
     """The reply of a command, and the session that is active after it."""
 
     command: str
@@ -67,7 +68,7 @@ class CommandAnswer(Out, frozen=True, kw_only=True):
     session_key: str
 
 
-class KnownCommand(Out, frozen=True, kw_only=True):
+class KnownCommand(Shape, frozen=True, kw_only=True):
     """A slash command: its name without the slash, how it is written, and what it does."""
 
     name: str
@@ -76,7 +77,7 @@ class KnownCommand(Out, frozen=True, kw_only=True):
     owner_only: bool
 
 
-class KnownCommands(Out, frozen=True, kw_only=True):
+class KnownCommands(Shape, frozen=True, kw_only=True):
     """Every slash command, in the order in which /help lists them."""
 
     commands: tuple[KnownCommand, ...]
@@ -97,7 +98,7 @@ async def list_commands(call: Call[None, NoQuery]) -> KnownCommands:
 async def post_chat(call: Call[ChatLine, NoQuery]) -> Reply:
     """Send a message to a chat, answer a question that was asked in it, or run a command."""
     received = await send_line(
-        call.house, call.access, call.body, lambda tx, received: call.promise(tx, _reply(received))
+        call.services, call.access, call.body, lambda tx, received: call.promise(tx, _reply(received))
     )
     return _reply(received)
 
@@ -111,21 +112,21 @@ def _reply(received: Received) -> Reply:
 
 
 async def send_line(
-    house: House, access: Access, line: ChatLine, promise: Callable[[Tx, Received], object] | None = None
+    services: Services, access: Access, line: ChatLine, promise: Callable[[Tx, Received], object] | None = None
 ) -> Received:
     """Receive one line in one transaction; `promise` is called in it with the outcome."""
     message = _message(line)
     if message.command is None:
-        house.refuse_when_draining()
+        services.refuse_when_draining()
 
     def work(tx: Tx) -> Received:
-        received = receive(tx, access, house.settings, house.rules, message)
+        received = receive(tx, access, services.settings, services.rules, message)
         if promise is not None:
             promise(tx, received)
         return received
 
     try:
-        return await house.db.write(work)
+        return await services.db.write(work)
     except Refusal as refusal:
         # The rooms below say `message`; the field here is `text`.
         if refusal.field == "message":

@@ -7,6 +7,7 @@ from msgspec import Meta
 from carrel.board import (
     LogFilter,
     LogShape,
+    RouteFields,
     add_route,
     ask_for_digests,
     ask_for_turn,
@@ -18,18 +19,18 @@ from carrel.board import (
     visible_routes,
 )
 from carrel.delivery import default_model
-from carrel.kernel import PEOPLE, Access, iso
+from carrel.kernel import PEOPLE, Access, Input, Shape, iso
+from carrel.kernel.fields import AnySession, Id
 from carrel.kernel.limits import CLASSIFIER_ENTRIES_AT_A_TIME, LOG_ROWS_MAX, ROUTE_ANCHOR_CHARS_MAX
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint, one
-from carrel.surfaces.api.fields import AnySession, Id
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, endpoint, one
 
 Anchor = Annotated[str, Meta(max_length=ROUTE_ANCHOR_CHARS_MAX)]
 Entries = Annotated[int, Meta(ge=1, le=CLASSIFIER_ENTRIES_AT_A_TIME)]
 
 
-class ClassifierStatus(Out, frozen=True, kw_only=True):
+class ClassifierStatus(Shape, frozen=True, kw_only=True):
     """How many entries wait, for how long, when some were last sorted, and by whom."""
 
     pending: int
@@ -38,19 +39,19 @@ class ClassifierStatus(Out, frozen=True, kw_only=True):
     mode: Literal["model", "rules", "off"]
 
 
-class PendingQuery(In, frozen=True, kw_only=True):
+class PendingQuery(Input, frozen=True, kw_only=True):
     """How many to list."""
 
     limit: int | None = None
 
 
-class RoutingQuery(In, frozen=True, kw_only=True):
+class RoutingQuery(Input, frozen=True, kw_only=True):
     """Whose routing memory."""
 
     session_key: AnySession
 
 
-class RoutingBody(In, frozen=True, kw_only=True):
+class RoutingBody(Input, frozen=True, kw_only=True):
     """Where messages of a session belong; `anchor` is what was said."""
 
     session_key: AnySession
@@ -59,38 +60,33 @@ class RoutingBody(In, frozen=True, kw_only=True):
     anchor: Anchor = ""
 
 
-class RouteShape(Out, frozen=True, kw_only=True):
+class RouteShape(RouteFields, frozen=True, kw_only=True):
     """One place that messages of a session went to."""
 
     ts: str
-    topic_id: str
-    topic_name: str
-    task_id: str | None
-    task_title: str | None
-    anchor: str
 
 
-class RoutingShown(Out, frozen=True, kw_only=True):
+class RoutingShown(Shape, frozen=True, kw_only=True):
     """The routing memory of a session, newest last."""
 
     session_key: str
     items: list[RouteShape]
 
 
-class TurnBody(In, frozen=True, kw_only=True):
+class TurnBody(Input, frozen=True, kw_only=True):
     """How many entries to begin with at most."""
 
     limit: Entries | None = None
 
 
-class ReplayBody(In, frozen=True, kw_only=True):
+class ReplayBody(Input, frozen=True, kw_only=True):
     """What to sort again: the bundle of an entry, or its session from that entry on."""
 
     anchor_log_id: Id
     mode: Literal["bundle", "from_here"] = "bundle"
 
 
-class DigestsBody(In, frozen=True, kw_only=True):
+class DigestsBody(Input, frozen=True, kw_only=True):
     """Whose digest to renew; without either, all that are not up to date."""
 
     topic_id: Id | None = None
@@ -105,7 +101,7 @@ def show_status(call: Call[None, NoQuery], tx: Tx, access: Access) -> Classifier
         pending=found.pending,
         oldest_pending_seconds=found.oldest_seconds,
         last_cycle_at=iso(found.last_turn_at),
-        mode=sorted_by(call.house.settings.classifier, default_model(tx, access, call.house.connections)),
+        mode=sorted_by(call.services.settings.classifier, default_model(tx, access, call.services.connections)),
     )
 
 
@@ -140,18 +136,18 @@ def _routing(tx: Tx, access: Access, session_key: str) -> RoutingShown:
 @endpoint("POST", "/api/classifier/run", answers={202: one("cycleId", str)}, who=OWNER, body=TurnBody)
 def run_classifier(call: Call[TurnBody, NoQuery], tx: Tx, access: Access) -> str:
     """Sort what is pending now."""
-    return ask_for_turn(tx, access, call.house.settings.classifier, call.body.limit)
+    return ask_for_turn(tx, access, call.services.settings.classifier, call.body.limit)
 
 
 @endpoint("POST", "/api/classifier/replay", answers={202: one("cycleId", str)}, who=OWNER, body=ReplayBody)
 def replay(call: Call[ReplayBody, NoQuery], tx: Tx, access: Access) -> str:
     """Sort an entry again, with its bundle or with all that follows it in its session."""
-    body, settings = call.body, call.house.settings.classifier
+    body, settings = call.body, call.services.settings.classifier
     return sort_again(tx, access, settings, body.anchor_log_id, body.mode)
 
 
 @endpoint("POST", "/api/digests/run", answers={202: one("cycleId", str)}, who=OWNER, body=DigestsBody)
 def run_digests(call: Call[DigestsBody, NoQuery], tx: Tx, access: Access) -> str:
     """Renew digests now, however old they are."""
-    body, settings = call.body, call.house.settings.classifier
+    body, settings = call.body, call.services.settings.classifier
     return ask_for_digests(tx, access, settings, body.topic_id, body.task_id)

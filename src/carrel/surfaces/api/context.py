@@ -16,7 +16,8 @@ from carrel.context import (
 )
 from carrel.delivery import as_shown, foreseen
 from carrel.journal import clean
-from carrel.kernel import Access
+from carrel.kernel import Access, Input
+from carrel.kernel.fields import AnySession
 from carrel.kernel.limits import (
     CLIENT_ID_CHARS_MAX,
     CONTEXT_LINES_DEFAULT,
@@ -28,8 +29,7 @@ from carrel.kernel.limits import (
 from carrel.kernel.settings import Recall
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import Call, In, endpoint
-from carrel.surfaces.api.fields import AnySession
+from carrel.surfaces.api.endpoint import Call, endpoint
 from carrel.surfaces.api.scope import SpaceNames, names_in
 from carrel.tools import context_reader
 
@@ -37,7 +37,7 @@ from carrel.tools import context_reader
 EntryKeys = Annotated[str, Meta(max_length=(IDEMPOTENCY_KEY_CHARS_MAX + 1) * CONTEXT_LINES_MAX)]
 
 
-class ContextQuery(In, frozen=True, kw_only=True):
+class ContextQuery(Input, frozen=True, kw_only=True):
     """The session, question, spaces and size of the context; numbers out of range are clamped."""
 
     q: str = ""
@@ -70,7 +70,7 @@ async def show_context(call: Call[None, ContextQuery]) -> ContextShape:
     def asked(tx: Tx, access: Access) -> tuple[Access, ContextRequest] | None:
         key = key_named(tx, access, query.session_key) if query.session_key else None
         if key is not None and query.form == "run":
-            return foreseen(tx, call.house.tool_services, access, key, question)
+            return foreseen(tx, call.services.tool_services, access, key, question)
         reader = None if key is None else context_reader(tx, access, key)
         named, mode = query.session_key or None, depth_named(query.mode)
         return access, ContextRequest(
@@ -91,7 +91,7 @@ async def show_context(call: Call[None, ContextQuery]) -> ContextShape:
         recall=query.recall if call.access.is_person else None,
         without_keys=names_in("withoutKeys", query.without_keys, CONTEXT_LINES_MAX),
     )
-    found = await call.house.contexts.build(access, request)
+    found = await call.services.contexts.build(access, request)
     if query.form == "run":
         found = as_shown(found)
     return context_shape(found, session_key=query.session_key, question=question)

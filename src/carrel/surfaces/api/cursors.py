@@ -1,4 +1,4 @@
-"""Parameters of lists: opaque cursors, limits and times."""
+"""Parameters of lists: opaque cursors and limits."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from carrel.kernel import invalid, parse_iso
+from carrel.kernel import invalid
 from carrel.kernel.limits import LIST_ROWS_DEFAULT, LIST_ROWS_MAX, PAGE_BYTES_MAX, PAGE_ROWS_AT_A_TIME
 
 T = TypeVar("T")
@@ -76,11 +76,3 @@ def read_page(
         if len(page) < len(found) or len(more) < wanted:
             return page, following
         start = position(found[-1])
-
-
-def read_moment(name: str, text: str) -> int:
-    """Return the milliseconds of an ISO 8601 time in the field or parameter of that name."""
-    try:
-        return parse_iso(text)
-    except (ValueError, OverflowError) as error:
-        raise invalid(name, "A time must look like 2026-01-31T12:00:00Z.") from error

@@ -8,10 +8,10 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct, defstruct
 from starlette.requests import Request
 
-from carrel.kernel import PEOPLE, Access, Kind, Shape
+from carrel.kernel import PEOPLE, Access, Input, Kind
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.equal_tools import EQUAL_TOOLS
-from carrel.surfaces.http.house import House
+from carrel.surfaces.api.endpoint_tools import ENDPOINT_TOOLS
+from carrel.surfaces.http.services import Services
 
 B = TypeVar("B")
 Q = TypeVar("Q")
@@ -24,24 +24,16 @@ OWNER: tuple[Kind, ...] = ("owner",)
 OPEN: tuple[Kind, ...] = ()
 
 
-class In(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A request body or query: strict types, unknown names are refused."""
-
-
-class Out(Shape, frozen=True, kw_only=True):
-    """A response body."""
-
-
-class NoQuery(In, frozen=True, kw_only=True):
+class NoQuery(Input, frozen=True, kw_only=True):
     """An endpoint without query parameters."""
 
 
 class Call(Generic[B, Q]):
     """One call of an endpoint: the caller, the decoded body and query, and the server."""
 
-    def __init__(self, request: Request, house: House, access: Access, body: B, query: Q) -> None:
+    def __init__(self, request: Request, services: Services, access: Access, body: B, query: Q) -> None:
         self.request = request
-        self.house = house
+        self.services = services
         self.access = access
         self.body = body
         self.query = query
@@ -59,15 +51,15 @@ class Call(Generic[B, Q]):
 
     async def read(self, work: Callable[[Tx, Access], T]) -> T:
         """Read with the caller's access."""
-        return await self.house.db.read(lambda tx: work(tx, self.access))
+        return await self.services.db.read(lambda tx: work(tx, self.access))
 
     async def long_read(self, work: Callable[[LongTx, Access], T]) -> T:
         """Read much with the caller's access, outside the loop."""
-        return await self.house.db.long_read(lambda tx: work(tx, self.access))
+        return await self.services.db.long_read(lambda tx: work(tx, self.access))
 
     async def write(self, work: Callable[[Tx, Access], T]) -> T:
         """Change something with the caller's access, in one transaction."""
-        return await self.house.db.write(lambda tx: work(tx, self.access))
+        return await self.services.db.write(lambda tx: work(tx, self.access))
 
 
 class Page(Struct, Generic[T], frozen=True):
@@ -184,7 +176,7 @@ def endpoint(
                 creates=creates,
                 secret=secret,
                 open_on_loopback=open_on_loopback,
-                tool=EQUAL_TOOLS.get(f"{method} {path}", ""),
+                tool=ENDPOINT_TOOLS.get(f"{method} {path}", ""),
                 media=media,
                 tag=tag or (path.split("/")[2] if path.startswith("/api/") else "health"),
             )

@@ -2,11 +2,13 @@
 
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, UnsetType, field, structs
+from msgspec import field, structs
 
 from carrel.goals import (
     GOAL_MOVES,
     GoalChange,
+    GoalDescription,
+    GoalName,
     GoalShape,
     change_goal,
     complete_goal,
@@ -18,36 +20,36 @@ from carrel.goals import (
     make_goal,
 )
 from carrel.kernel import PEOPLE, Access
-from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX
+from carrel.kernel.fields import checked
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint, one, page_of
-from carrel.surfaces.api.session_ids import OfSession, PageOfSession, required, session_if_named, session_named
-from carrel.surfaces.http.described import SOME_TEXT
+from carrel.surfaces.api.session_ids import (
+    OfSession,
+    PageOfSession,
+    SessionId,
+    required,
+    session_if_named,
+    session_named,
+)
 
-# The room below checks these and words the refusals; here they are only described.
-Name = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": GOAL_NAME_CHARS_MAX})]
-Description = Annotated[str, Meta(extra_json_schema={"maxLength": GOAL_DESCRIPTION_CHARS_MAX})]
-FirstStatus = Annotated[str, Meta(extra_json_schema={"enum": ["submitted", *GOAL_MOVES["submitted"]]})]
-Status = Annotated[str, Meta(extra_json_schema={"enum": list(GOAL_MOVES)})]
+# The room below checks it and words the refusal; here it is only described.
+FirstStatus = Annotated[str, checked(enum=["submitted", *GOAL_MOVES["submitted"]])]
 
 
 class GoalBody(OfSession, frozen=True, kw_only=True):
     """A new goal, and the session it belongs to."""
 
-    name: Name
-    description: Description = ""
+    name: GoalName
+    description: GoalDescription = ""
     status: FirstStatus | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-class GoalPatch(OfSession, frozen=True, kw_only=True):
+class GoalPatch(GoalChange, frozen=True, kw_only=True):
     """Changes of a goal; fields left out stay as they are. A session that is named must be the goal's own."""
 
-    name: Name | UnsetType = UNSET
-    description: Description | UnsetType = UNSET
-    status: Status | UnsetType = UNSET
-    metadata: dict[str, Any] | UnsetType = UNSET
+    session_id: SessionId | None = None
 
 
 class GoalsQuery(PageOfSession, frozen=True, kw_only=True):
@@ -88,20 +90,21 @@ def show_goal(call: Call[None, OfSession], tx: Tx, access: Access) -> GoalShape:
 @endpoint("PATCH", "/api/goals/{id}", answers={200: one("goal", GoalShape)}, who=PEOPLE, body=GoalPatch)
 def patch_goal(call: Call[GoalPatch, NoQuery], tx: Tx, access: Access) -> GoalShape:
     """Change a goal; cancelling it skips its plans that wait, fails those that work, and cancels their runs."""
-    changes = structs.asdict(call.body)
-    key = session_if_named(tx, access, changes.pop("session_id"))
-    goal = change_goal(tx, access, call.path("id"), GoalChange(**changes), call.house.rules, key=key)
+    key = session_if_named(tx, access, call.body.session_id)
+    goal = change_goal(tx, access, call.path("id"), call.body, call.services.rules, key=key)
     return goal_shape(tx, access, goal)
 
 
 @endpoint("DELETE", "/api/goals/{id}", answers={204: None}, who=PEOPLE, query=OfSession)
 def remove_goal(call: Call[None, OfSession], tx: Tx, access: Access) -> None:
     """Delete a goal with its plans and its memory; its tasks stay."""
-    delete_goal(tx, access, call.path("id"), call.house.rules, key=session_if_named(tx, access, call.query.session_id))
+    delete_goal(
+        tx, access, call.path("id"), call.services.rules, key=session_if_named(tx, access, call.query.session_id)
+    )
 
 
 @endpoint("POST", "/api/goals/{id}/complete", answers={200: one("goal", GoalShape)}, who=PEOPLE, query=OfSession)
 def finish_goal(call: Call[None, OfSession], tx: Tx, access: Access) -> GoalShape:
     """Complete a goal; the rest of its plans is no longer worked on."""
     key = session_if_named(tx, access, call.query.session_id)
-    return goal_shape(tx, access, complete_goal(tx, access, call.path("id"), call.house.rules, key=key))
+    return goal_shape(tx, access, complete_goal(tx, access, call.path("id"), call.services.rules, key=key))

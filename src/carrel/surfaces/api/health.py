@@ -13,27 +13,28 @@ from carrel.board import backlog
 from carrel.delivery import Connection, Injection, injections_of
 from carrel.gateway import missing_gateway
 from carrel.journal import About, append_event, events_behind, feed_is_late, json_text
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, iso
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, Shape, iso
 from carrel.kernel.limits import FEED_LATE_SECONDS, GATEWAY_CHECK_SECONDS
+from carrel.kernel.settings import SettingRow
 from carrel.monitoring import count_live, count_unreachable, stuck_lanes
 from carrel.search import SearchMode, index_lag
 from carrel.storage import Tx, applied_schema, database_bytes, duty_reports, migrations
-from carrel.surfaces.api.endpoint import OPEN, OWNER, Call, NoQuery, Out, Reply, endpoint
+from carrel.surfaces.api.endpoint import OPEN, OWNER, Call, NoQuery, Reply, endpoint
 from carrel.surfaces.api.mcp_servers import McpServerState, server_state
 from carrel.surfaces.http.errors import ErrorBody, error_body
-from carrel.surfaces.http.house import House, Reloaded, WrongSettings
+from carrel.surfaces.http.services import Reloaded, Services, WrongSettings
 
 Level = Literal["ok", "degraded", "failed"]
 
 
-class Alive(Out, frozen=True, kw_only=True):
+class Alive(Shape, frozen=True, kw_only=True):
     """The server answers."""
 
     status: Literal["ok"]
     version: str
 
 
-class Checks(Out, frozen=True, kw_only=True):
+class Checks(Shape, frozen=True, kw_only=True):
     """The state of each part."""
 
     storage: Level
@@ -44,14 +45,14 @@ class Checks(Out, frozen=True, kw_only=True):
     search: Level
 
 
-class Ready(Out, frozen=True, kw_only=True):
+class Ready(Shape, frozen=True, kw_only=True):
     """Whether the server should receive requests."""
 
     status: Literal["ready", "not_ready"]
     checks: Checks
 
 
-class LaneCounts(Out, frozen=True, kw_only=True):
+class LaneCounts(Shape, frozen=True, kw_only=True):
     """How many lanes are busy, how many runs are queued, and how many lanes are held by a lost worker."""
 
     busy: int
@@ -59,14 +60,14 @@ class LaneCounts(Out, frozen=True, kw_only=True):
     stuck: int
 
 
-class WaitingCounts(Out, frozen=True, kw_only=True):
+class WaitingCounts(Shape, frozen=True, kw_only=True):
     """How many runs wait for a person, and how many for the program that sent their message."""
 
     person: int
     program: int
 
 
-class ClassifierBacklog(Out, frozen=True, kw_only=True):
+class ClassifierBacklog(Shape, frozen=True, kw_only=True):
     """Whether entries of the board are sorted, how many wait for it, and for how long the oldest of them has."""
 
     enabled: bool
@@ -74,7 +75,7 @@ class ClassifierBacklog(Out, frozen=True, kw_only=True):
     oldest_pending_seconds: float | None
 
 
-class GatewayState(Out, frozen=True, kw_only=True):
+class GatewayState(Shape, frozen=True, kw_only=True):
     """A gateway: its state and since when, how many runs wait for it and, for people, what is wrong with it.
 
     One without a `kind` is not in the settings, although agents of this account name it.
@@ -88,7 +89,7 @@ class GatewayState(Out, frozen=True, kw_only=True):
     last_error: str | None = None
 
 
-class IndexState(Out, frozen=True, kw_only=True):
+class IndexState(Shape, frozen=True, kw_only=True):
     """How far search is behind what was written, and whether it compares meanings or words alone."""
 
     lag_seconds: float
@@ -96,14 +97,14 @@ class IndexState(Out, frozen=True, kw_only=True):
     mode: SearchMode
 
 
-class FollowerState(Out, frozen=True, kw_only=True):
+class FollowerState(Shape, frozen=True, kw_only=True):
     """What follows the feed of changes, such as the index, and how many events it still has to handle."""
 
     name: str
     behind: int
 
 
-class DatabaseState(Out, frozen=True, kw_only=True):
+class DatabaseState(Shape, frozen=True, kw_only=True):
     """The database: which one, the number of its newest migration, and how large it is."""
 
     engine: Literal["sqlite", "postgresql"]
@@ -111,7 +112,7 @@ class DatabaseState(Out, frozen=True, kw_only=True):
     size_bytes: int
 
 
-class DutyState(Out, frozen=True, kw_only=True):
+class DutyState(Shape, frozen=True, kw_only=True):
     """Background work of this server: when it last did something, when it is next due, and how it failed since start.
 
     `nextAt` is null while nothing is known to become due; it then waits for something to happen.
@@ -124,7 +125,7 @@ class DutyState(Out, frozen=True, kw_only=True):
     last_error: str | None
 
 
-class Health(Out, frozen=True, kw_only=True):
+class Health(Shape, frozen=True, kw_only=True):
     """The state of the server, for people."""
 
     status: Literal["ready", "not_ready"]
@@ -144,20 +145,11 @@ class Health(Out, frozen=True, kw_only=True):
     storage_error: str | None
 
 
-class SettingShown(Out, frozen=True, kw_only=True):
-    """One setting; a secret is shown as `set` or empty."""
-
-    name: str
-    value: Any
-    default: Any
-    source: Literal["default", "file", "env"]
-
-
-class SettingsShown(Out, frozen=True, kw_only=True):
+class SettingsShown(Shape, frozen=True, kw_only=True):
     """Every setting, and the file that they are read from, which need not exist."""
 
     file: str
-    settings: list[SettingShown]
+    settings: list[SettingRow]
 
 
 class Readiness:
@@ -166,8 +158,8 @@ class Readiness:
     The gateways are checked at most every few seconds, once for all who ask meanwhile, and when others are configured.
     """
 
-    def __init__(self, house: House, clock: Clock) -> None:
-        self._house = house
+    def __init__(self, services: Services, clock: Clock) -> None:
+        self._services = services
         self._clock = clock
         self._gateways: dict[str, GatewayState] = {}
         self._gateways_again_at = 0
@@ -181,10 +173,10 @@ class Readiness:
         checks = Checks(
             storage=storage,
             migrations=migrated,
-            dispatcher="failed" if self._house.draining() else "ok" if self._house.works else "degraded",
+            dispatcher="failed" if self._services.draining() else "ok" if self._services.works else "degraded",
             feed=feed,
             gateway="ok" if all(one.status == "ok" for one in await self.gateways()) else "degraded",
-            search="degraded" if self._house.search.is_degraded else "ok",
+            search="degraded" if self._services.search.is_degraded else "ok",
         )
         failed = "failed" in (checks.storage, checks.migrations, checks.dispatcher)
         return Ready(status="not_ready" if failed else "ready", checks=checks)
@@ -192,17 +184,17 @@ class Readiness:
     async def _store(self) -> tuple[Level, Level, Level]:
         """Return the state of the storage, of its migrations and of its feed."""
         try:
-            migrated, feed = await self._house.db.read(self._look)
+            migrated, feed = await self._services.db.read(self._look)
         except Exception:  # boundary: any fault of the database means that the check failed
             return "failed", "failed", "failed"
-        if self._house.db.write_error is not None:
+        if self._services.db.write_error is not None:
             # A server that is not ready may get no other request that would show that writing is possible again.
             with suppress(Refusal):
-                await self._house.db.write(lambda tx: tx.tick())
-        return "ok" if self._house.db.write_error is None else "failed", migrated, feed
+                await self._services.db.write(lambda tx: tx.tick())
+        return "ok" if self._services.db.write_error is None else "failed", migrated, feed
 
     def _look(self, tx: Tx) -> tuple[Level, Level]:
-        applied = applied_schema(tx, self._house.db.engine)
+        applied = applied_schema(tx, self._services.db.engine)
         # A newer version of this server may migrate a store that this one is using.
         migrated: Level = "ok" if applied == self._schema else "degraded" if applied > self._schema else "failed"
         return migrated, "degraded" if feed_is_late(tx, tx.now - FEED_LATE_SECONDS * MS_PER_SECOND) else "ok"
@@ -210,19 +202,19 @@ class Readiness:
     async def gateways(self) -> list[GatewayState]:
         """Return the state of each gateway, by name."""
         async with self._checking:
-            configured = dict(self._house.connections)
+            configured = dict(self._services.connections)
             if self._clock.now_ms() >= self._gateways_again_at or configured != self._checked:
                 self._checked = configured
                 # Counted from the start of a check, so that nobody causes more of them by hanging up.
                 self._gateways_again_at = self._clock.now_ms() + GATEWAY_CHECK_SECONDS * MS_PER_SECOND
-                troubles = await self._house.configuration.troubles()
+                troubles = await self._services.configuration.troubles()
                 self._gateways = {name: self._state(name, troubles[name]) for name in sorted(troubles)}
             return list(self._gateways.values())
 
     def _state(self, name: str, trouble: str | None) -> GatewayState:
         before, status = self._gateways.get(name), "ok" if trouble is None else "failed"
         is_same = before is not None and before.status == status
-        connection = self._house.connections.get(name)
+        connection = self._services.connections.get(name)
         kind = "" if connection is None else connection.settings.kind
         return GatewayState(
             name=name,
@@ -241,7 +233,7 @@ def _readiness(call: Call[None, NoQuery]) -> Readiness:
 @endpoint("GET", "/healthz", answers={200: Alive}, who=OPEN)
 async def show_alive(call: Call[None, NoQuery]) -> Alive:
     """Check whether the server is alive."""
-    return Alive(status="ok", version=call.house.version)
+    return Alive(status="ok", version=call.services.version)
 
 
 @endpoint("GET", "/readyz", answers={200: Ready, 503: Ready}, who=OPEN)
@@ -256,8 +248,8 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
     """Get the state of the server and of the lanes that the caller may see."""
     ready = await _readiness(call).check()
     lanes, waiting = await call.read(_counts)
-    configured = call.house.connections
-    hidden = configured.keys() - call.house.gateways_of(call.access)
+    configured = call.services.connections
+    hidden = configured.keys() - call.services.gateways_of(call.access)
     gateways = [
         *(one for one in await _readiness(call).gateways() if one.name not in hidden),
         *await call.read(lambda tx, access: _missing_gateways(tx, access, configured)),
@@ -268,7 +260,7 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
     waiting_runs = await call.read(count_unreachable)
     gateways = [structs.replace(one, waiting_runs=waiting_runs.get(one.name, 0)) for one in gateways]
     lag = await call.read(index_lag)
-    index = IndexState(lag_seconds=lag.seconds, pending=lag.pending, mode=call.house.search.mode)
+    index = IndexState(lag_seconds=lag.seconds, pending=lag.pending, mode=call.services.search.mode)
     waits, behind = await call.read(backlog), await call.read(events_behind)
     return Health(
         status=ready.status,
@@ -280,39 +272,26 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
         index=index,
         context_injection=await call.read(_injections),
         classifier=ClassifierBacklog(
-            enabled=call.house.settings.classifier.mode != "off",
+            enabled=call.services.settings.classifier.mode != "off",
             pending=waits.pending,
             oldest_pending_seconds=waits.oldest_seconds,
         ),
         followers=[FollowerState(name=name, behind=count) for name, count in sorted(behind.items())],
-        database=await _database(call.house) if call.access.is_operator else None,
-        duties=_duties(call.house) if call.access.is_operator else None,
-        storage_error=call.house.db.write_error if call.access.is_person else None,
+        database=await _database(call.services) if call.access.is_operator else None,
+        duties=[DutyState.of(one) for one in duty_reports(call.services.db)] if call.access.is_operator else None,
+        storage_error=call.services.db.write_error if call.access.is_person else None,
     )
 
 
 def _mcp_servers(call: Call[None, NoQuery]) -> list[McpServerState]:
     """The MCP servers of the caller's account."""
-    return [server_state(state, call.access) for state in call.house.connectors.states(call.access.account_slug)]
+    return [server_state(state, call.access) for state in call.services.connectors.states(call.access.account_slug)]
 
 
-async def _database(house: House) -> DatabaseState:
-    engine = house.db.engine
-    schema, size = await house.db.read(lambda tx: (applied_schema(tx, engine), database_bytes(tx, engine)))
+async def _database(services: Services) -> DatabaseState:
+    engine = services.db.engine
+    schema, size = await services.db.read(lambda tx: (applied_schema(tx, engine), database_bytes(tx, engine)))
     return DatabaseState(engine="sqlite" if engine == "sqlite" else "postgresql", schema=schema, size_bytes=size)
-
-
-def _duties(house: House) -> list[DutyState]:
-    return [
-        DutyState(
-            name=one.name,
-            last_at=iso(one.last_at),
-            next_at=iso(one.next_at),
-            failures=one.failures,
-            last_error=one.last_error,
-        )
-        for one in duty_reports(house.db)
-    ]
 
 
 def _injections(tx: Tx, access: Access) -> list[Injection]:
@@ -354,36 +333,26 @@ async def show_settings(call: Call[None, NoQuery]) -> SettingsShown:
     """List the settings of this server and where each comes from."""
     require_operator(call.access)
     return SettingsShown(
-        file=call.house.configuration.file(),
-        settings=[
-            SettingShown(name=row.name, value=row.value, default=row.default, source=row.source)
-            for row in call.house.configuration.rows()
-        ],
+        file=call.services.configuration.file(),
+        settings=[*call.services.configuration.rows()],
     )
 
 
-class ReloadedSettings(Out, frozen=True, kw_only=True):
-    """What was taken up, and which settings need a restart."""
-
-    changed: list[str]
-    need_restart: list[str]
-
-
-@endpoint("POST", "/api/settings/reload", answers={200: ReloadedSettings, 422: ErrorBody}, who=OWNER)
-async def reload_settings(call: Call[None, NoQuery]) -> ReloadedSettings | Reply:
+@endpoint("POST", "/api/settings/reload", answers={200: Reloaded, 422: ErrorBody}, who=OWNER)
+async def reload_settings(call: Call[None, NoQuery]) -> Reloaded | Reply:
     """Read the settings again and take up what needs no restart; if they are wrong, nothing changes."""
     require_operator(call.access)
     try:
-        reloaded = await call.house.configuration.reload()
+        reloaded = await call.services.configuration.reload()
     except WrongSettings as error:
         refusal = Refusal(Code.INVALID_PARAMS, " ".join(error.problems), details={"problems": list(error.problems)})
         return Reply(422, error_body(refusal, call.request.state.request_id))
     return await reloaded_settings(call, reloaded)
 
 
-async def reloaded_settings(call: Call[Any, NoQuery], reloaded: Reloaded) -> ReloadedSettings:
+async def reloaded_settings(call: Call[Any, NoQuery], reloaded: Reloaded) -> Reloaded:
     """Publish that the settings were taken up, and return what has changed."""
     if reloaded.changed:
         body = json_text({"changed": reloaded.changed})
         await call.write(lambda tx, access: append_event(tx, access, "settings.updated", About(), body))
-    return ReloadedSettings(changed=reloaded.changed, need_restart=reloaded.need_restart)
+    return reloaded

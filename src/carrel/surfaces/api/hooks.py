@@ -6,17 +6,18 @@ from typing import Any
 from carrel.board import ClaudeEvent, is_unrecorded, record, require_hooks, run_hook, wake
 from carrel.context import AROUND_CHARS, ContextLimits, ContextRequest, injected
 from carrel.journal import clean
-from carrel.kernel import PEOPLE, Access, Kind, Refusal, clip
+from carrel.kernel import PEOPLE, Access, Input, Kind, Refusal, Shape, clip
+from carrel.kernel.fields import Name, Text
 from carrel.kernel.limits import MESSAGE_CHARS_MAX
 from carrel.runs import Run
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
-from carrel.surfaces.api.fields import Name, Reference, Text
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
+from carrel.surfaces.api.fields import Reference
 
 _PROGRAMS: tuple[Kind, ...] = (*PEOPLE, "client")
 
 
-class HookMessage(In, frozen=True, kw_only=True):
+class HookMessage(Input, frozen=True, kw_only=True):
     """A message to an agent; `sessionKey` only where the settings allow it. `name` labels the run."""
 
     message: Text
@@ -25,27 +26,27 @@ class HookMessage(In, frozen=True, kw_only=True):
     name: Name | None = None
 
 
-class WakeText(In, frozen=True, kw_only=True):
+class WakeText(Input, frozen=True, kw_only=True):
     """A text for an agent's main lane."""
 
     text: Text
     agent_id: Name | None = None
 
 
-class HookOutput(Out, frozen=True, kw_only=True):
+class HookOutput(Shape, frozen=True, kw_only=True):
     """What Claude Code adds to its conversation."""
 
     hook_event_name: str
     additional_context: str
 
 
-class ClaudeAnswer(Out, frozen=True, kw_only=True, omit_defaults=True):
+class ClaudeAnswer(Shape, frozen=True, kw_only=True, omit_defaults=True):
     """The answer to an event, as Claude Code reads it."""
 
     hook_specific_output: HookOutput | None = None
 
 
-class HookAccepted(Out, frozen=True, kw_only=True):
+class HookAccepted(Shape, frozen=True, kw_only=True):
     """The message is stored and its run is queued."""
 
     run_id: str
@@ -55,11 +56,11 @@ class HookAccepted(Out, frozen=True, kw_only=True):
 @endpoint("POST", "/api/hooks/agent", answers={202: HookAccepted}, who=_PROGRAMS, body=HookMessage, creates=True)
 async def hook_agent(call: Call[HookMessage, NoQuery]) -> HookAccepted:
     """Hand a message to an agent, in a session of its own unless the settings let programs name one."""
-    new, house = call.body, call.house
+    new, services = call.body, call.services
 
     def send(tx: Tx, access: Access) -> Run:
         return run_hook(
-            tx, access, house.settings.hooks, house.rules, new.message,
+            tx, access, services.settings.hooks, services.rules, new.message,
             agent=new.agent_id, reference=new.session_key, name=new.name,
         )  # fmt: skip
 
@@ -71,7 +72,7 @@ async def hook_wake(call: Call[WakeText, NoQuery]) -> HookAccepted:
     """Wake an agent in its main lane with a text."""
     try:
         return await _accepted(
-            call, lambda tx, access: wake(tx, access, call.house.rules, call.body.text, call.body.agent_id)
+            call, lambda tx, access: wake(tx, access, call.services.rules, call.body.text, call.body.agent_id)
         )
     except Refusal as refusal:
         # The rooms below say `message`; the field here is `text`.
@@ -82,8 +83,8 @@ async def hook_wake(call: Call[WakeText, NoQuery]) -> HookAccepted:
 
 async def _accepted(call: Call[Any, NoQuery], send: Callable[[Tx, Access], Run]) -> HookAccepted:
     """Queue what a program sends, and answer with its run."""
-    require_hooks(call.house.settings.hooks)
-    call.house.refuse_when_draining()
+    require_hooks(call.services.settings.hooks)
+    call.services.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> HookAccepted:
         run = send(tx, access)
@@ -95,11 +96,11 @@ async def _accepted(call: Call[Any, NoQuery], send: Callable[[Tx, Access], Run])
 @endpoint("POST", "/api/hooks/claude", answers={200: ClaudeAnswer}, who=PEOPLE, body=ClaudeEvent)
 async def hook_claude(call: Call[ClaudeEvent, NoQuery]) -> ClaudeAnswer:
     """Record an event of Claude Code, as its hooks send it; a prompt is answered with the context of its session."""
-    require_hooks(call.house.settings.hooks)
+    require_hooks(call.services.settings.hooks)
     # Before the prompt becomes an entry, so that it does not recall itself.
     context = await _context(call) if call.body.wants_context else ""
     log = call.body.log()
-    if log is not None and not is_unrecorded(log, call.house.settings.intake):
+    if log is not None and not is_unrecorded(log, call.services.settings.intake):
         await call.write(lambda tx, access: record(tx, access, log))
     output = HookOutput(hook_event_name=call.body.hook_event_name, additional_context=context)
     return ClaudeAnswer(hook_specific_output=output if context else None)
@@ -107,7 +108,7 @@ async def hook_claude(call: Call[ClaudeEvent, NoQuery]) -> ClaudeAnswer:
 
 async def _context(call: Call[ClaudeEvent, NoQuery]) -> str:
     """Return the context for a prompt, as a run would be shown it; may be empty."""
-    settings = call.house.settings.context
+    settings = call.services.settings.context
     if not settings.augment:
         return ""
     request = ContextRequest(
@@ -116,5 +117,5 @@ async def _context(call: Call[ClaudeEvent, NoQuery]) -> str:
         mode=settings.mode,
         limits=ContextLimits(max_chars=settings.max_chars - AROUND_CHARS),
     )
-    found = await call.house.contexts.build(call.access, request)
+    found = await call.services.contexts.build(call.access, request)
     return injected(found.block) if found.layers else ""

@@ -5,7 +5,7 @@ Agents send notes about entries and read what they may see; the room of the boar
 
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, UnsetType, structs
+from msgspec import Meta, structs
 
 from carrel.access import effective_spaces
 from carrel.board import (
@@ -16,6 +16,7 @@ from carrel.board import (
     LogSource,
     LogType,
     NewLog,
+    Summary,
     accept,
     change_entry,
     delete_entry,
@@ -26,7 +27,8 @@ from carrel.board import (
     readable_entry,
     record,
 )
-from carrel.kernel import PEOPLE, Access, Grammar, invalid
+from carrel.kernel import PEOPLE, Access, Grammar, Input, Shape, invalid
+from carrel.kernel.fields import AnySession, Cursor, Moment, Name, Text, at_most, up_to
 from carrel.kernel.limits import (
     ATTACHMENTS_MAX,
     IDEMPOTENCY_KEY_CHARS_MAX,
@@ -35,28 +37,25 @@ from carrel.kernel.limits import (
     LOG_RELATED_MAX,
     LOG_ROWS_DEFAULT,
     LOG_ROWS_MAX,
-    LOG_SUMMARY_CHARS_MAX,
     NAME_CHARS_MAX,
 )
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Page, Reply, endpoint, one, page_of
-from carrel.surfaces.api.fields import AnySession, Cursor, Moment, Name, Text, values_of
+from carrel.surfaces.api.endpoint import Call, NoQuery, Page, Reply, endpoint, one, page_of
 from carrel.surfaces.api.scope import SpaceNames, names_in
-from carrel.surfaces.http.house import House
+from carrel.surfaces.http.services import Services
 
-Summary = Annotated[str, Meta(extra_json_schema={"maxLength": LOG_SUMMARY_CHARS_MAX})]
-Raw = Annotated[str, Meta(extra_json_schema={"maxLength": LOG_RAW_CHARS_MAX})]
+Raw = Annotated[str, up_to(LOG_RAW_CHARS_MAX)]
 ClientId = Annotated[str, Meta(pattern=f"^{Grammar.CLIENT_ID}$")]
 
 
 Key = Annotated[str, Meta(min_length=1, max_length=IDEMPOTENCY_KEY_CHARS_MAX)]
-Files = Annotated[tuple[Name, ...], Meta(extra_json_schema={"maxItems": ATTACHMENTS_MAX})]
+Files = Annotated[tuple[Name, ...], at_most(ATTACHMENTS_MAX)]
 # Comma-separated ids.
 Names = Annotated[str, Meta(min_length=1, max_length=LOG_RELATED_MAX * NAME_CHARS_MAX)]
 
 
-class NoteBody(In, frozen=True, kw_only=True):
+class NoteBody(Input, frozen=True, kw_only=True):
     """A new note."""
 
     content: Text
@@ -95,18 +94,7 @@ class IngestBody(NoteBody, frozen=True, kw_only=True):
     entries: Annotated[tuple[LogBody, ...], Meta(min_length=1, max_length=INGEST_ENTRIES_MAX)] | None = None
 
 
-class LogPatch(In, frozen=True, kw_only=True):
-    """Changes of an entry; fields left out stay as they are."""
-
-    topic_id: Name | UnsetType | None = UNSET
-    task_id: Name | UnsetType | None = UNSET
-    space_id: Name | UnsetType = UNSET
-    content: Text | UnsetType = UNSET
-    summary: Summary | UnsetType | None = UNSET
-    classification_status: Classification | UnsetType = UNSET
-
-
-class RawQuery(In, frozen=True, kw_only=True):
+class RawQuery(Input, frozen=True, kw_only=True):
     """Whether the text that an entry was made from is shown."""
 
     include_raw: bool = False
@@ -133,7 +121,7 @@ class LogQuery(NotesQuery, frozen=True, kw_only=True):
     type: LogType | None = None
 
 
-class KnownLog(Out, frozen=True, kw_only=True, omit_defaults=True):
+class KnownLog(Shape, frozen=True, kw_only=True, omit_defaults=True):
     """An entry that was stored before (`duplicate`), with its `id` alone where the caller may not read it.
 
     `ignored` says that its session is not recorded.
@@ -144,7 +132,7 @@ class KnownLog(Out, frozen=True, kw_only=True, omit_defaults=True):
     ignored: bool = False
 
 
-class Accepted(Out, frozen=True, kw_only=True):
+class Accepted(Shape, frozen=True, kw_only=True):
     """How many entries will be stored, and an id for each."""
 
     accepted: int
@@ -197,17 +185,17 @@ def _filter(tx: Tx, access: Access, query: NotesQuery, kind: str | None) -> LogF
 @endpoint("POST", "/api/log", answers={201: one("log", LogShape), 200: KnownLog}, body=LogBody, creates=True)
 def send_log(call: Call[LogBody, NoQuery], tx: Tx, access: Access) -> Reply:
     """Store an entry; one that was sent before is answered with the stored one."""
-    return _sent(call.house, _new_log(call.body), tx, access)
+    return _sent(call.services, _new_log(call.body), tx, access)
 
 
 @endpoint("POST", "/api/notes", answers={201: one("log", LogShape), 200: KnownLog}, body=NotesBody, creates=True)
 def send_note(call: Call[NotesBody, NoQuery], tx: Tx, access: Access) -> Reply:
     """Store a note."""
-    return _sent(call.house, _new_log(call.body), tx, access)
+    return _sent(call.services, _new_log(call.body), tx, access)
 
 
-def _sent(house: House, log: NewLog, tx: Tx, access: Access) -> Reply:
-    if is_unrecorded(log, house.settings.intake):
+def _sent(services: Services, log: NewLog, tx: Tx, access: Access) -> Reply:
+    if is_unrecorded(log, services.settings.intake):
         return Reply(200, KnownLog(log=None, ignored=True))
     recorded = record(tx, access, log)
     stored = recorded.shown(tx, access)
@@ -218,7 +206,7 @@ def _sent(house: House, log: NewLog, tx: Tx, access: Access) -> Reply:
 def ingest(call: Call[IngestBody, NoQuery], tx: Tx, access: Access) -> Accepted:
     """Accept one or more entries, all or none, and store them soon after, in their order."""
     logs = [_new_log(body) for body in _several(call.body)]
-    ids = accept(tx, access, logs, call.house.settings.intake)
+    ids = accept(tx, access, logs, call.services.settings.intake)
     return Accepted(accepted=len(ids), ingest_ids=ids)
 
 
@@ -237,7 +225,7 @@ def _fields(body: IngestBody) -> list[tuple[object, object]]:
 
 
 def _new_log(body: LogBody | NotesBody) -> NewLog:
-    fields = values_of(body)
+    fields = structs.asdict(body)
     fields["source"] = fields["source"] or LogSource()
     return NewLog(related_id=fields.pop("related_log_id"), **fields)
 
@@ -249,12 +237,10 @@ def show_log(call: Call[None, RawQuery], tx: Tx, access: Access) -> LogShape:
     return log_shapes(tx, access, [entry], raw=call.query.include_raw)[0]
 
 
-@endpoint("PATCH", "/api/log/{id}", answers={200: one("log", LogShape)}, who=PEOPLE, body=LogPatch)
-def patch_log(call: Call[LogPatch, NoQuery], tx: Tx, access: Access) -> LogShape:
+@endpoint("PATCH", "/api/log/{id}", answers={200: one("log", LogShape)}, who=PEOPLE, body=LogChange)
+def patch_log(call: Call[LogChange, NoQuery], tx: Tx, access: Access) -> LogShape:
     """Change what an entry says, or where it belongs."""
-    fields = structs.asdict(call.body)
-    change = LogChange(classification=fields.pop("classification_status"), **fields)
-    return log_shapes(tx, access, [change_entry(tx, access, call.path("id"), change)])[0]
+    return log_shapes(tx, access, [change_entry(tx, access, call.path("id"), call.body)])[0]
 
 
 @endpoint("DELETE", "/api/log/{id}", answers={204: None}, who=PEOPLE)

@@ -2,27 +2,26 @@
 
 from typing import Annotated
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta, structs
 
 from carrel.delivery import MemoryRead, reads_of_memory
-from carrel.kernel import PEOPLE, Access
+from carrel.kernel import PEOPLE, Access, Input, Shape
+from carrel.kernel.fields import Cursor, Id, Moment, Slug, checked
 from carrel.kernel.limits import (
-    MEMORY_CONTENT_CHARS_MAX,
     MEMORY_FOUND_DEFAULT,
     MEMORY_FOUND_MAX,
     MEMORY_QUERY_CHARS_MAX,
     MEMORY_REASON_CHARS_MAX,
-    MEMORY_TAG_CHARS_MAX,
-    MEMORY_TAGS_MAX,
-    MEMORY_TITLE_CHARS_MAX,
 )
 from carrel.memory import (
     OWN_SCOPE,
     FoundShape,
     MemoryChange,
     MemoryShape,
+    MemoryText,
     MemoryType,
     NewMemory,
+    PromotedMemory,
     Reader,
     change,
     forget,
@@ -35,23 +34,17 @@ from carrel.memory import (
 )
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint, one
-from carrel.surfaces.api.fields import Cursor, Id, Moment, Slug, values_of
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
 from carrel.surfaces.api.session_ids import SessionId, refused_by_name, required
-from carrel.surfaces.api.tasks.bodies import at_most, up_to
 from carrel.tools import reader_named, reader_within, visible_memory
 
 # The room below checks these and words the refusals; here they are only described.
-ScopeText = Annotated[str, Meta(extra_json_schema={"pattern": f"^(?:global|{OWN_SCOPE})$"})]
-OwnScope = Annotated[str, Meta(extra_json_schema={"pattern": f"^{OWN_SCOPE}$"})]
-Content = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": MEMORY_CONTENT_CHARS_MAX})]
-Title = Annotated[str, Meta(extra_json_schema={"maxLength": MEMORY_TITLE_CHARS_MAX})]
-Tags = Annotated[tuple[Annotated[str, up_to(MEMORY_TAG_CHARS_MAX)], ...], at_most(MEMORY_TAGS_MAX)]
-Reason = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": MEMORY_REASON_CHARS_MAX})]
+ScopeText = Annotated[str, checked(pattern=f"^(?:global|{OWN_SCOPE})$")]
+OwnScope = Annotated[str, checked(pattern=f"^{OWN_SCOPE}$")]
 Words = Annotated[str, Meta(min_length=1, max_length=MEMORY_QUERY_CHARS_MAX)]
 
 
-class ChainQuery(In, frozen=True, kw_only=True):
+class ChainQuery(Input, frozen=True, kw_only=True):
     """Whose memory: that of a session, and of a goal and a task that it works on."""
 
     session_id: SessionId | None = None
@@ -76,36 +69,22 @@ class SearchQuery(ChainQuery, frozen=True, kw_only=True):
     limit: int | None = None
 
 
-class MemoryBody(In, frozen=True, kw_only=True):
+class MemoryBody(MemoryText, frozen=True, kw_only=True):
     """A memory to keep. `agentId` says whose session the scope means, `supersedes` which memory this one replaces."""
 
     scope: OwnScope
-    type: MemoryType
-    content: Content
-    title: Title = ""
-    tags: Tags = ()
     agent_id: Slug | None = None
     expires_at: Moment | None = None
     supersedes: Id | None = None
 
 
-class MemoryPatch(In, frozen=True, kw_only=True):
-    """Changes of a memory; fields left out stay as they are, and `expiresAt: null` keeps it for good."""
-
-    type: MemoryType | UnsetType = UNSET
-    content: Content | UnsetType = UNSET
-    title: Title | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-    expires_at: Moment | UnsetType | None = UNSET
-
-
-class PromoteBody(In, frozen=True, kw_only=True):
+class PromoteBody(Input, frozen=True, kw_only=True):
     """Why every session should know a memory."""
 
-    reason: Reason
+    reason: Annotated[str, checked(minLength=1, maxLength=MEMORY_REASON_CHARS_MAX)]
 
 
-class MemoryList(Out, frozen=True, kw_only=True):
+class MemoryList(Shape, frozen=True, kw_only=True):
     """The scopes that were read, narrowest first, whose they are, and a page of their memories, newest first."""
 
     chain: list[str]
@@ -114,18 +93,11 @@ class MemoryList(Out, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-class FoundMemories(Out, frozen=True, kw_only=True):
+class FoundMemories(Shape, frozen=True, kw_only=True):
     """The scopes that were searched, and what was found there, best first."""
 
     chain: list[str]
     items: list[FoundShape]
-
-
-class PromotedMemory(Out, frozen=True, kw_only=True):
-    """The memory that every session knows, and the one it was made from."""
-
-    item: MemoryShape
-    promoted_from: str
 
 
 @endpoint("GET", "/api/memory", answers={200: MemoryList}, query=MemoryQuery)
@@ -158,16 +130,15 @@ def search_memory(call: Call[None, SearchQuery], tx: LongTx, access: Access) -> 
 @endpoint("POST", "/api/memory", answers={201: one("item", MemoryShape)}, who=PEOPLE, body=MemoryBody, creates=True)
 def keep_memory(call: Call[MemoryBody, NoQuery], tx: Tx, access: Access) -> MemoryShape:
     """Keep a memory in a session, a goal or a task; `global` is reached by promoting one."""
-    new = values_of(call.body)
+    new = structs.asdict(call.body)
     reader = reader_within(tx, access, new.pop("scope"), new.pop("agent_id"))
     return memory_shape(keep(tx, access, reader.chain[0], reader.agent_id, NewMemory(**new)))
 
 
-@endpoint("PATCH", "/api/memory/{id}", answers={200: one("item", MemoryShape)}, who=PEOPLE, body=MemoryPatch)
-def patch_memory(call: Call[MemoryPatch, NoQuery], tx: Tx, access: Access) -> MemoryShape:
+@endpoint("PATCH", "/api/memory/{id}", answers={200: one("item", MemoryShape)}, who=PEOPLE, body=MemoryChange)
+def patch_memory(call: Call[MemoryChange, NoQuery], tx: Tx, access: Access) -> MemoryShape:
     """Change a memory that is not global."""
-    changes = MemoryChange(**values_of(call.body))
-    return memory_shape(change(tx, access, visible_memory(tx, access, call.path("id"), hold=True), changes))
+    return memory_shape(change(tx, access, visible_memory(tx, access, call.path("id"), hold=True), call.body))
 
 
 @endpoint("DELETE", "/api/memory/{id}", answers={204: None}, who=PEOPLE)

@@ -14,12 +14,12 @@ from msgspec import UNSET, UnsetType
 from starlette.responses import PlainTextResponse
 
 from carrel.board import classifier_gauges
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_MINUTE, Access, Clock, Refusal, Sample, iso
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_MINUTE, Access, Clock, Input, Refusal, Sample, Shape, iso
 from carrel.kernel.limits import METRIC_MINUTES_MAX, METRIC_SERIES_MAX
 from carrel.modes import plan_gauges
 from carrel.monitoring import account_metrics, metrics_by_account, server_metrics
 from carrel.storage import Database
-from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint, one
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, endpoint, one
 
 _log = getLogger("carrel.api")
 
@@ -30,7 +30,7 @@ _GAUGES = (plan_gauges, classifier_gauges)
 Whose = str
 
 
-class Metric(Out, frozen=True, kw_only=True):
+class Metric(Shape, frozen=True, kw_only=True):
     """One metric; for a histogram, `value` is the sum and `count` the number of observations."""
 
     name: str
@@ -40,14 +40,14 @@ class Metric(Out, frozen=True, kw_only=True):
     count: int | UnsetType = UNSET
 
 
-class HistoryQuery(In, frozen=True, kw_only=True):
+class HistoryQuery(Input, frozen=True, kw_only=True):
     """Which metrics, and how far back."""
 
     names: str = ""
     minutes: int = 60
 
 
-class Series(Out, frozen=True, kw_only=True):
+class Series(Shape, frozen=True, kw_only=True):
     """One metric over time."""
 
     name: str
@@ -139,7 +139,7 @@ def _sees_all(access: Access) -> bool:
 async def _samples(call: Call[None, NoQuery]) -> list[Sample]:
     if not _sees_all(call.access):
         return await call.read(lambda tx, access: account_metrics(tx, access, *_GAUGES))
-    return await call.house.db.long_read(lambda tx: server_metrics(tx, *_GAUGES))
+    return await call.services.db.long_read(lambda tx: server_metrics(tx, *_GAUGES))
 
 
 def _prometheus(samples: Iterable[Sample]) -> Iterator[str]:

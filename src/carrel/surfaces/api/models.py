@@ -11,20 +11,20 @@ from typing import Annotated, Any
 from msgspec import Meta, convert
 
 from carrel.gateway import MODEL_SERVERS, ModelServer, Probe, gateway_key, model_server, probe
-from carrel.kernel import invalid
+from carrel.kernel import Input, Shape, invalid
 from carrel.kernel.limits import API_KEY_BYTES_MAX, MODEL_URL_CHARS_MAX, NAME_CHARS_MAX
 from carrel.kernel.settings import GatewaySettings
-from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint, one
-from carrel.surfaces.api.health import ReloadedSettings, reloaded_settings, require_operator
-from carrel.surfaces.http.house import House
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, endpoint, one
+from carrel.surfaces.api.health import reloaded_settings, require_operator
 from carrel.surfaces.http.identity import is_local_call
+from carrel.surfaces.http.services import Reloaded, Services
 from carrel.wire import ForbiddenAddress, Wire, WireFault, public_target, web_host
 
 Server = Annotated[str, Meta(min_length=1, max_length=MODEL_URL_CHARS_MAX)]
 Key = Annotated[str, Meta(max_length=API_KEY_BYTES_MAX)]
 
 
-class KnownServer(Out, frozen=True, kw_only=True):
+class KnownServer(Shape, frozen=True, kw_only=True):
     """A model server that people have; `keyEnv` names the server's variable for its key, `hasKey` whether it is set."""
 
     name: str
@@ -34,14 +34,14 @@ class KnownServer(Out, frozen=True, kw_only=True):
     start: str
 
 
-class ServerToProbe(In, frozen=True, kw_only=True):
+class ServerToProbe(Input, frozen=True, kw_only=True):
     """A server by its name or URL; without a key, the one that the server has for this address is used."""
 
     server: Server
     key: Key = ""
 
 
-class Found(Out, frozen=True, kw_only=True):
+class Found(Shape, frozen=True, kw_only=True):
     """What a server speaks, the richest dialect first, which of them to use, and its models.
 
     `problem` says in one sentence why it cannot be used as it was asked.
@@ -89,24 +89,24 @@ async def probe_model_server(call: Call[ServerToProbe, NoQuery]) -> Found:
         kind=server.best_of(found.kinds) if found.kinds else None,
         models=found.models,
         needs_key=found.needs_key,
-        problem=_problem(server, found, has_key=bool(_key(call.house, server, call.body.key))),
+        problem=_problem(server, found, has_key=bool(_key(call.services, server, call.body.key))),
     )
 
 
-@endpoint("POST", "/api/models/connect", answers={200: ReloadedSettings}, who=OWNER, body=ServerToConnect)
-async def connect_model(call: Call[ServerToConnect, NoQuery]) -> ReloadedSettings:
+@endpoint("POST", "/api/models/connect", answers={200: Reloaded}, who=OWNER, body=ServerToConnect)
+async def connect_model(call: Call[ServerToConnect, NoQuery]) -> Reloaded:
     """Write a model server into the settings as a gateway and take it up; a key is kept in a file beside the data."""
     body = call.body
     server, found = await _probe(call, body)
-    problem = _problem(server, found, has_key=bool(_key(call.house, server, body.key)))
+    problem = _problem(server, found, has_key=bool(_key(call.services, server, body.key)))
     if problem is not None:
         raise invalid("server", problem)
     kind = body.kind or server.best_of(found.kinds)
     if kind not in found.kinds:
         raise invalid("kind", f"{server.base_url} speaks {', '.join(found.kinds)}, not {kind[:80]}.")
     fields = {"kind": kind, "base_url": server.base_url, "model": body.model}
-    named = {} if body.key else _key_named(call.house, server)
-    reloaded = await call.house.configuration.connect(body.gateway, {**fields, **named}, body.key)
+    named = {} if body.key else _key_named(call.services, server)
+    reloaded = await call.services.configuration.connect(body.gateway, {**fields, **named}, body.key)
     return await reloaded_settings(call, reloaded)
 
 
@@ -117,7 +117,7 @@ async def _probe(call: Call[Any, NoQuery], body: ServerToProbe) -> tuple[ModelSe
     await _check_address(server.base_url, public_only=public_only)
     wire = Wire()
     try:
-        key = _key(call.house, server, body.key)
+        key = _key(call.services, server, body.key)
         return server, await probe(server.base_url, key, wire, public_only=public_only)
     finally:
         await wire.close()
@@ -146,14 +146,14 @@ def _problem(server: ModelServer, found: Probe, *, has_key: bool) -> str | None:
     return None
 
 
-def _key(house: House, server: ModelServer, given: str) -> str:
+def _key(services: Services, server: ModelServer, given: str) -> str:
     """Return the key to send: the one given, else the one that already goes to this address."""
-    return given or _key_in(convert(_key_named(house, server), GatewaySettings))
+    return given or _key_in(convert(_key_named(services, server), GatewaySettings))
 
 
-def _key_named(house: House, server: ModelServer) -> Mapping[str, str]:
+def _key_named(services: Services, server: ModelServer) -> Mapping[str, str]:
     """Return where the key for an address is already kept; a key is never sent to a new address."""
-    for connection in house.connections.values():
+    for connection in services.connections.values():
         settings = connection.settings
         if settings.base_url == server.base_url:
             kept = {name: getattr(settings, name) for name in ("api_key", "api_key_env", "api_key_file")}

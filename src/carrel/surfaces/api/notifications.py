@@ -1,6 +1,7 @@
 """Notifications: listing them and marking them as read. Everyone sees only their own."""
 
-from carrel.kernel import PEOPLE, Access
+from carrel.kernel import PEOPLE, Access, Input, Shape
+from carrel.kernel.fields import Cursor
 from carrel.notifications import (
     NotificationShape,
     count_unread,
@@ -11,12 +12,11 @@ from carrel.notifications import (
 )
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint, one
-from carrel.surfaces.api.fields import Cursor
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
 from carrel.visibility import seen_notifications
 
 
-class NotificationsQuery(In, frozen=True, kw_only=True):
+class NotificationsQuery(Input, frozen=True, kw_only=True):
     """Which notifications to list."""
 
     unread: bool = False
@@ -24,7 +24,7 @@ class NotificationsQuery(In, frozen=True, kw_only=True):
     cursor: Cursor | None = None
 
 
-class NotificationList(Out, frozen=True, kw_only=True):
+class NotificationList(Shape, frozen=True, kw_only=True):
     """A page of notifications, newest first, and the number of unread ones."""
 
     notifications: list[NotificationShape]

@@ -10,19 +10,19 @@ import msgspec
 from starlette.responses import Response
 
 from carrel import __version__
+from carrel.kernel.fields import SOME_TEXT
 from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
 from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN, Call, Endpoint, Named, NoQuery, endpoint
-from carrel.surfaces.http.described import (
+from carrel.surfaces.http.identity import COOKIE
+from carrel.surfaces.http.multipart import MULTIPART
+from carrel.surfaces.http.openapi import (
     IDEMPOTENCY_KEY,
     JSON,
     NAME_SCHEMA,
     NO_NUL,
     REFERENCE_SCHEMA,
-    SOME_TEXT,
     Operation,
 )
-from carrel.surfaces.http.identity import COOKIE
-from carrel.surfaces.http.multipart import MULTIPART
 
 _REF = "#/components/schemas/{name}"
 _NAMED = re.compile(r"#/components/schemas/([\w.]+)")

@@ -7,6 +7,7 @@ from msgspec import Meta, structs
 
 from carrel.goals import Plan, PlannedTask, PlanShape, find_plan, plan_shape, set_plan
 from carrel.kernel import PEOPLE, Access, SessionKey
+from carrel.kernel.fields import SOME_TEXT, ShortText, at_most, checked
 from carrel.kernel.limits import GOAL_NAME_CHARS_MAX, PLAN_MARKDOWN_CHARS_MAX, PLAN_TASKS_MAX
 from carrel.modes import (
     PlanStateShape,
@@ -21,13 +22,10 @@ from carrel.modes import (
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
-from carrel.surfaces.api.fields import ShortText
 from carrel.surfaces.api.session_ids import OfSession, required, session_named
-from carrel.surfaces.api.tasks.bodies import Dependencies, Description, Title
-from carrel.surfaces.http.described import SOME_TEXT
 
 # The room below checks these and words the refusals; here they are only described.
-Markdown = Annotated[str, Meta(extra_json_schema={"maxLength": PLAN_MARKDOWN_CHARS_MAX, "pattern": SOME_TEXT})]
+Markdown = Annotated[str, checked(maxLength=PLAN_MARKDOWN_CHARS_MAX, pattern=SOME_TEXT)]
 PlanTitle = Annotated[str, Meta(max_length=GOAL_NAME_CHARS_MAX)]
 # Changes the named plan of a session, or chooses one if none is named.
 Change = Callable[[Tx, Access, SessionKey, str | None, Rules], Plan]
@@ -39,20 +37,12 @@ class ModeBody(OfSession, frozen=True, kw_only=True):
     client_instance_id: ShortText | None = None
 
 
-class TaskOfPlan(PlannedTask, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A task of a plan; a dependency is the id of a task, or `task-<n>` for one of this list, from task-0 on."""
-
-    title: Title
-    description: Description = ""
-    dependencies: Dependencies = ()
-
-
 class PlanBody(OfSession, frozen=True, kw_only=True):
     """The content of a plan; what is left out stays as it is. Tasks replace those that were set before."""
 
     markdown: Markdown | None = None
     title: PlanTitle | None = None
-    tasks: Annotated[tuple[TaskOfPlan, ...], Meta(extra_json_schema={"maxItems": PLAN_TASKS_MAX})] | None = None
+    tasks: Annotated[tuple[PlannedTask, ...], at_most(PLAN_TASKS_MAX)] | None = None
 
 
 @endpoint("GET", "/api/plans", answers={200: PlanStateShape}, query=OfSession)
@@ -73,7 +63,7 @@ def enable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> PlanStateSh
 def disable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> PlanStateShape:
     """Switch plan mode off in a session, and cancel a plan that is still being written."""
     key = session_named(tx, access, required(call.body.session_id))
-    state = disable_plan_mode(tx, access, key, call.house.rules)
+    state = disable_plan_mode(tx, access, key, call.services.rules)
     return plan_state_shape(tx, access, state)
 
 
@@ -95,7 +85,7 @@ def write(call: Call[PlanBody, NoQuery], tx: Tx, access: Access) -> PlanShape:
 @endpoint("POST", "/api/plans/{id}/approve", answers={200: one("plan", PlanShape)}, who=PEOPLE, body=OfSession)
 def approve_one(call: Call[OfSession, NoQuery], tx: Tx, access: Access) -> PlanShape:
     """Approve a plan that is ready: its tasks begin, in their order; a session that worked on it leaves plan mode."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     return _change(call, tx, access, approve_session_plan)
 
 
@@ -108,10 +98,10 @@ def cancel_one(call: Call[OfSession, NoQuery], tx: Tx, access: Access) -> PlanSh
 @endpoint("POST", "/api/plans/{id}/resume", answers={200: one("plan", PlanShape)}, who=PEOPLE, body=OfSession)
 def resume_one(call: Call[OfSession, NoQuery], tx: Tx, access: Access) -> PlanShape:
     """Go on with a plan that failed or is blocked: what failed begins again."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     return _change(call, tx, access, resume_session_plan)
 
 
 def _change(call: Call[OfSession, NoQuery], tx: Tx, access: Access, change: Change) -> PlanShape:
     key = session_named(tx, access, required(call.body.session_id))
-    return plan_shape(tx, access, change(tx, access, key, call.path("id"), call.house.rules))
+    return plan_shape(tx, access, change(tx, access, key, call.path("id"), call.services.rules))

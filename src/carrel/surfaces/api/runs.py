@@ -7,7 +7,8 @@ from msgspec import UNSET, Meta, UnsetType
 from carrel.agents import agent_by_slug
 from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of, replay
 from carrel.exchanges import redeliver
-from carrel.kernel import AT_WORK, PEOPLE, Access, Code, Envelope, Message, Provenance, Refusal, invalid
+from carrel.kernel import AT_WORK, PEOPLE, Access, Code, Envelope, Input, Message, Provenance, Refusal, Shape, invalid
+from carrel.kernel.fields import Cursor, Name, ShortText, Text
 from carrel.kernel.limits import RUN_TIMEOUT_SECONDS_MAX, STOP_SECONDS_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX
 from carrel.loops import allow_loop
 from carrel.monitoring import RunFilter, WaitsFor, Why, explain, runs_newest_first, visible_run
@@ -15,8 +16,8 @@ from carrel.runs import Run, advance, answer, cancel, deliver, retry
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Page, endpoint, one, page_of
-from carrel.surfaces.api.fields import Cursor, Name, Reference, ShortText, Text
+from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint, one, page_of
+from carrel.surfaces.api.fields import Reference
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
 from carrel.work import tasks_planned
 
@@ -24,7 +25,7 @@ TaskId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")]
 State = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
 
 
-class NewRun(In, frozen=True, kw_only=True):
+class NewRun(Input, frozen=True, kw_only=True):
     """A message to an agent: in a session, for a Task, or in the agent's main lane."""
 
     message: Text
@@ -36,7 +37,7 @@ class NewRun(In, frozen=True, kw_only=True):
     steer: bool = False
 
 
-class Accepted(Out, frozen=True, kw_only=True):
+class Accepted(Shape, frozen=True, kw_only=True):
     """The message is stored and its run is queued; `steers` names the run that it joins at the next step, if any."""
 
     run_id: str
@@ -45,13 +46,13 @@ class Accepted(Out, frozen=True, kw_only=True):
     steers: str | UnsetType = UNSET
 
 
-class Steering(In, frozen=True, kw_only=True):
+class Steering(Input, frozen=True, kw_only=True):
     """A message for a run that is at work."""
 
     message: Text
 
 
-class RunsQuery(In, frozen=True, kw_only=True):
+class RunsQuery(Input, frozen=True, kw_only=True):
     """Which runs to list."""
 
     session_key: Reference | None = None
@@ -66,27 +67,27 @@ class RunsQuery(In, frozen=True, kw_only=True):
     cursor: Cursor | None = None
 
 
-class WaitQuery(In, frozen=True, kw_only=True):
+class WaitQuery(Input, frozen=True, kw_only=True):
     """How long to wait."""
 
     timeout_seconds: int | None = None
 
 
-class Answered(In, frozen=True, kw_only=True):
+class Answered(Input, frozen=True, kw_only=True):
     """The answer to a waiting run. A tool call is decided by `approve`, or by a text that says yes or no."""
 
     text: Text | None = None
     approve: bool | None = None
 
 
-class Retried(Out, frozen=True, kw_only=True):
+class Retried(Shape, frozen=True, kw_only=True):
     """The new run, and the failed run it retries."""
 
     run_id: str
     retried_from: str
 
 
-class Replayed(Out, frozen=True, kw_only=True):
+class Replayed(Shape, frozen=True, kw_only=True):
     """The new run, the run whose step it sends again, and the lane of its own that it is in."""
 
     run_id: str
@@ -94,19 +95,19 @@ class Replayed(Out, frozen=True, kw_only=True):
     session_key: str
 
 
-class ReceiptQuery(In, frozen=True, kw_only=True):
+class ReceiptQuery(Input, frozen=True, kw_only=True):
     """Whether to include the exact text of every request."""
 
     body: bool = False
 
 
-class CompareQuery(In, frozen=True, kw_only=True, rename={"other": "with"}):
+class CompareQuery(Input, frozen=True, kw_only=True, rename={"other": "with"}):
     """The run to compare with."""
 
     other: Name
 
 
-class NewReplay(In, frozen=True, kw_only=True):
+class NewReplay(Input, frozen=True, kw_only=True):
     """Which step to ask once more, the last one by default, and of which model."""
 
     gateway: Name | None = None
@@ -117,11 +118,11 @@ class NewReplay(In, frozen=True, kw_only=True):
 @endpoint("POST", "/api/runs", answers={202: Accepted}, who=PEOPLE, body=NewRun, creates=True)
 def start_run(call: Call[NewRun, NoQuery], tx: Tx, access: Access) -> Accepted:
     """Send a message to an agent; it is stored before this returns, and its run starts when the lane is free."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     new = call.body
     if new.agent_id is not None and new.session_key is not None:
         raise invalid("agentId", "Send agentId or sessionKey, not both: a session belongs to one agent.")
-    task_scoped = call.house.settings.sessions.task_scoped
+    task_scoped = call.services.settings.sessions.task_scoped
     key = lane_for_work(
         tx, access, agent=new.agent_id, reference=new.session_key, task_id=new.task_id, task_scoped=task_scoped
     )
@@ -130,7 +131,7 @@ def start_run(call: Call[NewRun, NoQuery], tx: Tx, access: Access) -> Accepted:
         key=key, message=message, task_id=new.task_id, timeout_seconds=new.timeout_seconds,
         steers=AT_WORK if new.steer else None,
     )  # fmt: skip
-    return _accepted(deliver(tx, access, envelope, call.house.rules))
+    return _accepted(deliver(tx, access, envelope, call.services.rules))
 
 
 def _accepted(run: Run) -> Accepted:
@@ -140,11 +141,11 @@ def _accepted(run: Run) -> Accepted:
 @endpoint("POST", "/api/runs/{id}/steer", answers={202: Accepted}, who=PEOPLE, body=Steering, creates=True)
 def steer_run(call: Call[Steering, NoQuery], tx: Tx, access: Access) -> Accepted:
     """Send a message into a run that is at work: it is heard at the next step, or afterwards if the run ends first."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     run = visible_run(tx, access, call.path("id"))
     message = Message(text=call.body.message, provenance=Provenance.of_person(access))
     envelope = Envelope(key=run.session_key, message=message, steers=run.id)
-    return _accepted(deliver(tx, access, envelope, call.house.rules))
+    return _accepted(deliver(tx, access, envelope, call.services.rules))
 
 
 @endpoint("GET", "/api/runs", answers={200: page_of("runs", RunShape)}, query=RunsQuery)
@@ -186,7 +187,7 @@ def read_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
 async def wait_for_run(call: Call[None, WaitQuery]) -> Waited:
     """Wait until a run has ended or is waiting, at most for the given time."""
     seconds = clamp(call.query.timeout_seconds, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, 0)
-    return waited(await call.house.wait_for_run(call.access, call.path("id"), seconds, visible_run))
+    return waited(await call.services.wait_for_run(call.access, call.path("id"), seconds, visible_run))
 
 
 @endpoint("POST", "/api/runs/{id}/cancel", answers={200: one("run", RunShape)}, who=PEOPLE)
@@ -202,7 +203,7 @@ async def cancel_run(call: Call[None, NoQuery]) -> RunShape:
 
     run = await call.write(work)
     if not run.ended:
-        await call.house.wait_for_run(call.access, run.id, STOP_SECONDS_MAX)
+        await call.services.wait_for_run(call.access, run.id, STOP_SECONDS_MAX)
     return await call.read(lambda tx, access: run_shape(tx, access, visible_run(tx, access, run.id)))
 
 
@@ -215,7 +216,7 @@ def advance_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
 @endpoint("POST", "/api/runs/{id}/answer", answers={202: one("run", RunShape)}, who=PEOPLE, body=Answered)
 def answer_run(call: Call[Answered, NoQuery], tx: Tx, access: Access) -> RunShape:
     """Answer a waiting run; it continues in its lane."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     run = visible_run(tx, access, call.path("id"))
     text, approved = run.read_answer(call.body.text, call.body.approve)
     message = Message(text=text, provenance=Provenance.of_person(access))
@@ -225,29 +226,29 @@ def answer_run(call: Call[Answered, NoQuery], tx: Tx, access: Access) -> RunShap
 @endpoint("GET", "/api/runs/{id}/why", answers={200: Why})
 def why_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> Why:
     """Explain why a run is in its state, and what can be done about it."""
-    return explain(tx, access, visible_run(tx, access, call.path("id")), call.house.concurrency)
+    return explain(tx, access, visible_run(tx, access, call.path("id")), call.services.concurrency)
 
 
 @endpoint("POST", "/api/runs/{id}/allow", answers={200: one("run", RunShape)}, who=PEOPLE)
 def allow_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
     """Resume a run that is held because its session does nothing new; what it did before no longer counts."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     return run_shape(tx, access, allow_loop(tx, access, visible_run(tx, access, call.path("id"))))
 
 
 @endpoint("POST", "/api/runs/{id}/retry", answers={202: Retried}, who=PEOPLE, creates=True)
 def retry_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> Retried:
     """Send a failed run's message again, as a new run in the same lane."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     failed = visible_run(tx, access, call.path("id"))
-    again = retry(tx, access, failed, call.house.rules)
+    again = retry(tx, access, failed, call.services.rules)
     return Retried(run_id=again.id, retried_from=failed.id)
 
 
 @endpoint("POST", "/api/runs/{id}/announce", answers={202: one("run", RunShape)}, who=PEOPLE)
 def announce_again(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
     """Try again to deliver a result that could not be delivered."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     run = visible_run(tx, access, call.path("id"))
     redeliver(tx, access, run)
     return run_shape(tx, access, run)
@@ -262,10 +263,10 @@ def read_receipt(call: Call[None, ReceiptQuery], tx: LongTx, access: Access) -> 
 @endpoint("POST", "/api/runs/{id}/replay", answers={202: Replayed}, who=PEOPLE, body=NewReplay, creates=True)
 def replay_run(call: Call[NewReplay, NoQuery], tx: Tx, access: Access) -> Replayed:
     """Send a step of a run again in a new run, to another model if wanted; no tool takes effect."""
-    call.house.refuse_when_draining()
-    run, wanted, house = visible_run(tx, access, call.path("id")), call.body, call.house
+    call.services.refuse_when_draining()
+    run, wanted, services = visible_run(tx, access, call.path("id")), call.body, call.services
     again = replay(
-        tx, access, run, house.connections, house.rules,
+        tx, access, run, services.connections, services.rules,
         gateway=wanted.gateway, model=wanted.model, step=wanted.step,
     )  # fmt: skip
     return Replayed(run_id=again.id, replayed_from=run.id, session_key=again.key)

@@ -1,17 +1,11 @@
 """Schedules: messages sent to sessions, and goals and tasks worked on, at regular times."""
 
-from typing import Annotated
-
-from msgspec import UNSET, Meta, UnsetType, structs
-
-from carrel.kernel import PEOPLE, Access, not_found
-from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, CRON_CHARS_MAX, TIMEZONE_CHARS_MAX
+from carrel.kernel import PEOPLE, Access, Shape, not_found
 from carrel.modes import (
     NewSchedule,
     Schedule,
     ScheduleChange,
     ScheduleShape,
-    ScheduleType,
     change_schedule,
     find_schedule,
     fire_now,
@@ -23,40 +17,23 @@ from carrel.modes import (
 )
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Page, endpoint, one, page_of
-from carrel.surfaces.api.fields import Executions, Text
+from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint, one, page_of
 from carrel.surfaces.api.session_ids import OfSession, PageOfSession, SessionId, required, session_named
 
-CronText = Annotated[str, Meta(min_length=1, max_length=CRON_CHARS_MAX)]
-Timezone = Annotated[str, Meta(min_length=1, max_length=TIMEZONE_CHARS_MAX)]
 
-
-class ScheduleBody(In, frozen=True, kw_only=True):
+class ScheduleBody(NewSchedule, frozen=True, kw_only=True):
     """A new schedule: which message, goal or task, in which session, and when."""
 
-    type: ScheduleType
-    target_id: Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)] | None = None
-    message: Text | None = None
     session_id: SessionId | None = None
-    cron: CronText
-    timezone: Timezone = "UTC"
-    isolated: bool = False
-    enabled: bool = True
-    max_executions: Executions = -1
 
 
-class SchedulePatch(OfSession, frozen=True, kw_only=True):
+class SchedulePatch(ScheduleChange, frozen=True, kw_only=True):
     """Changes of a schedule; fields left out stay as they are. A session that is named must be the schedule's own."""
 
-    message: Text | UnsetType = UNSET
-    cron: CronText | UnsetType = UNSET
-    timezone: Timezone | UnsetType = UNSET
-    isolated: bool | UnsetType = UNSET
-    enabled: bool | UnsetType = UNSET
-    max_executions: Executions | UnsetType = UNSET
+    session_id: SessionId | None = None
 
 
-class FiredSchedule(Out, frozen=True, kw_only=True):
+class FiredSchedule(Shape, frozen=True, kw_only=True):
     """A schedule that has just fired, and the run it started."""
 
     schedule: ScheduleShape
@@ -82,10 +59,8 @@ def list_schedules(call: Call[None, PageOfSession], tx: Tx, access: Access) -> P
 )
 def create_schedule(call: Call[ScheduleBody, NoQuery], tx: Tx, access: Access) -> ScheduleShape:
     """Schedule a message, or work on a goal or task, in a session by a cron expression."""
-    new = structs.asdict(call.body)
-    new["session"] = str(session_named(tx, access, required(new.pop("session_id"))))
-    new["message"] = new["message"] or ""
-    return schedule_shape(tx, make_schedule(tx, access, NewSchedule(**new)))
+    session = str(session_named(tx, access, required(call.body.session_id)))
+    return schedule_shape(tx, make_schedule(tx, access, session, call.body))
 
 
 @endpoint("GET", "/api/schedules/{id}", answers={200: one("schedule", ScheduleShape)}, query=OfSession)
@@ -97,9 +72,8 @@ def show_schedule(call: Call[None, OfSession], tx: Tx, access: Access) -> Schedu
 @endpoint("PATCH", "/api/schedules/{id}", answers={200: one("schedule", ScheduleShape)}, who=PEOPLE, body=SchedulePatch)
 def patch_schedule(call: Call[SchedulePatch, NoQuery], tx: Tx, access: Access) -> ScheduleShape:
     """Change a schedule; a new expression or time zone, and enabling it, compute the next time from now."""
-    changes = structs.asdict(call.body)
-    found = _found(tx, access, call.path("id"), changes.pop("session_id"))
-    return schedule_shape(tx, change_schedule(tx, access, found.id, ScheduleChange(**changes)))
+    found = _found(tx, access, call.path("id"), call.body.session_id)
+    return schedule_shape(tx, change_schedule(tx, access, found.id, call.body))
 
 
 @endpoint("DELETE", "/api/schedules/{id}", answers={204: None}, who=PEOPLE, query=OfSession)
@@ -111,9 +85,9 @@ def delete_schedule(call: Call[None, OfSession], tx: Tx, access: Access) -> None
 @endpoint("POST", "/api/schedules/{id}/run", answers={202: FiredSchedule}, who=PEOPLE, query=OfSession, creates=True)
 def run_schedule(call: Call[None, OfSession], tx: Tx, access: Access) -> FiredSchedule:
     """Fire a schedule now; its next time stays as it was."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     found = _found(tx, access, call.path("id"), call.query.session_id)
-    schedule, run = fire_now(tx, access, found.id, call.house.rules)
+    schedule, run = fire_now(tx, access, found.id, call.services.rules)
     return FiredSchedule(schedule=schedule_shape(tx, schedule), run_id=run.id)
 
 

@@ -6,18 +6,17 @@ from msgspec import Meta
 
 from carrel.access import SpaceScope, effective_spaces
 from carrel.board import board_key, infer_space
-from carrel.kernel import Access, Refusal, invalid
+from carrel.kernel import Access, Input, Refusal, invalid
+from carrel.kernel.fields import AnySession, Name
 from carrel.kernel.limits import SPACES_PER_ACCOUNT_MAX
 from carrel.sessions import find_session
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import In
-from carrel.surfaces.api.fields import AnySession, Name
 
 # Comma-separated names.
 SpaceNames = Annotated[str, Meta(max_length=100_000)]
 
 
-class Scoped(In, frozen=True, kw_only=True):
+class Scoped(Input, frozen=True, kw_only=True):
     """A read of the board: from which space or session it looks, and which spaces it covers at most."""
 
     session_key: AnySession | None = None

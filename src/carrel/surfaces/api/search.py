@@ -5,14 +5,13 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from carrel.board import BoardQuery, SearchShape, board_search, place_of_search, search_shape
-from carrel.kernel import invalid
+from carrel.kernel import Input, Shape, invalid
+from carrel.kernel.fields import SOME_TEXT, AnySession, Id
 from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_SHOWN_CHARS_MAX
 from carrel.search import SubjectKind, request_rebuild
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
-from carrel.surfaces.api.fields import AnySession, Id
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, endpoint
 from carrel.surfaces.api.scope import SpaceNames, names_in
-from carrel.surfaces.http.described import SOME_TEXT
 
 Kind = Literal["topic", "task", "log", "all"]
 # The room below checks it and words the refusal.
@@ -22,7 +21,7 @@ Words = Annotated[
 _SUBJECTS: dict[Kind, SubjectKind | None] = {"topic": "topic", "task": "task", "log": "entry", "all": None}
 
 
-class SearchParameters(In, frozen=True, kw_only=True):
+class SearchParameters(Input, frozen=True, kw_only=True):
     """What to look for, from which session or space, and how much; `allowedSpaceIds` has commas between the ids."""
 
     q: Words
@@ -37,14 +36,14 @@ class SearchParameters(In, frozen=True, kw_only=True):
     limit_notes: int | None = None
 
 
-class ReindexBody(In, frozen=True, kw_only=True):
+class ReindexBody(Input, frozen=True, kw_only=True):
     """What to index again: everything, all of a kind, or one topic, task or entry with what belongs to it."""
 
     kind: Kind
     id: Id | None = None
 
 
-class Reindexing(Out, frozen=True, kw_only=True):
+class Reindexing(Shape, frozen=True, kw_only=True):
     """What is being indexed again; `index` in `GET /api/health` shows when that is done."""
 
     kind: Kind
@@ -82,7 +81,7 @@ async def search_board(call: Call[None, SearchParameters]) -> SearchShape:
         logs_max=most["log"],
         notes_max=most["note"],
     )
-    found = await board_search(call.house.db, call.house.search, call.access, query)
+    found = await board_search(call.services.db, call.services.search, call.access, query)
     return search_shape(asked.q, scope, found, chars_max=SEARCH_SHOWN_CHARS_MAX)
 
 

@@ -12,16 +12,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from carrel.kernel import Access, Code, Refusal, invalid, wrong_value
+from carrel.kernel import Access, Code, Refusal, invalid, read_moment, wrong_value
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, BODY_BYTES_MAX, OPEN_BODY_BYTES_MAX, PART_HEADER_BYTES_MAX
 from carrel.surfaces.api.endpoint import Call, Endpoint, Named, Reply
 from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.errors import nothing_here, refused_in_format
-from carrel.surfaces.http.house import House
 from carrel.surfaces.http.idempotency import IdempotentAnswers, Keep, read_key
 from carrel.surfaces.http.identity import WrongTokens, identify, is_local_call, refuse_token_in_query, require_known
 from carrel.surfaces.http.multipart import MULTIPART, read_file
 from carrel.surfaces.http.responder import answer_request
+from carrel.surfaces.http.services import Services
 from carrel.tools import account_wide, note_refused_read, with_view
 
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
@@ -41,10 +41,10 @@ class _Answering:
 class Server:
     """Turns endpoints into routes."""
 
-    def __init__(self, house: House, wrong: WrongTokens) -> None:
-        self._house = house
+    def __init__(self, services: Services, wrong: WrongTokens) -> None:
+        self._services = services
         self._wrong = wrong
-        self._answers = IdempotentAnswers(house.db)
+        self._answers = IdempotentAnswers(services.db)
 
     def routes(self, endpoints: Iterable[Endpoint]) -> list[Route]:
         """Return one route per path; literal paths come before those with parameters."""
@@ -75,7 +75,7 @@ class Server:
         access = await self._access(endpoint, request)
         raw, body = await self._body(endpoint, request)
         query = decode_query(request, endpoint.query)
-        call: Call[Any, Any] = Call(request, self._house, access, body, query)
+        call: Call[Any, Any] = Call(request, self._services, access, body, query)
         key = read_key(request.headers) if endpoint.creates else None
         if key is not None:
             return await self._once(endpoint, call, key, raw)
@@ -86,12 +86,12 @@ class Server:
         is_hidden = False
         if refused.code is Code.NOT_FOUND:
             call: Call[Any, Any] = Call(
-                request, self._house, account_wide(access), None, decode_query(request, endpoint.query)
+                request, self._services, account_wide(access), None, decode_query(request, endpoint.query)
             )
             with suppress(Refusal):
                 await endpoint.handler(call)
                 is_hidden = True
-        await self._house.db.write(
+        await self._services.db.write(
             lambda tx: note_refused_read(tx, access, endpoint.tool, refused, is_hidden=is_hidden)
         )
 
@@ -111,12 +111,14 @@ class Server:
         """Return the caller. Open endpoints identify nobody: they must answer even without the database."""
         if not endpoint.who or (endpoint.open_on_loopback and is_local_call(request)):
             return _NOBODY
-        access = require_known(await identify(request, self._house, self._wrong))
+        access = require_known(await identify(request, self._services, self._wrong))
         access.require(*endpoint.who, tool=endpoint.tool)
         if access.agent_id is None:
             return access
-        services, writes = self._house.tool_services, endpoint.method != "GET"
-        return await self._house.db.read(lambda tx: with_view(tx, services, access, tool=endpoint.tool, writes=writes))
+        tool_services, writes = self._services.tool_services, endpoint.method != "GET"
+        return await self._services.db.read(
+            lambda tx: with_view(tx, tool_services, access, tool=endpoint.tool, writes=writes)
+        )
 
     async def _once(self, endpoint: Endpoint, call: Call[Any, Any], key: str, raw: bytes) -> Response:
         """Return the first answer under an idempotency key."""
@@ -149,7 +151,7 @@ def decode_query(request: Request, kind: type) -> Any:
             raise invalid(name, f"The parameter {name} was sent twice; send it once.")
         given[name] = value
     try:
-        query: Any = msgspec.convert(given, kind, strict=False)
+        query: Any = msgspec.convert(given, kind, strict=False, dec_hook=read_moment)
     except msgspec.ValidationError as error:
         raise wrong_value(error, kind) from error
     # Lenient decoding takes the word null for None; such a parameter must be left out instead.

@@ -6,13 +6,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from carrel.kernel import Access, Code, Refusal, SessionKey
+from carrel.kernel import Access, Code, Input, Refusal, SessionKey
+from carrel.kernel.fields import Cursor
 from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
 from carrel.sessions import find_session
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import In
-from carrel.surfaces.api.fields import Cursor
-from carrel.surfaces.http.described import REFERENCE_SCHEMA
+from carrel.surfaces.http.openapi import REFERENCE_SCHEMA
 
 # An empty one is refused as missing.
 SessionId = Annotated[
@@ -20,7 +19,7 @@ SessionId = Annotated[
 ]
 
 
-class OfSession(In, frozen=True, kw_only=True):
+class OfSession(Input, frozen=True, kw_only=True):
     """Which session; where something of a session is named, the one that it must belong to, if any."""
 
     session_id: SessionId | None = None

@@ -1,7 +1,7 @@
 """The JSON shape of runs and messages."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType, structs
@@ -9,19 +9,18 @@ from msgspec import UNSET, UnsetType, structs
 from carrel.delivery import InjectedContext, contexts_of_runs
 from carrel.exchanges import exchange_after
 from carrel.goals import links_of_tasks
-from carrel.kernel import Access, Provenance, iso
+from carrel.kernel import Access, Provenance, Shape, Usage, iso
 from carrel.modes import AutoRun, RunAttributes, RunKind, auto_runs_by_id
 from carrel.monitoring import queue_order, titles_of_runs
 from carrel.records import FileShape, attachment_heads, tools_called
-from carrel.runs import Run
+from carrel.runs import FaultFields, Run
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import Out
 from carrel.work import notices_of
 
-_usage = msgspec.json.Decoder(dict[str, Any]).decode
+_usage = msgspec.json.Decoder(Usage).decode
 
 
-class Said(Out, frozen=True, kw_only=True):
+class Said(Shape, frozen=True, kw_only=True):
     """The message of a run."""
 
     id: str
@@ -29,14 +28,14 @@ class Said(Out, frozen=True, kw_only=True):
     attachments: list[FileShape]
 
 
-class RunError(Out, frozen=True, kw_only=True):
+class RunError(Shape, frozen=True, kw_only=True):
     """Why a run failed, or its last attempt did."""
 
     code: str
     message: str
 
 
-class RunUsage(Out, frozen=True, kw_only=True):
+class RunUsage(Shape, frozen=True, kw_only=True):
     """What a run cost, as far as its gateway reports it."""
 
     input_tokens: int
@@ -46,28 +45,21 @@ class RunUsage(Out, frozen=True, kw_only=True):
     cost_usd: float | None
 
 
-class Announced(Out, frozen=True, kw_only=True):
+class Announced(Shape, frozen=True, kw_only=True):
     """How a result was delivered to its requester."""
 
     state: Literal["none", "pending", "delivered", "undelivered", "skipped"] = "none"
     attempts: int = 0
 
 
-class LastFault(Out, frozen=True, kw_only=True):
+class LastFault(FaultFields[str], frozen=True, kw_only=True):
     """Why the newest attempt failed, and when the next one starts; null once it has started.
 
     With `unreachableSince`, the gateway has not answered since then: the run waits, and the attempt does not count.
     """
 
-    attempt: int
-    code: str
-    message: str
-    at: str
-    next_attempt_at: str | None
-    unreachable_since: str | None
 
-
-class RunShape(Out, frozen=True, kw_only=True):
+class RunShape(Shape, frozen=True, kw_only=True):
     """A run as every list shows it; `title` is what a person would call it, `sessionTitle` its session."""
 
     id: str
@@ -206,22 +198,14 @@ def _announced(tx: Tx, access: Access, run: Run) -> Announced:
 
 
 def _said(tx: Tx, access: Access, run: Run, message_id: str) -> Said:
-    heads = attachment_heads(tx, access, run.attached())
-    return Said(id=message_id, text=run.text, attachments=[head.shown() for head in heads])
+    return Said(id=message_id, text=run.text, attachments=attachment_heads(tx, access, run.attached()))
 
 
 def _run_usage(run: Run) -> RunUsage:
-    used = _usage(run.usage) if run.usage else {}
-    return RunUsage(
-        input_tokens=used.get("inputTokens", 0),
-        cached_tokens=used.get("cachedTokens", 0),
-        output_tokens=used.get("outputTokens", 0),
-        total_tokens=used.get("totalTokens", 0),
-        cost_usd=used.get("costUsd"),
-    )
+    return RunUsage.of(_usage(run.usage) if run.usage else Usage())
 
 
-class Waited(Out, frozen=True, kw_only=True):
+class Waited(Shape, frozen=True, kw_only=True):
     """The result of waiting for a run."""
 
     run_id: str

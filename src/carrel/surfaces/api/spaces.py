@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, UnsetType, structs
 from carrel.access import (
     Space,
     SpaceChange,
+    SpaceName,
     SpaceShape,
     allowed_spaces,
     change_space,
@@ -17,53 +18,44 @@ from carrel.access import (
     remove_space,
     space_shapes,
 )
-from carrel.kernel import Access, iso
-from carrel.kernel.limits import NAME_CHARS_MAX, SPACE_ID_CHARS_MAX, SPACE_LIST_ROWS_MAX, SPACES_PER_ACCOUNT_MAX
+from carrel.kernel import Access, Input, Shape, iso
+from carrel.kernel.fields import Name, ShortText
+from carrel.kernel.limits import SPACE_ID_CHARS_MAX, SPACE_LIST_ROWS_MAX, SPACES_PER_ACCOUNT_MAX
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
-from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, Page, Reply, endpoint, one, page_of
-from carrel.surfaces.api.fields import Name, PageQuery, ShortText
-from carrel.surfaces.http.described import SOME_TEXT
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, Reply, endpoint, one, page_of
+from carrel.surfaces.api.fields import PageQuery
 
 # The room below checks these and words the refusals; here they are only described. Ids may have
 # letters of every script as well, which a pattern cannot say in all languages alike.
-NewName = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": NAME_CHARS_MAX})]
 NewId = Annotated[
     str, Meta(extra_json_schema={"pattern": "^space-[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": SPACE_ID_CHARS_MAX})
 ]
 
 
-class SpaceBody(In, frozen=True, kw_only=True):
+class SpaceBody(Input, frozen=True, kw_only=True):
     """A new space; without an id it follows from the name."""
 
-    name: NewName
+    name: SpaceName
     id: NewId | None = None
     color: ShortText | None = None
     default_visible: bool = True
 
 
-class SpacePatch(In, frozen=True, kw_only=True):
-    """Changes of a space; fields left out stay as they are."""
-
-    name: NewName | UnsetType = UNSET
-    color: ShortText | UnsetType | None = UNSET
-    default_visible: bool | UnsetType = UNSET
-
-
-class Connections(In, frozen=True, kw_only=True):
+class Connections(Input, frozen=True, kw_only=True):
     """Which spaces are visible from one; those that are not named stay as they are."""
 
     connectivity: Annotated[dict[Name, bool], Meta(max_length=SPACES_PER_ACCOUNT_MAX)]
     default_visible: bool | UnsetType = UNSET
 
 
-class SourceQuery(In, frozen=True, kw_only=True):
+class SourceQuery(Input, frozen=True, kw_only=True):
     """The space to look from."""
 
     space_id: Name
 
 
-class AllowedSpaces(Out, frozen=True, kw_only=True):
+class AllowedSpaces(Shape, frozen=True, kw_only=True):
     """What is visible from a space, itself first."""
 
     space_id: str
@@ -99,11 +91,10 @@ def create_space(call: Call[SpaceBody, NoQuery], tx: Tx, access: Access) -> Repl
     return Reply(201 if is_new else 200, _shown(tx, access, space))
 
 
-@endpoint("PATCH", "/api/spaces/{id}", answers={200: _SPACE}, who=OWNER, body=SpacePatch)
-def update_space(call: Call[SpacePatch, NoQuery], tx: Tx, access: Access) -> SpaceShape:
+@endpoint("PATCH", "/api/spaces/{id}", answers={200: _SPACE}, who=OWNER, body=SpaceChange)
+def update_space(call: Call[SpaceChange, NoQuery], tx: Tx, access: Access) -> SpaceShape:
     """Change a space; its connections stay as they are."""
-    change = SpaceChange(**structs.asdict(call.body))
-    return _shown(tx, access, change_space(tx, access, call.path("id"), change))
+    return _shown(tx, access, change_space(tx, access, call.path("id"), call.body))
 
 
 @endpoint("PATCH", "/api/spaces/{id}/connectivity", answers={200: _SPACE}, who=OWNER, body=Connections)

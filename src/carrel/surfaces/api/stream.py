@@ -14,11 +14,11 @@ from carrel.kernel.limits import STREAM_EVENT_NAMES_MAX, STREAM_PAGE_ROWS, STREA
 from carrel.sessions import find_lane
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, endpoint
-from carrel.surfaces.api.equal_tools import EQUAL_TOOLS
+from carrel.surfaces.api.endpoint_tools import ENDPOINT_TOOLS
 from carrel.surfaces.api.scope import Scoped, names_in, scope_of
-from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import identify, require_known
-from carrel.surfaces.http.rights_end import rights_end
+from carrel.surfaces.http.revocation import until_revoked
+from carrel.surfaces.http.services import Services
 from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
 from carrel.tools import with_view
 from carrel.visibility import visible_events
@@ -41,7 +41,7 @@ async def follow(call: Call[None, StreamQuery]) -> Response:
     matches = await call.read(lambda tx, access: _filter(tx, access, call.query))
     start = await call.read(lambda tx, access: feed_start(tx, access, cursor))
     client = _Client(call, matches, start)
-    return FrameStream(client.frames(), closing=call.house.closing, rights_end=client.rights_end)
+    return FrameStream(client.frames(), closing=call.services.closing, until_revoked=client.until_revoked)
 
 
 def _last_event_id(call: Call[None, StreamQuery]) -> int | None:
@@ -76,7 +76,7 @@ class _Client:
     """One client of the feed: what it is sent, and whether it may still receive it."""
 
     def __init__(self, call: Call[None, StreamQuery], matches: Callable[[Event], bool], start: FeedStart) -> None:
-        self._house: House = call.house
+        self._services: Services = call.services
         self._access = call.access
         self._request = call.request
         self._query = call.query
@@ -94,7 +94,7 @@ class _Client:
             METRICS.count("events.reset.count", self._access.account_id, reason=reason)
             yield _frame("stream.reset", {"reason": reason, "seq": start.newest})
         sent_at = elapsed_seconds()
-        async for page in feed_pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
+        async for page in feed_pages(self._services.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
             for event in await self._visible(page):
                 yield _event_frame(event)
                 sent_at = elapsed_seconds()
@@ -104,9 +104,9 @@ class _Client:
 
     async def _missed_too_many(self) -> bool:
         """Return whether more events were missed, after the filters, than are replayed."""
-        left, after = self._house.settings.events.replay_max, self._start.after
+        left, after = self._services.settings.events.replay_max, self._start.after
         while after < self._start.newest:
-            page = await self._house.db.read(partial(_page, access=self._access, after=after))
+            page = await self._services.db.read(partial(_page, access=self._access, after=after))
             if not page:
                 return False
             left -= sum(event.seq <= self._start.newest for event in await self._visible(page))
@@ -122,21 +122,21 @@ class _Client:
         wanted = list(filter(self._matches, page))
         if not wanted:
             return []
-        return await self._house.db.read(lambda tx: self._seen(tx, wanted))
+        return await self._services.db.read(lambda tx: self._seen(tx, wanted))
 
     def _seen(self, tx: Tx, events: list[Event]) -> list[Event]:
-        access = with_view(tx, self._house.tool_services, self._access)
+        access = with_view(tx, self._services.tool_services, self._access)
         return visible_events(tx, access, events, scope_of(tx, access, self._query).allowed)
 
-    async def rights_end(self) -> Refusal:
+    async def until_revoked(self) -> Refusal:
         """Wait until the client may receive no more."""
-        return await rights_end(self._house, self._access, self._identify)
+        return await until_revoked(self._services, self._access, self._identify)
 
     async def _identify(self) -> Access:
-        access = require_known(await identify(self._request, self._house, self._request.app.state.wrong_tokens))
+        access = require_known(await identify(self._request, self._services, self._request.app.state.wrong_tokens))
         # The rules for the agent's tools may have changed.
-        await self._house.db.read(
-            lambda tx: with_view(tx, self._house.tool_services, access, tool=EQUAL_TOOLS["GET /api/stream"])
+        await self._services.db.read(
+            lambda tx: with_view(tx, self._services.tool_services, access, tool=ENDPOINT_TOOLS["GET /api/stream"])
         )
         return access
 

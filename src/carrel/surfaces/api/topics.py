@@ -2,96 +2,70 @@
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from carrel.board import join_topics, split_topic
-from carrel.kernel import PEOPLE, Access
+from carrel.kernel import PEOPLE, Access, Input
+from carrel.kernel.fields import Cursor, Name, ShortText
 from carrel.kernel.limits import (
     CLASSIFIER_MERGED_ENTRIES_MAX,
     THREAD_ROWS_DEFAULT,
     THREAD_ROWS_MAX,
-    TOPIC_DESCRIPTION_CHARS_MAX,
     TOPIC_LIST_ROWS_DEFAULT,
     TOPIC_LIST_ROWS_MAX,
     TOPIC_MERGES_KEPT,
-    TOPIC_NAME_CHARS_MAX,
 )
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Page, Reply, endpoint, one, page_of
-from carrel.surfaces.api.fields import Cursor, Moment, Name, NewId, ShortText, values_of
+from carrel.surfaces.api.endpoint import Call, NoQuery, Page, Reply, endpoint, one, page_of
 from carrel.surfaces.api.scope import Scoped, scope_of
-from carrel.surfaces.api.tasks.bodies import Priority, Tags, up_to
 from carrel.surfaces.api.tasks.reads import ThreadQuery
-from carrel.surfaces.http.described import SOME_TEXT
 from carrel.topics import (
     NewTopic,
     TopicChange,
     TopicFilter,
+    TopicName,
     TopicShape,
+    TopicStatus,
     change_topic,
     list_topics,
     put_topic,
     readable_topic,
     remove_topic,
     reorder_topics,
-    topic_shape,
 )
 from carrel.work import Thread, read_thread
 
-# The room below checks these and words the refusals; here they are only described.
-TopicName = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": TOPIC_NAME_CHARS_MAX})]
-Description = Annotated[str, up_to(TOPIC_DESCRIPTION_CHARS_MAX)]
-Status = Literal["active", "snoozed", "archived"]
 
-
-class TopicPatch(In, frozen=True, kw_only=True):
-    """Changes of a topic; fields left out stay as they are. Tags replace what was there."""
-
-    name: TopicName | UnsetType = UNSET
-    description: Description | UnsetType = UNSET
-    status: Status | UnsetType = UNSET
-    snoozed_until: Moment | UnsetType | None = UNSET
-    priority: Priority | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-    space_id: Name | UnsetType = UNSET
-    parent_id: ShortText | UnsetType | None = UNSET
-    pinned: bool | UnsetType = UNSET
-    color: ShortText | UnsetType | None = UNSET
-    sort_index: float | UnsetType = UNSET
-
-
-class TopicBody(TopicPatch, frozen=True, kw_only=True):
+class TopicBody(NewTopic, frozen=True, kw_only=True):
     """A topic to be made or, where its id is known, changed; only the name is required."""
 
-    name: TopicName
-    id: NewId | None = None
     created_by: Literal["user", "import"] = "user"
 
 
 class TopicsQuery(Scoped, frozen=True, kw_only=True):
     """Which topics to list."""
 
-    status: Status | None = None
+    status: TopicStatus | None = None
     tag: Name | None = None
     pinned: bool | None = None
     limit: int | None = None
     cursor: Cursor | None = None
 
 
-class TopicOrder(In, frozen=True, kw_only=True):
+class TopicOrder(Input, frozen=True, kw_only=True):
     """Topics in their new order."""
 
     ordered_ids: Annotated[tuple[ShortText, ...], Meta(max_length=TOPIC_LIST_ROWS_MAX)]
 
 
-class TopicMerge(In, frozen=True, kw_only=True):
+class TopicMerge(Input, frozen=True, kw_only=True):
     """Topics that are merged into another."""
 
     topic_ids: Annotated[tuple[ShortText, ...], Meta(min_length=1, max_length=TOPIC_MERGES_KEPT)]
 
 
-class TopicSplit(In, frozen=True, kw_only=True):
+class TopicSplit(Input, frozen=True, kw_only=True):
     """Entries of a topic that get one of their own, and its name; by default it is named after the first of them."""
 
     entry_ids: Annotated[tuple[ShortText, ...], Meta(min_length=1, max_length=CLASSIFIER_MERGED_ENTRIES_MAX)]
@@ -112,26 +86,26 @@ def list_all_topics(call: Call[None, TopicsQuery], tx: Tx, access: Access) -> Pa
         lambda at, most: list_topics(tx, access, wanted, after=at, limit=most),
         after, limit, lambda topic: (topic.sort_index, topic.id),
     )  # fmt: skip
-    return Page([topic_shape(topic) for topic in page], following)
+    return Page([TopicShape.of(topic) for topic in page], following)
 
 
 @endpoint("POST", "/api/topics", answers={201: _TOPIC, 200: _TOPIC}, who=PEOPLE, body=TopicBody, creates=True)
 def create_topic(call: Call[TopicBody, NoQuery], tx: Tx, access: Access) -> Reply:
     """Make a topic, or change the one that has its id."""
-    topic, is_new = put_topic(tx, access, NewTopic(**values_of(call.body)))
-    return Reply(201 if is_new else 200, topic_shape(topic))
+    topic, is_new = put_topic(tx, access, call.body)
+    return Reply(201 if is_new else 200, TopicShape.of(topic))
 
 
 @endpoint("GET", "/api/topics/{id}", answers={200: _TOPIC})
 def read_topic(call: Call[None, NoQuery], tx: Tx, access: Access) -> TopicShape:
     """Get a topic."""
-    return topic_shape(readable_topic(tx, access, call.path("id")))
+    return TopicShape.of(readable_topic(tx, access, call.path("id")))
 
 
-@endpoint("PATCH", "/api/topics/{id}", answers={200: _TOPIC}, who=PEOPLE, body=TopicPatch)
-def update_topic(call: Call[TopicPatch, NoQuery], tx: Tx, access: Access) -> TopicShape:
+@endpoint("PATCH", "/api/topics/{id}", answers={200: _TOPIC}, who=PEOPLE, body=TopicChange)
+def update_topic(call: Call[TopicChange, NoQuery], tx: Tx, access: Access) -> TopicShape:
     """Change a topic; when it moves to another space, its tasks and entries move with it."""
-    return topic_shape(change_topic(tx, access, call.path("id"), TopicChange(**values_of(call.body))))
+    return TopicShape.of(change_topic(tx, access, call.path("id"), call.body))
 
 
 @endpoint("DELETE", "/api/topics/{id}", answers={204: None}, who=PEOPLE)
@@ -149,13 +123,13 @@ def reorder_all_topics(call: Call[TopicOrder, NoQuery], tx: Tx, access: Access) 
 @endpoint("POST", "/api/topics/{id}/merge", answers={200: _TOPIC}, who=PEOPLE, body=TopicMerge)
 def merge_into_topic(call: Call[TopicMerge, NoQuery], tx: Tx, access: Access) -> TopicShape:
     """Merge topics of the same space into this one: their entries move, and they are gone."""
-    return topic_shape(join_topics(tx, access, call.path("id"), call.body.topic_ids))
+    return TopicShape.of(join_topics(tx, access, call.path("id"), call.body.topic_ids))
 
 
 @endpoint("POST", "/api/topics/{id}/split", answers={201: _TOPIC}, who=PEOPLE, body=TopicSplit, creates=True)
 def split_from_topic(call: Call[TopicSplit, NoQuery], tx: Tx, access: Access) -> Reply:
     """Move entries of a topic into a new one; the entries of an item of `mergedFrom` undo that merge."""
-    return Reply(201, topic_shape(split_topic(tx, access, call.path("id"), call.body.entry_ids, call.body.name)))
+    return Reply(201, TopicShape.of(split_topic(tx, access, call.path("id"), call.body.entry_ids, call.body.name)))
 
 
 @endpoint("GET", "/api/topics/{id}/thread", answers={200: Thread}, query=ThreadQuery)

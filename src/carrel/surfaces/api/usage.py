@@ -5,12 +5,13 @@ from typing import Annotated
 from msgspec import Meta
 
 from carrel.agents import agent_by_slug
-from carrel.kernel import MS_PER_DAY, Access, invalid
+from carrel.kernel import MS_PER_DAY, Access, Input, invalid
+from carrel.kernel.fields import Moment, Name
 from carrel.kernel.limits import USAGE_DAYS_DEFAULT
 from carrel.sessions import find_session
 from carrel.storage import LongTx
-from carrel.surfaces.api.endpoint import Call, In, endpoint
-from carrel.surfaces.api.fields import Moment, Name, Reference, values_of
+from carrel.surfaces.api.endpoint import Call, endpoint
+from carrel.surfaces.api.fields import Reference
 from carrel.usage import GROUPS, By, UsageFilter, UsageReport, report_usage
 
 _WORD = f"(?:{'|'.join(GROUPS)})"
@@ -22,7 +23,7 @@ _WIRE = {
 }  # fmt: skip
 
 
-class UsageQuery(In, frozen=True, kw_only=True, rename=_WIRE):
+class UsageQuery(Input, frozen=True, kw_only=True, rename=_WIRE):
     """Which usage: the period, the grouping, and the agent, task or session."""
 
     since: Moment | None = None
@@ -37,9 +38,9 @@ class UsageQuery(In, frozen=True, kw_only=True, rename=_WIRE):
 @endpoint("GET", "/api/usage", answers={200: UsageReport}, query=UsageQuery)
 def read_usage(call: Call[None, UsageQuery], tx: LongTx, access: Access) -> UsageReport:
     """Sum up what runs used: tokens, time and cost, by day, agent, model, task or session, or several of them."""
-    query, moments = call.query, values_of(call.query)
-    until = tx.now if moments["until"] is None else moments["until"]
-    since = until - (USAGE_DAYS_DEFAULT - 1) * MS_PER_DAY if moments["since"] is None else moments["since"]
+    query = call.query
+    until = tx.now if query.until is None else query.until
+    since = until - (USAGE_DAYS_DEFAULT - 1) * MS_PER_DAY if query.since is None else query.since
     by = tuple(dict.fromkeys(_group(word.strip()) for word in query.by.split(",")))
     agent = None if query.agent_id is None else agent_by_slug(tx, access, query.agent_id)
     wanted = UsageFilter(
@@ -51,7 +52,7 @@ def read_usage(call: Call[None, UsageQuery], tx: LongTx, access: Access) -> Usag
         key=None if query.session_key is None else str(find_session(tx, access, query.session_key).key),
         model=query.model,
     )
-    return report_usage(tx, access, wanted, by, call.house.settings.prices)
+    return report_usage(tx, access, wanted, by, call.services.settings.prices)
 
 
 def _group(word: str) -> By:

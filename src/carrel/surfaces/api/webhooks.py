@@ -18,12 +18,13 @@ from carrel.inbound import (
     preview,
     repeat,
 )
-from carrel.kernel import Access, not_found
+from carrel.kernel import Access, Input, not_found
+from carrel.kernel.fields import Name
 from carrel.kernel.limits import WEBHOOK_EVENT_CHARS_MAX
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Page, endpoint, one, page_of
-from carrel.surfaces.api.fields import Name, PageQuery
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint, one, page_of
+from carrel.surfaces.api.fields import PageQuery
 
 
 class DeliveryQuery(PageQuery, frozen=True, kw_only=True):
@@ -33,7 +34,7 @@ class DeliveryQuery(PageQuery, frozen=True, kw_only=True):
     outcome: Outcome | None = None
 
 
-class Trial(In, frozen=True, kw_only=True):
+class WebhookTest(Input, frozen=True, kw_only=True):
     """An event and a body to try; by default, what the program usually sends."""
 
     event: Annotated[str, Meta(min_length=1, max_length=WEBHOOK_EVENT_CHARS_MAX)] | None = None
@@ -43,7 +44,7 @@ class Trial(In, frozen=True, kw_only=True):
 @endpoint("GET", PATH, answers={200: page_of("webhooks", WebhookShape)}, who=OWNER)
 def list_webhooks(call: Call[None, NoQuery], tx: LongTx, access: Access) -> Page[WebhookShape]:
     """List this account's webhooks from the settings, with their state."""
-    return Page(every_webhook(tx, access, call.house.webhooks, call.house.base_url(call.request.base_url)))
+    return Page(every_webhook(tx, access, call.services.webhooks, call.services.base_url(call.request.base_url)))
 
 
 @endpoint(
@@ -67,15 +68,15 @@ def get_delivery(call: Call[None, NoQuery], tx: LongTx, access: Access) -> Deliv
 @endpoint("POST", f"{PATH}/deliveries/{{id}}/redeliver", answers={200: one("delivery", DeliveryShape)}, who=OWNER)
 def redeliver(call: Call[None, NoQuery], tx: Tx, access: Access) -> DeliveryShape:
     """Carry out a failed or ignored delivery again, with the current settings; nothing is done twice."""
-    call.house.refuse_when_draining()
-    house = call.house
-    return DeliveryShape.of_delivery(repeat(tx, access, house.webhooks, call.path("id"), house.rules))
+    call.services.refuse_when_draining()
+    services = call.services
+    return DeliveryShape.of_delivery(repeat(tx, access, services.webhooks, call.path("id"), services.rules))
 
 
-@endpoint("POST", f"{PATH}/{{name}}/test", answers={200: one("preview", Preview)}, who=OWNER, body=Trial)
-async def try_webhook(call: Call[Trial, NoQuery]) -> Preview:
+@endpoint("POST", f"{PATH}/{{name}}/test", answers={200: one("preview", Preview)}, who=OWNER, body=WebhookTest)
+async def try_webhook(call: Call[WebhookTest, NoQuery]) -> Preview:
     """Show what a webhook would do with a delivery, without doing it."""
-    webhook = call.house.webhooks.named(call.path("name"), call.access.account_slug)
+    webhook = call.services.webhooks.named(call.path("name"), call.access.account_slug)
     if webhook is None:
         raise not_found("webhook")
     return preview(webhook, call.body.event, call.body.payload)

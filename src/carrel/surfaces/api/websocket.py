@@ -10,7 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from carrel.chats import ChatAddress, chat_session
 from carrel.commands import require_usable
-from carrel.delivery import Spoken
+from carrel.delivery import LivePiece
 from carrel.journal import Event, feed_pages, feed_start
 from carrel.kernel import PEOPLE, Access, Code, Refusal, SessionKey
 from carrel.kernel.limits import CHAT_BINDINGS_MAX, CHAT_FRAMES_WAITING_MAX, STREAM_PING_SECONDS
@@ -22,9 +22,9 @@ from carrel.surfaces.api.silent_text import SilentTextFilter
 from carrel.surfaces.api.websocket_frames import Frame, InFrame, error_frame, frame_of, system_frame
 from carrel.surfaces.http.bodies import decode_body, refuse_too_many_values
 from carrel.surfaces.http.errors import refusal_response
-from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import identify, refuse_token_in_query
-from carrel.surfaces.http.rights_end import rights_end
+from carrel.surfaces.http.revocation import until_revoked
+from carrel.surfaces.http.services import Services
 from carrel.surfaces.http.websockets import (
     BROKEN,
     DONE,
@@ -46,26 +46,26 @@ _log = getLogger("carrel.api")
 
 async def chat_socket(socket: WebSocket) -> None:
     """Serve one connection from its handshake to its end."""
-    house: House = socket.app.state.house
+    services: Services = socket.app.state.services
     offered = next((name for name in socket.scope.get("subprotocols", []) if name.startswith(_BEARER)), None)
     try:
-        access = await _identify(socket, house, offered)
+        access = await _identify(socket, services, offered)
     except Refusal as refusal:
         await socket.send_denial_response(refusal_response(refusal, socket.state.request_id))
         return
     await socket.accept(subprotocol=offered)
-    cursor = (await house.db.read(lambda tx: feed_start(tx, access, None))).after
-    await close(socket, await _Connection(socket, house, access, offered).serve(cursor))
+    cursor = (await services.db.read(lambda tx: feed_start(tx, access, None))).after
+    await close(socket, await _Connection(socket, services, access, offered).serve(cursor))
 
 
 SOCKET = WebSocketRoute("/ws/chat", chat_socket)
 
 
-async def _identify(socket: WebSocket, house: House, offered: str | None) -> Access:
+async def _identify(socket: WebSocket, services: Services, offered: str | None) -> Access:
     """Return the caller: by the token in the subprotocol, else by cookie or header."""
     refuse_token_in_query(socket)
     token = offered.removeprefix(_BEARER) if offered else None
-    access = await identify(socket, house, socket.app.state.wrong_tokens, token=token)
+    access = await identify(socket, services, socket.app.state.wrong_tokens, token=token)
     if access is None:
         raise Refusal(Code.UNAUTHENTICATED, "Sign in, or offer the subprotocol bearer.<token>.")
     access.require(*PEOPLE)
@@ -75,9 +75,9 @@ async def _identify(socket: WebSocket, house: House, offered: str | None) -> Acc
 class _Connection:
     """One client and the sessions it is bound to."""
 
-    def __init__(self, socket: WebSocket, house: House, access: Access, offered: str | None) -> None:
+    def __init__(self, socket: WebSocket, services: Services, access: Access, offered: str | None) -> None:
         self._socket = socket
-        self._house = house
+        self._services = services
         self._access = access
         self._offered = offered
         self._out: asyncio.Queue[Frame] = asyncio.Queue(CHAT_FRAMES_WAITING_MAX)
@@ -95,8 +95,8 @@ class _Connection:
                 group.create_task(self._read(group))
                 group.create_task(self._write())
                 group.create_task(self._follow(cursor))
-                group.create_task(close_with_server(self._house))
-                group.create_task(close_with_rights(rights_end(self._house, self._access, self._identify)))
+                group.create_task(close_with_server(self._services))
+                group.create_task(close_with_rights(until_revoked(self._services, self._access, self._identify)))
         except* WebSocketDisconnect:
             code = DONE
         except* Closing as closings:
@@ -126,7 +126,7 @@ class _Connection:
             await self._handle(group, frame)
 
     async def _identify(self) -> Access:
-        return await _identify(self._socket, self._house, self._offered)
+        return await _identify(self._socket, self._services, self._offered)
 
     async def _check_access(self) -> None:
         """Close the connection instead of taking a message if its token has just been revoked."""
@@ -145,7 +145,7 @@ class _Connection:
             self._send(error_frame(frame.session_id or (self._active.conversation if self._active else None), refusal))
 
     async def _bind(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
-        key = await self._house.db.read(lambda tx: self._find(tx, frame))
+        key = await self._services.db.read(lambda tx: self._find(tx, frame))
         async with self._binding:
             self._listen(group, key)
         self._send(system_frame(key.conversation, "runtime_event", {"bound": True}))
@@ -153,13 +153,13 @@ class _Connection:
     def _find(self, tx: Tx, frame: InFrame) -> SessionKey:
         reference = frame.session_id or (str(self._active) if self._active and not frame.client_instance_id else None)
         address = ChatAddress(channel="web", client_instance_id=frame.client_instance_id, reference=reference)
-        key = chat_session(tx, self._access, self._house.settings.sessions, address)
+        key = chat_session(tx, self._access, self._services.settings.sessions, address)
         require_usable(tx, self._access, key)
         return key
 
     async def _message(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
         async with self._binding:
-            received = await send_line(self._house, self._access, self._line(frame))
+            received = await send_line(self._services, self._access, self._line(frame))
             self._listen(group, received.key)
         if received.done is not None:
             session_id, reply = received.key.conversation, received.done.reply
@@ -181,7 +181,7 @@ class _Connection:
             key = self._find(tx, frame)
             return key, stop_lane(tx, self._access, str(key), "stopped")
 
-        key, stopped = await self._house.db.write(work)
+        key, stopped = await self._services.db.write(work)
         self._send(system_frame(key.conversation, "runtime_event", {"cancelledRuns": stopped}))
 
     def _listen(self, group: asyncio.TaskGroup, key: SessionKey) -> None:
@@ -192,7 +192,7 @@ class _Connection:
         if len(self._listeners) >= CHAT_BINDINGS_MAX:
             self._listeners.pop(next(iter(self._listeners))).close()
         # It listens before anything is awaited, so no text from here on is missed.
-        listener = _Listener(self._house, self._access, key)
+        listener = _Listener(self._services, self._access, key)
         listener.task = group.create_task(self._forward(listener))
         self._listeners[name] = listener
 
@@ -201,7 +201,7 @@ class _Connection:
             spoken = await listener.words.get()
             # A lane can be bound before it exists, and another person may be the one to create it.
             if not listener.is_seen:
-                listener.is_seen = await self._house.db.read(partial(self._may_see, key=listener.key))
+                listener.is_seen = await self._services.db.read(partial(self._may_see, key=listener.key))
             if listener.is_seen:
                 self._send_live(listener, spoken)
 
@@ -209,7 +209,7 @@ class _Connection:
         lane = lane_of(tx, self._access, key)
         return lane is not None and may_see(tx, self._access, key, lane.made_by)
 
-    def _send_live(self, listener: "_Listener", spoken: Spoken) -> None:
+    def _send_live(self, listener: "_Listener", spoken: LivePiece) -> None:
         if spoken.kind == "text":
             self._send_text(listener, spoken.run_id, listener.silent_text.add(spoken.run_id, spoken.text))
         else:
@@ -221,10 +221,10 @@ class _Connection:
             self._send(Frame(type="assistant_chunk", session_id=listener.session_id, run_id=run_id, text=text))
 
     async def _follow(self, after: int) -> None:
-        async for page in feed_pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
+        async for page in feed_pages(self._services.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
             async with self._binding:
                 bound = [event for event in page if event.key in self._listeners]
-                for event in bound and await self._house.db.read(partial(self._visible, events=bound)):
+                for event in bound and await self._services.db.read(partial(self._visible, events=bound)):
                     self._send_event(event)
 
     def _visible(self, tx: Tx, *, events: list[Event]) -> list[Event]:
@@ -257,7 +257,7 @@ class _Connection:
 class _Listener:
     """The live text of one bound lane, and the task that forwards it."""
 
-    def __init__(self, house: House, access: Access, key: SessionKey) -> None:
+    def __init__(self, services: Services, access: Access, key: SessionKey) -> None:
         self.key = key
         self.session_id = key.conversation
         # Whether the caller may see the lane, once that is known.
@@ -265,7 +265,7 @@ class _Listener:
         self.silent_text = SilentTextFilter()
         self.task: asyncio.Task[None] | None = None
         self._stack = ExitStack()
-        self.words = self._stack.enter_context(house.live.listening(access.account_id, str(key)))
+        self.words = self._stack.enter_context(services.live.listening(access.account_id, str(key)))
 
     def close(self) -> None:
         """Stop listening."""

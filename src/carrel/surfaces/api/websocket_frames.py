@@ -7,9 +7,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from carrel.exchanges import visible_reply
 from carrel.journal import Event
-from carrel.kernel import Refusal
+from carrel.kernel import Input, Refusal
 from carrel.surfaces.api.chat import NewFile
-from carrel.surfaces.api.endpoint import In
 from carrel.surfaces.api.fields import Reference
 from carrel.surfaces.api.sessions.changes import ClientId
 
@@ -40,7 +39,7 @@ _EVENT_TYPES: dict[str, EventType] = {
 }
 
 
-class InFrame(In, frozen=True, kw_only=True):
+class InFrame(Input, frozen=True, kw_only=True):
     """What a client sends."""
 
     type: Literal["bind", "message", "stop"]

@@ -4,7 +4,7 @@
 - budgets: how many bytes large requests and responses hold, in all and per caller
 - described: how a surface describes its operations for the OpenAPI document
 - errors: the HTTP status of every error code, and the error body
-- house: House, what main hands to every surface
+- services: Services, what main hands to every surface
 - idempotency: answers kept under an idempotency key
 - identity: who sends a request, by token, cookie or loopback address
 - responder: answers every request, even if something goes wrong

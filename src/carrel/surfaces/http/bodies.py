@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from carrel.kernel import Code, Refusal, decode_json
 from carrel.kernel.limits import BODY_BYTES_MAX, BODY_VALUES_MAX, SMALL_BODY_BYTES_MAX
-from carrel.surfaces.http.budgets import ByteBudget
+from carrel.surfaces.http.byte_budgets import ByteBudget
 from carrel.surfaces.http.multipart import MULTIPART
 
 

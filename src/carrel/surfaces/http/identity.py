@@ -14,7 +14,7 @@ from carrel.access import TOKEN_PREFIX, access_and_touch, access_by_login, owner
 from carrel.kernel import Access, Clock, Code, Refusal, is_loopback
 from carrel.kernel.limits import QUERY_PARAMETERS_MAX, WRONG_TOKENS_PER_MINUTE_MAX
 from carrel.storage import Tx
-from carrel.surfaces.http.house import House
+from carrel.surfaces.http.services import Services
 
 COOKIE = "carrel_session"
 T = TypeVar("T")
@@ -85,54 +85,56 @@ def refuse_token_in_query(connection: HTTPConnection) -> None:
 
 
 async def identify(
-    connection: HTTPConnection, house: House, wrong: WrongTokens, *, token: str | None = None
+    connection: HTTPConnection, services: Services, wrong: WrongTokens, *, token: str | None = None
 ) -> Access | None:
     """Return the Access of the client, None when it sent no credentials; Refusal for a wrong token."""
-    access = await _identify(connection, house, wrong, token)
+    access = await _identify(connection, services, wrong, token)
     # For the audit log.
     connection.state.access = access
     return access
 
 
-async def _identify(connection: HTTPConnection, house: House, wrong: WrongTokens, token: str | None) -> Access | None:
+async def _identify(
+    connection: HTTPConnection, services: Services, wrong: WrongTokens, token: str | None
+) -> Access | None:
     peer = peer_of(connection)
     token = token or _header_token(peer)
     if token is not None:
-        return (await _by_token(peer, house, wrong, token, _nothing))[0]
+        return (await _by_token(peer, services, wrong, token, _nothing))[0]
     cookie = connection.cookies.get(COOKIE)
     if cookie is not None:
-        access = await house.db.read(lambda tx: access_by_login(tx, cookie))
+        access = await services.db.read(lambda tx: access_by_login(tx, cookie))
         if access is not None:
             _require_own_origin(connection)
             return access
-    if house.settings.auth.mode == "loopback" and peer.is_loopback and _is_addressed_here(connection):
+    if services.settings.auth.mode == "loopback" and peer.is_loopback and _is_addressed_here(connection):
         # A page of another site, opened in a browser on this machine, has a local address too, but not our origin.
         if any(name in connection.headers for name in ("origin", "sec-fetch-site")):
             _require_own_origin(connection)
-        return await house.db.read(owner_of_default)
+        return await services.db.read(owner_of_default)
     return None
 
 
 async def identify_and(
-    connection: HTTPConnection, house: House, wrong: WrongTokens, look: Callable[[Tx, Access], T]
+    connection: HTTPConnection, services: Services, wrong: WrongTokens, look: Callable[[Tx, Access], T]
 ) -> T | None:
     """Return what `look` finds for the client, in the same read that checks its token; None without credentials."""
     peer = peer_of(connection)
     token = _header_token(peer)
     if token is not None:
-        connection.state.access, seen = await _by_token(peer, house, wrong, token, look)
+        connection.state.access, seen = await _by_token(peer, services, wrong, token, look)
         return seen
-    access = await identify(connection, house, wrong)
-    return None if access is None else await house.db.read(lambda tx: look(tx, access))
+    access = await identify(connection, services, wrong)
+    return None if access is None else await services.db.read(lambda tx: look(tx, access))
 
 
-async def identify_program(peer: Peer, house: House, wrong: WrongTokens) -> Access | None:
+async def identify_program(peer: Peer, services: Services, wrong: WrongTokens) -> Access | None:
     """Like `identify`, for connections that no browser can open: there are no cookies and no pages of other sites."""
     token = _header_token(peer)
     if token is not None:
-        return (await _by_token(peer, house, wrong, token, _nothing))[0]
-    if house.settings.auth.mode == "loopback" and peer.is_loopback:
-        return await house.db.read(owner_of_default)
+        return (await _by_token(peer, services, wrong, token, _nothing))[0]
+    if services.settings.auth.mode == "loopback" and peer.is_loopback:
+        return await services.db.read(owner_of_default)
     return None
 
 
@@ -185,13 +187,13 @@ def _header_token(peer: Peer) -> str | None:
 
 
 async def _by_token(
-    peer: Peer, house: House, wrong: WrongTokens, token: str, look: Callable[[Tx, Access], T]
+    peer: Peer, services: Services, wrong: WrongTokens, token: str, look: Callable[[Tx, Access], T]
 ) -> tuple[Access, T]:
     def known(tx: Tx) -> tuple[Access, str | None, T] | None:
         found = access_and_touch(tx, token)
         return None if found is None else (*found, look(tx, found[0]))
 
-    found = await house.db.read(known)
+    found = await services.db.read(known)
     if found is None:
         wrong.add(peer)
         raise Refusal(
@@ -199,7 +201,7 @@ async def _by_token(
         )
     access, token_id, seen = found
     if token_id is not None:
-        await house.db.write(lambda tx: touch_token(tx, access, token_id))
+        await services.db.write(lambda tx: touch_token(tx, access, token_id))
     return access, seen
 
 

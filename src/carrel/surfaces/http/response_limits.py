@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from carrel.kernel import Refusal
 from carrel.kernel.limits import RESPONSE_BYTES_PER_SECOND_MIN, SMALL_BODY_BYTES_MAX, STREAM_SEND_SECONDS_MAX
-from carrel.surfaces.http.budgets import ByteBudget, Share
+from carrel.surfaces.http.byte_budgets import ByteBudget, Share
 from carrel.surfaces.http.errors import refused_in_format
 
 _log = getLogger("carrel.surfaces")

@@ -34,14 +34,14 @@ class FrameStream(Response):
         frames: AsyncIterator[bytes],
         *,
         closing: asyncio.Event,
-        rights_end: Callable[[], Coroutine[Any, Any, Refusal]],
+        until_revoked: Callable[[], Coroutine[Any, Any, Refusal]],
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(status_code=200, headers={**_HEADERS, **(headers or {})})
         del self.headers["content-length"]
         self._frames = frames
         self._closing = closing
-        self._rights_end = rights_end
+        self._until_revoked = until_revoked
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -59,7 +59,7 @@ class FrameStream(Response):
         async with asyncio.TaskGroup() as group:
             sending = group.create_task(self._send_all(send))
             ends: set[asyncio.Task[object]] = {sending, group.create_task(_disconnected(receive))}
-            ends |= {group.create_task(self._closing.wait()), group.create_task(self._rights_end())}
+            ends |= {group.create_task(self._closing.wait()), group.create_task(self._until_revoked())}
             done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for end in ends - done:
                 end.cancel()

@@ -9,7 +9,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from carrel.kernel import Refusal
 from carrel.kernel.limits import STREAM_END_SECONDS_MAX, STREAM_SEND_SECONDS_MAX
-from carrel.surfaces.http.house import House
+from carrel.surfaces.http.services import Services
 
 DONE, GOING_AWAY, NOT_ALLOWED, BROKEN, TRY_AGAIN_LATER = 1000, 1001, 1008, 1011, 1013
 _encode = msgspec.json.Encoder().encode
@@ -40,15 +40,15 @@ async def send_value(socket: WebSocket, value: object) -> None:
         raise Closing(TRY_AGAIN_LATER) from None
 
 
-async def close_with_server(house: House) -> None:
+async def close_with_server(services: Services) -> None:
     """Wait until the server stops serving, then close the connection."""
-    await house.closing.wait()
+    await services.closing.wait()
     raise Closing(GOING_AWAY)
 
 
-async def close_with_rights(rights_end: Awaitable[Refusal]) -> None:
+async def close_with_rights(until_revoked: Awaitable[Refusal]) -> None:
     """Wait until the client's rights end, then close the connection."""
-    await rights_end
+    await until_revoked
     raise Closing(NOT_ALLOWED)
 
 

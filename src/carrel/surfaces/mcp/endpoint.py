@@ -22,11 +22,11 @@ from carrel.kernel.limits import BODY_BYTES_MAX
 from carrel.kernel.settings import ServerSettings
 from carrel.surfaces.http.bodies import receive_body, refuse_too_many_values
 from carrel.surfaces.http.errors import broken, refusal_response
-from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
-from carrel.surfaces.http.rights_end import rights_end
+from carrel.surfaces.http.revocation import until_revoked
+from carrel.surfaces.http.services import Services
 from carrel.surfaces.http.tool_callers import tool_caller
-from carrel.tools import OutsideCaller
+from carrel.tools import ExternalCaller
 
 if TYPE_CHECKING:
     from carrel.surfaces.mcp.protocol import Protocol
@@ -41,8 +41,8 @@ _log = getLogger("carrel.mcp")
 class Endpoint:
     """The ASGI application of MCP; it answers while `serve` is running."""
 
-    def __init__(self, house: House, wrong: WrongTokens) -> None:
-        self._house = house
+    def __init__(self, services: Services, wrong: WrongTokens) -> None:
+        self._services = services
         self._wrong = wrong
         self._requested = asyncio.Event()
         self._started = asyncio.Event()
@@ -63,8 +63,8 @@ class Endpoint:
         request = Request(scope, receive)
         answer = _TrackedSend(send)
         try:
-            _require_known_host(request.headers, self._house.settings.server)
-            request.state.caller = await tool_caller(request, self._house, self._wrong)
+            _require_known_host(request.headers, self._services.settings.server)
+            request.state.caller = await tool_caller(request, self._services, self._wrong)
             await self._answer(request, answer)
         except Refusal as refusal:
             await self._refused(request, refusal)(scope, receive, answer)
@@ -86,26 +86,26 @@ class Endpoint:
         async with asyncio.TaskGroup() as group:
             ends: set[asyncio.Task[object]] = {
                 group.create_task(protocol.serve(request, answer)),
-                group.create_task(self._house.closing.wait()),
-                group.create_task(self._rights_end(request)),
+                group.create_task(self._services.closing.wait()),
+                group.create_task(self._until_revoked(request)),
             }
             done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for end in ends - done:
                 end.cancel()
         await answer.end()
 
-    async def _rights_end(self, request: Request) -> Refusal:
-        caller: OutsideCaller = request.state.caller
+    async def _until_revoked(self, request: Request) -> Refusal:
+        caller: ExternalCaller = request.state.caller
 
         async def look() -> Access:
-            return (await tool_caller(request, self._house, self._wrong)).caller.access
+            return (await tool_caller(request, self._services, self._wrong)).caller.access
 
-        return await rights_end(self._house, caller.caller.access, look)
+        return await until_revoked(self._services, caller.caller.access, look)
 
     def _new_protocol(self) -> "Protocol":
         from carrel.surfaces.mcp.protocol import Protocol
 
-        return Protocol(self._house)
+        return Protocol(self._services)
 
     async def _load(self) -> "Protocol":
         self._requested.set()
@@ -121,7 +121,7 @@ class Endpoint:
             response.status_code = 403
         if refusal.code is Code.UNAUTHENTICATED:
             wrong = ', error="invalid_token"' if "authorization" in request.headers else ""
-            where = f'resource_metadata="{self._house.base_url(request.base_url)}{METADATA_PATH}"'
+            where = f'resource_metadata="{self._services.base_url(request.base_url)}{METADATA_PATH}"'
             response.headers["WWW-Authenticate"] = f"Bearer {where}{wrong}"
         return response
 
@@ -191,11 +191,11 @@ def _is_address(host: str) -> bool:
         return False
 
 
-def routes(house: House, endpoint: "Endpoint") -> list[BaseRoute]:
+def routes(services: Services, endpoint: "Endpoint") -> list[BaseRoute]:
     """Return the routes of MCP: the endpoint, and the metadata that tells clients where tokens come from (RFC 9728)."""
 
     async def metadata(request: Request) -> Response:
-        base = house.base_url(request.base_url)
+        base = services.base_url(request.base_url)
         # Tokens are created on this server by its owner, so it is its own authorization server.
         values = {
             "resource": base + MCP_PATH,

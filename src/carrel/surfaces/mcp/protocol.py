@@ -33,8 +33,8 @@ from starlette.types import Send
 from carrel.kernel import Code, Refusal
 from carrel.kernel.limits import BODY_BYTES_MAX, TOOL_RESULT_BYTES_MAX
 from carrel.surfaces.http.errors import error_body
-from carrel.surfaces.http.house import House
-from carrel.tools import CATALOG, NewCall, OutsideCaller, OutsideCalls, Tool
+from carrel.surfaces.http.services import Services
+from carrel.tools import CATALOG, ExternalCaller, ExternalCalls, NewCall, Tool
 
 # The SDK logs every request.
 getLogger("mcp").setLevel(WARNING)
@@ -61,9 +61,9 @@ class _ToolServer(Server[Any]):
 class Protocol:
     """Answers MCP requests for one server."""
 
-    def __init__(self, house: House) -> None:
-        self._version = house.version
-        self._calls = OutsideCalls(house.db, house.watch, house.closing)
+    def __init__(self, services: Services) -> None:
+        self._version = services.version
+        self._calls = ExternalCalls(services.db, services.watch, services.closing)
         server = self._server()
         self._plain = self._transport(server, json_response=True)
         self._streaming = self._transport(server, json_response=False)
@@ -129,9 +129,9 @@ def _wants_stream(request: Request) -> bool:
     return method == "tools/call" and (tool is None or tool.finish is not None)
 
 
-def _caller(context: Context) -> OutsideCaller:
+def _caller(context: Context) -> ExternalCaller:
     assert context.request is not None, "every request comes by HTTP"
-    caller: OutsideCaller = context.request.state.caller
+    caller: ExternalCaller = context.request.state.caller
     return caller
 
 

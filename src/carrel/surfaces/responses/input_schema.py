@@ -1,9 +1,10 @@
-"""What an input may be, as a JSON schema: the same that `input_items` reads."""
+"""What an input and the messages of a completion may be, as JSON schemas: the same that their readers accept."""
 
 from typing import Any
 
+from carrel.kernel.fields import SOME_TEXT
 from carrel.kernel.limits import MESSAGE_CHARS_MAX, NAME_CHARS_MAX, RESPONSE_ITEMS_MAX, RESPONSE_OUTPUT_CHARS_MAX
-from carrel.surfaces.http.described import BASE64, NO_NUL, SOME_TEXT
+from carrel.surfaces.http.openapi import BASE64, NO_NUL
 
 Schema = dict[str, Any]
 _LINK = r"https?://[^\u0000]*"
@@ -68,3 +69,25 @@ TRANSCRIPT_TEXT: Schema = {"pattern": SOME_TEXT}
 TRANSCRIPT_ITEMS: Schema = {"maxItems": RESPONSE_ITEMS_MAX, "items": _ITEM}
 INPUT_TEXT: Schema = {"maxLength": MESSAGE_CHARS_MAX, **TRANSCRIPT_TEXT}
 INPUT_ITEMS: Schema = {"minItems": 1, **TRANSCRIPT_ITEMS}
+
+
+def _content(text: Schema, *parts: Schema) -> Schema:
+    return {"anyOf": [text, _list({"anyOf": list(parts)}) | {"minItems": 1}]}
+
+
+_TEXTS = _object(type={"const": "text"}, text=_TEXT)
+_LINKED = _object(type={"const": "image_url"}, image_url=_object(url={"type": "string", "pattern": f"^{_LINK}$"}))
+_CALL = _object(id=_NAME, type={"const": "function"}, function=_object(name=_NAME, arguments=_TEXT))
+MESSAGES: Schema = {
+    "minItems": 1,
+    "maxItems": RESPONSE_ITEMS_MAX,
+    "items": {
+        "anyOf": [
+            _object(role={"const": "user"}, content=_content(_TEXT | {"pattern": SOME_TEXT}, _TEXTS, _LINKED)),
+            _object(role={"enum": ["system", "developer"]}, content=_content(_TEXT, _TEXTS)),
+            _object(role={"const": "assistant"}, content=_content(_TEXT, _TEXTS)),
+            _object(role={"const": "assistant"}, tool_calls=_list(_CALL) | {"minItems": 1}),
+            _object(role={"const": "tool"}, tool_call_id=_NAME, content=_content(_TEXT, _TEXTS)),
+        ]
+    },
+}

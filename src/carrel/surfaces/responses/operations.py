@@ -10,14 +10,13 @@ from carrel.kernel import Access
 from carrel.kernel.limits import STOP_SECONDS_MAX
 from carrel.runs import cancel, run_by_id
 from carrel.storage import Tx
-from carrel.surfaces.http.house import House
-from carrel.surfaces.responses.compaction import compacted
+from carrel.surfaces.http.services import Services
 from carrel.surfaces.responses.create import create, prepare
 from carrel.surfaces.responses.errors import ResponsesError, no_response
+from carrel.surfaces.responses.input_items import compacted
 from carrel.surfaces.responses.requests import Compact, CreateResponse, Json, check
-from carrel.surfaces.responses.resource import render, state_of
+from carrel.surfaces.responses.resource import Page, list_input, render, state_of
 from carrel.surfaces.responses.store import Response, forget_response
-from carrel.surfaces.responses.stored_input import Page, list_input
 from carrel.surfaces.responses.stream import Events, follow, wait_for_rest
 from carrel.surfaces.responses.targets import find_model, list_models, own_response, read_hints
 
@@ -35,37 +34,37 @@ class StartedResponse(Struct, frozen=True, kw_only=True):
 class Responses:
     """What a caller can do with responses."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
     async def start(
         self, access: Access, headers: Headers, request: CreateResponse, raw: bytes, kept: set[str], key: str | None
     ) -> StartedResponse:
         """Accept a request under its idempotency key; responses in `kept` are not stored but can be continued here."""
-        house = self._house
-        house.refuse_when_draining()
+        services = self._services
+        services.refuse_when_draining()
         check(request)
         hints = read_hints(headers, request.model, request.user, request.previous_response_id)
         prepared = prepare(access, hints, request, sha256(raw).hexdigest(), key)
-        created = await house.db.write(lambda tx: create(tx, prepared, house.rules, kept))
+        created = await services.db.write(lambda tx: create(tx, prepared, services.rules, kept))
         response = created.response
         # Gathered from now on, before the turn can produce text; later, its beginning would be missing.
-        words = house.live.gather(access.account_id, response.run_id) if created.is_new else None
+        words = services.live.gather(access.account_id, response.run_id) if created.is_new else None
         return StartedResponse(
-            response=response, is_new=created.is_new, events=lambda: follow(house, access, response, words)
+            response=response, is_new=created.is_new, events=lambda: follow(services, access, response, words)
         )
 
     async def finished(self, access: Access, response: Response) -> Json:
         """Return the response once it has ended or is waiting."""
-        return render(await wait_for_rest(self._house, access, response))
+        return render(await wait_for_rest(self._services, access, response))
 
     async def shown(self, access: Access, response: Response) -> Json:
         """Return the response as it is now, whether or not it is stored."""
-        return await self._house.db.read(lambda tx: render(state_of(tx, access, response)))
+        return await self._services.db.read(lambda tx: render(state_of(tx, access, response)))
 
     async def read(self, access: Access, response_id: str) -> Json:
         """Return a stored response as it is now."""
-        return await self._house.db.read(lambda tx: render(state_of(tx, access, _own(tx, access, response_id))))
+        return await self._services.db.read(lambda tx: render(state_of(tx, access, _own(tx, access, response_id))))
 
     async def cancel(self, access: Access, response_id: str) -> Json:
         """Cancel a response; a running one gets a few seconds to stop."""
@@ -79,31 +78,31 @@ class Responses:
                 raise ResponsesError(409, "already_ended", "This response has already ended.")
             return response
 
-        response = await self._house.db.write(work)
-        await self._house.wait_for_run(access, response.run_id, STOP_SECONDS_MAX)
+        response = await self._services.db.write(work)
+        await self._services.wait_for_run(access, response.run_id, STOP_SECONDS_MAX)
         return await self.shown(access, response)
 
     async def delete(self, access: Access, response_id: str) -> Json:
         """Forget a response; its run and its session stay."""
-        await self._house.db.write(lambda tx: forget_response(tx, access, _own(tx, access, response_id).id))
+        await self._services.db.write(lambda tx: forget_response(tx, access, _own(tx, access, response_id).id))
         return {"id": response_id, "object": "response", "deleted": True}
 
     async def input_items(self, access: Access, response_id: str, page: Page) -> Json:
         """Return a page of what a response was asked."""
-        return await self._house.db.read(lambda tx: list_input(tx, access, _own(tx, access, response_id), page))
+        return await self._services.db.read(lambda tx: list_input(tx, access, _own(tx, access, response_id), page))
 
     async def models(self, access: Access) -> Json:
         """Return the agents that the caller may call."""
-        return await self._house.db.read(lambda tx: list_models(tx, access))
+        return await self._services.db.read(lambda tx: list_models(tx, access))
 
     async def model(self, access: Access, name: str) -> Json:
         """Return one of them."""
-        return await self._house.db.read(lambda tx: find_model(tx, access, name))
+        return await self._services.db.read(lambda tx: find_model(tx, access, name))
 
     async def compact(self, access: Access, headers: Headers, request: Compact) -> Json:
         """Return a transcript as one compaction item."""
         hints = read_hints(headers, request.model, None, request.previous_response_id)
-        return await self._house.db.read(lambda tx: compacted(tx, access, hints, request))
+        return await self._services.db.read(lambda tx: compacted(tx, access, hints, request))
 
 
 def _own(tx: Tx, access: Access, response_id: str) -> Response:

@@ -16,7 +16,7 @@ from carrel.kernel.limits import (
     RESPONSE_METADATA_PAIRS_MAX,
     RESPONSE_TOOLS_MAX,
 )
-from carrel.surfaces.http.described import NO_NUL
+from carrel.surfaces.http.openapi import NO_NUL
 from carrel.surfaces.responses.errors import wrong
 from carrel.surfaces.responses.input_schema import INPUT_ITEMS, INPUT_TEXT, TRANSCRIPT_ITEMS, TRANSCRIPT_TEXT
 from carrel.tools import CATALOG

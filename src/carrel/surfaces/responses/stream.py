@@ -1,17 +1,23 @@
-"""Follows a response from its creation to its end, as events or just until it is over."""
+"""Follows a response from its creation to its end, as events or just until it is over.
+
+Live text may turn out to differ from the stored text, and a stream cannot take anything back: such an item is closed as
+incomplete with the text that was sent, and the stored one follows as a new item.
+"""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from functools import partial
+from typing import Any
 
-from carrel.delivery import Words
-from carrel.kernel import Access, elapsed_seconds
+from msgspec import Struct, field
+
+from carrel.delivery import DraftText
+from carrel.kernel import Access, TextBuffer, elapsed_seconds
 from carrel.kernel.limits import RESPONSE_WAIT_SECONDS_MAX, SAFETY_POLL_SECONDS, STREAM_PING_SECONDS
 from carrel.storage import Bell
-from carrel.surfaces.http.house import House
-from carrel.surfaces.responses.events import EventWriter
+from carrel.surfaces.http.services import Services
 from carrel.surfaces.responses.requests import Json
-from carrel.surfaces.responses.resource import ResponseState, find_state, render, state_of, status_of
+from carrel.surfaces.responses.resource import ResponseState, find_state, render, state_of, status_of, with_id
 from carrel.surfaces.responses.store import Response
 
 _ANNOUNCED = "announced"
@@ -19,26 +25,161 @@ _ENDS = {"completed": "response.completed", "failed": "response.failed"}
 Events = AsyncGenerator[Json | None, None]
 
 
-async def wait_for_rest(house: House, access: Access, response: Response) -> ResponseState:
+class _Open(Struct):
+    """A message that is being sent: its text so far, and the length of that."""
+
+    item: Json
+    sent: TextBuffer = field(default_factory=TextBuffer)
+    length: int = 0
+
+
+class EventWriter:
+    """Creates the numbered events of one response; `items` are those that were sent completely.
+
+    Live text is read from `words` piece by piece, because reading it whole at every piece would copy it every time.
+    """
+
+    def __init__(self, response_id: str, words: DraftText | None) -> None:
+        self._response_id = response_id
+        self._words = words
+        self._number = -1
+        self._stored = 0
+        self._open: _Open | None = None
+        # The step whose live text was already sent, or turned out to differ.
+        self._done_step: int | None = None
+        # The draft that is being read, how many pieces of it were read, how many characters of those were compared with
+        # what was sent, and the blanks that it begins with: nothing is sent before there is a word.
+        self._draft: int | None = None
+        self._read = self._compared = 0
+        self._blanks = TextBuffer()
+        self.items: list[Json] = []
+
+    def event(self, kind: str, **fields: Any) -> Json:
+        """Return the next event."""
+        self._number += 1
+        return {"type": kind, "sequence_number": self._number, **fields}
+
+    def send_live(self, step: int | None) -> Iterator[Json]:
+        """Send the live text of a step that continues what was sent so far."""
+        if self._words is None or self._words.step != step or step == self._done_step:
+            return
+        text = self._next_live(self._words)
+        if not text:
+            return
+        if self._open is None:
+            yield from self._start()
+        assert self._open is not None
+        # A step that is taken again first repeats what was sent.
+        again = min(len(text), max(self._open.length - self._compared, 0))
+        if again and self._open.sent.text[self._compared : self._compared + again] != text[:again]:
+            # The text differs this time: wait for the stored reply.
+            self._done_step = step
+            return
+        self._compared += len(text)
+        yield from self._send(text[again:])
+
+    def _next_live(self, words: DraftText) -> str:
+        """Return the live text that was not read yet; empty as long as there are only blanks."""
+        if words.draft != self._draft:
+            self._draft, self._read, self._compared, self._blanks = words.draft, 0, 0, TextBuffer()
+        pieces = words.pieces_after(self._read)
+        self._read += len(pieces)
+        text = "".join(pieces)
+        if self._compared:
+            return text
+        self._blanks.add(text)
+        return self._blanks.text if text.strip() else ""
+
+    def send_stored(self, items: list[Json], step: int | None) -> Iterator[Json]:
+        """Send the stored items completely; `step` is the one whose text is live."""
+        for item in items[self._stored :]:
+            self._stored += 1
+            if item["type"] == "function_call":
+                yield from self.abandon()
+                yield from self._call(item)
+                continue
+            text = item["content"][0]["text"]
+            if self._open is not None and not text.startswith(self._open.sent.text):
+                yield from self.abandon()
+            if self._open is None:
+                yield from self._start()
+            assert self._open is not None
+            yield from self._send(text[self._open.length :])
+            yield from self._end(item["status"], item["phase"])
+            live = self._words.text if self._words is not None and self._words.step == step else ""
+            if live and text.startswith(live):
+                self._done_step = step
+
+    def abandon(self) -> Iterator[Json]:
+        """Close an item that was started and will never be completed."""
+        if self._open is not None:
+            yield from self._end("incomplete", "commentary")
+
+    def _start(self) -> Iterator[Json]:
+        index = len(self.items)
+        shown = {"type": "message", "status": "in_progress", "role": "assistant", "content": []}
+        self._open = _Open(with_id(self._response_id, index, shown))
+        yield self.event("response.output_item.added", output_index=index, item=dict(self._open.item))
+        yield self.event("response.content_part.added", **self._where(), part=_part(""))
+
+    def _send(self, more: str) -> Iterator[Json]:
+        assert self._open is not None
+        if more:
+            self._open.sent.add(more)
+            self._open.length += len(more)
+            yield self.event("response.output_text.delta", **self._where(), delta=more, logprobs=[])
+
+    def _end(self, status: str, phase: str) -> Iterator[Json]:
+        assert self._open is not None
+        text, where = self._open.sent.text, self._where()
+        item = self._open.item | {"status": status, "phase": phase, "content": [_part(text)]}
+        yield self.event("response.output_text.done", **where, text=text, logprobs=[])
+        yield self.event("response.content_part.done", **where, part=_part(text))
+        yield self.event("response.output_item.done", output_index=len(self.items), item=item)
+        self.items.append(item)
+        # Another item would begin with the live text from its start.
+        self._open = self._draft = None
+
+    def _call(self, item: Json) -> Iterator[Json]:
+        index = len(self.items)
+        done = with_id(self._response_id, index, item)
+        where = {"item_id": done["id"], "output_index": index}
+        started = done | {"status": "in_progress", "arguments": ""}
+        yield self.event("response.output_item.added", output_index=index, item=started)
+        yield self.event("response.function_call_arguments.delta", **where, delta=item["arguments"])
+        yield self.event("response.function_call_arguments.done", **where, arguments=item["arguments"])
+        yield self.event("response.output_item.done", output_index=index, item=done)
+        self.items.append(done)
+
+    def _where(self) -> Json:
+        assert self._open is not None
+        return {"item_id": self._open.item["id"], "output_index": len(self.items), "content_index": 0}
+
+
+def _part(text: str) -> Json:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+async def wait_for_rest(services: Services, access: Access, response: Response) -> ResponseState:
     """Return the response once it is over, or as it is when its run is held, the time is up or the server stops."""
     deadline = elapsed_seconds() + RESPONSE_WAIT_SECONDS_MAX
-    with house.watch.bell(access.account_id, response.run_id) as bell:
+    with services.watch.bell(access.account_id, response.run_id) as bell:
         while True:
             version = bell.version
-            state = await house.db.read(partial(state_of, access=access, response=response))
-            if state.rests or state.is_held or elapsed_seconds() >= deadline or house.closing.is_set():
+            state = await services.db.read(partial(state_of, access=access, response=response))
+            if state.rests or state.is_held or elapsed_seconds() >= deadline or services.closing.is_set():
                 return state
             await bell.wait(version, SAFETY_POLL_SECONDS)
 
 
-async def follow(house: House, access: Access, response: Response, words: Words | None) -> Events:
+async def follow(services: Services, access: Access, response: Response, words: DraftText | None) -> Events:
     """Yield every event of a response, exactly one of which ends it; None now and then, as a keepalive.
 
     `words` is the live text of its run, gathered from the start; without it, text comes complete once it is stored.
     """
     writer = EventWriter(response.id, words)
-    with house.watch.bell(access.account_id, response.run_id) as bell:
-        state = await house.db.read(partial(state_of, access=access, response=response))
+    with services.watch.bell(access.account_id, response.run_id) as bell:
+        state = await services.db.read(partial(state_of, access=access, response=response))
         # Queued means behind other runs; the head of a lane is about to start.
         is_queued = status_of(state) == "queued" and state.run.due_at is None
         status = "queued" if is_queued else "in_progress"
@@ -53,7 +194,7 @@ async def follow(house: House, access: Access, response: Response, words: Words 
             # A new step means that the text of the last one is stored by now, and must be sent first.
             if run_version != version or speaking != step:
                 version, step = run_version, speaking
-                found = await house.db.read(partial(find_state, access=access, response=response))
+                found = await services.db.read(partial(find_state, access=access, response=response))
                 if found is None:
                     for event in writer.abandon():
                         yield event
@@ -82,7 +223,7 @@ async def follow(house: House, access: Access, response: Response, words: Words 
                 yield None
 
 
-def _version(words: Words | None) -> int:
+def _version(words: DraftText | None) -> int:
     return 0 if words is None else words.bell.version
 
 
@@ -95,7 +236,7 @@ def _end(writer: EventWriter, state: ResponseState, status: str | None = None) -
     return writer.event(_ENDS.get(whole["status"], "response.incomplete"), response=whole)
 
 
-async def _either(bell: Bell, run_version: int, words: Words | None, text_version: int) -> None:
+async def _either(bell: Bell, run_version: int, words: DraftText | None, text_version: int) -> None:
     """Return once there is news of the run or live text, or it is time for a sign of life."""
     if words is None:
         await bell.wait(run_version, STREAM_PING_SECONDS)

@@ -17,7 +17,7 @@ from carrel.kernel import (
 )
 from carrel.kernel.settings import TelegramSettings
 from carrel.storage import Tx
-from carrel.surfaces.http.house import House
+from carrel.surfaces.http.services import Services
 from carrel.surfaces.telegram.updates import UserMessage
 
 CHANNEL = "telegram"
@@ -49,12 +49,12 @@ def chat_message(
     )
 
 
-def receive_once(tx: Tx, house: House, sent: UserMessage, message: ChatMessage) -> None:
+def receive_once(tx: Tx, services: Services, sent: UserMessage, message: ChatMessage) -> None:
     """Receive a message unless it was received before."""
     assert message.chat is not None, "every message from Telegram has a chat"
-    access = _sender(tx, house.settings.channels.telegram, sent)
+    access = _sender(tx, services.settings.channels.telegram, sent)
     if _is_first(tx, access, message.chat.message_id):
-        receive(tx, access, house.settings, house.rules, message)
+        receive(tx, access, services.settings, services.rules, message)
 
 
 def _sender(tx: Tx, settings: TelegramSettings, sent: UserMessage) -> Access:

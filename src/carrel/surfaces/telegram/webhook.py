@@ -12,8 +12,8 @@ from starlette.routing import BaseRoute, Route
 from carrel.kernel import Code, Refusal
 from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.errors import STATUS, nothing_here
-from carrel.surfaces.http.house import House
 from carrel.surfaces.http.responder import answer_request
+from carrel.surfaces.http.services import Services
 from carrel.surfaces.telegram.bot import Bot, BotFault
 from carrel.surfaces.telegram.messages import chat_message, is_owner, receive_once
 from carrel.surfaces.telegram.updates import Update, UserMessage, address_of, user_message
@@ -25,17 +25,17 @@ _UNREADABLE = "I can only read text, pictures and files here."
 _TEMPORARY = (Code.QUEUE_FULL, Code.CONFLICT)
 
 
-def routes(house: House, bot: Bot) -> list[BaseRoute]:
+def routes(services: Services, bot: Bot) -> list[BaseRoute]:
     """Return the route of the webhook; without a bot in the settings it answers 404."""
-    return [Route(_ROUTE, _Webhook(house, bot).serve, methods=["POST"])]
+    return [Route(_ROUTE, _Webhook(services, bot).serve, methods=["POST"])]
 
 
 class _Webhook:
     """Receives updates for one server."""
 
-    def __init__(self, house: House, bot: Bot) -> None:
-        self._house = house
-        self._settings = house.settings.channels.telegram
+    def __init__(self, services: Services, bot: Bot) -> None:
+        self._services = services
+        self._settings = services.settings.channels.telegram
         self._bot = bot
 
     async def serve(self, request: Request) -> Response:
@@ -76,8 +76,8 @@ class _Webhook:
         message = chat_message(self._settings, self._bot.id, sent, files)
         try:
             if message.command is None:
-                self._house.refuse_when_draining()
-            await self._house.db.write(lambda tx: receive_once(tx, self._house, sent, message))
+                self._services.refuse_when_draining()
+            await self._services.db.write(lambda tx: receive_once(tx, self._services, sent, message))
         except Refusal as refusal:
             return self._refused(sent, refusal)
         return _acknowledge()

@@ -36,9 +36,9 @@ from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.requests import check_request, parse_bytes
 from carrel.surfaces.a2a.task_stream import UpdateStream
 from carrel.surfaces.http.errors import broken
-from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import Peer, WrongTokens, identify_program, require_caller
-from carrel.surfaces.http.rights_end import rights_end
+from carrel.surfaces.http.revocation import until_revoked
+from carrel.surfaces.http.services import Services
 
 T = TypeVar("T")
 Call: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
@@ -54,12 +54,12 @@ _NESTING_MAX = 200
 class GrpcHandlers:
     """Handles gRPC calls; each operation is a method."""
 
-    def __init__(self, house: House, wrong_tokens: WrongTokens, ids: Ids, base_url: str) -> None:
-        self._house = house
+    def __init__(self, services: Services, wrong_tokens: WrongTokens, ids: Ids, base_url: str) -> None:
+        self._services = services
         self._wrong_tokens = wrong_tokens
         self._ids = ids
         self._base_url = base_url
-        self._operations = operations_of(house)
+        self._operations = operations_of(services)
 
     def generic_handler(self) -> grpc.GenericRpcHandler:
         """Return the handler of all methods, for the server."""
@@ -125,10 +125,10 @@ class GrpcHandlers:
         if parse_version(asker.headers.get("a2a-version", "")) == "0.3":
             raise unsupported_version("A2A 0.3 is not supported over gRPC")
         request: Any = parse_bytes(operation.request, raw)
-        agent = await self._house.db.read(lambda tx: reachable_agent(tx, access, request.tenant or None))
-        extensions = known_extensions(asker.headers, self._house)
+        agent = await self._services.db.read(lambda tx: reachable_agent(tx, access, request.tenant or None))
+        extensions = known_extensions(asker.headers, self._services)
         caller = Caller(access=access, agent=agent, base_url=self._base_url, extensions=extensions)
-        require_extensions(caller, self._house)
+        require_extensions(caller, self._services)
         check_request(request)
         return caller, request
 
@@ -136,8 +136,10 @@ class GrpcHandlers:
         """Send updates until they end, the caller's rights end, or the server stops."""
         async with asyncio.TaskGroup() as group:
             sending = group.create_task(self._send_all(call, updates))
-            refused = group.create_task(rights_end(self._house, access, lambda: self._identify(asker_of_call(call))))
-            ends: set[asyncio.Task[Any]] = {sending, refused, group.create_task(self._house.closing.wait())}
+            refused = group.create_task(
+                until_revoked(self._services, access, lambda: self._identify(asker_of_call(call)))
+            )
+            ends: set[asyncio.Task[Any]] = {sending, refused, group.create_task(self._services.closing.wait())}
             done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for end in ends - done:
                 end.cancel()
@@ -163,7 +165,7 @@ class GrpcHandlers:
         return None
 
     async def _identify(self, asker: Peer) -> Access:
-        return require_caller(await identify_program(asker, self._house, self._wrong_tokens))
+        return require_caller(await identify_program(asker, self._services, self._wrong_tokens))
 
 
 def _metadata(caller: Caller) -> tuple[tuple[str, str], ...]:

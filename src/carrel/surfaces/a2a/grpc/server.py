@@ -17,8 +17,8 @@ from carrel.kernel.limits import (
     STREAM_PING_SECONDS,
     STREAM_SEND_SECONDS_MAX,
 )
-from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
+from carrel.surfaces.http.services import Services
 
 if TYPE_CHECKING:
     from grpc.aio import Server
@@ -59,12 +59,12 @@ class GrpcServer:
             await self._server.stop(GRPC_END_SECONDS_MAX)
 
 
-async def open_grpc(house: House, wrong_tokens: WrongTokens, ids: Ids, base_url: str) -> GrpcServer | None:
+async def open_grpc(services: Services, wrong_tokens: WrongTokens, ids: Ids, base_url: str) -> GrpcServer | None:
     """Start the gRPC server on the port that the settings name; None if they name none.
 
     `base_url` is where this server's URLs begin, as far as it knows: a gRPC call does not say how it was addressed.
     """
-    settings = house.settings
+    settings = services.settings
     if not settings.a2a.enabled or not settings.a2a.grpc_port:
         return None
     for name, value in _QUIET.items():
@@ -77,7 +77,7 @@ async def open_grpc(house: House, wrong_tokens: WrongTokens, ids: Ids, base_url:
         raise Refusal(
             Code.INVALID_PARAMS, "a2a.grpc_port needs the gRPC extra: pip install 'carrel[grpc]'", field="a2a.grpc_port"
         ) from error
-    handlers = GrpcHandlers(house, wrong_tokens, ids, settings.server.public_url or base_url)
+    handlers = GrpcHandlers(services, wrong_tokens, ids, settings.server.public_url or base_url)
     server = new_server(handlers=[handlers.generic_handler()], options=_OPTIONS, maximum_concurrent_rpcs=GRPC_CALLS_MAX)
     host, port = settings.server.host, settings.a2a.grpc_port
     try:
@@ -88,4 +88,4 @@ async def open_grpc(house: House, wrong_tokens: WrongTokens, ids: Ids, base_url:
             f"Cannot listen on {host}:{port} for gRPC. If another server uses the port, set another a2a.grpc_port.",
         ) from error
     await server.start()
-    return GrpcServer(server, house.closing)
+    return GrpcServer(server, services.closing)

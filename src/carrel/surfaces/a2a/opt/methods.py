@@ -10,42 +10,42 @@ from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller, lane_of_context, own_run
 from carrel.surfaces.a2a.errors import invalid_params
 from carrel.surfaces.a2a.messages import check_id
-from carrel.surfaces.a2a.opt import bodies, shapes
+from carrel.surfaces.a2a.opt import shapes
 from carrel.surfaces.a2a.opt.errors import OBJECTIVE_NOT_FOUND, PLAN_NOT_FOUND, PLAN_TASK_NOT_FOUND, found, in_opt_codes
 from carrel.surfaces.a2a.protobuf_json import Json
-from carrel.surfaces.http.house import House
+from carrel.surfaces.http.services import Services
 from carrel.work import Task, task_shapes
 
 
-async def perform(house: House, caller: Caller, name: str, params: object) -> Json:
+async def perform(services: Services, caller: Caller, name: str, params: object) -> Json:
     """Perform the method of that name, one of METHODS."""
     method = METHODS[name]
-    read = bodies.read_params(method.params, params)
+    read = shapes.read_params(method.params, params)
 
     def work(tx: Tx) -> Json:
-        return method.perform(_Desk(tx, caller, objectives_of(tx, caller, house)), read)
+        return method.perform(_Call(tx, caller, objectives_of(tx, caller, services)), read)
 
     with in_opt_codes():
         if not method.writes:
-            return await house.db.read(work)
-        house.refuse_when_draining()
-        return await house.db.write(work)
+            return await services.db.read(work)
+        services.refuse_when_draining()
+        return await services.db.write(work)
 
 
-def objectives_of(tx: Tx, caller: Caller, house: House) -> Objectives:
+def objectives_of(tx: Tx, caller: Caller, services: Services) -> Objectives:
     """Return the caller's objectives with the agent that it calls."""
-    limits = house.settings.a2a.opt
+    limits = services.settings.a2a.opt
     return Objectives(
         tx,
         caller.access,
         caller.agent.id,
-        house.rules,
+        services.rules,
         plans_max=limits.max_plans_per_objective,
         tasks_max=limits.max_tasks_per_plan,
     )
 
 
-class _Desk(Struct, frozen=True):
+class _Call(Struct, frozen=True):
     """What a method works with: the caller's own objectives. For it, no others exist."""
 
     tx: Tx
@@ -83,28 +83,28 @@ class _Desk(Struct, frozen=True):
         return [shapes.plan_task_json(shape, runs.get(shape.id)) for shape in shown]
 
 
-def _create_objective(desk: _Desk, new: bodies.NewObjective) -> Json:
+def _create_objective(call: _Call, new: shapes.NewObjective) -> Json:
     check_id("contextId", new.context_id or "")
-    goal_id = desk.tx.new_id("goal")
-    key = lane_of_context(desk.caller, new.context_id or goal_id)
-    goal = desk.objectives.create(
+    goal_id = call.tx.new_id("goal")
+    key = lane_of_context(call.caller, new.context_id or goal_id)
+    goal = call.objectives.create(
         key, goal_id=goal_id, name=new.name, description=new.description or "", metadata=new.metadata or {}
     )
-    return {"objective": desk.objective(goal)}
+    return {"objective": call.objective(goal)}
 
 
-def _get_objective(desk: _Desk, wanted: bodies.ObjectiveWanted) -> Json:
-    goal = desk.goal(wanted.id)
-    return {"objective": desk.objective(goal, plans=wanted.include_plans, tasks=wanted.include_tasks)}
+def _get_objective(call: _Call, wanted: shapes.ObjectiveWanted) -> Json:
+    goal = call.goal(wanted.id)
+    return {"objective": call.objective(goal, plans=wanted.include_plans, tasks=wanted.include_tasks)}
 
 
-def _list_objectives(desk: _Desk, wanted: bodies.ObjectivesWanted) -> Json:
+def _list_objectives(call: _Call, wanted: shapes.ObjectivesWanted) -> Json:
     status = None if wanted.status is None else shapes.GOAL_STATUS.get(wanted.status, wanted.status)
     before = _position(wanted.page_token)
-    goals, total = desk.objectives.page(status=status, before=before, limit=wanted.page_size + 1)
+    goals, total = call.objectives.page(status=status, before=before, limit=wanted.page_size + 1)
     page = goals[: wanted.page_size]
     return {
-        "objectives": [desk.objective(goal, plans=False) for goal in page],
+        "objectives": [call.objective(goal, plans=False) for goal in page],
         "nextPageToken": page[-1].id if len(goals) > wanted.page_size else "",
         "totalSize": total,
     }
@@ -116,21 +116,21 @@ def _position(token: str | None) -> str | None:
     return token or None
 
 
-def _update_objective(desk: _Desk, update: bodies.ObjectiveUpdate) -> Json:
-    goal = desk.goal(update.id, hold=True)
+def _update_objective(call: _Call, update: shapes.ObjectiveUpdate) -> Json:
+    goal = call.goal(update.id, hold=True)
     status = shapes.GOAL_STATUS.get(update.status, update.status) if isinstance(update.status, str) else update.status
     change = GoalChange(name=update.name, description=update.description, status=status, metadata=update.metadata)
-    return {"objective": desk.objective(desk.objectives.change(goal, change))}
+    return {"objective": call.objective(call.objectives.change(goal, change))}
 
 
-def _replan(desk: _Desk, wanted: bodies.Replanned) -> Json:
-    goal = desk.goal(wanted.id, hold=True)
-    return {"objective": desk.objective(desk.objectives.replan(goal, wanted.reason or ""))}
+def _replan(call: _Call, wanted: shapes.Replanned) -> Json:
+    goal = call.goal(wanted.id, hold=True)
+    return {"objective": call.objective(call.objectives.replan(goal, wanted.reason or ""))}
 
 
-def _create_plan(desk: _Desk, new: bodies.NewPlan) -> Json:
-    goal = desk.goal(new.objective_id, hold=True)
-    plan = desk.objectives.draft(
+def _create_plan(call: _Call, new: shapes.NewPlan) -> Json:
+    goal = call.goal(new.objective_id, hold=True)
+    plan = call.objectives.draft(
         goal,
         title=new.name,
         markdown=new.description or "",
@@ -138,60 +138,60 @@ def _create_plan(desk: _Desk, new: bodies.NewPlan) -> Json:
         dependencies=new.dependencies or (),
         metadata=new.metadata or {},
     )
-    return {"plan": desk.shown_plan(plan)}
+    return {"plan": call.shown_plan(plan)}
 
 
-def _planned(tasks: tuple[bodies.NewPlanTask, ...]) -> tuple[PlannedTask, ...]:
+def _planned(tasks: tuple[shapes.NewPlanTask, ...]) -> tuple[PlannedTask, ...]:
     return tuple(
         PlannedTask(title=task.name, description=task.description or "", dependencies=task.dependencies or ())
         for task in tasks
     )
 
 
-def _get_plan(desk: _Desk, wanted: bodies.PlanWanted) -> Json:
-    return {"plan": desk.shown_plan(desk.plan(wanted.id), tasks=wanted.include_tasks)}
+def _get_plan(call: _Call, wanted: shapes.PlanWanted) -> Json:
+    return {"plan": call.shown_plan(call.plan(wanted.id), tasks=wanted.include_tasks)}
 
 
-def _update_plan(desk: _Desk, update: bodies.PlanUpdate) -> Json:
-    plan = desk.plan(update.id, hold=True)
+def _update_plan(call: _Call, update: shapes.PlanUpdate) -> Json:
+    plan = call.plan(update.id, hold=True)
     status = shapes.PLAN_STATUS.get(update.status, update.status) if isinstance(update.status, str) else update.status
     change = PlanChange(title=update.name, markdown=update.description, status=status, metadata=update.metadata)
-    return {"plan": desk.shown_plan(desk.objectives.change_plan(plan, change))}
+    return {"plan": call.shown_plan(call.objectives.change_plan(plan, change))}
 
 
-def _add_tasks(desk: _Desk, more: bodies.MoreTasks) -> Json:
-    plan = desk.plan(more.id, hold=True)
-    return {"plan": desk.shown_plan(desk.objectives.add_tasks(plan, _planned(more.tasks)))}
+def _add_tasks(call: _Call, more: shapes.MoreTasks) -> Json:
+    plan = call.plan(more.id, hold=True)
+    return {"plan": call.shown_plan(call.objectives.add_tasks(plan, _planned(more.tasks)))}
 
 
-def _link(desk: _Desk, link: bodies.Link) -> Json:
-    task = desk.task(link.plan_task_id)
-    linked = desk.objectives.link(task, own_run(desk.tx, desk.caller, link.a2a_task_id))
-    return {"task": desk.shown_tasks([linked])[0]}
+def _link(call: _Call, link: shapes.Link) -> Json:
+    task = call.task(link.plan_task_id)
+    linked = call.objectives.link(task, own_run(call.tx, call.caller, link.a2a_task_id))
+    return {"task": call.shown_tasks([linked])[0]}
 
 
-def _update_status(desk: _Desk, update: bodies.StatusUpdate) -> Json:
-    before = desk.task(update.id)
-    task, plan, goal = desk.objectives.set_status(before, shapes.status_of_task(before, update.status))
-    return {"task": desk.shown_tasks([task])[0], "plan": desk.shown_plan(plan), "objective": desk.objective(goal)}
+def _update_status(call: _Call, update: shapes.StatusUpdate) -> Json:
+    before = call.task(update.id)
+    task, plan, goal = call.objectives.set_status(before, shapes.status_of_task(before, update.status))
+    return {"task": call.shown_tasks([task])[0], "plan": call.shown_plan(plan), "objective": call.objective(goal)}
 
 
 class _Method(Struct, frozen=True):
-    params: type[bodies.Params]
-    perform: Callable[[_Desk, Any], Json]
+    params: type[shapes.Params]
+    perform: Callable[[_Call, Any], Json]
     writes: bool = True
 
 
 METHODS: dict[str, _Method] = {
-    "objectives/create": _Method(bodies.NewObjective, _create_objective),
-    "objectives/get": _Method(bodies.ObjectiveWanted, _get_objective, writes=False),
-    "objectives/list": _Method(bodies.ObjectivesWanted, _list_objectives, writes=False),
-    "objectives/update": _Method(bodies.ObjectiveUpdate, _update_objective),
-    "objectives/replan": _Method(bodies.Replanned, _replan),
-    "plans/create": _Method(bodies.NewPlan, _create_plan),
-    "plans/get": _Method(bodies.PlanWanted, _get_plan, writes=False),
-    "plans/update": _Method(bodies.PlanUpdate, _update_plan),
-    "plans/addTasks": _Method(bodies.MoreTasks, _add_tasks),
-    "tasks/link": _Method(bodies.Link, _link),
-    "tasks/updateStatus": _Method(bodies.StatusUpdate, _update_status),
+    "objectives/create": _Method(shapes.NewObjective, _create_objective),
+    "objectives/get": _Method(shapes.ObjectiveWanted, _get_objective, writes=False),
+    "objectives/list": _Method(shapes.ObjectivesWanted, _list_objectives, writes=False),
+    "objectives/update": _Method(shapes.ObjectiveUpdate, _update_objective),
+    "objectives/replan": _Method(shapes.Replanned, _replan),
+    "plans/create": _Method(shapes.NewPlan, _create_plan),
+    "plans/get": _Method(shapes.PlanWanted, _get_plan, writes=False),
+    "plans/update": _Method(shapes.PlanUpdate, _update_plan),
+    "plans/addTasks": _Method(shapes.MoreTasks, _add_tasks),
+    "tasks/link": _Method(shapes.Link, _link),
+    "tasks/updateStatus": _Method(shapes.StatusUpdate, _update_status),
 }

@@ -4,15 +4,15 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType, structs
 
-from carrel.agents import Thinking
 from carrel.chats import chosen_key, fresh_key, move_pointer, shared_key
-from carrel.kernel import AT_WORK, PEOPLE, Access, Envelope, Message, Provenance, invalid
-from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, LABEL_CHARS_MAX, WAIT_SECONDS_MAX
-from carrel.kernel.settings import Recall
+from carrel.kernel import AT_WORK, PEOPLE, Access, Envelope, Input, Message, Provenance, Shape, invalid
+from carrel.kernel.fields import NewConversationKey, ShortText, Text
+from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, WAIT_SECONDS_MAX
 from carrel.runs import deliver, remove_lane_when_stopped, stop_lane
 from carrel.sessions import (
     Lane,
     LaneChange,
+    LaneOptions,
     change_lane,
     close_generation,
     find_lane,
@@ -22,8 +22,7 @@ from carrel.sessions import (
 )
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint, one
-from carrel.surfaces.api.fields import NewConversationKey, ShortText, Text
+from carrel.surfaces.api.endpoint import Call, NoQuery, Reply, endpoint, one
 from carrel.surfaces.api.sessions.shapes import SessionShape, session_shape
 from carrel.surfaces.api.shapes import Waited, waited
 
@@ -31,7 +30,7 @@ Channel = Literal["web", "telegram", "cli"]
 ClientId = Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)]
 
 
-class NewSession(In, frozen=True, kw_only=True):
+class NewSession(Input, frozen=True, kw_only=True):
     """A new session."""
 
     agent_id: ShortText | None = None
@@ -41,14 +40,14 @@ class NewSession(In, frozen=True, kw_only=True):
     display_name: ShortText | None = None
 
 
-class SessionNamed(Out, frozen=True, kw_only=True):
+class SessionNamed(Shape, frozen=True, kw_only=True):
     """A session by its id and its key."""
 
     session_id: str
     session_key: str
 
 
-class SessionPatch(In, frozen=True, kw_only=True):
+class SessionPatch(LaneOptions, frozen=True, kw_only=True):
     """Changes of a session; null inherits, fields left out stay as they are.
 
     `title` is another name for `displayName`: it renames the session, and null brings back its automatic title.
@@ -56,16 +55,9 @@ class SessionPatch(In, frozen=True, kw_only=True):
 
     title: ShortText | UnsetType | None = UNSET
     pinned: bool | UnsetType = UNSET
-    recall: Recall | UnsetType | None = UNSET
-    send_policy: Literal["allow", "deny"] | UnsetType | None = UNSET
-    label: Annotated[str, Meta(max_length=LABEL_CHARS_MAX)] | UnsetType | None = UNSET
-    display_name: ShortText | UnsetType | None = UNSET
-    model: ShortText | UnsetType | None = UNSET
-    thinking_level: Thinking | UnsetType | None = UNSET
-    verbose_level: ShortText | UnsetType | None = UNSET
 
 
-class SessionMessage(In, frozen=True, kw_only=True):
+class SessionMessage(Input, frozen=True, kw_only=True):
     """A message to a session, and how long to wait for the reply."""
 
     message: Text
@@ -74,14 +66,14 @@ class SessionMessage(In, frozen=True, kw_only=True):
     steer: bool = False
 
 
-class ResetSession(Out, frozen=True, kw_only=True):
+class ResetSession(Shape, frozen=True, kw_only=True):
     """The generation that was closed, and the number of the next one."""
 
     closed_session_id: str | None
     next_generation: int
 
 
-class RestoredSession(Out, frozen=True, kw_only=True):
+class RestoredSession(Shape, frozen=True, kw_only=True):
     """A session that was brought back, and whether the generation that was archived is open again."""
 
     session: SessionShape
@@ -91,7 +83,7 @@ class RestoredSession(Out, frozen=True, kw_only=True):
 @endpoint("POST", "/api/sessions", answers={201: SessionNamed}, who=PEOPLE, body=NewSession, creates=True)
 def make_session(call: Call[NewSession, NoQuery], tx: Tx, access: Access) -> SessionNamed:
     """Create a chat with an agent; it becomes the active session of a client that names itself."""
-    new, settings = call.body, call.house.settings.sessions
+    new, settings = call.body, call.services.settings.sessions
     if new.conversation_key is None:
         key = fresh_key(tx, access, new.channel_type, new.agent_id)
     else:
@@ -135,14 +127,14 @@ def _change(patch: SessionPatch, lane: Lane, now: int) -> LaneChange:
 )
 async def send_to_session(call: Call[SessionMessage, NoQuery]) -> Reply:
     """Send a message to a session; with timeoutSeconds, wait that long for the reply."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     body = call.body
 
     def work(tx: Tx, access: Access) -> Waited:
         key = find_session(tx, access, call.path("key")).key
         message = Message(text=body.message, provenance=Provenance.of_person(access))
         envelope = Envelope(key=key, message=message, channel="api", steers=AT_WORK if body.steer else None)
-        run = deliver(tx, access, envelope, call.house.rules)
+        run = deliver(tx, access, envelope, call.services.rules)
         accepted = Waited(run_id=run.id, status="accepted", session_key=run.key)
         call.promise(tx, Reply(202, accepted))
         return accepted
@@ -151,7 +143,7 @@ async def send_to_session(call: Call[SessionMessage, NoQuery]) -> Reply:
     seconds = clamp(body.timeout_seconds, 0, WAIT_SECONDS_MAX, 0)
     if not seconds:
         return Reply(202, accepted)
-    run = await call.house.wait_for_run(call.access, accepted.run_id, seconds)
+    run = await call.services.wait_for_run(call.access, accepted.run_id, seconds)
     return Reply(200, waited(run, with_key=True))
 
 
@@ -191,4 +183,4 @@ def unarchive_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> Rest
 async def delete_session(call: Call[None, NoQuery]) -> None:
     """Cancel a session's runs and delete it with its transcript; clients where it was active get another one."""
     lane, _ = await call.read(lambda tx, access: find_lane(tx, access, call.path("key")))
-    await remove_lane_when_stopped(call.house.db, call.house.watch, call.access, lane)
+    await remove_lane_when_stopped(call.services.db, call.services.watch, call.access, lane)

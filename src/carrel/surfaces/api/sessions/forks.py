@@ -1,14 +1,14 @@
 """Forks of sessions: a private chat that starts with the transcript of another session."""
 
 from carrel.commands import fork
-from carrel.kernel import PEOPLE, Access
+from carrel.kernel import PEOPLE, Access, Input
+from carrel.kernel.fields import Id, ShortText
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, endpoint
-from carrel.surfaces.api.fields import Id, ShortText
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.surfaces.api.sessions.changes import SessionNamed
 
 
-class NewFork(In, frozen=True, kw_only=True):
+class NewFork(Input, frozen=True, kw_only=True):
     """The last entry that the new chat starts with, the newest by default, and what it is called."""
 
     entry_id: Id | None = None

@@ -7,14 +7,14 @@ from msgspec import Meta
 
 from carrel.agents import agent_by_slug
 from carrel.journal import Entry, entries_of_run, entries_of_session
-from carrel.kernel import MS_PER_MINUTE, Access
+from carrel.kernel import MS_PER_MINUTE, Access, Input, Shape
+from carrel.kernel.fields import Cursor
 from carrel.kernel.limits import HISTORY_ROWS_DEFAULT, HISTORY_ROWS_MAX, ROW_MESSAGES_MAX, SESSION_REFERENCE_CHARS_MAX
 from carrel.runs import live_runs_of_lane
 from carrel.sessions import LaneFilter, find_lane, generations_of, kinds_listed_as, lane_rows
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_page
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint, one
-from carrel.surfaces.api.fields import Cursor
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
 from carrel.surfaces.api.sessions.shapes import (
     SessionShape,
     generation_shapes,
@@ -30,7 +30,7 @@ Words = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
 _encode = msgspec.json.Encoder().encode
 
 
-class SessionsQuery(In, frozen=True, kw_only=True):
+class SessionsQuery(Input, frozen=True, kw_only=True):
     """Which sessions to list."""
 
     q: Words | None = None
@@ -49,14 +49,14 @@ class SessionsQuery(In, frozen=True, kw_only=True):
     cursor: Cursor | None = None
 
 
-class Visibility(Out, frozen=True, kw_only=True):
+class Visibility(Shape, frozen=True, kw_only=True):
     """Whose sessions the list shows, and whether there are others."""
 
     mode: VisibilityMode
     hidden: bool
 
 
-class SessionList(Out, frozen=True, kw_only=True):
+class SessionList(Shape, frozen=True, kw_only=True):
     """A page of sessions, newest first."""
 
     count: int
@@ -65,7 +65,7 @@ class SessionList(Out, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-class HistoryQuery(In, frozen=True, kw_only=True):
+class HistoryQuery(Input, frozen=True, kw_only=True):
     """Which part of a transcript."""
 
     limit: int | None = None
@@ -81,7 +81,7 @@ class History(SessionHistory, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-class Queue(Out, frozen=True, kw_only=True):
+class Queue(Shape, frozen=True, kw_only=True):
     """The running run of a lane and its queue."""
 
     running: RunShape | None
@@ -97,7 +97,7 @@ def list_sessions(call: Call[None, SessionsQuery], tx: Tx, access: Access) -> Se
     rows = [] if filters is None else lane_rows(tx, access, filters, before=before, limit=limit + 1)
     page, following = cut(rows, limit, lambda row: (row.lane.updated_at, row.lane.key))
     shapes = session_shapes(tx, access, page, clamp(query.message_limit, 0, ROW_MESSAGES_MAX, 0))
-    shapes = with_windows(tx, access, shapes, call.house.connections)
+    shapes = with_windows(tx, access, shapes, call.services.connections)
     visibility = Visibility(mode=access.view.mode if access.view else "all", hidden=is_narrowed(tx, access))
     return SessionList(count=len(page), sessions=shapes, visibility=visibility, next_cursor=following)
 
@@ -125,7 +125,7 @@ def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
 def read_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> SessionShape:
     """Get a session: the generation that is named, else the open one, else the newest."""
     shape = session_shape(tx, access, *find_lane(tx, access, call.path("key")))
-    return with_windows(tx, access, [shape], call.house.connections)[0]
+    return with_windows(tx, access, [shape], call.services.connections)[0]
 
 
 @endpoint("GET", "/api/sessions/{key}/generations", answers={200: one("sessions", list[SessionShape])})
@@ -195,4 +195,4 @@ def read_queue(call: Call[None, NoQuery], tx: Tx, access: Access) -> Queue:
 @endpoint("GET", "/api/sessions/{key}/access", answers={200: SessionAccess})
 def read_access(call: Call[None, NoQuery], tx: LongTx, access: Access) -> SessionAccess:
     """Get what a session may read: the sessions its agent sees from there, and the calls that rules refused."""
-    return session_access(tx, call.house.tool_services, access, find_lane(tx, access, call.path("key"))[0])
+    return session_access(tx, call.services.tool_services, access, find_lane(tx, access, call.path("key"))[0])

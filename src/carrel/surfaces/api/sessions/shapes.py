@@ -9,14 +9,13 @@ from carrel.agents import Agent, every_agent
 from carrel.delivery import Connection
 from carrel.gateway import model_window
 from carrel.journal import entries_by_session
-from carrel.kernel import Access, iso, not_found
+from carrel.kernel import Access, Shape, iso, not_found
 from carrel.kernel.settings import Recall
 from carrel.modes import PlanState, plan_state, states_of
 from carrel.monitoring import awaited_of_lanes
 from carrel.runs import live_runs_of_lane
 from carrel.sessions import Lane, LaneRow, LaneTitle, Session, lane_row, titles_of
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import Out
 from carrel.tools import PlanMode, SessionRow, message_shape, session_row
 from carrel.visibility import Recalls, entries_seen
 
@@ -24,7 +23,7 @@ State = Literal["idle", "busy", "closed"]
 Awaited = Literal["input", "auth", "approval"]
 
 
-class ContextWindow(Out, frozen=True, kw_only=True):
+class ContextWindow(Shape, frozen=True, kw_only=True):
     """How many tokens the last run of a session used; `modelTokens` is null if the model's limit is unknown."""
 
     used_tokens: int

@@ -3,25 +3,23 @@
 Agents may call all of these; the room of tasks decides what each may do.
 """
 
-from msgspec import UNSET
+from typing import Annotated
 
-from carrel.kernel import PEOPLE, Access
+from msgspec import UNSET, Meta
+
+from carrel.kernel import PEOPLE, Access, Input, Shape
+from carrel.kernel.fields import ShortText, at_most, up_to
+from carrel.kernel.limits import ATTACHMENTS_MAX, MESSAGE_CHARS_MAX, TASK_LIST_ROWS_MAX
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import Call, NoQuery, Out, endpoint, one
-from carrel.surfaces.api.tasks.bodies import (
-    AssignBody,
-    MessageBody,
-    OrderBody,
-    SeenBody,
-    StatusBody,
-    TaskBody,
-    TaskPatch,
-    new_task,
-    task_change,
-)
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
 from carrel.tools import require_part
 from carrel.work import (
+    BlockedReason,
+    Names,
+    NewTask,
     Posted,
+    StatusWord,
+    TaskChange,
     TaskShape,
     assign_task,
     change_task,
@@ -37,7 +35,44 @@ from carrel.work import (
 )
 
 
-class MovedTask(Out, frozen=True, kw_only=True):
+class StatusBody(Input, frozen=True, kw_only=True):
+    """A status to move to: one step of the table, or `done` and others by their own rules."""
+
+    status: StatusWord
+    blocked_reason: BlockedReason | None = None
+    expected_status: StatusWord | None = None
+
+
+class AssignBody(Input, frozen=True, kw_only=True):
+    """Who is assigned, or with `remove` taken off; by id or slug."""
+
+    agent_ids: Names = ()
+    user_ids: Names = ()
+    remove: bool = False
+
+
+class MessageBody(Input, frozen=True, kw_only=True):
+    """A message to a task's thread."""
+
+    content: Annotated[str, up_to(MESSAGE_CHARS_MAX)]
+    attachment_ids: Annotated[tuple[ShortText, ...], at_most(ATTACHMENTS_MAX)] = ()
+
+
+class OrderBody(Input, frozen=True, kw_only=True):
+    """Tasks in their new order, optionally all of one topic or status."""
+
+    ordered_ids: Annotated[tuple[ShortText, ...], Meta(max_length=TASK_LIST_ROWS_MAX)]
+    topic_id: ShortText | None = None
+    status: StatusWord | None = None
+
+
+class SeenBody(Input, frozen=True, kw_only=True):
+    """The number of the newest message that was read."""
+
+    seq: Annotated[int, Meta(ge=0, lt=1 << 62)]
+
+
+class MovedTask(Shape, frozen=True, kw_only=True):
     """A task after a move, and the sessions and runs that the move ended."""
 
     task: TaskShape
@@ -45,56 +80,52 @@ class MovedTask(Out, frozen=True, kw_only=True):
     cancelled_runs: tuple[str, ...]
 
 
-class StoppedTask(Out, frozen=True, kw_only=True):
+class StoppedTask(Shape, frozen=True, kw_only=True):
     """A stopped task and the runs that were cancelled."""
 
     task: TaskShape
     cancelled_runs: tuple[str, ...]
 
 
-@endpoint("POST", "/api/tasks", answers={201: one("task", TaskShape)}, body=TaskBody, creates=True)
-def create_new_task(call: Call[TaskBody, NoQuery], tx: Tx, access: Access) -> TaskShape:
+@endpoint("POST", "/api/tasks", answers={201: one("task", TaskShape)}, body=NewTask, creates=True)
+def create_new_task(call: Call[NewTask, NoQuery], tx: Tx, access: Access) -> TaskShape:
     """Create a task; its assignees are notified."""
-    call.house.refuse_when_draining()
-    new = new_task(call.body)
+    call.services.refuse_when_draining()
+    new = call.body
     if new.assigned_agent_ids or new.assigned_user_ids:
         require_part(tx, access, "task_assign", "task_create")
-    return task_shape(tx, access, create_task(tx, access, new, call.house.rules))
+    return task_shape(tx, access, create_task(tx, access, new, call.services.rules))
 
 
-@endpoint("PATCH", "/api/tasks/{id}", answers={200: one("task", TaskShape)}, body=TaskPatch)
-def patch_task(call: Call[TaskPatch, NoQuery], tx: Tx, access: Access) -> TaskShape:
+@endpoint("PATCH", "/api/tasks/{id}", answers={200: one("task", TaskShape)}, body=TaskChange)
+def patch_task(call: Call[TaskChange, NoQuery], tx: Tx, access: Access) -> TaskShape:
     """Change a task; a new status is reached along the shortest path of legal moves."""
-    call.house.refuse_when_draining()
-    change, expected = task_change(call.body), call.body.expected_status
-    if call.body.status is not UNSET:
+    call.services.refuse_when_draining()
+    change = call.body
+    if change.status is not UNSET:
         require_part(tx, access, "task_status", "task_update")
-    if call.body.assigned_agent_ids is not UNSET or call.body.assigned_user_ids is not UNSET:
+    if change.assigned_agent_ids is not UNSET or change.assigned_user_ids is not UNSET:
         require_part(tx, access, "task_assign", "task_update")
-    moved = change_task(tx, access, call.path("id"), change, call.house.rules, expected=expected)
+    moved = change_task(tx, access, call.path("id"), change, call.services.rules)
     return task_shape(tx, access, moved.task)
 
 
 @endpoint("DELETE", "/api/tasks/{id}", answers={200: one("task", TaskShape)})
 def delete_task(call: Call[None, NoQuery], tx: Tx, access: Access) -> TaskShape:
     """Archive a task: it can still be read, but nobody works on it any more."""
-    return task_shape(tx, access, move_task(tx, access, call.path("id"), "archived", call.house.rules).task)
+    return task_shape(tx, access, move_task(tx, access, call.path("id"), "archived", call.services.rules).task)
 
 
 @endpoint("POST", "/api/tasks/{id}/status", answers={200: MovedTask}, body=StatusBody)
 def set_task_status(call: Call[StatusBody, NoQuery], tx: Tx, access: Access) -> MovedTask:
     """Move a task one step; a task that is done or archived closes its sessions."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     body = call.body
     moved = move_task(
-        tx, access, call.path("id"), body.status, call.house.rules,
+        tx, access, call.path("id"), body.status, call.services.rules,
         reason=body.blocked_reason, expected=body.expected_status,
     )  # fmt: skip
-    return MovedTask(
-        task=task_shape(tx, access, moved.task),
-        closed_sessions=moved.closed_sessions,
-        cancelled_runs=moved.cancelled_runs,
-    )
+    return MovedTask.of(moved, task=task_shape(tx, access, moved.task))
 
 
 @endpoint("POST", "/api/tasks/{id}/reopen", answers={200: one("task", TaskShape)})
@@ -106,10 +137,10 @@ def reopen_done_task(call: Call[None, NoQuery], tx: Tx, access: Access) -> TaskS
 @endpoint("POST", "/api/tasks/{id}/assign", answers={200: one("task", TaskShape)}, body=AssignBody)
 def assign_to_task(call: Call[AssignBody, NoQuery], tx: Tx, access: Access) -> TaskShape:
     """Assign agents and people to a task, or take them off it; who is new is notified."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     body = call.body
     task = assign_task(
-        tx, access, call.path("id"), call.house.rules,
+        tx, access, call.path("id"), call.services.rules,
         agent_ids=body.agent_ids, user_ids=body.user_ids, remove=body.remove,
     )  # fmt: skip
     return task_shape(tx, access, task)
@@ -118,16 +149,18 @@ def assign_to_task(call: Call[AssignBody, NoQuery], tx: Tx, access: Access) -> T
 @endpoint("POST", "/api/tasks/{id}/stop", answers={200: StoppedTask})
 def stop_all_of_task(call: Call[None, NoQuery], tx: Tx, access: Access) -> StoppedTask:
     """Cancel every run of a task and block it; only people may."""
-    moved = stop_task(tx, access, call.path("id"), call.house.rules)
-    return StoppedTask(task=task_shape(tx, access, moved.task), cancelled_runs=moved.cancelled_runs)
+    moved = stop_task(tx, access, call.path("id"), call.services.rules)
+    return StoppedTask.of(moved, task=task_shape(tx, access, moved.task))
 
 
 @endpoint("POST", "/api/tasks/{id}/messages", answers={201: Posted}, body=MessageBody, creates=True)
 def post_to_thread(call: Call[MessageBody, NoQuery], tx: Tx, access: Access) -> Posted:
     """Write to a task's thread; everyone whom it concerns is notified in the same transaction."""
-    call.house.refuse_when_draining()
+    call.services.refuse_when_draining()
     body = call.body
-    return post_message(tx, access, call.path("id"), body.content, call.house.rules, attachment_ids=body.attachment_ids)
+    return post_message(
+        tx, access, call.path("id"), body.content, call.services.rules, attachment_ids=body.attachment_ids
+    )
 
 
 @endpoint("POST", "/api/tasks/{id}/seen", answers={204: None}, body=SeenBody)

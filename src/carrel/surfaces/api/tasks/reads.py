@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from carrel.kernel import Access
+from carrel.kernel import Access, Input
+from carrel.kernel.fields import AnySession, Cursor, Name
 from carrel.kernel.limits import (
     ACTIVITY_ROWS_DEFAULT,
     HISTORY_MESSAGES_DEFAULT,
@@ -17,12 +18,11 @@ from carrel.monitoring import Why
 from carrel.sessions import LaneFilter, generations_of, lane_rows
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
-from carrel.surfaces.api.endpoint import Call, In, NoQuery, Page, endpoint, one, page_of
-from carrel.surfaces.api.fields import Cursor, Name
-from carrel.surfaces.api.scope import Scoped, scope_of
+from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint, one, page_of
+from carrel.surfaces.api.scope import Scoped, SpaceNames, scope_of
 from carrel.surfaces.api.sessions.shapes import SessionShape, generation_shapes
-from carrel.surfaces.api.tasks.bodies import StatusWord
 from carrel.work import (
+    TaskCriteria,
     TaskFilter,
     TaskHistory,
     TaskShape,
@@ -37,32 +37,30 @@ from carrel.work import (
 )
 
 
-class TasksQuery(Scoped, frozen=True, kw_only=True):
+class TasksQuery(TaskCriteria, frozen=True, kw_only=True):
     """Which tasks to list."""
 
-    status: StatusWord | None = None
-    topic_id: Name | None = None
-    goal_id: Name | None = None
-    plan_id: Name | None = None
-    assignee_id: Name | None = None
-    tag: Name | None = None
-    pinned: bool | None = None
-    include_archived: bool = False
-    # A task: what it is part of, its sub-tasks, what it waits for and what waits for it.
-    related_to: Name | None = None
+    session_key: AnySession | None = None
+    space_id: Name | None = None
+    allowed_space_ids: SpaceNames | None = None
     sort: Literal["newest", "position"] = "newest"
     limit: int | None = None
     cursor: Cursor | None = None
 
+    @property
+    def scoped(self) -> Scoped:
+        """From where it looks."""
+        return Scoped(session_key=self.session_key, space_id=self.space_id, allowed_space_ids=self.allowed_space_ids)
 
-class ThreadQuery(In, frozen=True, kw_only=True):
+
+class ThreadQuery(Input, frozen=True, kw_only=True):
     """Which part of a thread: the newest messages, or those before a number."""
 
     limit: int | None = None
     before: Annotated[int, Meta(ge=0, lt=1 << 62)] | None = None
 
 
-class TaskHistoryQuery(In, frozen=True, kw_only=True):
+class TaskHistoryQuery(Input, frozen=True, kw_only=True):
     """How many messages and activities at most."""
 
     message_limit: int | None = None
@@ -73,18 +71,8 @@ class TaskHistoryQuery(In, frozen=True, kw_only=True):
 def list_all_tasks(call: Call[None, TasksQuery], tx: Tx, access: Access) -> Page[TaskShape]:
     """List the tasks that the caller may read, newest first, or in the order of their columns."""
     query, limit = call.query, clamp(call.query.limit, TASK_LIST_ROWS_DEFAULT, TASK_LIST_ROWS_MAX)
-    wanted = TaskFilter(
-        status=query.status,
-        topic_id=query.topic_id,
-        goal_id=query.goal_id,
-        plan_id=query.plan_id,
-        assignee_id=query.assignee_id,
-        tag=query.tag,
-        pinned=query.pinned,
-        include_archived=query.include_archived,
-        related_to=query.related_to,
-        spaces=scope_of(tx, access, query, infers=True).allowed,
-    )
+    criteria = {name: getattr(query, name) for name in TaskCriteria.__struct_fields__}
+    wanted = TaskFilter(**criteria, spaces=scope_of(tx, access, query.scoped, infers=True).allowed)
     if query.sort == "position":
         page, following = read_page(
             lambda at, most: list_tasks(tx, access, wanted, by_position=True, after=at, limit=most),
@@ -140,4 +128,4 @@ def list_task_sessions(call: Call[None, NoQuery], tx: Tx, access: Access) -> lis
 @endpoint("GET", "/api/tasks/{id}/why", answers={200: Why})
 def why_task(call: Call[None, NoQuery], tx: Tx, access: Access) -> Why:
     """Explain why a task is not moving, and what can be done about it."""
-    return explain_task(tx, access, call.path("id"), call.house.concurrency)
+    return explain_task(tx, access, call.path("id"), call.services.concurrency)

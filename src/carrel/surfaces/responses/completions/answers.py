@@ -1,12 +1,28 @@
-"""Responses as Chat Completions shows them."""
+"""A completion from its request to its answer: a response, shown whole or as chunks of a stream."""
 
+from collections.abc import AsyncGenerator, AsyncIterator
+
+import msgspec
+from starlette.datastructures import Headers
+
+from carrel.kernel import Access
+from carrel.runs import live_runs_of_lane, run_that_made
+from carrel.storage import Tx
+from carrel.surfaces.http.services import Services
+from carrel.surfaces.http.streaming import PING
+from carrel.surfaces.responses.completions.requests import Conversation, CreateCompletion, as_response, read_messages
 from carrel.surfaces.responses.errors import ResponsesError
+from carrel.surfaces.responses.operations import Responses, StartedResponse
 from carrel.surfaces.responses.requests import Json
+from carrel.surfaces.responses.store import newest_response
+from carrel.surfaces.responses.stream import Events
+from carrel.surfaces.responses.targets import TargetHints, find_target, read_hints
 
 # Between what the agent said before a call and what it said after it.
 PARAGRAPH = "\n\n"
 # A client repeats a request after a 5xx, a 409 or a 429, and the agent would get the same message again.
 _FAILED_STATUS = 424
+_ENDS = ("response.completed", "response.failed", "response.incomplete")
 
 
 def completion_of(response: Json) -> Json:
@@ -85,3 +101,94 @@ def refuse_unfinished(response: Json) -> None:
             message = held["message"] if held else f"Run {run_id} goes on."
             later = f"{message} Read its answer with GET /api/runs/{run_id}" + (" then." if held else ", or stream.")
             raise ResponsesError(_FAILED_STATUS, held["code"] if held else "still_running", later)
+
+
+async def frames_of(events: Events, *, includes_usage: bool) -> AsyncGenerator[bytes, None]:
+    """Yield each chunk as one frame, then the end marker; a failure is a chunk with an error."""
+    try:
+        async for chunk in _chunks(events, includes_usage=includes_usage):
+            yield PING if chunk is None else _frame(chunk)
+    except ResponsesError as error:
+        yield _frame({"error": error.body()})
+    yield b"data: [DONE]\n\n"
+
+
+async def _chunks(events: Events, *, includes_usage: bool) -> AsyncIterator[Json | None]:
+    heading: Json = {}
+    messages = calls = 0
+    async for event in events:
+        if event is None:
+            yield None
+            continue
+        match event["type"]:
+            case "response.created":
+                heading = heading_of(event["response"], "chat.completion.chunk")
+                yield _chunk(heading, {"role": "assistant", "content": "", "refusal": None})
+            case "response.queued" if event["response"]["error"]:
+                refuse_unfinished(event["response"])
+            case "response.output_item.added" if event["item"]["type"] == "message":
+                messages += 1
+                if messages > 1:
+                    yield _chunk(heading, {"content": PARAGRAPH})
+            case "response.output_text.delta":
+                yield _chunk(heading, {"content": event["delta"]})
+            case "response.output_item.done" if event["item"]["type"] == "function_call":
+                yield _chunk(heading, {"tool_calls": [{"index": calls} | call_of(event["item"])]})
+                calls += 1
+            case kind if kind in _ENDS:
+                refuse_unfinished(event["response"])
+                yield _chunk(heading, {}, finish_of(event["response"]))
+                if includes_usage:
+                    yield heading | {"choices": [], "usage": usage_of(event["response"])}
+
+
+def _chunk(heading: Json, delta: Json, finish: str | None = None) -> Json:
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    return heading | {"choices": [choice]}
+
+
+def _frame(value: Json) -> bytes:
+    return b"data: %s\n\n" % msgspec.json.encode(value)
+
+
+class Completions:
+    """What a caller can do with completions."""
+
+    def __init__(self, services: Services, responses: Responses) -> None:
+        self._services = services
+        self._responses = responses
+
+    async def start(
+        self, access: Access, headers: Headers, request: CreateCompletion, raw: bytes, key: str | None
+    ) -> StartedResponse:
+        """Accept a request under its idempotency key."""
+        whole = read_messages(request.messages)
+        hints = read_hints(headers, request.model, request.user, None)
+        said = whole.newest() if hints.names_session else whole
+        try:
+            previous_id = await self._services.db.read(lambda tx: _continued(tx, access, hints, said))
+            asked = as_response(request, said, previous_id)
+            kept = set() if previous_id is None else {previous_id}
+            return await self._responses.start(access, headers, asked, raw, kept, key)
+        except ResponsesError as error:
+            raise said.in_its_words(error) from error
+
+    async def finished(self, access: Access, started: StartedResponse) -> Json:
+        """Return the completion once its run has ended or is waiting."""
+        return completion_of(await self._responses.finished(access, started.response))
+
+
+def _continued(tx: Tx, access: Access, hints: TargetHints, said: Conversation) -> str | None:
+    """Return the id of the response that a request continues: one that waits for its outputs or for its answer."""
+    target = find_target(tx, access, hints, set())
+    if said.is_answering:
+        made = run_that_made(tx, access, target.key.agent, said.calls)
+        run = made if made is not None and (made.key == str(target.key) or not hints.names_session) else None
+    elif hints.names_session:
+        live = live_runs_of_lane(tx, access, str(target.key))
+        own = [run for run in live if run.state == "waiting" and run.actor_id == access.actor_id]
+        run = next((run for run in own if run.waiting_for in ("input", "auth")), None)
+    else:
+        return None
+    newest = None if run is None else newest_response(tx, access, run.id)
+    return None if newest is None else newest.id
