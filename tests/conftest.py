@@ -1,16 +1,29 @@
-"""Fixtures that any test may use: stores, a scripted gateway, a browser; and what a failed test reports."""
+"""Fixtures that any test may use: stores, servers, a scripted gateway, a browser; and what a failed test reports.
+
+Two marks change them, for a test or with `pytestmark` for a file: `settings(memory=...)` has the sections of a server's
+settings that are not the usual ones, and `kinds("chat", ...)` the kinds of model server that `gateway` is, in turn.
+"""
 
 import gc
 import os
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 
+import hypothesis
 import pytest
 
+from carrel.kernel.settings import Settings
+from carrel.wire import Wire
+from tests.bridge.road import Road, road_to
+from tests.bridge.tiny_server import TinyServer, tiny_server
+from tests.gateway.dialects import SCRIPTED
 from tests.harness.blank_stores import BlankDatabases, blank_sqlite
 from tests.harness.elapsing import Elapsing
-from tests.harness.process import Start, servers_in
+from tests.harness.engine import Engine, open_engine
+from tests.harness.process import RunningServer, Start, reaching, servers_in
+from tests.harness.server import Server, gateways_to, open_server
 from tests.postgres import PostgresMissing, PostgresServer, postgres_server
 from tests.requirements.manifest import explain
 from tests.scripted_gateway import ScriptedGateway
@@ -46,10 +59,10 @@ SLOW_PATHS = (
     "surfaces/api/test_visibility.py",
     "surfaces/responses/test_comply.py",
     "surfaces/responses/test_openai_client.py",
-    "surfaces/telegram/test_crashes.py",
+    "surfaces/telegram/test_bot.py",
     "surfaces/test_account_isolation.py",
     "surfaces/test_growth.py",
-    "surfaces/test_openapi.py",
+    "surfaces/api/test_openapi.py",
     "surfaces/test_rights.py",
     "surfaces/test_rights_a2a.py",
     "surfaces/test_rights_responses.py",
@@ -57,6 +70,11 @@ SLOW_PATHS = (
     "surfaces/test_shared_names.py",
     "test_postgres.py",
 )
+
+
+# No example has a time limit: on a busy machine any of them may take long.
+hypothesis.settings.register_profile("carrel", deadline=None)
+hypothesis.settings.load_profile("carrel")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -92,9 +110,10 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def blank_databases(postgres: PostgresServer) -> BlankDatabases:
+def blank_databases(postgres: PostgresServer) -> Iterator[BlankDatabases]:
     """Blank databases of the PostgreSQL server."""
-    return BlankDatabases(postgres)
+    with closing(BlankDatabases(postgres)) as databases:
+        yield databases
 
 
 @pytest.fixture
@@ -120,10 +139,63 @@ def store_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def gateway() -> Iterator[ScriptedGateway]:
+def kind() -> str:
+    """The kind of model server that `gateway` is."""
+    return "responses"
+
+
+@pytest.fixture
+def gateway(kind: str) -> Iterator[ScriptedGateway]:
     """A scripted model gateway on a free port."""
-    with ScriptedGateway() as running:
+    with SCRIPTED[kind]() as running:
         yield running
+
+
+@pytest.fixture
+async def wire() -> AsyncIterator[Wire]:
+    """An HTTP client."""
+    opened = Wire()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def tiny() -> Iterator[TinyServer]:
+    """A server that answers what a test tells it to."""
+    with tiny_server() as running:
+        yield running
+
+
+@pytest.fixture
+async def engine(store_url: str) -> AsyncIterator[Engine]:
+    """A store on a clock that stands still, on SQLite and again on PostgreSQL."""
+    async with open_engine(store_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def settings(request: pytest.FixtureRequest) -> Settings | None:
+    """The settings that the mark of a test names."""
+    mark = request.node.get_closest_marker("settings")
+    return mark and Settings(**mark.kwargs)
+
+
+@pytest.fixture
+async def server(
+    sqlite_url: str, kind: str, gateway: ScriptedGateway, settings: Settings | None
+) -> AsyncIterator[Server]:
+    """A server in this process whose agents reach the scripted gateway."""
+    async with open_server(sqlite_url, gateways_to(gateway, kind=kind), settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def either_server(
+    store_url: str, kind: str, gateway: ScriptedGateway, settings: Settings | None
+) -> AsyncIterator[Server]:
+    """The same on SQLite, and again on PostgreSQL."""
+    async with open_server(store_url, gateways_to(gateway, kind=kind), settings) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -139,6 +211,26 @@ def start(tmp_path: Path) -> Iterator[Start]:
         yield starting
 
 
+@pytest.fixture
+def running(start: Start, gateway: ScriptedGateway) -> RunningServer:
+    """A server in a process of its own, whose agents reach the scripted gateway."""
+    return start(**reaching(gateway))
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """A server in a process of its own that sorts nothing by itself, for all tests that make accounts of their own."""
+    with servers_in(tmp_path_factory.mktemp("served")) as starting:
+        yield starting(CARREL_CLASSIFIER__MODE="off")
+
+
+@pytest.fixture
+def road(served: RunningServer) -> Iterator[Road]:
+    """The road to an empty board."""
+    with road_to(served) as opened:
+        yield opened
+
+
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
     """The path of a Chromium that is installed on this machine."""
@@ -146,6 +238,13 @@ def chromium_path() -> str:
     if found is None:
         pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is installed")
     return found
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test for each of its kinds of model server."""
+    mark = metafunc.definition.get_closest_marker("kinds")
+    if mark is not None and "kind" in metafunc.fixturenames:
+        metafunc.parametrize("kind", mark.args)
 
 
 def is_slow(path: Path) -> bool:

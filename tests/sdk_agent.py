@@ -14,11 +14,13 @@ It runs in a thread of its own, so that synchronous and asynchronous tests can u
 import json
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+import pytest
 import uvicorn
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
@@ -251,3 +253,14 @@ def _call(path: str, headers: dict[str, str], raw: bytes) -> Call:
     if path.startswith("/.well-known/"):
         return Call("card", path, headers, body, raw)
     return Call(body["method"] if path == "/rpc" else path.removeprefix("/rest"), path, headers, body, raw)
+
+
+# Starts a remote agent.
+Remote = Callable[..., SdkAgent]
+
+
+@pytest.fixture
+def remote() -> Iterator[Remote]:
+    """Start remote agents; those that still run at the end of the test are stopped."""
+    with ExitStack() as stack:
+        yield lambda *play, **how: stack.enter_context(SdkAgent(*play, **how))

@@ -8,8 +8,6 @@ from tests.harness.blank_stores import BlankDatabases
 from tests.harness.engine import MAIN, accounts_of, open_engine
 from tests.postgres import PostgresServer
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_blank_store_is_migrated_and_holds_nothing(store_url: str) -> None:
     assert migrate(store_url) == []
@@ -31,6 +29,7 @@ async def test_what_a_test_left_in_a_database_is_gone_for_the_next_one(postgres:
         assert connection.execute("SELECT count(*) FROM runs").fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM accounts").fetchone() == (0,)
         assert connection.execute("SELECT nextval('ticks')").fetchone() == (1,)
+    databases.close()
     postgres.drop_database(url)
 
 
@@ -51,4 +50,5 @@ def test_a_database_whose_schema_a_test_changed_is_not_used_again(postgres: Post
     databases.give_back(url)
     fresh = databases.take()
     assert fresh != url
+    databases.close()
     postgres.drop_database(fresh)

@@ -84,7 +84,6 @@ def store_that_forgets() -> types.ModuleType:
     return module
 
 
-@pytest.mark.anyio
 async def test_a_store_function_that_forgets_its_account_fails_at_once_and_again_at_the_end(tmp_path: Path) -> None:
     count = store_that_forgets().count
 

@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-import pytest
 from msgspec import Struct, structs
 
 from carrel.board import LogFilter
@@ -245,7 +244,6 @@ async def twins(engine: Engine) -> tuple[Access, Access]:
     return mine, theirs
 
 
-@pytest.mark.anyio
 async def test_no_store_function_reads_or_changes_a_row_of_another_account(tmp_path: Path) -> None:
     async with (
         open_engine(f"sqlite:///{tmp_path / 'shared.db'}") as shared,

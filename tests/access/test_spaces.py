@@ -1,6 +1,4 @@
-"""Spaces: how they are made and connected, what tags name, and which of them a read covers."""
-
-from collections.abc import AsyncIterator
+"""Spaces: how they are made and connected, and which of them a read covers."""
 
 import pytest
 from msgspec import structs
@@ -11,27 +9,17 @@ from carrel.access import (
     change_space,
     connect_spaces,
     effective_spaces,
-    ensure_spaces_of_tags,
     every_space,
     make_space,
     readable_space,
     remove_space,
-    space_of_tag,
     space_shapes,
 )
 from carrel.journal import DEFAULT_SPACE, events_after
 from carrel.kernel import Access, Code, Refusal
 from carrel.kernel.limits import SPACES_PER_ACCOUNT_MAX
-from tests.harness.engine import Engine, open_engine
+from tests.harness.engine import Engine
 from tests.requirements.mark import requirement
-
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def engine(anyio_backend: str, store_url: str) -> AsyncIterator[Engine]:
-    async with open_engine(store_url) as opened:
-        yield opened
 
 
 async def make(engine: Engine, name: str, *, default_visible: bool = True) -> str:
@@ -109,30 +97,6 @@ async def test_the_spaces_of_a_read_are_narrowed_and_never_widened(engine: Engin
     assert await scope(narrow, space_id=work) == (work, "spaceId", (home,))
     assert await scope(narrow, allowed_ids=(work, secret)) == (None, None, (secret,))
     assert await scope(narrow, allowed_ids=("*",)) == (None, None, (home, secret))
-
-
-@requirement("S4.space.tags")
-def test_tags_name_spaces_except_those_of_the_system() -> None:
-    named = {
-        "space:Work": "space-work", "Space: Big  Plans!": "space-big-plans", "urgent": "space-urgent",
-        "project:alpha": "space-project-alpha", "system:hidden": None, " SYSTEM:x": None, "": None, "!!": None,
-        "space:": None, "default": DEFAULT_SPACE, "space:Global": DEFAULT_SPACE, "all": DEFAULT_SPACE,
-        "All Spaces": DEFAULT_SPACE, "space:all-spaces": DEFAULT_SPACE, "日本語": "space-日本語",
-        "space:Привет Мир": "space-привет-мир", "हिन्दी": "space-हिन्दी", "Caf\u0065\u0301": "space-caf\u00e9",
-    }  # fmt: skip
-    assert {tag: space_of_tag(tag) for tag in named} == named
-
-
-@requirement("S4.space.create", "S4.x.tag.colon")
-async def test_tags_of_missing_spaces_make_each_of_them_once(engine: Engine) -> None:
-    tags = ("space:Work", "work", "system:x", "Urgent")
-    first = await engine.db.write(lambda tx: ensure_spaces_of_tags(tx, engine.access, tags))
-    again = await engine.db.write(lambda tx: ensure_spaces_of_tags(tx, engine.access, ("urgent", "WORK")))
-    assert (first, again) == (("space-work", "space-urgent"), ("space-urgent", "space-work"))
-    spaces = await engine.read(lambda tx: every_space(tx, engine.access))
-    assert [(space.id, space.name) for space in spaces] == [
-        (DEFAULT_SPACE, "Default"), ("space-urgent", "Urgent"), ("space-work", "Work"),
-    ]  # fmt: skip
 
 
 async def test_a_caller_sees_its_spaces_and_their_edges_to_one_another_only(engine: Engine) -> None:

@@ -44,13 +44,12 @@ def test_every_part_of_a_request_is_weighed_as_it_is_sent() -> None:
 
 
 @pytest.fixture
-async def prompts(anyio_backend: str, sqlite_url: str) -> Prompts:
+async def prompts(sqlite_url: str) -> Prompts:
     """The first request of each kind of run."""
     return await collect(sqlite_url)
 
 
 @requirement("A.budget", "A.prefix", "A.once")
-@pytest.mark.anyio
 async def test_what_a_model_is_sent_keeps_its_budgets(prompts: Prompts) -> None:
     for kind, body in prompts.by_kind.items():
         parts, budget = parts_of(body), BUDGETS[kind]

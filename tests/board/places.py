@@ -5,11 +5,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from carrel.access import make_space
-from carrel.board import Classifier, LogSource, ModelOf, NewLog, Sorter, backlog, record, settle_accounts
+from carrel.board import Classifier, LogSource, NewLog, Sorter, backlog, record, settle_accounts
+from carrel.board.model_calls import ModelOf
 from carrel.journal import Entry, entries_by_id
 from carrel.kernel import Access
 from carrel.kernel.settings import Recall, Settings
-from carrel.search import Nearness, NoEmbedder
+from carrel.search import Similarity
+from carrel.search.embedders import NoEmbedder
 from carrel.topics import NewTopic, put_topic
 from carrel.work import NewTask, create_task
 from tests.harness.engine import Engine, open_engine
@@ -50,7 +52,7 @@ class Board:
             db=self.db,
             settings=Settings(**settings),
             rules=self.engine.rules,
-            nearness=Nearness(NoEmbedder()),
+            similarity=Similarity(NoEmbedder()),
         )
         return Classifier(sorter, model_of)
 

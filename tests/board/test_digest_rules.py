@@ -2,10 +2,10 @@
 
 from msgspec import structs
 
-from carrel.board.digest_rules import Material, digest_by_rule, material_text
+from carrel.board.digests import Material, digest_by_rule, material_text
 from carrel.journal import Entry
 from carrel.kernel import Provenance
-from tests.board.test_rules import entry
+from tests.board.classifier.test_bundles import entry
 
 SAID = [
     entry(1, "user", "Which paint do we need?"),

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -13,20 +12,13 @@ from carrel.kernel.settings import ClassifierSettings, DigestsSettings
 from carrel.storage import Tx
 from carrel.work import TaskChange, change_task, reopen_task, visible_changes
 from carrel.work.changes import SeenChanges
+from tests.board.classifier.test_duty import asked_for, obliging, with_model
 from tests.board.places import Board, open_board
-from tests.board.test_convergence import asked_for, obliging, with_model
 from tests.harness.engine import MAIN, SECONDS_MAX, within
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, http_error, text
 
-pytestmark = pytest.mark.anyio
 MINUTE = 60
-
-
-@pytest.fixture
-async def board(store_url: str) -> AsyncIterator[Board]:
-    async with open_board(store_url) as opened:
-        yield opened
 
 
 async def digest(board: Board, item_id: str) -> tuple[str | None, int | None, int]:

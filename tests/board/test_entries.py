@@ -1,6 +1,5 @@
 """Changing and deleting entries: what a person decides, and what stays as it is."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -8,17 +7,9 @@ import pytest
 from carrel.board import LogChange, change_entry, delete_entry
 from carrel.journal import Entry, NewEntry, append_entry
 from carrel.kernel import Code, Provenance, Refusal
-from tests.board.places import Board, open_board
-from tests.board.test_sorting import BUCKET, placed, spoken
+from tests.board.classifier.test_sorter import BUCKET, placed, spoken
+from tests.board.places import Board
 from tests.harness.engine import MAIN
-
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def board(store_url: str) -> AsyncIterator[Board]:
-    async with open_board(store_url) as opened:
-        yield opened
 
 
 async def change(board: Board, entry: Entry, **more: Any) -> Entry:

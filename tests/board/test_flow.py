@@ -2,17 +2,14 @@
 
 import json
 
-import pytest
-
-from carrel.journal import entries_since, events_after
+from carrel.journal import events_after
+from carrel.journal.store import entries_since
 from carrel.kernel import Envelope, Message, Provenance, system_access
 from carrel.runs import deliver
 from tests.harness.engine import MAIN, SECONDS_MAX
 from tests.harness.server import gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, calls, http_error, text
-
-pytestmark = pytest.mark.anyio
 
 
 @requirement("S4.flow.hear", "S4.flow.event")
@@ -41,10 +38,10 @@ async def test_what_agents_and_the_system_say_to_agents_is_not_said_by_a_person(
         await server.ask("how many sheep are there?")
         system, beat = system_access(server.access.account_id), Provenance(kind="heartbeat")
         woken = Envelope(key=MAIN, message=Message(text="anything due?", provenance=beat))
-        run = await server.db.write(lambda tx: deliver(tx, system, woken, server.house.rules))
+        run = await server.db.write(lambda tx: deliver(tx, system, woken, server.services.rules))
         (child,) = await server.read(lambda tx: tx.all(spawned, server.access))
         for run_id in (run.id, child[0]):
-            await server.house.wait_for_run(server.access, run_id, SECONDS_MAX)
+            await server.services.wait_for_run(server.access, run_id, SECONDS_MAX)
         entries = await server.read(lambda tx: entries_since(tx, server.access, 0, limit=100))
     writers = {entry.content: (entry.author, entry.author_kind) for entry in entries if entry.role == "user"}
     assert writers["how many sheep are there?"] == ("user", "user")

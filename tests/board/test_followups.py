@@ -9,8 +9,8 @@ import pytest
 from msgspec import structs
 
 from carrel.board import Followups, observe_delegated_runs
-from carrel.board.followup_store import next_followup_due
 from carrel.board.followups import Position, position_at
+from carrel.board.store import next_followup_due
 from carrel.journal import Entry, entries_of_session
 from carrel.kernel import MS_PER_MINUTE, SessionKey
 from carrel.kernel.settings import FollowupsSettings
@@ -27,7 +27,6 @@ from tests.scripted_gateway import Gate, ScriptedGateway, text
 from tests.tools.spawning import settings_in
 from tests.work.desk import Desk, open_desk
 
-pytestmark = pytest.mark.anyio
 LADDER = FollowupsSettings()
 
 
@@ -80,7 +79,7 @@ class Watched:
 
 
 @pytest.fixture
-async def watched(anyio_backend: str, store_url: str) -> AsyncIterator[Watched]:
+async def watched(store_url: str) -> AsyncIterator[Watched]:
     async with open_talk(store_url, working=False) as talk:
         observe_delegated_runs(talk.engine.db, LADDER)
         yield Watched(talk, LADDER)

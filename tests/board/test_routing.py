@@ -1,13 +1,11 @@
 """Routing memory: what is kept of where messages of a session went; and from which space a session sees the board."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
 from msgspec import structs
 
 from carrel.board import infer_space, prune_routes, routes_of, visible_routes
-from carrel.board.routing import remember_route
+from carrel.board.locations import remember_route
 from carrel.journal import NewEntry, append_entry
 from carrel.kernel import Provenance
 from carrel.kernel.limits import ROUTE_ANCHOR_CHARS_MAX, ROUTES_MAX
@@ -15,19 +13,12 @@ from carrel.runs import remove_lane
 from carrel.sessions import lane_of
 from carrel.storage import Tx
 from carrel.topics import TopicChange, change_topic, remove_topic
-from tests.board.places import Board, open_board
+from tests.board.places import Board
 from tests.harness.engine import MAIN
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
 BUCKET = "discord-4711|thread:9"
 DAY = 86_400
-
-
-@pytest.fixture
-async def board(store_url: str) -> AsyncIterator[Board]:
-    async with open_board(store_url) as opened:
-        yield opened
 
 
 async def remember(

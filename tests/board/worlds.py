@@ -8,15 +8,17 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from carrel.access import SpaceScope, make_space, remove_space, space_of_tag
+from carrel.access import SpaceScope, make_space, remove_space
 from carrel.board import BoardDocuments, BoardFound, BoardQuery, Ranked, board_search
 from carrel.journal import DEFAULT_SPACE, FollowerDuty, NewEntry, append_entry, entries_by_id, update_entry
 from carrel.kernel import Access, Provenance, Refusal, SessionKey, ToolVisibility, system_access
 from carrel.kernel.settings import SearchSettings
-from carrel.search import Indexing, NoEmbedder, Rebuilds, Search, index_lag, observe_entries
+from carrel.search import Indexing, Rebuilds, Search, index_lag, observe_entries
+from carrel.search.embedders import NoEmbedder
 from carrel.sessions import make_lane
 from carrel.storage import Tx
 from carrel.topics import NewTopic, TopicChange, change_topic, put_topic, remove_topic
+from carrel.topics.tags import space_of_tag
 from carrel.work import NewTask, TaskChange, change_task, create_task
 from tests.harness.engine import Engine, open_engine
 

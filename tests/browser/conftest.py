@@ -60,9 +60,16 @@ def model(gateway: ScriptedGateway) -> ScriptedModel:
 
 
 @pytest.fixture(scope="module")
-def server(gateway: ScriptedGateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with servers_in(tmp_path_factory.mktemp("carrel")) as start:
-        yield start(**reaching(gateway), CARREL_SERVER__DRAIN_SECONDS="1")
+def server(
+    request: pytest.FixtureRequest, gateway: ScriptedGateway, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningServer]:
+    """A server for one file; the mark `served` has more of its environment, and what prepares its folder."""
+    mark = request.node.get_closest_marker("served")
+    environment: dict[str, Any] = {"CARREL_SERVER__DRAIN_SECONDS": "1"} | (dict(mark.kwargs) if mark else {})
+    folder = tmp_path_factory.mktemp("carrel")
+    environment.pop("prepare", lambda _: None)(folder)
+    with servers_in(folder) as start:
+        yield start(**reaching(gateway) | environment)
 
 
 @pytest.fixture

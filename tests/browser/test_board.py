@@ -1,5 +1,7 @@
 """The board: where the work stands, moved by mouse and keyboard, live, with every choice in the address."""
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -41,6 +43,8 @@ def task(client: Client, task_id: str) -> dict[str, object]:
 
 def drag(page: Page, what: Locator, to: Locator) -> None:
     """Drag with the mouse, in steps, as a hand does."""
+    # A card that was just moved is drawn anew once the server has answered.
+    what.hover()
     start, end = what.bounding_box(), to.bounding_box()
     assert start is not None
     assert end is not None
@@ -48,6 +52,8 @@ def drag(page: Page, what: Locator, to: Locator) -> None:
     page.mouse.down()
     page.mouse.move(start["x"] + 40, start["y"] + 20, steps=4)
     page.mouse.move(end["x"] + end["width"] / 2, end["y"] + min(end["height"] - 10, 120), steps=8)
+    # The page finds out what the card is over after the mouse was moved, and says it to screen readers.
+    expect(page.get_by_text(re.compile(rf" is over .*{to.get_attribute('aria-label')}"))).to_be_attached()
     page.mouse.up()
 
 

@@ -13,12 +13,12 @@ from tests.browser.conftest import EXPECT_MS
 from tests.browser.places import PLACES, USABLE, Place, places
 from tests.browser.talking import Client, ScriptedModel
 from tests.browser.world import MARK, add_hostile, build_world
-from tests.harness.process import RunningServer, reaching, servers_in
+from tests.harness.process import RunningServer
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway
 
 # Axe looks at every element, and this file at every page.
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.served(prepare=build_world)]
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 WINDOWS: dict[str, ViewportSize] = {"wide": {"width": 1440, "height": 900}, "narrow": {"width": 390, "height": 844}}
 CONTRAST = "color-contrast"
@@ -41,14 +41,6 @@ addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) 
 A_MOMENT_MS = 1000
 A_WHILE_MS = 10 * 60 * 1000
 LOOKS_MAX = 20
-
-
-@pytest.fixture(scope="module")
-def server(gateway: ScriptedGateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    folder = tmp_path_factory.mktemp("carrel")
-    build_world(folder)
-    with servers_in(folder) as start:
-        yield start(**reaching(gateway), CARREL_SERVER__DRAIN_SECONDS="1")
 
 
 @dataclass

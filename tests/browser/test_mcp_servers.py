@@ -1,16 +1,14 @@
 """MCP servers: how they do, what they offer, a test of one, and the agents that use them."""
 
 import shlex
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.talking import Client, OpenPage
 from tests.connectors.plain import plain
-from tests.harness.process import RunningServer, reaching, servers_in
 from tests.requirements.mark import requirement
-from tests.scripted_gateway import ScriptedGateway
 
 SETTINGS = """
 [mcp.plain]
@@ -23,14 +21,13 @@ command = "/nowhere/at-all"
 """
 
 
-@pytest.fixture(scope="module")
-def server(gateway: ScriptedGateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    """A server with an MCP server that works and one that does not."""
-    folder = tmp_path_factory.mktemp("carrel")
+def configure(folder: Path) -> None:
+    """Name an MCP server that works and one that does not."""
     set_up = SETTINGS.format(command=plain().command, args='", "'.join(plain().args))
     (folder / "carrel.toml").write_text(set_up)
-    with servers_in(folder) as start:
-        yield start(**reaching(gateway), CARREL_SERVER__DRAIN_SECONDS="1")
+
+
+pytestmark = pytest.mark.served(prepare=configure)
 
 
 @requirement("P.mcp.page")

@@ -1,22 +1,12 @@
 """A gateway that nothing answers at: every page says so, and can still be used."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.talking import OpenPage
-from tests.harness.process import RunningServer, servers_in
 from tests.requirements.mark import requirement
-from tests.scripted_gateway import MODEL
 
-NOWHERE = {"KIND": "responses", "BASE_URL": "http://127.0.0.1:9", "MODEL": MODEL}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with servers_in(tmp_path_factory.mktemp("carrel")) as start:
-        yield start(**{f"CARREL_GATEWAY__DEFAULT__{name}": value for name, value in NOWHERE.items()})
+pytestmark = pytest.mark.served(CARREL_GATEWAY__DEFAULT__BASE_URL="http://127.0.0.1:9")
 
 
 @requirement("P.ui.access")

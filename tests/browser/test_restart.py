@@ -1,25 +1,16 @@
 """The server is killed in the middle of typing, dragging and streaming: nothing is lost, and the page goes on."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import EXPECT_MS
 from tests.browser.talking import Client, ScriptedModel
 from tests.browser.test_board import card, column
 from tests.browser.test_chat import address, row, transcript, write
-from tests.harness.process import Start, reaching, servers_in
+from tests.harness.process import Start, reaching
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, ScriptedGateway, text
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with servers_in(tmp_path) as starting:
-        yield starting
 
 
 def connection(page: Page, state: str) -> None:

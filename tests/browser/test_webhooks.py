@@ -1,16 +1,15 @@
 """The page Webhooks: the addresses, what was delivered, and carrying out again what failed."""
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.talking import Client, OpenPage
-from tests.harness.process import RunningServer, reaching, servers_in
+from tests.harness.process import RunningServer
 from tests.inbound.senders import ISSUE, SECRET, Post, from_github, from_program
 from tests.requirements.mark import requirement
-from tests.scripted_gateway import ScriptedGateway
 
 SETTINGS = """
 [webhooks.github]
@@ -24,12 +23,11 @@ agent = "oncall"
 """
 
 
-@pytest.fixture(scope="module")
-def server(gateway: ScriptedGateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    folder = tmp_path_factory.mktemp("carrel")
+def configure(folder: Path) -> None:
     (folder / "carrel.toml").write_text(SETTINGS)
-    with servers_in(folder) as start:
-        yield start(**reaching(gateway), WEBHOOK_SECRET=SECRET)
+
+
+pytestmark = pytest.mark.served(prepare=configure, WEBHOOK_SECRET=SECRET)
 
 
 def post(server: RunningServer, name: str, what: Post) -> None:

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from carrel.budgets import Amounts, Budget, BudgetRules, BudgetShape, allow_once, find_budget, parse_scope, set_budget
+from carrel.budgets import Budget, BudgetRules, BudgetShape, allow_once, find_budget, parse_scope, set_budget
 from carrel.kernel.settings import BudgetAction, BudgetPer, RunsSettings, Settings
 from carrel.main.assembly import open_store
 from carrel.main.gateways import Gateways
@@ -35,7 +35,7 @@ class Limited(Server):
     ) -> None:  # fmt: skip
         """Set a budget, as an owner does."""
         kind, subject = parse_scope(scope)
-        budget = Budget(name=name, scope=kind, subject=subject, amounts=Amounts(**amounts), per=per, action=action)
+        budget = Budget(name=name, scope=kind, subject=subject, per=per, action=action, **amounts)
         await self.db.write(lambda tx: set_budget(tx, self.access, budget))
 
     async def allow(self, name: str = "limit", subject: str | None = None) -> None:

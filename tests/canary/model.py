@@ -5,7 +5,8 @@ import json
 import random
 from typing import Any
 
-from carrel.gateway import Call, OnSend, OnText, Step, StepAnswer, Usage
+from carrel.gateway import Call, OnSend, OnText, Step, StepAnswer
+from carrel.kernel import Usage
 from tests.canary.checks import Received, outside_readings
 from tests.canary.marks import Mark, marks_in
 

@@ -6,7 +6,6 @@ from tests.canary.checks import leaks
 from tests.canary.world import try_world
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
 WORLDS = 30
 
 

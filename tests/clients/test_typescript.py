@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -61,38 +60,32 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with servers_in(tmp_path_factory.mktemp("carrel")) as start:
-        yield start(**QUIET)
-
-
-def started(package: Path, server: RunningServer, script: str) -> subprocess.Popen[str]:
+def started(package: Path, served: RunningServer, script: str) -> subprocess.Popen[str]:
     """Start a script of somebody who uses the package."""
-    environment = os.environ | {"CARREL_URL": server.url, "CARREL_TOKEN": server.token}
+    environment = os.environ | {"CARREL_URL": served.url, "CARREL_TOKEN": served.token}
     command = [node_and_npm()[0], "--input-type=module", "--eval", script]
     return subprocess.Popen(command, cwd=package, env=environment, stdout=subprocess.PIPE, text=True)
 
 
-def lines_of(package: Path, server: RunningServer, script: str) -> list[str]:
+def lines_of(package: Path, served: RunningServer, script: str) -> list[str]:
     """Return what a script has printed when it has ended well."""
-    node = started(package, server, script)
+    node = started(package, served, script)
     printed, _ = node.communicate(timeout=SECONDS_MAX)
     assert node.returncode == 0
     return printed.splitlines()
 
 
 @requirement("P.client.typescript")
-def test_what_the_guide_shows_works_as_it_says(package: Path, server: RunningServer) -> None:
+def test_what_the_guide_shows_works_as_it_says(package: Path, served: RunningServer) -> None:
     examples = re.findall(r"```js\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
-    printed = [lines_of(package, server, example) for example in examples]
+    printed = [lines_of(package, served, example) for example in examples]
     assert [lines[0].split()[0] for lines in printed] == ["ok", "401", "run.completed"]
     assert printed[1:] == [["401 unauthenticated false"], ["run.completed agent:main:main"]]
 
 
 @requirement("P.client.typescript")
-def test_a_refusal_says_what_was_wrong_and_a_list_is_read_page_by_page(package: Path, server: RunningServer) -> None:
-    assert lines_of(package, server, CALLS) == [
+def test_a_refusal_says_what_was_wrong_and_a_list_is_read_page_by_page(package: Path, served: RunningServer) -> None:
+    assert lines_of(package, served, CALLS) == [
         "400 invalid_params message false true",
         "404 not_found  false true",
         "0 unreachable  true true",

@@ -45,7 +45,7 @@ class FixtureEndpoint(Endpoint):
     """The product's endpoint with the fixtures."""
 
     def _new_protocol(self) -> Protocol:
-        return (SessionProtocol if "sessions" in sys.argv[2:] else FixtureProtocol)(self._house)
+        return (SessionProtocol if "sessions" in sys.argv[2:] else FixtureProtocol)(self._services)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.context.budget import width
-from carrel.context.excerpts import excerpt
+from carrel.context.semantic import excerpt
 
 TEXT = st.text(st.sampled_from("ab lamp 😀\n"), max_size=400)
 LAMP = frozenset({"lamp"})

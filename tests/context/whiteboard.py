@@ -9,12 +9,13 @@ from msgspec import structs
 
 from carrel.access import make_space
 from carrel.board import LogSource, NewLog, record
-from carrel.board.routing import remember_route
+from carrel.board.locations import remember_route
 from carrel.context import Context, ContextRequest, Contexts, key_named
 from carrel.journal import Entry
 from carrel.kernel import Access
 from carrel.kernel.settings import SearchSettings, Settings
-from carrel.search import NoEmbedder, Search
+from carrel.search import Search
+from carrel.search.embedders import NoEmbedder
 from carrel.storage import Database, LongTx, Tx
 from carrel.topics import NewTopic, Topic, put_topic, set_topic_digest
 from carrel.work import NewTask, Task, create_task
@@ -52,11 +53,12 @@ class Whiteboard:
 
         return await self.db.write(work)
 
-    async def task(self, title: str, **more: Any) -> Task:
+    async def task(self, title: str, created_by: Any = None, **more: Any) -> Task:
         """Make a task that the main agent works on; its id is made of its title."""
         given = {"id": title.lower().replace(" ", "-"), "assigned_agent_ids": (), **more}
         new = NewTask(title=title, **given)
-        return await self.db.write(lambda tx: create_task(tx, self.access, new, self.server.rules))
+        rules = self.server.rules
+        return await self.db.write(lambda tx: create_task(tx, self.access, new, rules, created_by=created_by))
 
     async def log(self, content: str, session: str | None = None, **more: Any) -> Entry:
         """Record what a person said; with `agent_id`, what an agent did."""
@@ -79,7 +81,7 @@ class Whiteboard:
         asking = access or self.access
         key = await self.db.read(lambda tx: key_named(tx, asking, session)) if session else None
         request = ContextRequest(reference=session, key=key, question=question, **more)
-        return await (contexts or self.server.house.contexts).build(asking, request)
+        return await (contexts or self.server.services.contexts).build(asking, request)
 
 
 @asynccontextmanager
@@ -118,7 +120,9 @@ def hindered_search(server: Server, before: Callable[[], Awaitable[None]]) -> Se
 
 def contexts_with(server: Server, search: Search, **changes: Any) -> Contexts:
     """Return a builder with a search of its own and with other settings of contexts."""
-    settings = structs.replace(server.house.settings, context=structs.replace(server.house.settings.context, **changes))
+    settings = structs.replace(
+        server.services.settings, context=structs.replace(server.services.settings.context, **changes)
+    )
     return Contexts(server.db, settings, search)
 
 

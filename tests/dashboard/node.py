@@ -1,5 +1,6 @@
 """Node and what the dashboard is built with: found on the machine, else in our virtual environment."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -50,10 +51,13 @@ def install() -> Path:
     """Install what package-lock.json names unless that was done, and return the folder of the programs."""
     node, npm = node_and_npm()
     modules = SOURCE / "node_modules"
-    stamp, wanted = modules / STAMP, LOCK.read_text("utf-8")
-    if not stamp.exists() or stamp.read_text("utf-8") != wanted:
-        run([*npm, "ci", "--no-audit", "--no-fund"], node)
-        stamp.write_text(wanted, "utf-8")
+    with LOCK.open(encoding="utf-8") as lock:
+        # Tests in several processes install once, and the others wait for it.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stamp, wanted = modules / STAMP, lock.read()
+        if not stamp.exists() or stamp.read_text("utf-8") != wanted:
+            run([*npm, "ci", "--no-audit", "--no-fund"], node)
+            stamp.write_text(wanted, "utf-8")
     return modules
 
 

@@ -3,15 +3,11 @@
 import json
 from typing import Any
 
-import pytest
-
 from carrel.kernel.limits import ARTIFACT_BYTES_PER_RUN_MAX, ARTIFACTS_PER_RUN_MAX
 from carrel.records import Artifact, artifact_sizes, insert_artifact
 from carrel.storage import Tx
 from tests.harness.server import gateways_to, open_server
 from tests.scripted_gateway import ScriptedGateway, calls, text
-
-pytestmark = pytest.mark.anyio
 
 
 async def _add(url: str, gateway: ScriptedGateway, present: list[str], *texts: str) -> tuple[list[Any], int]:

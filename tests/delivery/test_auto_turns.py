@@ -3,8 +3,6 @@
 from functools import partial
 from typing import Any
 
-import pytest
-
 from carrel.board import NewLog, record
 from carrel.goals import PlannedTask, add_goal_task, make_goal
 from carrel.journal import entries_of_session
@@ -22,7 +20,6 @@ from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, Request, ScriptedGateway, calls, text
 
-pytestmark = pytest.mark.anyio
 CHAT = SessionKey.of("main", "web:conversation-1")
 OTHER = SessionKey.of("main", "web:conversation-2")
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 from itertools import combinations
@@ -35,37 +35,14 @@ from tests.scripted_gateway import (
 )
 from tests.sdk_agent import SdkAgent, Turn
 
-pytestmark = pytest.mark.anyio
-every_kind = pytest.mark.parametrize("kind", KINDS, indirect=True)
+pytestmark = pytest.mark.kinds(*SERVERS)
+every_kind = pytest.mark.kinds(*KINDS)
 FILES = [
     NewAttachment(name="a.png", mime_type="image/png", content=b"\x89PNG!"),
     NewAttachment(name="a.zip", mime_type="application/zip", content=b"PK"),
     NewAttachment(name="ä.md", mime_type="text/markdown", content="# ä \u2028".encode()),
     NewAttachment(name="a.pdf", mime_type="application/pdf", content=b"%PDF-"),
 ]
-
-
-@pytest.fixture(params=SERVERS)
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def model(kind: str) -> Iterator[ScriptedGateway]:
-    with KINDS[kind]() as gateway:
-        yield gateway
-
-
-@pytest.fixture
-async def server(anyio_backend: str, sqlite_url: str, kind: str, model: ScriptedGateway) -> AsyncIterator[Server]:
-    async with open_server(sqlite_url, gateways_to(model, kind=kind)) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def either_server(anyio_backend: str, store_url: str, kind: str, model: ScriptedGateway) -> AsyncIterator[Server]:
-    async with open_server(store_url, gateways_to(model, kind=kind)) as opened:
-        yield opened
 
 
 def messages(request: Request) -> list[dict[str, Any]]:
@@ -82,9 +59,11 @@ async def assert_true(server: Server, run: Run, requests: list[Request]) -> None
 
 
 @requirement("P.receipt.true")
-async def test_three_turns_with_a_tool_call_are_one_conversation(either_server: Server, model: ScriptedGateway) -> None:
+async def test_three_turns_with_a_tool_call_are_one_conversation(
+    either_server: Server, gateway: ScriptedGateway
+) -> None:
     server = either_server
-    model.script(
+    gateway.script(
         text("Hello Olga."),
         calls(("session_status", {}), ("session_status", {}), said="One moment."),
         text("All ", "is well."),
@@ -93,9 +72,9 @@ async def test_three_turns_with_a_tool_call_are_one_conversation(either_server: 
     runs = [await server.ask(said) for said in ("I am Olga", "how do you stand?", "who am I?")]
     assert [run.reply for run in runs] == ["Hello Olga.", "All is well.", "You are Olga."]
     assert [len((await server.receipt(run)).steps) for run in runs] == [1, 2, 1]
-    for run, requests in zip(runs, (model.requests[:1], model.requests[1:3], model.requests[3:]), strict=True):
+    for run, requests in zip(runs, (gateway.requests[:1], gateway.requests[1:3], gateway.requests[3:]), strict=True):
         await assert_true(server, run, requests)
-    looped, last = messages(model.requests[2]), str(messages(model.requests[3]))
+    looped, last = messages(gateway.requests[2]), str(messages(gateway.requests[3]))
     assert str(looped).count("sessionKey") >= 2, "both results went back"
     for said in ("I am Olga", "Hello Olga.", "how do you stand?", "All is well.", "who am I?"):
         assert said in last
@@ -104,12 +83,12 @@ async def test_three_turns_with_a_tool_call_are_one_conversation(either_server: 
 
 
 async def test_the_model_is_told_instructions_and_tools_and_the_receipt_says_so(
-    server: Server, model: ScriptedGateway
+    server: Server, gateway: ScriptedGateway
 ) -> None:
-    model.script(text("Good."))
+    gateway.script(text("Good."))
     run = await server.ask("hello", "task:task_1")
     (step,) = (await server.receipt(run)).steps
-    sent = model.requests[0].json
+    sent = gateway.requests[0].json
     assert step.instructions
     assert step.instructions in (sent["messages"][0]["content"], sent.get("system", [{}])[0].get("text"))
     assert (step.instructions_sha256, step.left_out) == (run.instructions_sha256, [])
@@ -119,12 +98,12 @@ async def test_the_model_is_told_instructions_and_tools_and_the_receipt_says_so(
     assert step.output[0]["content"][0]["text"] == "Good."
 
 
-async def test_the_model_is_shown_what_is_remembered(server: Server, model: ScriptedGateway) -> None:
+async def test_the_model_is_shown_what_is_remembered(server: Server, gateway: ScriptedGateway) -> None:
     await server.make_task("t1")
     await Notebook(server).keep("We paint it green", "task:t1", type="result")
-    model.script(text("Green."))
+    gateway.script(text("Green."))
     run = await server.ask("which colour do we paint it?", "task:t1")
-    shown = str(messages(model.requests[0]))
+    shown = str(messages(gateway.requests[0]))
     assert 0 <= shown.index("We paint it green") < shown.rindex("which colour do we paint it?")
     (step,) = (await server.receipt(run)).steps
     assert "We paint it green" in step.context.block
@@ -153,16 +132,16 @@ class ScriptedAddress(ScriptedGateway):
 
 @pytest.mark.parametrize("stream", [True, False])
 async def test_what_a_model_thought_goes_back_while_it_makes_calls_and_not_after(
-    store_url: str, kind: str, model: ScriptedGateway, stream: bool
+    store_url: str, kind: str, gateway: ScriptedGateway, stream: bool
 ) -> None:
     thinking = Answer(output=[thought_item("I should look."), call_item("session_status", {})])
     again = Answer(output=[thought_item("Once more."), call_item("session_status", {})])
-    model.script(thinking, again, text("Done."), text("Yes."))
-    async with open_server(store_url, gateways_to(model, kind=kind, stream=stream)) as server:
+    gateway.script(thinking, again, text("Done."), text("Yes."))
+    async with open_server(store_url, gateways_to(gateway, kind=kind, stream=stream)) as server:
         run = await server.ask("look")
         await server.ask("sure?")
-        await assert_true(server, run, model.requests[:3])
-    second, third, later = (messages(request) for request in model.requests[1:])
+        await assert_true(server, run, gateway.requests[:3])
+    second, third, later = (messages(request) for request in gateway.requests[1:])
     for shown, thought in ((second[1], "I should look."), (third[1], "I should look."), (third[3], "Once more.")):
         if kind == "chat":
             assert shown["reasoning_content"] == thought
@@ -247,25 +226,25 @@ def _moving(server: Server, gateway: str) -> Callable[[Tx], None]:
 @every_kind
 @pytest.mark.parametrize("status", [409, 429, 529])
 async def test_an_overloaded_model_is_asked_again_with_the_same_bytes(
-    server: Server, model: ScriptedGateway, status: int
+    server: Server, gateway: ScriptedGateway, status: int
 ) -> None:
-    model.script(http_error(status, "Overloaded", "overloaded_error", retry_after="0"), text("Here now."))
+    gateway.script(http_error(status, "Overloaded", "overloaded_error", retry_after="0"), text("Here now."))
     run = await server.ask("hello")
     assert (run.state, run.reply, run.attempt) == ("completed", "Here now.", 2)
-    assert model.requests[0].body == model.requests[1].body
-    await assert_true(server, run, model.requests)
+    assert gateway.requests[0].body == gateway.requests[1].body
+    await assert_true(server, run, gateway.requests)
 
 
 @every_kind
 @pytest.mark.parametrize("status", [400, 413])
 async def test_a_session_that_outgrew_its_model_goes_on_with_what_the_model_can_hold(
-    server: Server, model: ScriptedGateway, status: int
+    server: Server, gateway: ScriptedGateway, status: int
 ) -> None:
-    model.rule = lambda request: text("I remember.")
+    gateway.rule = lambda request: text("I remember.")
     for at in range(6):
         await server.ask(f"{at} " + "word " * 400)
     too_long = http_error(status, "prompt is too long: 210000 tokens > 200000 maximum", "invalid_request_error")
-    model.rule = lambda request: too_long if len(str(messages(request))) > 5_000 else text("I remember.")
+    gateway.rule = lambda request: too_long if len(str(messages(request))) > 5_000 else text("I remember.")
     run = await server.ask("what did I say last?")
     assert (run.state, run.reply, run.attempt) == ("completed", "I remember.", 1)
     omitted = [step.history_omitted for step in (await server.receipt(run)).steps]
@@ -274,15 +253,15 @@ async def test_a_session_that_outgrew_its_model_goes_on_with_what_the_model_can_
 
 @every_kind
 async def test_the_limits_of_a_turn_hold_whatever_the_model_speaks(
-    sqlite_url: str, kind: str, model: ScriptedGateway
+    sqlite_url: str, kind: str, gateway: ScriptedGateway
 ) -> None:
     settings = tuned(runs={"attempts_max": 2}, tool_rounds_max=2)
-    async with open_server(sqlite_url, gateways_to(model, kind=kind), settings) as server:
-        model.rule = lambda request: calls(("session_status", {}))
+    async with open_server(sqlite_url, gateways_to(gateway, kind=kind), settings) as server:
+        gateway.rule = lambda request: calls(("session_status", {}))
         rounds = await server.ask("look around", "hook:rounds")
-        model.rule = lambda request: http_error(529, "Overloaded", "overloaded_error", retry_after="0")
+        gateway.rule = lambda request: http_error(529, "Overloaded", "overloaded_error", retry_after="0")
         attempts = await server.ask("hello", "hook:attempts")
-        model.rule = lambda request: http_error(429, "You exceeded your quota.", "insufficient_quota")
+        gateway.rule = lambda request: http_error(429, "You exceeded your quota.", "insufficient_quota")
         spent = await server.ask("hello", "hook:spent")
     assert [(run.state, run.error_code, run.attempt) for run in (rounds, attempts, spent)] == [
         ("failed", "tool_rounds_exceeded", 1), ("failed", "gateway_unavailable", 2), ("failed", "gateway_refused", 1),
@@ -290,9 +269,9 @@ async def test_the_limits_of_a_turn_hold_whatever_the_model_speaks(
 
 
 async def test_files_that_the_model_cannot_be_given_are_named_to_it_and_on_the_receipt(
-    server: Server, model: ScriptedGateway
+    server: Server, gateway: ScriptedGateway
 ) -> None:
-    model.script(text("I see one."))
+    gateway.script(text("I see one."))
     picture = NewAttachment(name="a.png", mime_type="image/png", content=b"\x89PNG!")
     archive = NewAttachment(name="a.zip", mime_type="application/zip", content=b"PK")
     run = await server.ask("what are these?", attachments=(picture, archive))
@@ -301,7 +280,7 @@ async def test_files_that_the_model_cannot_be_given_are_named_to_it_and_on_the_r
     assert step.left_out == ["a.zip (application/zip)"]
     assert run.note == "left_out: a.zip (application/zip)"
     assert [part["type"] for part in step.input[0]["content"]] == ["input_image", *["input_text"] * 4]
-    assert "a.zip" in str(messages(model.requests[0]))
+    assert "a.zip" in str(messages(gateway.requests[0]))
 
 
 @requirement("P.receipt.true")
@@ -320,20 +299,20 @@ async def test_the_receipts_of_random_turns_have_the_bytes_that_were_sent(
                               http_error(400, "no"), dropped()])  # fmt: skip
 
     seen = 0
-    with KINDS[any_kind]() as model:
-        model.rule = answer
-        async with open_server(sqlite_url, gateways_to(model, kind=any_kind)) as server:
+    with KINDS[any_kind]() as gateway:
+        gateway.rule = answer
+        async with open_server(sqlite_url, gateways_to(gateway, kind=any_kind)) as server:
             for _ in range(12):
                 said = chance.choice(["hello", "ä\u2028\U0001f43f", '{"a": "\\"}', "  x  "])
                 run = await server.ask(said, "hook:any", attachments=tuple(chance.sample(FILES, chance.randint(0, 2))))
-                requests, seen = model.requests[seen:], len(model.requests)
+                requests, seen = gateway.requests[seen:], len(gateway.requests)
                 await assert_true(server, run, requests)
 
 
-async def test_a_model_is_asked_what_to_keep_of_a_turn(sqlite_url: str, kind: str, model: ScriptedGateway) -> None:
-    model.script(text("Good."), text('[{"type": "fact", "text": "Olga likes green"}]'))
+async def test_a_model_is_asked_what_to_keep_of_a_turn(sqlite_url: str, kind: str, gateway: ScriptedGateway) -> None:
+    gateway.script(text("Good."), text('[{"type": "fact", "text": "Olga likes green"}]'))
     settings = Settings(memory=MemorySettings(extraction="model"))
-    async with open_server(sqlite_url, gateways_to(model, kind=kind), settings) as server:
+    async with open_server(sqlite_url, gateways_to(gateway, kind=kind), settings) as server:
         await server.ask("green is nice", "hook:any")
-        await asyncio.to_thread(model.wait_for_requests, 2)
-    assert "green is nice" in str(messages(model.requests[1]))
+        await asyncio.to_thread(gateway.wait_for_requests, 2)
+    assert "green is nice" in str(messages(gateway.requests[1]))

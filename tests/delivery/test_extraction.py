@@ -8,7 +8,7 @@ import pytest
 
 from carrel.delivery import Extractions
 from carrel.delivery.extraction_store import Extraction, extractions_due
-from carrel.kernel import MS_PER_DAY, OwnTraffic
+from carrel.kernel import MS_PER_DAY, Echoes
 from carrel.kernel.settings import MemorySettings, Settings
 from carrel.runs import Run, remove_lane
 from carrel.sessions import lane_of
@@ -19,7 +19,6 @@ from tests.memory.places import Notebook
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, http_error, text
 
-pytestmark = pytest.mark.anyio
 SECONDS_MAX = 20
 BY_MODEL = Settings(memory=MemorySettings(extraction="model"))
 NOTHING = '{"facts": []}'
@@ -27,7 +26,7 @@ NOTHING = '{"facts": []}'
 
 def is_extraction(request: Request) -> bool:
     """Return whether a request asks about a turn."""
-    return request.headers["x-openclaw-session-key"].startswith(f"{OwnTraffic.REQUESTS}memory:")
+    return request.headers["x-openclaw-session-key"].startswith(f"{Echoes.REQUESTS}memory:")
 
 
 def asks(gateway: ScriptedGateway) -> list[dict[str, Any]]:

@@ -15,8 +15,6 @@ from tests.harness.server import API_KEY, Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import DROP, Answer, Request, ScriptedGateway, dropped, http_error, raw, stream_of, text
 
-pytestmark = pytest.mark.anyio
-
 PASSING = {
     "closed without an answer": dropped(),
     "408": http_error(408),

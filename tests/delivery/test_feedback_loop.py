@@ -2,16 +2,14 @@
 
 from typing import Any
 
-import pytest
-
-from carrel.delivery import Spoken
-from carrel.journal import ContextMarks, entries_since
+from carrel.delivery import LivePiece
+from carrel.journal import ContextMarks
+from carrel.journal.store import entries_since
 from tests.harness.server import Server
 from tests.memory.places import Notebook
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Request, ScriptedGateway, text
 
-pytestmark = pytest.mark.anyio
 TURNS = 50
 MARKS = (ContextMarks.BEGIN, ContextMarks.PREAMBLE, ContextMarks.END)
 FACTS = ("We paint the fence green", "Olga likes short answers")
@@ -60,12 +58,12 @@ async def test_fifty_turns_of_quoting_leave_nothing_of_the_block_behind(
 async def test_who_listens_gets_the_reply_without_what_it_quotes(server: Server, gateway: ScriptedGateway) -> None:
     await Notebook(server).keep(FACTS[0], "session:main:main")
     gateway.rule = lambda request: quoting(request, 0)
-    with server.house.live.listening(server.access.account_id, "agent:main:main") as heard:
+    with server.services.live.listening(server.access.account_id, "agent:main:main") as heard:
         run = await server.ask("which colour has the fence?")
         pieces = [heard.get_nowait() for _ in range(heard.qsize())]
     last = [at for at, piece in enumerate(pieces) if piece.kind == "restart"][-1]
     assert [piece.text for piece in pieces[last + 1 :]] == [run.reply] == ["Answer 0."]
-    assert all(isinstance(piece, Spoken) for piece in pieces)
+    assert all(isinstance(piece, LivePiece) for piece in pieces)
 
 
 async def test_a_reply_that_quotes_nothing_is_kept_as_it_is(server: Server, gateway: ScriptedGateway) -> None:

@@ -5,11 +5,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from carrel.delivery import BUILTIN, Connection, Snapshot
+from carrel.delivery import BUILTIN, Connection
 from carrel.delivery.request import build_request
-from carrel.delivery.snapshot import read_snapshot
+from carrel.delivery.snapshot import Snapshot, read_snapshot
 from carrel.delivery.step import make_call, prepare
 from carrel.gateway import BuiltinGateway
 from carrel.journal import Entry
@@ -21,8 +19,6 @@ from carrel.storage import Tx
 from carrel.tools import CATALOG, ToolServices, prepare_call
 from tests.harness.engine import MAIN, SECONDS_MAX, Engine, open_engine
 from tests.tools.spawning import settings_in
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_first_hearing_and_a_cancel_never_wait_for_each_other(postgres_url: str, tmp_path: Path) -> None:

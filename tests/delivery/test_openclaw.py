@@ -7,14 +7,11 @@ numbering its events, and keeps the session by the key it is given.
 import json
 from typing import Any
 
-import pytest
-
 from tests.delivery.tasks import assign, make_task, notify
 from tests.harness.server import API_KEY, Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Request, ScriptedGateway, http_error, stream_of
 
-pytestmark = pytest.mark.anyio
 FIELDS = {
     "model", "input", "instructions", "tools", "tool_choice", "stream", "max_output_tokens", "max_tool_calls", "user",
     "temperature", "top_p", "metadata", "store", "previous_response_id", "reasoning", "truncation",

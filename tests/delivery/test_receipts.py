@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from carrel.agents import ToolRules, change_agent, require_agent
-from carrel.delivery import PROFILE_VERSION, compare_receipts
+from carrel.delivery import compare_receipts
+from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.kernel import Code, Refusal, SessionKey, TurnExtras
 from carrel.runs import Run
 from carrel.sessions import close_generation
@@ -15,8 +16,6 @@ from carrel.storage import Tx
 from tests.harness.server import Server, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, calls, http_error, text
-
-pytestmark = pytest.mark.anyio
 
 
 @requirement("P.receipt.true")

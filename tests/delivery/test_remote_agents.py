@@ -17,8 +17,6 @@ from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate
 from tests.sdk_agent import SdkAgent, Turn
 
-pytestmark = pytest.mark.anyio
-
 
 def to(agent: SdkAgent, **changes: object) -> dict[str, GatewaySettings]:
     """The settings that put the remote agent behind every agent of the house."""
@@ -62,7 +60,7 @@ async def test_a_question_of_the_remote_is_put_to_the_person_and_the_answer_goes
     assert (run.state, run.reply) == ("completed", "Painted.")
 
 
-async def test_files_both_ways(sqlite_url: str) -> None:
+async def test_files_go_both_ways(sqlite_url: str) -> None:
     async def copy(turn: Turn) -> None:
         given = next(part for part in turn.parts if part.raw)
         await turn.updater.add_artifact([Part(text="Copied.")], name="answer")

@@ -1,10 +1,8 @@
 """A task that is reopened while an agent is still at work on it: nothing of the past enters what begins anew."""
 
-import pytest
-
 from carrel.access import owner_of_default
 from carrel.context import Context
-from carrel.delivery import Snapshot
+from carrel.delivery.snapshot import Snapshot
 from carrel.kernel import Access, SessionKey
 from carrel.runs import Completed
 from carrel.sessions import generations_of, open_session_of
@@ -23,7 +21,6 @@ from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, text
 
-pytestmark = pytest.mark.anyio
 OLD, NEW = "said before the reopening", "said after the reopening"
 
 

@@ -16,14 +16,12 @@ from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, calls, text
 
-pytestmark = pytest.mark.anyio
-
 
 async def replayed(server: Server, run: Run, access: Access | None = None, **more: Any) -> Run:
     """Send the last step of a run once more; return the run that did it."""
-    house = server.house
+    services = server.services
     again = await server.db.write(
-        lambda tx: replay(tx, access or server.access, run, server.connections, house.rules, **more)
+        lambda tx: replay(tx, access or server.access, run, server.connections, services.rules, **more)
     )
     return await server.settled(again)
 
@@ -61,7 +59,9 @@ async def test_only_what_a_model_was_sent_goes_to_a_model(server: Server, gatewa
     run = await server.ask("What is two and two?")
     acting = {"default": Connection(ScriptedAgent(), GatewaySettings(kind="openclaw", base_url="http://127.0.0.1:9"))}
     with pytest.raises(Refusal) as refused:
-        await server.db.write(lambda tx: replay(tx, server.access, run, acting, server.house.rules, gateway="default"))
+        await server.db.write(
+            lambda tx: replay(tx, server.access, run, acting, server.services.rules, gateway="default")
+        )
     assert (refused.value.code, refused.value.field) == (Code.INVALID_PARAMS, "gateway")
 
 

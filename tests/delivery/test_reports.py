@@ -15,7 +15,6 @@ from tests.harness.server import Server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, text
 
-pytestmark = pytest.mark.anyio
 MAIN = "agent:main:main"
 OWN = Provenance(kind="external_user", actor="usr_bob")
 
@@ -98,7 +97,7 @@ async def test_the_context_of_a_run_marks_what_is_reported(server: Server, gatew
 
 async def block(server: Server, reference: str) -> list[str]:
     """The timeline of a session as its context shows it."""
-    found = await server.house.contexts.build(
+    found = await server.services.contexts.build(
         server.access, ContextRequest(reference=reference, question="", mode="cheap")
     )
     return [line for line in found.block.splitlines() if line.startswith("- ")]

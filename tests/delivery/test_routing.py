@@ -11,8 +11,6 @@ from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, text
 
-pytestmark = pytest.mark.anyio
-
 
 def addresses(gateway: ScriptedGateway) -> list[str]:
     return [request.headers["x-openclaw-session-key"] for request in gateway.requests]

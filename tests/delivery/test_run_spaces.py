@@ -2,13 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from carrel.kernel import SessionKey
 from tests.delivery.test_lock_order import snapshot_of
 from tests.harness.engine import open_engine
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_run_sees_the_spaces_of_its_agent(sqlite_url: str, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, http_error, text
 
-pytestmark = pytest.mark.anyio
 HEADER = "x-carrel-run-token"
 
 

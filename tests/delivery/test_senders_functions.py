@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from carrel.journal import entries_of_run
 from carrel.kernel import TurnExtras
 from carrel.runs import CallOutput, Run, continue_run, is_sender_call, open_calls, retry
@@ -12,7 +10,6 @@ from carrel.sessions import lock_lane
 from tests.harness.server import Server
 from tests.scripted_gateway import DROP, Gate, ScriptedGateway, call_item, calls, text
 
-pytestmark = pytest.mark.anyio
 HEAR_SECONDS = 10
 WEATHER = {"type": "function", "name": "get_weather", "description": "", "parameters": {}, "strict": False}
 
@@ -130,7 +127,7 @@ async def test_what_a_run_says_is_gathered_by_step_and_begun_anew_where_a_step_i
         text("A whole ", third, "story."),
     )  # fmt: skip
     run = await server.send("a story")
-    words = server.house.live.gather(server.access.account_id, run.id)
+    words = server.services.live.gather(server.access.account_id, run.id)
     heard = []
     for gate in (first, second, third):
         await gate.reached()

@@ -11,7 +11,6 @@ from tests.harness.server import Server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, calls, text
 
-pytestmark = pytest.mark.anyio
 SILENT = (
     "", "NO_REPLY", "HEARTBEAT_OK", " NO_REPLY\n", "NO_", "No response from OpenClaw.", "No reply from agent.",
     "@writer @ann No response from agent.",

@@ -9,7 +9,7 @@ import pytest
 from carrel.agents import ToolRules
 from carrel.outbox import keep_reply_address
 from carrel.runs import answer
-from tests.delivery.test_resuming import live_through
+from tests.delivery.test_turn import live_through
 from tests.exchanges.plays import Play, spawn
 from tests.harness.engine import words
 from tests.harness.server import Server, gateways_to, open_server
@@ -17,7 +17,6 @@ from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway
 from tests.tools.spawning import settings_in
 
-pytestmark = pytest.mark.anyio
 # The transactions of a turn that makes one call.
 WRITES = 5
 # The one before which a thread has just been opened.
@@ -73,7 +72,7 @@ class Forum:
 async def say_in_forum(server: Server, said: str) -> Forum:
     """Say something at a place of a channel with threads."""
     forum = Forum()
-    channel_threads = server.house.channel_threads
+    channel_threads = server.services.channel_threads
     assert isinstance(channel_threads, dict)
     channel_threads["telegram"] = forum.open
     run = await server.send(said, channel="telegram")

@@ -14,8 +14,6 @@ from carrel.work import NewTask, Task, create_task, post_message, read_thread, r
 from carrel.work.thread import Posted
 from tests.harness.server import Server, open_server
 
-pytestmark = pytest.mark.anyio
-
 
 class Board:
     """A server whose agents are played by the built-in one, and a person who works with them."""
@@ -57,46 +55,46 @@ class Board:
 
 
 @pytest.fixture
-async def board(store_url: str) -> AsyncIterator[Board]:
+async def builtin(store_url: str) -> AsyncIterator[Board]:
     """A server with a second agent."""
     async with open_server(store_url) as server:
         await server.make_agent("writer")
         yield Board(server)
 
 
-async def test_an_assigned_task_is_read_answered_in_its_thread_and_taken_up(board: Board) -> None:
-    task = await board.task(description="red, both sides", assigned_agent_ids=("writer",))
-    run = await board.ended("writer", task.id)
-    called = await board.server.read(lambda tx: tools_called(tx, board.server.access, run.id))
-    ((author, said),) = await board.thread(task.id)
+async def test_an_assigned_task_is_read_answered_in_its_thread_and_taken_up(builtin: Board) -> None:
+    task = await builtin.task(description="red, both sides", assigned_agent_ids=("writer",))
+    run = await builtin.ended("writer", task.id)
+    called = await builtin.server.read(lambda tx: tools_called(tx, builtin.server.access, run.id))
+    ((author, said),) = await builtin.thread(task.id)
     assert (run.state, called, author) == ("completed", ["task_history"], "writer")
     assert "Paint the fence" in said
-    await board.until(task.id, lambda task: task.status == "in_progress")
+    await builtin.until(task.id, lambda task: task.status == "in_progress")
 
 
-async def test_a_task_is_moved_when_a_person_says_so_and_only_then(board: Board) -> None:
-    task = await board.task("mark this done", description="move the task to review", assigned_agent_ids=("writer",))
-    await board.ended("writer", task.id)
-    await board.until(task.id, lambda task: task.status == "in_progress")
-    await board.say(task.id, "@writer mark this blocked: no paint")
-    await board.until(task.id, lambda task: (task.status, task.blocked_reason) == ("blocked", "no paint"))
-    await board.say(task.id, "@writer mark this in progress")
-    await board.say(task.id, "@writer move the task to review")
-    await board.until(task.id, lambda task: task.status == "review")
-    await board.say(task.id, "@writer mark this done")
-    assert "may not mark tasks as done" in (await board.thread(task.id))[-1][1]
-    await board.until(task.id, lambda task: task.status == "review")
+async def test_a_task_is_moved_when_a_person_says_so_and_only_then(builtin: Board) -> None:
+    task = await builtin.task("mark this done", description="move the task to review", assigned_agent_ids=("writer",))
+    await builtin.ended("writer", task.id)
+    await builtin.until(task.id, lambda task: task.status == "in_progress")
+    await builtin.say(task.id, "@writer mark this blocked: no paint")
+    await builtin.until(task.id, lambda task: (task.status, task.blocked_reason) == ("blocked", "no paint"))
+    await builtin.say(task.id, "@writer mark this in progress")
+    await builtin.say(task.id, "@writer move the task to review")
+    await builtin.until(task.id, lambda task: task.status == "review")
+    await builtin.say(task.id, "@writer mark this done")
+    assert "may not mark tasks as done" in (await builtin.thread(task.id))[-1][1]
+    await builtin.until(task.id, lambda task: task.status == "review")
 
 
-async def test_the_orchestrator_gives_work_to_others_when_a_person_says_so(board: Board) -> None:
-    server = board.server
+async def test_the_orchestrator_gives_work_to_others_when_a_person_says_so(builtin: Board) -> None:
+    server = builtin.server
     changes = {"orchestratorAgentId": "main"}
     account = await server.db.write(lambda tx: change_account(tx, server.access, None, changes))
-    chat, task = account.settings["orchestratorChatTaskId"], await board.task()
-    await board.say(chat, "list tasks")
-    assert task.id in (await board.thread(chat))[-1][1]
-    await board.say(chat, f"assign {task.id} to writer")
-    assert (await board.ended("writer", task.id)).state == "completed"
-    await board.until(task.id, lambda task: task.status == "in_progress")
-    await board.say(chat, "create task Oil the gate")
-    assert "Oil the gate" in (await board.thread(chat))[-1][1]
+    chat, task = account.settings["orchestratorChatTaskId"], await builtin.task()
+    await builtin.say(chat, "list tasks")
+    assert task.id in (await builtin.thread(chat))[-1][1]
+    await builtin.say(chat, f"assign {task.id} to writer")
+    assert (await builtin.ended("writer", task.id)).state == "completed"
+    await builtin.until(task.id, lambda task: task.status == "in_progress")
+    await builtin.say(chat, "create task Oil the gate")
+    assert "Oil the gate" in (await builtin.thread(chat))[-1][1]

@@ -14,8 +14,6 @@ from tests.harness.wrapped_transaction import WrappedTransaction
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, text
 
-pytestmark = pytest.mark.anyio
-
 
 class Explained(Exception):
     """The plan of a statement, instead of its rows."""

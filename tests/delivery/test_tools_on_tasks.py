@@ -14,8 +14,6 @@ from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, calls, text
 
-pytestmark = pytest.mark.anyio
-
 
 @requirement("A.tools.memory")
 @pytest.mark.parametrize("kind", KINDS)

@@ -16,8 +16,6 @@ from tests.harness.server import Server, open_server
 from tests.requirements.mark import requirement
 from tests.sdk_agent import SdkAgent, Turn
 
-pytestmark = pytest.mark.anyio
-
 LINES = ("hello", "my colour is blue", "which colour is mine?", "status", "save hello as greeting.txt", "decline: no")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from carrel.main.assembly import whole_document
-from carrel.main.setting_names import Known, Name, known_named, known_names, shown
+from carrel.main.setting_names import KnownSetting, Name, known_named, known_names, shown
 from carrel.surfaces.http.errors import STATUS
 from tests.docs.meanings import ADVICE, API, ERRORS, ERRORS_END, MEANINGS, SETTINGS
 
@@ -29,7 +29,7 @@ def settings_page() -> str:
     return "\n".join(["# Settings", "", GENERATED, "", SETTINGS.strip(), "", *table]) + "\n"
 
 
-def setting_row(name: Name, known: Known) -> str:
+def setting_row(name: Name, known: KnownSetting) -> str:
     """Return one setting as a table row."""
     dotted = ".".join(name)
     value = "sqlite:///<data_dir>/carrel.db" if dotted == "storage.url" else shown(known.default, known)

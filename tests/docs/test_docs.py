@@ -8,6 +8,7 @@ import pytest
 
 from carrel.kernel.settings import Settings
 from tests.docs.pages import ROOT, headings_of, links_of, matches, pages, pieces_of, sections_of
+from tests.docs.pictures import IMAGES, PICTURES
 from tests.docs.reader import Reading, Terminal
 from tests.docs.reference import GENERATORS, PAGES
 from tests.docs.requests import requests, written
@@ -97,6 +98,11 @@ def test_the_manual_shows_things_that_are_run() -> None:
 @pytest.mark.parametrize("name", GENERATORS)
 def test_a_generated_page_is_up_to_date(name: str) -> None:
     assert (PAGES / name).read_text(encoding="utf-8") == GENERATORS[name](), "run: python -m tests.docs.reference"
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_of_the_architecture_is_up_to_date(name: str) -> None:
+    assert (IMAGES / name).read_text(encoding="utf-8") == PICTURES[name](), "run: python -m tests.docs.pictures"
 
 
 @requirement("A.budget")

@@ -12,21 +12,21 @@ TOKENS = {"CARREL_GATEWAY__DEFAULT__RUN_TOKENS": "yes", "CARREL_LOG__LEVEL": "de
 QUESTION = {"question": "Which of the two?"}
 
 
-def begin(server: RunningServer) -> str:
-    with server.client() as client:
+def begin(running: RunningServer) -> str:
+    with running.client() as client:
         return str(client.post("/api/runs", json={"message": "write the report"}).json()["runId"])
 
 
-def rested(server: RunningServer, run_id: str) -> dict[str, Any]:
+def rested(running: RunningServer, run_id: str) -> dict[str, Any]:
     """Return the run once it has ended or waits."""
-    with server.client() as client:
+    with running.client() as client:
         client.get(f"/api/runs/{run_id}/wait", params={"timeoutSeconds": 20})
         run: dict[str, Any] = client.get(f"/api/runs/{run_id}").json()["run"]
     return run
 
 
-def ask_back(server: RunningServer, token: str) -> httpx.Response:
-    with server.client(token) as agent:
+def ask_back(running: RunningServer, token: str) -> httpx.Response:
+    with running.client(token) as agent:
         return agent.post("/agent/request_input", json=QUESTION)
 
 
@@ -39,20 +39,20 @@ def handed(gateway: ScriptedGateway) -> str:
 def test_an_agent_asks_back_by_itself_and_goes_on_with_the_answer(start: Start, gateway: ScriptedGateway) -> None:
     gate = Gate()
     gateway.script(text("I have asked.", before=gate), text("The second one it is."))
-    server = start(**reaching(gateway), **TOKENS)
-    run_id = begin(server)
+    running = start(**reaching(gateway), **TOKENS)
+    run_id = begin(running)
     gate.wait_reached()
     token = handed(gateway)
-    assert ask_back(server, token).json() == {"ok": True, "waitingFor": "input"}
+    assert ask_back(running, token).json() == {"ok": True, "waitingFor": "input"}
     gate.open()
-    waiting = rested(server, run_id)
+    waiting = rested(running, run_id)
     assert (waiting["state"], waiting["note"]) == ("waiting", QUESTION["question"])
-    with server.client() as client:
+    with running.client() as client:
         assert client.post(f"/api/runs/{run_id}/answer", json={"text": "the second"}).status_code == 202
-    assert rested(server, run_id)["reply"] == "The second one it is."
-    assert ask_back(server, token).status_code == 401
-    assert server.stop() == 0
-    log = server.log_file.read_text()
+    assert rested(running, run_id)["reply"] == "The second one it is."
+    assert ask_back(running, token).status_code == 401
+    assert running.stop() == 0
+    log = running.log_file.read_text()
     assert not [one for one in (token, handed(gateway)) if one.rpartition("_")[2] in log]
 
 
@@ -62,11 +62,11 @@ def test_a_question_that_was_taken_outlives_the_sudden_death_of_the_server(
 ) -> None:
     gate = Gate()
     gateway.script(text("Never received.", before=gate), text("The second one it is."))
-    server = start(**reaching(gateway), **TOKENS)
-    run_id = begin(server)
+    running = start(**reaching(gateway), **TOKENS)
+    run_id = begin(running)
     gate.wait_reached()
-    assert ask_back(server, handed(gateway)).status_code == 200
-    server.kill()
+    assert ask_back(running, handed(gateway)).status_code == 200
+    running.kill()
     again = start(**reaching(gateway), **TOKENS)
     waiting = rested(again, run_id)
     assert (waiting["state"], waiting["note"], waiting["attempt"]) == ("waiting", QUESTION["question"], 2)

@@ -14,9 +14,9 @@ Json = dict[str, Any]
 RESUMES = {"CARREL_AUTO__RESUME_ON_RESTART": "true"}
 
 
-def begin(server: RunningServer, gate: Gate) -> str:
+def begin(running: RunningServer, gate: Gate) -> str:
     """Start an auto run whose tick is at work; return its id."""
-    auto = server.carrel("auto", "start", "Write the report", "--every", "1").out.strip()
+    auto = running.carrel("auto", "start", "Write the report", "--every", "1").out.strip()
     gate.wait_reached()
     return auto
 
@@ -33,12 +33,12 @@ def test_a_kill_interrupts_the_auto_run_visibly_and_its_tick_is_not_taken_up_aga
 ) -> None:
     gate = Gate()
     gateway.rule = lambda _request: text("Never heard.", before=gate)
-    server = start(**reaching(gateway))
-    auto = begin(server, gate)
-    server.kill()
+    running = start(**reaching(gateway))
+    auto = begin(running, gate)
+    running.kill()
     gate.open()
-    server = start(**reaching(gateway))
-    with server.client() as client:
+    running = start(**reaching(gateway))
+    with running.client() as client:
         # A message to the same lane is answered behind the tick, if that were taken up again.
         sent = client.post("/api/runs", json={"message": "hello"}).json()["runId"]
         assert client.get(f"/api/runs/{sent}/wait", params={"timeoutSeconds": 20}).json()["status"] == "ok"
@@ -49,21 +49,21 @@ def test_a_kill_interrupts_the_auto_run_visibly_and_its_tick_is_not_taken_up_aga
         history = json.dumps(client.get("/api/sessions/main/history").json())
         assert f"auto run {auto} on task {found['taskId']} was interrupted" in history
     assert len(gateway.requests) == 2, "the tick was sent once, before the kill; then the message"
-    listed = server.carrel("auto", "--all")
+    listed = running.carrel("auto", "--all")
     assert [word in listed.out for word in (auto, "interrupted", "TASK_RUN")] == [True] * 3
-    assert server.carrel("auto").out == "", "only those that have not ended are listed"
+    assert running.carrel("auto").out == "", "only those that have not ended are listed"
 
 
 @pytest.mark.parametrize("stop", ["run", "session"])
 def test_the_command_line_starts_shows_and_stops(start: Start, gateway: ScriptedGateway, stop: str) -> None:
     gate = Gate()
     gateway.rule = lambda _request: text("Working.", before=gate)
-    server = start(**reaching(gateway))
-    auto = begin(server, gate)
-    shown = json.loads(server.carrel("auto", "show", auto, "--json").out)["run"]
+    running = start(**reaching(gateway))
+    auto = begin(running, gate)
+    shown = json.loads(running.carrel("auto", "show", auto, "--json").out)["run"]
     assert (shown["runKind"], shown["status"], shown["tickCount"]) == ("TASK_RUN", "active", 1)
-    assert server.carrel("auto", "stop", auto if stop == "run" else "main").out.strip() == auto
-    assert server.carrel("auto", "stop").out.strip() in (auto, "Nothing to stop.")
+    assert running.carrel("auto", "stop", auto if stop == "run" else "main").out.strip() == auto
+    assert running.carrel("auto", "stop").out.strip() in (auto, "Nothing to stop.")
     gate.open()
 
 
@@ -76,13 +76,13 @@ def test_a_killed_auto_run_goes_on_where_the_settings_say_so(start: Start, gatew
         return text(f"Said {len(heard)}.", before=gate if len(heard) == 1 else again if len(heard) == 3 else None)
 
     gateway.rule = rule
-    server = start(**reaching(gateway), **RESUMES)
-    auto = begin(server, gate)
-    server.kill()
+    running = start(**reaching(gateway), **RESUMES)
+    auto = begin(running, gate)
+    running.kill()
     gate.open()
-    server = start(**reaching(gateway), **RESUMES)
+    running = start(**reaching(gateway), **RESUMES)
     again.wait_reached()
-    with server.client() as client:
+    with running.client() as client:
         found = run_of(client, auto)
         assert (found["status"], found["tickCount"]) == ("active", 2)
         client.post("/api/auto/stop", json={"runId": auto}).raise_for_status()

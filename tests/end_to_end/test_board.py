@@ -37,7 +37,7 @@ def board(start: Start, **environment: str) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def client(start: Start) -> Iterator[httpx.Client]:
+def quiet(start: Start) -> Iterator[httpx.Client]:
     """A board on which nothing changes by itself."""
     with board(start, CARREL_CLASSIFIER__MODE="off") as opened:
         yield opened
@@ -57,26 +57,26 @@ def until(found: Callable[[], Any], otherwise: str) -> None:
         assert elapsed_seconds() < deadline, otherwise
 
 
-def get(client: httpx.Client, path: str, **query: Any) -> Any:
-    answer = client.get(path, params=query)
+def get(quiet: httpx.Client, path: str, **query: Any) -> Any:
+    answer = quiet.get(path, params=query)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def post(client: httpx.Client, path: str, **body: Any) -> Any:
-    answer = client.post(path, json=body)
+def post(quiet: httpx.Client, path: str, **body: Any) -> Any:
+    answer = quiet.post(path, json=body)
     assert answer.status_code in (200, 201), answer.text
     return answer.json()
 
 
-def context(client: httpx.Client, **query: Any) -> Any:
-    return get(client, "/api/context", **{"sessionKey": SESSION, "q": "Which valve is it?", **query})
+def context(quiet: httpx.Client, **query: Any) -> Any:
+    return get(quiet, "/api/context", **{"sessionKey": SESSION, "q": "Which valve is it?", **query})
 
 
 @requirement("S4.accept")
-def test_a_context_is_never_empty_and_never_longer_than_asked_for(client: httpx.Client) -> None:
+def test_a_context_is_never_empty_and_never_longer_than_asked_for(quiet: httpx.Client) -> None:
     for most in (200, 400, 2200, 12000):
-        found = context(client, maxChars=most)
+        found = context(quiet, maxChars=most)
         block = found["block"]
         assert found["layers"], "something stands below the heading"
         assert 0 < len(block) <= most
@@ -84,23 +84,23 @@ def test_a_context_is_never_empty_and_never_longer_than_asked_for(client: httpx.
 
 
 @requirement("S4.accept")
-def test_a_cheap_context_recalls_nothing_and_a_full_one_what_fits_the_question(client: httpx.Client) -> None:
-    cheap, full = context(client, mode="cheap"), context(client, mode="full")
+def test_a_cheap_context_recalls_nothing_and_a_full_one_what_fits_the_question(quiet: httpx.Client) -> None:
+    cheap, full = context(quiet, mode="cheap"), context(quiet, mode="full")
     assert {layer[0] for layer in cheap["layers"]} == {"A"}
     assert "B:semantic" in full["layers"]
     assert "Work-77" in full["block"]
     assert "Work-77" not in cheap["block"]
-    quiet, board = context(client, q="ok"), context(client, q="ok", sessionKey=board_key(client))
-    assert ("B:semantic" in quiet["layers"], "B:semantic" in board["layers"]) == (False, True)
+    anywhere, board = context(quiet, q="ok"), context(quiet, q="ok", sessionKey=board_key(quiet))
+    assert ("B:semantic" in anywhere["layers"], "B:semantic" in board["layers"]) == (False, True)
 
 
-def board_key(client: httpx.Client) -> str:
-    topic = next(one for one in get(client, "/api/topics")["topics"] if one["name"] == "Boiler at Work")
+def board_key(quiet: httpx.Client) -> str:
+    topic = next(one for one in get(quiet, "/api/topics")["topics"] if one["name"] == "Boiler at Work")
     return f"clawboard:topic:{topic['id']}"
 
 
 @requirement("S4.accept")
-def test_nothing_of_a_space_that_is_hidden_is_found_or_shown(client: httpx.Client) -> None:
+def test_nothing_of_a_space_that_is_hidden_is_found_or_shown(quiet: httpx.Client) -> None:
     for path, more in (
         ("/api/context", {"mode": "patient"}),
         ("/api/search", {}),
@@ -108,35 +108,35 @@ def test_nothing_of_a_space_that_is_hidden_is_found_or_shown(client: httpx.Clien
         ("/api/tasks", {}),
     ):
         asked = {"q": "boiler valve"} if path in ("/api/context", "/api/search") else {}
-        text = client.get(path, params={"sessionKey": SESSION, **asked, **more}).text
+        text = quiet.get(path, params={"sessionKey": SESSION, **asked, **more}).text
         assert "Work" in text, path
         assert "Home" not in text, path
-        everywhere = client.get(path, params={**asked, "allowedSpaceIds": "space-home"}).text
+        everywhere = quiet.get(path, params={**asked, "allowedSpaceIds": "space-home"}).text
         assert "Home" in everywhere, path
-    tagged = post(client, "/api/topics", name="Both", spaceId="space-work", tags=["space:Home"])["topic"]
-    names = {one["id"] for one in get(client, "/api/topics", spaceId="space-home")["topics"]}
+    tagged = post(quiet, "/api/topics", name="Both", spaceId="space-work", tags=["space:Home"])["topic"]
+    names = {one["id"] for one in get(quiet, "/api/topics", spaceId="space-home")["topics"]}
     assert tagged["id"] in names
 
 
-def route_to_work(client: httpx.Client) -> None:
+def route_to_work(quiet: httpx.Client) -> None:
     """Have a conversation belong to the topic of the space Work."""
-    topic = board_key(client).rpartition(":")[2]
-    post(client, "/api/classifier/session-routing", sessionKey=CONVERSATION, topicId=topic)
+    topic = board_key(quiet).rpartition(":")[2]
+    post(quiet, "/api/classifier/session-routing", sessionKey=CONVERSATION, topicId=topic)
 
 
-def first_step(client: httpx.Client, message: str) -> Any:
+def first_step(quiet: httpx.Client, message: str) -> Any:
     """Ask an agent in that conversation; return the first step of the receipt."""
-    run = client.post("/api/runs", json={"sessionKey": CONVERSATION, "message": message}).json()["runId"]
-    assert get(client, f"/api/runs/{run}/wait", timeoutSeconds=20)["status"] == "ok"
-    return get(client, f"/api/runs/{run}/receipt", body=1)["steps"][0]
+    run = quiet.post("/api/runs", json={"sessionKey": CONVERSATION, "message": message}).json()["runId"]
+    assert get(quiet, f"/api/runs/{run}/wait", timeoutSeconds=20)["status"] == "ok"
+    return get(quiet, f"/api/runs/{run}/receipt", body=1)["steps"][0]
 
 
 @requirement("S4.accept")
-def test_a_run_is_shown_to_the_byte_what_the_api_answers_for_its_session_and_message(client: httpx.Client) -> None:
-    route_to_work(client)
+def test_a_run_is_shown_to_the_byte_what_the_api_answers_for_its_session_and_message(quiet: httpx.Client) -> None:
+    route_to_work(quiet)
     for message, layers in (("Which valve leaks?", {"A:routing_memory", "B:semantic"}), ("ok", {"A:routing_memory"})):
-        told = context(client, sessionKey=CONVERSATION, q=message, form="run")
-        step = first_step(client, message)
+        told = context(quiet, sessionKey=CONVERSATION, q=message, form="run")
+        step = first_step(quiet, message)
         assert layers <= set(told["layers"])
         assert step["context"]["block"] == told["block"]
         assert step["context"]["layers"] == told["layers"]
@@ -145,14 +145,14 @@ def test_a_run_is_shown_to_the_byte_what_the_api_answers_for_its_session_and_mes
 
 
 @requirement("S4.accept")
-def test_every_tool_of_the_board_gives_at_every_door_what_the_api_gives(client: httpx.Client) -> None:
-    secret = post(client, "/api/tokens", name="agent", kind="agent", agentId="main")["secret"]
+def test_every_tool_of_the_board_gives_at_every_door_what_the_api_gives(quiet: httpx.Client) -> None:
+    secret = post(quiet, "/api/tokens", name="agent", kind="agent", agentId="main")["secret"]
     headers = {"Authorization": f"Bearer {secret}", "x-openclaw-session-key": DESK}
-    topic, task = (get(client, f"/api/{kind}", sessionKey=SESSION)[kind][0]["id"] for kind in ("topics", "tasks"))
-    (entry,) = (log["id"] for log in get(client, "/api/log", sessionKey=SESSION, type="conversation")["logs"])
+    topic, task = (get(quiet, f"/api/{kind}", sessionKey=SESSION)[kind][0]["id"] for kind in ("topics", "tasks"))
+    (entry,) = (log["id"] for log in get(quiet, "/api/log", sessionKey=SESSION, type="conversation")["logs"])
     query = {"q": "Which valve is it?", "mode": "full"}
     sizes = {"maxChars": 6000, "workingSetLimit": 8, "timelineLimit": 8}
-    with httpx.Client(base_url=client.base_url, headers=headers, timeout=ANSWER_SECONDS) as agent:
+    with httpx.Client(base_url=quiet.base_url, headers=headers, timeout=ANSWER_SECONDS) as agent:
         offered = {tool["name"]: tool["aliases"] for tool in get(agent, "/agent")["tools"]}
         board_tools = {name for name in offered if name.startswith("clawboard")}
         expected: dict[str, tuple[dict[str, Any], Any]] = {
@@ -173,8 +173,8 @@ def test_every_tool_of_the_board_gives_at_every_door_what_the_api_gives(client: 
             for one in given(agent, name, offered[f"clawboard_{name}"], arguments):
                 shown = read[name](one) if name in read else one[name.removeprefix("get_")]
                 assert shown == wanted, name
-    assert get(client, f"/api/tasks/{task}")["task"]["priorityLabel"] == "high"
-    notes = get(client, "/api/notes", relatedLogId=entry)["logs"]
+    assert get(quiet, f"/api/tasks/{task}")["task"]["priorityLabel"] == "high"
+    notes = get(quiet, "/api/notes", relatedLogId=entry)["logs"]
     assert {note["content"] for note in notes} == {"Valve part number: Work-77", "Use copper."}
     assert {note["topicId"] for note in notes} == {topic}
 
@@ -199,15 +199,15 @@ def given(agent: httpx.Client, name: str, aliases: list[str], arguments: dict[st
 
 
 @requirement("S4.accept")
-def test_a_run_is_shown_the_block_and_what_it_repeats_of_it_is_not_stored(client: httpx.Client) -> None:
-    route_to_work(client)
-    shown = first_step(client, "Which valve leaks?")["context"]
+def test_a_run_is_shown_the_block_and_what_it_repeats_of_it_is_not_stored(quiet: httpx.Client) -> None:
+    route_to_work(quiet)
+    shown = first_step(quiet, "Which valve leaks?")["context"]
     assert "Boiler at Work" in shown["block"]
     assert "Home" not in shown["block"]
     assert all(item["reason"] and item["scope"] for item in shown["items"])
     quoted = f"[CLAWBOARD_CONTEXT_BEGIN]\n{shown['block']}\n[CLAWBOARD_CONTEXT_END]\nThe left one."
     source = {"channel": "discord", "sessionKey": SESSION, "messageId": "reply-1"}
-    entry = post(client, "/api/log", type="conversation", content=quoted, agentId="main", source=source)["log"]
+    entry = post(quiet, "/api/log", type="conversation", content=quoted, agentId="main", source=source)["log"]
     assert entry["content"] == "The left one."
 
 

@@ -4,16 +4,14 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import httpx
-import pytest
 
 from carrel.storage import Database, LongTx, Tx
-from tests.context.test_bounds import Counted
+from tests.context.test_store import Counted
 from tests.harness.engine import until_found
 from tests.harness.server import open_http_server
 from tests.harness.wrapped_database import WrappedDatabase
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
 T = TypeVar("T")
 SESSION = "discord-1"
 SENT_AT_ONCE = 200

@@ -40,26 +40,31 @@ def until_stored(client: httpx.Client, key: str, count: int) -> list[dict[str, A
 @requirement("S4.bridge.queue")
 @pytest.mark.parametrize("queued", [False, True], ids=["log", "ingest"])
 def test_a_killed_server_gets_every_line_once_and_in_order(start: Start, tmp_path: Path, queued: bool) -> None:
-    server = start()
-    port = str(urlsplit(server.url).port)
-    settings = {"baseUrl": server.url, "token": server.token, "queuePath": str(tmp_path / "q.sqlite"), "queue": queued}
+    running = start()
+    port = str(urlsplit(running.url).port)
+    settings = {
+        "baseUrl": running.url,
+        "token": running.token,
+        "queuePath": str(tmp_path / "q.sqlite"),
+        "queue": queued,
+    }
     with Bridge(**settings) as bridge:
         for number in range(40):
             bridge.record(said(f"line {number}"))
             if number == 15:
-                server.kill()
-        server = start("--port", port)
+                running.kill()
+        running = start("--port", port)
         assert bridge.flush(SECONDS_MAX)
         assert bridge.refused() == []
-    with server.client() as client:
+    with running.client() as client:
         logs = until_stored(client, "c42", 40)
     assert [log["content"] for log in logs] == [f"line {number}" for number in range(40)]
 
 
 @requirement("S4.bridge.knobs", "S4.bridge.autotopic", "S4.bridge.hooks")
 def test_what_is_recorded_comes_back_as_context(start: Start, tmp_path: Path) -> None:
-    server = start()
-    settings = {"baseUrl": server.url, "token": server.token, "queuePath": str(tmp_path / "q.sqlite")}
+    running = start()
+    settings = {"baseUrl": running.url, "token": running.token, "queuePath": str(tmp_path / "q.sqlite")}
     with Bridge(**settings, autoTopicBySession=True, contextFetchTimeoutMs=20_000) as bridge:
         bridge.record(said("the north field has twelve sheep", messageId="m1"))
         bridge.record({"kind": "tool_call", "conversationId": "c42", "toolName": "count", "arguments": {}})
@@ -69,7 +74,7 @@ def test_what_is_recorded_comes_back_as_context(start: Start, tmp_path: Path) ->
         assert bridge.refused() == []
     assert "the north field has twelve sheep" in context
     assert len(context) <= 2_200
-    with server.client() as client:
+    with running.client() as client:
         logs = logs_of(client, "c42")
         (topic,) = [one for one in client.get("/api/topics").json()["topics"] if one["name"] == "c42"]
     assert [(log["type"], log["agentId"], log["topicId"]) for log in logs] == [
@@ -81,19 +86,19 @@ def test_what_is_recorded_comes_back_as_context(start: Start, tmp_path: Path) ->
 
 
 def test_an_import_is_stored_once(start: Start, tmp_path: Path) -> None:
-    server = start()
+    running = start()
     path = tmp_path / "notes.jsonl"
     lines = [{"type": "note", "content": f"note {n}", "source": {"sessionKey": "notes"}} for n in range(5)]
     path.write_text("\n".join(json.dumps(line) for line in lines))
-    _import(server, path)
-    _import(server, path)
+    _import(running, path)
+    _import(running, path)
     path.write_text(path.read_text() + "\n" + json.dumps(lines[0] | {"content": "note 5"}))
-    _import(server, path)
-    with server.client() as client:
+    _import(running, path)
+    with running.client() as client:
         logs = until_stored(client, "notes", 6)
     assert [log["content"] for log in logs] == [f"note {n}" for n in range(6)]
 
 
-def _import(server: RunningServer, path: Path) -> None:
-    done = server.carrel("import", "jsonl", str(path))
+def _import(running: RunningServer, path: Path) -> None:
+    done = running.carrel("import", "jsonl", str(path))
     assert done.code == 0, done.err

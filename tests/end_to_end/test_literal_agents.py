@@ -22,16 +22,15 @@ from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway
 
-pytestmark = pytest.mark.anyio
 CHAT = SessionKey.of("main", "web:chat-0001")
 # How often models may be asked until everything has come to rest.
 REQUESTS_MAX = 20
 
 
 @asynccontextmanager
-async def working(url: str, gateway: ScriptedGateway, kind: str) -> AsyncIterator[Server]:
+async def working(url: str, gateway: ScriptedGateway, nature: str) -> AsyncIterator[Server]:
     """A server whose agents are all of one kind."""
-    gateway.rule = AGENTS[kind]
+    gateway.rule = AGENTS[nature]
     async with open_server(url, gateways_to(gateway)) as server:
         await server.make_agent("writer")
         yield server
@@ -68,13 +67,13 @@ async def thread(server: Server, task_id: str) -> list[str]:
 
 @requirement("A.assign", "A.done")
 @pytest.mark.parametrize(
-    ("kind", "ends"),
+    ("nature", "ends"),
     [("obedient", "review"), ("acknowledging", "in_progress"), ("silent", "review"), ("loose", "in_progress")],
 )
 async def test_an_assignment_ends_with_its_result_in_review_or_stays_in_progress(
-    sqlite_url: str, gateway: ScriptedGateway, kind: str, ends: str
+    sqlite_url: str, gateway: ScriptedGateway, nature: str, ends: str
 ) -> None:
-    async with working(sqlite_url, gateway, kind) as server:
+    async with working(sqlite_url, gateway, nature) as server:
         task_id = await make_task(server)
         await assign(server, task_id, "writer")
         await rest(server)
@@ -84,13 +83,13 @@ async def test_an_assignment_ends_with_its_result_in_review_or_stays_in_progress
 
 @requirement("A.done")
 @pytest.mark.parametrize(
-    ("kind", "ends"),
+    ("nature", "ends"),
     [("obedient", "done"), ("acknowledging", "in_progress"), ("silent", "done"), ("loose", "in_progress")],
 )
 async def test_a_review_by_the_orchestrator_accepts_what_is_there_and_nothing_else(
-    sqlite_url: str, gateway: ScriptedGateway, kind: str, ends: str
+    sqlite_url: str, gateway: ScriptedGateway, nature: str, ends: str
 ) -> None:
-    async with working(sqlite_url, gateway, kind) as server:
+    async with working(sqlite_url, gateway, nature) as server:
         await server.make_agent("chief")
         await set_account(server, orchestratorAgentId="chief")
         task_id = await make_task(server)
@@ -104,14 +103,14 @@ async def test_a_review_by_the_orchestrator_accepts_what_is_there_and_nothing_el
 
 @requirement("A.done")
 @pytest.mark.parametrize(
-    ("kind", "ends"),
+    ("nature", "ends"),
     [("obedient", "done"), ("acknowledging", "review"), ("silent", "done"), ("loose", "review")],
 )
 @pytest.mark.parametrize("is_reviewer", [True, False])
 async def test_whoever_is_mentioned_on_a_task_in_review_accepts_it_by_saying_so_and_not_otherwise(
-    sqlite_url: str, gateway: ScriptedGateway, kind: str, ends: str, is_reviewer: bool
+    sqlite_url: str, gateway: ScriptedGateway, nature: str, ends: str, is_reviewer: bool
 ) -> None:
-    async with working(sqlite_url, gateway, kind) as server:
+    async with working(sqlite_url, gateway, nature) as server:
         await server.make_agent("critic")
         flags = BehaviorFlags(can_review_tasks=is_reviewer, can_mark_done=True)
         await set_agent(server, "critic", behavior_flags=flags)
@@ -131,7 +130,7 @@ async def test_whoever_is_mentioned_on_a_task_in_review_accepts_it_by_saying_so_
 
 @requirement("A.done", "A.depend")
 @pytest.mark.parametrize(
-    ("kind", "ends", "of_goal"),
+    ("nature", "ends", "of_goal"),
     [
         ("obedient", ["done", "done", "done"], "completed"),
         ("acknowledging", ["in_progress", "inbox", "inbox"], "working"),
@@ -140,11 +139,11 @@ async def test_whoever_is_mentioned_on_a_task_in_review_accepts_it_by_saying_so_
     ],
 )
 async def test_a_plan_of_three_dependent_tasks_is_completed_by_work_alone(
-    sqlite_url: str, gateway: ScriptedGateway, kind: str, ends: list[str], of_goal: str
+    sqlite_url: str, gateway: ScriptedGateway, nature: str, ends: list[str], of_goal: str
 ) -> None:
     tasks = tuple(PlannedTask(title=f"Step {n}", dependencies=(f"task-{n - 1}",) if n else ()) for n in range(3))
 
-    async with working(sqlite_url, gateway, kind) as server:
+    async with working(sqlite_url, gateway, nature) as server:
 
         def begin(tx: Tx) -> tuple[str, str]:
             goal = make_goal(tx, server.access, CHAT, name="Sell the fence")
@@ -161,12 +160,12 @@ async def test_a_plan_of_three_dependent_tasks_is_completed_by_work_alone(
 
 @requirement("A.done")
 @pytest.mark.parametrize(
-    ("kind", "answered"), [("obedient", True), ("acknowledging", False), ("silent", True), ("loose", False)]
+    ("nature", "answered"), [("obedient", True), ("acknowledging", False), ("silent", True), ("loose", False)]
 )
 async def test_a_reopened_task_is_worked_on_and_waits_for_its_review(
-    sqlite_url: str, gateway: ScriptedGateway, kind: str, answered: bool
+    sqlite_url: str, gateway: ScriptedGateway, nature: str, answered: bool
 ) -> None:
-    async with working(sqlite_url, gateway, kind) as server:
+    async with working(sqlite_url, gateway, nature) as server:
         task_id = await make_task(server)
         await server.db.write(
             lambda tx: assign_task(tx, server.access, task_id, server.rules, agent_ids=("writer",), quiet=True)
@@ -182,12 +181,12 @@ async def test_a_reopened_task_is_worked_on_and_waits_for_its_review(
 
 @requirement("A.roster", "A.done")
 @pytest.mark.parametrize(
-    ("kind", "ends"), [("obedient", ["done"]), ("acknowledging", []), ("silent", ["done"]), ("loose", [])]
+    ("nature", "ends"), [("obedient", ["done"]), ("acknowledging", []), ("silent", ["done"]), ("loose", [])]
 )
 async def test_an_orchestrator_gives_work_to_its_team_and_accepts_it(
-    sqlite_url: str, gateway: ScriptedGateway, kind: str, ends: list[str]
+    sqlite_url: str, gateway: ScriptedGateway, nature: str, ends: list[str]
 ) -> None:
-    async with working(sqlite_url, gateway, kind) as server:
+    async with working(sqlite_url, gateway, nature) as server:
         await set_account(server, orchestratorAgentId="main")
         account: Any = await server.read(lambda tx: account_of(tx, server.access))
         await post(server, account.settings["orchestratorChatTaskId"], "Have the report written.")

@@ -16,7 +16,6 @@ from tests.surfaces.api_calls import refused, settled
 from tests.surfaces.telegram.bot_api import BotApi
 from tests.surfaces.telegram.chats import group
 
-pytestmark = pytest.mark.anyio
 Json = dict[str, Any]
 
 

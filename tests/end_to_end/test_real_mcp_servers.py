@@ -116,8 +116,8 @@ def results(gateway: ScriptedGateway) -> list[dict[str, Any]]:
 def test_an_agent_corrects_a_file_and_a_kill_in_its_commit_makes_no_second_one(
     start: Start, work: Work, environment: dict[str, str], gateway: ScriptedGateway
 ) -> None:
-    server: RunningServer = start(**environment)
-    with server.client() as client:
+    running: RunningServer = start(**environment)
+    with running.client() as client:
         rules = {"allow": ["*"], "ask": ["files_edit_file", "files_write_file"]}
         client.patch("/api/agents/main", json={"mcp": ["files", "repo"], "tools": rules}).raise_for_status()
         task = post(client, "/api/tasks", title="Correct the notes")["task"]["id"]
@@ -135,9 +135,9 @@ def test_an_agent_corrects_a_file_and_a_kill_in_its_commit_makes_no_second_one(
         post_answer(client, waiting["id"])
     # The commit is made, and Carrel does not know it yet.
     assert work.made.read_text() == "made\n"
-    server.kill()
-    server = start(**environment)
-    with server.client() as client:
+    running.kill()
+    running = start(**environment)
+    with running.client() as client:
         ended = run_of(client, task)
         assert (ended["state"], ended["reply"]) == ("completed", REPORT), ended
         assert get(client, f"/api/tasks/{task}/thread")["messages"][-1]["content"] == REPORT

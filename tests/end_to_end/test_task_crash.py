@@ -23,9 +23,9 @@ def runs_of(client: httpx.Client, task_id: str) -> list[Json]:
         assert waited.json()["status"] == "ok", waited.text
 
 
-def begin(server: RunningServer, gate: Gate, gateway: ScriptedGateway) -> tuple[str, list[Json]]:
+def begin(running: RunningServer, gate: Gate, gateway: ScriptedGateway) -> tuple[str, list[Json]]:
     """A task whose two agents are at work on their assignments, and two messages that wait behind them."""
-    with server.client() as client:
+    with running.client() as client:
         client.post("/api/agents", json={"id": "ben"}).raise_for_status()
         task: str = client.post("/api/tasks", json={"title": "Work", "assignedAgentIds": ["main", "ben"]}).json()[
             "task"
@@ -47,13 +47,13 @@ def test_a_kill_after_a_message_loses_nothing_and_notifies_nobody_twice(start: S
         return text("Done.", before=gate)
 
     gateway.rule = rule
-    server = start(**reaching(gateway))
-    task, posted = begin(server, gate, gateway)
+    running = start(**reaching(gateway))
+    task, posted = begin(running, gate, gateway)
     assert posted[0]["notified"] == posted[1]["notified"]
-    server.kill()
+    running.kill()
     gate.open()
-    server = start(**reaching(gateway))
-    with server.client() as client:
+    running = start(**reaching(gateway))
+    with running.client() as client:
         runs = runs_of(client, task)
         told = sorted((run["agentId"], run["provenance"]["type"]) for run in runs)
         assert told == [

@@ -23,10 +23,10 @@ MARK = re.compile(r"<[\w-]+\.[\w./-]+>")
 class Accounts:
     """Two accounts of one server, whose agents, tasks and people have the same names."""
 
-    def __init__(self, server: RunningServer, tokens: dict[str, str]) -> None:
+    def __init__(self, running: RunningServer, tokens: dict[str, str]) -> None:
         self.tokens = tokens
         self._stack = ExitStack()
-        self.clients = {slug: self._stack.enter_context(server.client(token)) for slug, token in tokens.items()}
+        self.clients = {slug: self._stack.enter_context(running.client(token)) for slug, token in tokens.items()}
 
     def close(self) -> None:
         self._stack.close()
@@ -65,13 +65,13 @@ class Accounts:
         return dict(answer.json())
 
 
-def accounts_of(server: RunningServer) -> dict[str, str]:
+def accounts_of(running: RunningServer) -> dict[str, str]:
     """Create the second account, and the same agents and tasks in both; return their tokens."""
-    with server.client() as owner:
+    with running.client() as owner:
         other = owner.post("/api/accounts", json={"name": "Other", "slug": "other"}).json()["ownerToken"]
-    tokens = {"default": server.token, "other": other}
+    tokens = {"default": running.token, "other": other}
     for slug, token in tokens.items():
-        with server.client(token) as client:
+        with running.client(token) as client:
             assert client.post("/api/agents", json={"id": "writer", "name": "Writer"}).status_code == 201
             for task in TASKS:
                 made = {"id": task, "title": f"Title <{slug}.{task}>", "assignedAgentIds": list(AGENTS)}
@@ -80,10 +80,10 @@ def accounts_of(server: RunningServer) -> dict[str, str]:
 
 
 @pytest.fixture
-def accounts(server: RunningServer, gateway: ScriptedGateway) -> Iterator[Accounts]:
+def accounts(running: RunningServer, gateway: ScriptedGateway) -> Iterator[Accounts]:
     """Both accounts; the gateway repeats every mark that it is shown, so that what leaks once leaks further."""
     gateway.rule = repeat_marks
-    opened = Accounts(server, accounts_of(server))
+    opened = Accounts(running, accounts_of(running))
     for slug in opened.clients:
         for task in TASKS:
             runs = opened.get(slug, f"/api/runs?taskId={task}")["runs"]

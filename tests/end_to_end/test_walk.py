@@ -23,7 +23,7 @@ def events_of(stream: httpx.Response) -> Iterator[dict[str, Any]]:
 
 
 def test_a_message_is_accepted_answered_streamed_and_explained(
-    server: RunningServer, client: httpx.Client, gateway: ScriptedGateway
+    running: RunningServer, client: httpx.Client, gateway: ScriptedGateway
 ) -> None:
     gateway.script(calls(("session_status", {})), text("The report is written."))
     with client.stream("GET", "/api/stream", params={"sessionKey": "agent:main:hook:report"}) as refused:
@@ -55,7 +55,7 @@ def test_a_message_is_accepted_answered_streamed_and_explained(
 
 
 def test_the_same_stream_goes_on_where_it_was_cut(
-    server: RunningServer, client: httpx.Client, gateway: ScriptedGateway
+    running: RunningServer, client: httpx.Client, gateway: ScriptedGateway
 ) -> None:
     gateway.rule = lambda request: text("Good.")
     run_id = client.post("/api/runs", json={"message": "one"}).json()["runId"]
@@ -74,11 +74,11 @@ def test_the_same_stream_goes_on_where_it_was_cut(
         assert next(events)["name"] == "run.started"
 
 
-def test_a_chat_receives_its_reply_in_pieces_and_once_whole(server: RunningServer, gateway: ScriptedGateway) -> None:
+def test_a_chat_receives_its_reply_in_pieces_and_once_whole(running: RunningServer, gateway: ScriptedGateway) -> None:
     gate = Gate()
     gateway.script(text("Once ", gate, "upon a time."))
-    address = server.url.replace("http://", "ws://") + "/ws/chat"
-    with connect(address, subprotocols=[Subprotocol(f"bearer.{server.token}")]) as socket:
+    address = running.url.replace("http://", "ws://") + "/ws/chat"
+    with connect(address, subprotocols=[Subprotocol(f"bearer.{running.token}")]) as socket:
         socket.send(json.dumps({"type": "bind", "sessionId": "chat-0001", "clientInstanceId": "tab-1"}))
         line = {"type": "message", "sessionId": "chat-0001", "clientInstanceId": "tab-1", "text": "a story"}
         socket.send(json.dumps(line))
@@ -116,7 +116,7 @@ def test_two_halves_of_a_server_share_one_postgresql(
 @pytest.mark.parametrize("store", ["sqlite", "postgresql"])
 def test_without_a_model_everything_answers(start: Start, request: pytest.FixtureRequest, store: str) -> None:
     environment = {"CARREL_STORAGE__URL": request.getfixturevalue("postgres_url")} if store == "postgresql" else {}
-    server = start(**environment)
-    ended = server.carrel("send", "main", "status", "--wait", "20")
+    running = start(**environment)
+    ended = running.carrel("send", "main", "status", "--wait", "20")
     assert ended.code == 0, ended.err
     assert "sessionKey: main" in ended.out

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from carrel.exchanges.subagent_prompts import NOTES_WANTED
+from carrel.exchanges.prompts import NOTES_WANTED
 from tests.scripted_gateway import Answer, Request, ScriptedGateway, calls, text
 
 Words = str | Answer

@@ -24,7 +24,7 @@ from carrel.kernel.settings import (
     ToolsSettings,
 )
 from carrel.monitoring import RunFilter, runs_newest_first
-from carrel.outbox import Channel
+from carrel.outbox.posts import Channel
 from carrel.runs import Claim, Completed, Outcome, Run, run_by_id
 from carrel.sessions import lane_of
 from carrel.storage import Tx
@@ -54,7 +54,7 @@ class Talk:
     def __init__(self, engine: Engine, settings: Settings, asker: SessionKey) -> None:
         self.engine = engine
         self.asker = asker
-        self.house = ToolServices(settings=settings, rules=engine.rules)
+        self.services = ToolServices(settings=settings, rules=engine.rules)
         self.channels: dict[str, Channel] = {}
         self.first = ""
         self.own: Claim | None = None
@@ -64,7 +64,7 @@ class Talk:
     def start(self) -> None:
         """Start the duty that moves exchanges on."""
         self._serving = asyncio.create_task(
-            Exchanges(self.engine.db, self.house.settings, self.house.rules, self.channels).serve()
+            Exchanges(self.engine.db, self.services.settings, self.services.rules, self.channels).serve()
         )
 
     async def stop(self) -> None:
@@ -88,12 +88,12 @@ class Talk:
         assert agent is not None
         assert lane is not None
         access = msgspec.structs.replace(run.access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
-        return run_caller(tx, self.house, access, agent, lane, run, None)
+        return run_caller(tx, self.services, access, agent, lane, run, None)
 
     def change_house(self, **changes: Any) -> None:
         """Change the services of the requester."""
-        self.house = msgspec.structs.replace(self.house, **changes)
-        self._caller = msgspec.structs.replace(self.caller, services=self.house)
+        self.services = msgspec.structs.replace(self.services, **changes)
+        self._caller = msgspec.structs.replace(self.caller, services=self.services)
 
     @property
     def caller(self) -> Caller:

@@ -36,7 +36,6 @@ from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, http_error, text
 from tests.tools.spawning import requester_at, settings_in
 
-pytestmark = pytest.mark.anyio
 SECONDS_MAX = 20.0
 MAIN = SessionKey.of("main", "main")
 
@@ -101,9 +100,7 @@ def root_in(spawner: Spawner, folder: Path) -> Path:
 
 
 @pytest.fixture
-async def spawner(
-    anyio_backend: str, store_url: str, gateway: ScriptedGateway, tmp_path: Path
-) -> AsyncIterator[Spawner]:
+async def spawner(store_url: str, gateway: ScriptedGateway, tmp_path: Path) -> AsyncIterator[Spawner]:
     async with open_server(store_url, gateways_to(gateway), settings_in(tmp_path)) as server:
         yield Spawner(server, Play(gateway))
 

@@ -15,12 +15,11 @@ from carrel.runs.model import Cancelled
 from carrel.sessions import LaneChange, change_lane, lane_of
 from carrel.storage import Tx
 from carrel.tools import CATALOG, finish_waiting
-from tests.delivery.test_resuming import Mortal
+from tests.delivery.test_turn import Mortal
 from tests.exchanges.talks import ASKER, CALL, TELLER, Talk, open_talk, talking_settings
 from tests.harness.engine import SECONDS_MAX, events_of_run
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
 ROOM = SessionKey.of("teller", "telegram:group:42")
 CRON = SessionKey.of("asker", "cron:nightly")
 
@@ -36,24 +35,23 @@ async def kinds_of(talk: Talk, key: SessionKey) -> list[str]:
 
 
 @requirement("S2.pingpong.starts", "S2.announce.step", "S2.announce.post", "S2.pingpong.skip")
-async def test_replies_go_back_and_forth_and_end_with_one_announcement(store_url: str) -> None:
-    async with open_talk(store_url) as talk:
-        await talk.call(timeoutSeconds=0)
-        await talk.end_turn()
-        await talk.run_next(TELLER, "three")
-        second = await talk.run_next(ASKER, "which?")
-        third = await talk.run_next(TELLER, "red, green, blue")
-        fourth = await talk.run_next(ASKER, " REPLY_SKIP\n")
-        step = await talk.run_next(TELLER, "There are three: red, green and blue.")
-        ended = await talk.ended()
-        assert [run.text for run in (second, third, fourth)] == ["three", "which?", "red, green, blue"]
-        assert {run.provenance_kind for run in (second, third, fourth)} == {"reply_back"}
-        assert [run.source().source_session_key for run in (second, third)] == [str(TELLER), str(ASKER)]
-        assert step.provenance_kind == "announce"
-        assert all(part in step.text for part in ("how many?", "three", "red, green, blue"))
-        assert (ended.state, ended.announcement) == ("delivered", "There are three: red, green and blue.")
-        told = {"runId": talk.first, "attempts": 1, "to": str(TELLER)}
-        assert await announced(talk) == [("announce.delivered", told)]
+async def test_replies_go_back_and_forth_and_end_with_one_announcement(talk: Talk) -> None:
+    await talk.call(timeoutSeconds=0)
+    await talk.end_turn()
+    await talk.run_next(TELLER, "three")
+    second = await talk.run_next(ASKER, "which?")
+    third = await talk.run_next(TELLER, "red, green, blue")
+    fourth = await talk.run_next(ASKER, " REPLY_SKIP\n")
+    step = await talk.run_next(TELLER, "There are three: red, green and blue.")
+    ended = await talk.ended()
+    assert [run.text for run in (second, third, fourth)] == ["three", "which?", "red, green, blue"]
+    assert {run.provenance_kind for run in (second, third, fourth)} == {"reply_back"}
+    assert [run.source().source_session_key for run in (second, third)] == [str(TELLER), str(ASKER)]
+    assert step.provenance_kind == "announce"
+    assert all(part in step.text for part in ("how many?", "three", "red, green, blue"))
+    assert (ended.state, ended.announcement) == ("delivered", "There are three: red, green and blue.")
+    told = {"runId": talk.first, "attempts": 1, "to": str(TELLER)}
+    assert await announced(talk) == [("announce.delivered", told)]
 
 
 @requirement("S2.pingpong.max")
@@ -96,72 +94,67 @@ async def test_text_around_the_skip_token_is_an_announcement(sqlite_url: str) ->
 
 @requirement("S2.x.noreply.stops")
 @pytest.mark.parametrize("silence", ["NO_REPLY", "", "  \n"])
-async def test_an_empty_first_answer_is_delivered_nowhere(sqlite_url: str, silence: str) -> None:
-    async with open_talk(sqlite_url) as talk:
-        await talk.call(timeoutSeconds=0)
-        await talk.run_next(TELLER, silence)
-        assert (await talk.ended()).state == "skipped"
-        assert await talk.sent_to(ASKER) == []
-        assert await kinds_of(talk, TELLER) == ["inter_session"]
+async def test_an_empty_first_answer_is_delivered_nowhere(sqlite_talk: Talk, silence: str) -> None:
+    await sqlite_talk.call(timeoutSeconds=0)
+    await sqlite_talk.run_next(TELLER, silence)
+    assert (await sqlite_talk.ended()).state == "skipped"
+    assert await sqlite_talk.sent_to(ASKER) == []
+    assert await kinds_of(sqlite_talk, TELLER) == ["inter_session"]
 
 
 @requirement("S2.x.noreply.stops")
 @pytest.mark.parametrize("silence", ["NO_REPLY", ""])
-async def test_an_empty_reply_in_a_later_round_ends_the_rounds(sqlite_url: str, silence: str) -> None:
-    async with open_talk(sqlite_url) as talk:
-        await talk.call(timeoutSeconds=0)
-        await talk.end_turn()
-        await talk.run_next(TELLER, "three")
-        await talk.run_next(ASKER, silence)
-        step = await talk.run_next(TELLER, "Three.")
-        assert step.provenance_kind == "announce"
-        await talk.ended()
-        assert "reply_back" not in await kinds_of(talk, TELLER)
+async def test_an_empty_reply_in_a_later_round_ends_the_rounds(sqlite_talk: Talk, silence: str) -> None:
+    await sqlite_talk.call(timeoutSeconds=0)
+    await sqlite_talk.end_turn()
+    await sqlite_talk.run_next(TELLER, "three")
+    await sqlite_talk.run_next(ASKER, silence)
+    step = await sqlite_talk.run_next(TELLER, "Three.")
+    assert step.provenance_kind == "announce"
+    await sqlite_talk.ended()
+    assert "reply_back" not in await kinds_of(sqlite_talk, TELLER)
 
 
 @requirement("S2.pingpong.skip")
-async def test_a_first_answer_can_skip_the_rounds(sqlite_url: str) -> None:
-    async with open_talk(sqlite_url) as talk:
-        await talk.call(timeoutSeconds=0)
-        await talk.end_turn()
-        await talk.run_next(TELLER, "REPLY_SKIP")
-        assert (await talk.run_next(TELLER, "Done.")).provenance_kind == "announce"
-        await talk.ended()
-        assert await talk.sent_to(ASKER) == []
+async def test_a_first_answer_can_skip_the_rounds(sqlite_talk: Talk) -> None:
+    await sqlite_talk.call(timeoutSeconds=0)
+    await sqlite_talk.end_turn()
+    await sqlite_talk.run_next(TELLER, "REPLY_SKIP")
+    assert (await sqlite_talk.run_next(TELLER, "Done.")).provenance_kind == "announce"
+    await sqlite_talk.ended()
+    assert await sqlite_talk.sent_to(ASKER) == []
 
 
 @requirement("S2.x.reply.once", "S2.x.reply.own")
-async def test_a_round_refers_to_a_reply_that_the_call_returned(store_url: str) -> None:
-    async with open_talk(store_url) as talk:
-        await talk.call(timeoutSeconds=30)
-        await talk.run_next(TELLER, "three, to be exact")
-        answer = await talk.finish()
-        assert (answer["status"], answer["reply"], answer["runId"]) == ("ok", "three, to be exact", talk.first)
-        await talk.end_turn()
-        second = await talk.run_next(ASKER, "REPLY_SKIP")
-        assert second.provenance_kind == "reply_back"
-        assert "three, to be exact" not in second.text
-        assert "sessions_send" in second.text
-        await talk.run_next(TELLER, "ANNOUNCE_SKIP")
-        await talk.ended()
-        assert await kinds_of(talk, ASKER) == ["reply_back"]
+async def test_a_round_refers_to_a_reply_that_the_call_returned(talk: Talk) -> None:
+    await talk.call(timeoutSeconds=30)
+    await talk.run_next(TELLER, "three, to be exact")
+    answer = await talk.finish()
+    assert (answer["status"], answer["reply"], answer["runId"]) == ("ok", "three, to be exact", talk.first)
+    await talk.end_turn()
+    second = await talk.run_next(ASKER, "REPLY_SKIP")
+    assert second.provenance_kind == "reply_back"
+    assert "three, to be exact" not in second.text
+    assert "sessions_send" in second.text
+    await talk.run_next(TELLER, "ANNOUNCE_SKIP")
+    await talk.ended()
+    assert await kinds_of(talk, ASKER) == ["reply_back"]
 
 
 @requirement("S2.x.reply.once", "S2.send.timeout")
-async def test_a_reply_after_the_wait_arrives_as_a_round(store_url: str) -> None:
-    async with open_talk(store_url) as talk:
-        await talk.call(timeoutSeconds=30)
-        talk.advance(31)
-        answer = await talk.finish()
-        assert (answer["status"], answer["runId"]) == ("timeout", talk.first)
-        assert "reply" not in answer
-        await talk.end_turn()
-        await talk.run_next(TELLER, "three, but late")
-        second = await talk.run_next(ASKER, "REPLY_SKIP")
-        assert (second.provenance_kind, second.text) == ("reply_back", "three, but late")
-        await talk.run_next(TELLER, "ANNOUNCE_SKIP")
-        await talk.ended()
-        assert await kinds_of(talk, ASKER) == ["reply_back"]
+async def test_a_reply_after_the_wait_arrives_as_a_round(talk: Talk) -> None:
+    await talk.call(timeoutSeconds=30)
+    talk.advance(31)
+    answer = await talk.finish()
+    assert (answer["status"], answer["runId"]) == ("timeout", talk.first)
+    assert "reply" not in answer
+    await talk.end_turn()
+    await talk.run_next(TELLER, "three, but late")
+    second = await talk.run_next(ASKER, "REPLY_SKIP")
+    assert (second.provenance_kind, second.text) == ("reply_back", "three, but late")
+    await talk.run_next(TELLER, "ANNOUNCE_SKIP")
+    await talk.ended()
+    assert await kinds_of(talk, ASKER) == ["reply_back"]
 
 
 @requirement("S2.x.reply.once")
@@ -189,59 +182,55 @@ async def test_a_reply_at_the_moment_the_wait_ends_arrives_as_a_round(
 
 
 @requirement("S2.x.reply.once")
-async def test_a_late_call_does_not_return_a_reply_that_was_already_delivered(store_url: str) -> None:
-    async with open_talk(store_url) as talk:
-        await talk.call(timeoutSeconds=30)
-        await talk.run_next(TELLER, "three")
-        # The server of the call has crashed; its turn is resumed much later.
-        talk.advance(60)
-        second = await talk.next_run(ASKER)
-        assert second.text == "three"
-        assert await talk.engine.rescue() == 1
-        assert (await talk.engine.take_one()).id == talk.caller.own_run.id
-        answer = await talk.finish()
-        assert answer["status"] == "timeout"
-        assert "reply" not in answer
+async def test_a_late_call_does_not_return_a_reply_that_was_already_delivered(talk: Talk) -> None:
+    await talk.call(timeoutSeconds=30)
+    await talk.run_next(TELLER, "three")
+    # The server of the call has crashed; its turn is resumed much later.
+    talk.advance(60)
+    second = await talk.next_run(ASKER)
+    assert second.text == "three"
+    assert await talk.engine.rescue() == 1
+    assert (await talk.engine.take_one()).id == talk.caller.own_run.id
+    answer = await talk.finish()
+    assert answer["status"] == "timeout"
+    assert "reply" not in answer
 
 
 @requirement("S2.x.nodeadlock")
-async def test_a_round_waits_until_the_requesters_turn_has_ended(store_url: str) -> None:
-    async with open_talk(store_url) as talk:
-        await talk.call(timeoutSeconds=0)
-        await talk.run_next(TELLER, "three")
-        second = await talk.next_run(ASKER)
-        assert await talk.engine.take(8) == [], "the requester's own turn goes on and nothing else does"
-        await talk.end_turn()
-        assert (await talk.run_next(ASKER, "REPLY_SKIP")).id == second.id
+async def test_a_round_waits_until_the_requesters_turn_has_ended(talk: Talk) -> None:
+    await talk.call(timeoutSeconds=0)
+    await talk.run_next(TELLER, "three")
+    second = await talk.next_run(ASKER)
+    assert await talk.engine.take(8) == [], "the requester's own turn goes on and nothing else does"
+    await talk.end_turn()
+    assert (await talk.run_next(ASKER, "REPLY_SKIP")).id == second.id
 
 
 @requirement("S2.x.nodeadlock")
-async def test_a_round_that_does_not_start_in_time_ends_the_rounds(store_url: str) -> None:
-    async with open_talk(store_url) as talk:
-        await talk.call(timeoutSeconds=30)
-        await talk.run_next(TELLER, "three")
-        await talk.finish()
-        second = await talk.next_run(ASKER)
-        talk.advance(10 * 60 - 1)
-        assert (await talk.exchange()).step == "reply"
-        talk.advance(1)
-        step = await talk.run_next(TELLER, "Three.")
-        assert step.provenance_kind == "announce"
-        cancelled = await talk.engine.run(second.id)
-        assert (cancelled.state, cancelled.reason) == ("cancelled", "expired")
-        assert (await talk.ended()).state == "delivered"
+async def test_a_round_that_does_not_start_in_time_ends_the_rounds(talk: Talk) -> None:
+    await talk.call(timeoutSeconds=30)
+    await talk.run_next(TELLER, "three")
+    await talk.finish()
+    second = await talk.next_run(ASKER)
+    talk.advance(10 * 60 - 1)
+    assert (await talk.exchange()).step == "reply"
+    talk.advance(1)
+    step = await talk.run_next(TELLER, "Three.")
+    assert step.provenance_kind == "announce"
+    cancelled = await talk.engine.run(second.id)
+    assert (cancelled.state, cancelled.reason) == ("cancelled", "expired")
+    assert (await talk.ended()).state == "delivered"
 
 
 @requirement("S2.x.reply.once", "S2.x.nodeadlock")
-async def test_a_late_reply_stays_in_the_lane_after_the_rounds_expired(sqlite_url: str) -> None:
-    async with open_talk(sqlite_url) as talk:
-        await talk.call(timeoutSeconds=0)
-        await talk.run_next(TELLER, "three")
-        second = await talk.next_run(ASKER)
-        talk.advance(10 * 60)
-        await talk.run_next(TELLER, "ANNOUNCE_SKIP")
-        assert (await talk.ended()).state == "skipped"
-        assert (await talk.engine.run(second.id)).state == "queued", "it is the only way the requester hears of it"
+async def test_a_late_reply_stays_in_the_lane_after_the_rounds_expired(sqlite_talk: Talk) -> None:
+    await sqlite_talk.call(timeoutSeconds=0)
+    await sqlite_talk.run_next(TELLER, "three")
+    second = await sqlite_talk.next_run(ASKER)
+    sqlite_talk.advance(10 * 60)
+    await sqlite_talk.run_next(TELLER, "ANNOUNCE_SKIP")
+    assert (await sqlite_talk.ended()).state == "skipped"
+    assert (await sqlite_talk.engine.run(second.id)).state == "queued", "it is the only way the requester hears of it"
 
 
 @requirement("S2.x.nodeadlock")
@@ -266,62 +255,57 @@ async def test_a_cron_requester_gets_no_rounds_but_an_announcement(store_url: st
 
 
 @pytest.mark.parametrize("outcome", [Failed(code="broken", message="It broke."), Cancelled(reason="stopped")])
-async def test_nothing_follows_a_first_run_that_did_not_complete(sqlite_url: str, outcome: Outcome) -> None:
-    async with open_talk(sqlite_url) as talk:
-        await talk.call(timeoutSeconds=0)
-        await talk.run_next(TELLER, outcome)
-        ended = await talk.ended()
-        assert ended.state == "skipped"
-        assert "failed" in (ended.error or "") or "cancelled" in (ended.error or "")
-        assert await kinds_of(talk, TELLER) == ["inter_session"]
+async def test_nothing_follows_a_first_run_that_did_not_complete(sqlite_talk: Talk, outcome: Outcome) -> None:
+    await sqlite_talk.call(timeoutSeconds=0)
+    await sqlite_talk.run_next(TELLER, outcome)
+    ended = await sqlite_talk.ended()
+    assert ended.state == "skipped"
+    assert "failed" in (ended.error or "") or "cancelled" in (ended.error or "")
+    assert await kinds_of(sqlite_talk, TELLER) == ["inter_session"]
 
 
 @requirement("S2.pingpong.starts")
-async def test_a_retried_first_run_is_followed_like_any_other(store_url: str) -> None:
-    async with open_talk(store_url) as talk:
-        await talk.call(timeoutSeconds=0)
-        await talk.end_turn()
-        failed = await talk.run_next(TELLER, Failed(code="broken", message="It broke."))
-        await talk.ended()
-        ended = await talk.engine.run(failed.id)
-        talk.first = (await talk.engine.db.write(lambda tx: retry(tx, talk.engine.access, ended, talk.engine.rules))).id
-        await talk.run_next(TELLER, "three")
-        assert (await talk.run_next(ASKER, "REPLY_SKIP")).text == "three"
-        assert (await talk.run_next(TELLER, "Three.")).provenance_kind == "announce"
-        assert (await talk.ended()).state == "delivered"
+async def test_a_retried_first_run_is_followed_like_any_other(talk: Talk) -> None:
+    await talk.call(timeoutSeconds=0)
+    await talk.end_turn()
+    failed = await talk.run_next(TELLER, Failed(code="broken", message="It broke."))
+    await talk.ended()
+    ended = await talk.engine.run(failed.id)
+    talk.first = (await talk.engine.db.write(lambda tx: retry(tx, talk.engine.access, ended, talk.engine.rules))).id
+    await talk.run_next(TELLER, "three")
+    assert (await talk.run_next(ASKER, "REPLY_SKIP")).text == "three"
+    assert (await talk.run_next(TELLER, "Three.")).provenance_kind == "announce"
+    assert (await talk.ended()).state == "delivered"
 
 
-async def test_a_round_that_fails_ends_the_rounds(sqlite_url: str) -> None:
-    async with open_talk(sqlite_url) as talk:
-        await talk.call(timeoutSeconds=0)
-        await talk.end_turn()
-        await talk.run_next(TELLER, "three")
-        await talk.run_next(ASKER, Failed(code="broken", message="It broke."))
-        assert (await talk.run_next(TELLER, "ANNOUNCE_SKIP")).provenance_kind == "announce"
+async def test_a_round_that_fails_ends_the_rounds(sqlite_talk: Talk) -> None:
+    await sqlite_talk.call(timeoutSeconds=0)
+    await sqlite_talk.end_turn()
+    await sqlite_talk.run_next(TELLER, "three")
+    await sqlite_talk.run_next(ASKER, Failed(code="broken", message="It broke."))
+    assert (await sqlite_talk.run_next(TELLER, "ANNOUNCE_SKIP")).provenance_kind == "announce"
 
 
-async def test_a_first_run_that_asks_for_input_continues_after_the_answer(sqlite_url: str) -> None:
-    async with open_talk(sqlite_url) as talk:
-        await talk.call(timeoutSeconds=30)
-        await talk.run_next(TELLER, NeedsInput(question="Of what?"))
-        answer = await talk.finish()
-        assert answer["status"] == "error"
-        assert "Of what?" in answer["error"]
-        exchange = await talk.reaches(lambda seen: seen.due_at is None)
-        assert (exchange.state, exchange.step) == ("open", "primary")
+async def test_a_first_run_that_asks_for_input_continues_after_the_answer(sqlite_talk: Talk) -> None:
+    await sqlite_talk.call(timeoutSeconds=30)
+    await sqlite_talk.run_next(TELLER, NeedsInput(question="Of what?"))
+    answer = await sqlite_talk.finish()
+    assert answer["status"] == "error"
+    assert "Of what?" in answer["error"]
+    exchange = await sqlite_talk.reaches(lambda seen: seen.due_at is None)
+    assert (exchange.state, exchange.step) == ("open", "primary")
 
 
-async def test_a_deleted_requester_ends_the_rounds(sqlite_url: str) -> None:
-    async with open_talk(sqlite_url) as talk:
-        await talk.call(timeoutSeconds=0)
-        await talk.end_turn()
-        lane = await talk.engine.db.read(lambda tx: lane_of(tx, talk.engine.access, ASKER))
-        assert lane is not None
-        await talk.engine.db.write(lambda tx: remove_lane(tx, talk.engine.access, lane))
-        await talk.run_next(TELLER, "three")
-        assert (await talk.run_next(TELLER, "Three.")).provenance_kind == "announce"
-        assert (await talk.ended()).state == "delivered"
-        assert await talk.engine.runs(ASKER) == [], "a lane that was deleted is not made again"
+async def test_a_deleted_requester_ends_the_rounds(sqlite_talk: Talk) -> None:
+    await sqlite_talk.call(timeoutSeconds=0)
+    await sqlite_talk.end_turn()
+    lane = await sqlite_talk.engine.db.read(lambda tx: lane_of(tx, sqlite_talk.engine.access, ASKER))
+    assert lane is not None
+    await sqlite_talk.engine.db.write(lambda tx: remove_lane(tx, sqlite_talk.engine.access, lane))
+    await sqlite_talk.run_next(TELLER, "three")
+    assert (await sqlite_talk.run_next(TELLER, "Three.")).provenance_kind == "announce"
+    assert (await sqlite_talk.ended()).state == "delivered"
+    assert await sqlite_talk.engine.runs(ASKER) == [], "a lane that was deleted is not made again"
 
 
 @requirement("S2.send.announce.besteffort")
@@ -436,7 +420,7 @@ async def test_two_servers_post_once(store_url: str) -> None:
         posts = FakeChannel(0)
         talk.channels["telegram"] = posts
         beside = asyncio.create_task(
-            Exchanges(talk.engine.db, talk.house.settings, talk.house.rules, talk.channels).serve()
+            Exchanges(talk.engine.db, talk.services.settings, talk.services.rules, talk.channels).serve()
         )
         try:
             await reach_post(talk, posts)
@@ -498,7 +482,7 @@ async def live_through(talk: Talk, deaths: list[tuple[int, bool]]) -> Exchange:
             writes, after = deaths.pop(0) if deaths else (1000, False)
             mortal = Server(talk.engine.db, writes, after=after)
             try:
-                await Exchanges(mortal, talk.house.settings, talk.house.rules, talk.channels).serve()
+                await Exchanges(mortal, talk.services.settings, talk.services.rules, talk.channels).serve()
             except* Killed:
                 pass
 
@@ -529,17 +513,16 @@ async def test_a_server_that_dies_between_two_steps_loses_and_repeats_nothing(
         assert len(await announced(talk)) == 1
 
 
-async def test_two_servers_take_each_step_once(store_url: str) -> None:
-    async with open_talk(store_url) as talk:
-        beside = asyncio.create_task(Exchanges(talk.engine.db, talk.house.settings, talk.house.rules, {}).serve())
-        try:
-            await talk.call(timeoutSeconds=0)
-            await talk.end_turn()
-            for key, reply in ((TELLER, "three"), (ASKER, "which?"), (TELLER, "REPLY_SKIP"), (TELLER, "Three.")):
-                await talk.run_next(key, reply)
-            assert (await talk.ended()).state == "delivered"
-            assert await kinds_of(talk, ASKER) == ["reply_back"]
-            assert await kinds_of(talk, TELLER) == ["inter_session", "reply_back", "announce"]
-        finally:
-            beside.cancel()
-            await asyncio.gather(beside, return_exceptions=True)
+async def test_two_servers_take_each_step_once(talk: Talk) -> None:
+    beside = asyncio.create_task(Exchanges(talk.engine.db, talk.services.settings, talk.services.rules, {}).serve())
+    try:
+        await talk.call(timeoutSeconds=0)
+        await talk.end_turn()
+        for key, reply in ((TELLER, "three"), (ASKER, "which?"), (TELLER, "REPLY_SKIP"), (TELLER, "Three.")):
+            await talk.run_next(key, reply)
+        assert (await talk.ended()).state == "delivered"
+        assert await kinds_of(talk, ASKER) == ["reply_back"]
+        assert await kinds_of(talk, TELLER) == ["inter_session", "reply_back", "announce"]
+    finally:
+        beside.cancel()
+        await asyncio.gather(beside, return_exceptions=True)

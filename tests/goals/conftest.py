@@ -8,6 +8,6 @@ from tests.goals.planner import Planner, open_planner
 
 
 @pytest.fixture
-async def planner(anyio_backend: str, store_url: str) -> AsyncIterator[Planner]:
+async def planner(store_url: str) -> AsyncIterator[Planner]:
     async with open_planner(store_url) as opened:
         yield opened

@@ -89,7 +89,7 @@ class Planner(Desk):
         """Claim and hear everything that is due; return the claims by the titles of their tasks."""
         found = {}
         for held in await self.take(100):
-            assert isinstance(await self.hear(held), Session)
+            assert isinstance(await self.admit(held), Session)
             assert held.task_id is not None
             found[(await self.task(held.task_id)).title] = held
         return found

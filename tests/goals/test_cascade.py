@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from carrel.goals import Goal, Plan
-from carrel.goals.cascade import ended_tasks, goal_status, plan_status
+from carrel.goals.transitions import ended_tasks, goal_status, plan_status
 from carrel.runs import Run
 from carrel.work import Progress, Task
 from tests.requirements.mark import requirement

@@ -23,10 +23,10 @@ from carrel.goals import (
     make_goal,
     next_open_task,
     plan_shape,
-    replan_goal,
     resume_plan,
     set_plan,
 )
+from carrel.goals.goals import replan_goal
 from carrel.kernel import Code, SessionKey
 from carrel.memory import NewMemory, Scope, keep, memories_listed
 from carrel.runs import Cancelled, Failed, Rules, remove_lane
@@ -34,8 +34,6 @@ from carrel.sessions import lane_of
 from carrel.storage import Tx
 from tests.goals.planner import CHAT, OTHER_CHAT, Planner
 from tests.requirements.mark import requirement
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_goal_is_created_submitted_and_told_to_its_session(planner: Planner) -> None:
@@ -90,7 +88,7 @@ async def test_cancelling_a_goal_skips_what_waits_fails_what_works_and_cancels_t
     working = await planner.plan("paint", "nails", "build<paint", goal=goal)
     await planner.approve(working)
     (running,) = await planner.take(1)
-    await planner.hear(running)
+    await planner.admit(running)
     cancelled = await planner.change(goal, status="cancelled")
     assert cancelled.status == "cancelled"
     assert (await planner.state(waiting), await planner.state(working)) == ("skipped", "failed")

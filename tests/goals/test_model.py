@@ -2,8 +2,8 @@
 
 import pytest
 
-from carrel.goals import GOAL_MOVES, PLAN_MOVES
-from carrel.goals.model import require_move, walk
+from carrel.goals import GOAL_MOVES
+from carrel.goals.model import PLAN_MOVES, require_move, walk
 from carrel.kernel import Code, Refusal
 from tests.requirements.mark import requirement
 

@@ -4,18 +4,8 @@ from typing import Any
 
 import pytest
 
-from carrel.goals import (
-    PlanChange,
-    PlannedTask,
-    add_tasks,
-    change_plan,
-    draft_plan,
-    end_plan,
-    plans_of_session,
-    resume_plan,
-    set_plan,
-    set_planned_status,
-)
+from carrel.goals import PlanChange, PlannedTask, draft_plan, end_plan, plans_of_session, resume_plan, set_plan
+from carrel.goals.plans import add_tasks, change_plan, set_planned_status
 from carrel.kernel import Code
 from carrel.kernel.limits import PLAN_TASKS_MAX, PLANS_PER_GOAL_MAX
 from carrel.runs import Cancelled, Completed, Failed, NeedsInput, retire_agent
@@ -25,7 +15,6 @@ from tests.goals.planner import CHAT, OTHER_CHAT, Planner
 from tests.requirements.mark import requirement
 from tests.work.desk import lane
 
-pytestmark = pytest.mark.anyio
 BROKEN = Failed(code="broken", message="The disk is full.")
 
 

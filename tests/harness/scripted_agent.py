@@ -5,7 +5,8 @@ import json
 from collections import defaultdict
 from typing import Any
 
-from carrel.gateway import Call, GatewayFault, OnSend, OnText, Step, StepAnswer, Usage
+from carrel.gateway import Call, GatewayFault, OnSend, OnText, Step, StepAnswer
+from carrel.kernel import Usage
 
 WAIT_SECONDS_MAX = 20.0
 

@@ -37,7 +37,7 @@ from carrel.runs import Run
 from carrel.runs.queue_store import expire_leases
 from carrel.search import index_lag
 from carrel.storage import Database
-from carrel.surfaces import House, Reloaded
+from carrel.surfaces import Reloaded, Services
 from carrel.wire import Wire
 from tests.harness.engine import SECONDS_MAX, Engine, ensure_default_account
 from tests.harness.scripted_agent import ScriptedAgent
@@ -104,9 +104,9 @@ class Server(Engine):
         self.assembly = self.assemble(db)
 
     @property
-    def house(self) -> House:
+    def services(self) -> Services:
         """What the surfaces share."""
-        return self.assembly.house
+        return self.assembly.services
 
     @property
     def connections(self) -> Mapping[str, Connection]:
@@ -125,8 +125,8 @@ class Server(Engine):
     def turns_on(self, db: Database, **more: Any) -> Turns:
         """Return the turns of this server on a store that may behave differently; `more` are options of Turns."""
         _, connections = self._parts
-        house, lend_slot = self.house, self.assembly.dispatcher.lend_slot
-        return Turns(db, connections, house.tool_services, house.live, house.watch, lend_slot, **more)
+        services, lend_slot = self.services, self.assembly.dispatcher.lend_slot
+        return Turns(db, connections, services.tool_services, services.live, services.watch, lend_slot, **more)
 
     async def prepare(self) -> None:
         """Create the default account where there is none, and act as its owner."""
@@ -224,7 +224,7 @@ class HttpServer(Server):
         try:
             yield
         finally:
-            self.house.closing.set()
+            self.services.closing.set()
             web.stopping.set()
             async with asyncio.timeout(SECONDS_MAX):
                 await serving

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from carrel.storage import Bell, Database, Landing, LongTx, Tx
+from carrel.storage import Bell, CommitCallback, Database, LongTx, Tx
 from tests.harness.account_sql import unbound_tables
 from tests.harness.wrapped_database import WrappedDatabase
 from tests.house.exceptions import ASKER, ENGINE, SERVER, STORE_SIGNATURES
@@ -62,7 +62,7 @@ class Cost:
 
 
 class WatchedDatabase(WrappedDatabase):
-    """Looks at every statement, also of observers and riders; what a boundary swallowed fails at the end."""
+    """Looks at every statement, also of observers and hooks; what a boundary swallowed fails at the end."""
 
     def __init__(self, db: Database) -> None:
         super().__init__(db)
@@ -98,8 +98,8 @@ class WatchedDatabase(WrappedDatabase):
     def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
         self.db.observe(change, lambda tx, changed: observer(self.watched(tx), changed))
 
-    def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
-        self.db.join(bell, lambda tx: rider(self.watched(tx)))
+    def before_commit(self, bell: str, hook: Callable[[Tx], CommitCallback | None]) -> None:
+        self.db.before_commit(bell, lambda tx: hook(self.watched(tx)))
 
     def watched(self, tx: Tx, *, is_counted: bool = True) -> Any:
         """The transaction, watched."""
@@ -121,25 +121,25 @@ class _WatchedTx:
         self._deferred: set[str] = set()
         self._is_ahead = False
 
-    def ahead(self, *reads: Callable[[], object]) -> None:
+    def prefetch(self, *reads: Callable[[], object]) -> None:
         """What is read ahead is counted when it is asked for."""
         self._is_ahead = True
         try:
-            self._tx.ahead(*reads)
+            self._tx.prefetch(*reads)
         finally:
             self._is_ahead = False
 
     def __getattr__(self, name: str) -> Any:
         passed = getattr(self._tx, name)
-        if name not in ("all", "one", "run", "run_many", "soon", "later"):
+        if name not in ("all", "one", "value", "run", "run_many", "pipeline", "defer"):
             return passed
 
         def execute(sql: str, *args: Any, **values: Any) -> Any:
             if tables := unbound_tables(sql):
                 self._judge(sql, tables)
-            if not self._is_ahead and (name != "later" or sql not in self._deferred):
+            if not self._is_ahead and (name != "defer" or sql not in self._deferred):
                 self._cost.statements.append(Statement(*_callers_of_store(), sql))
-            if name == "later":
+            if name == "defer":
                 self._deferred.add(sql)
             return passed(sql, *args, **values)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from carrel.storage import Bell, Database, Landing, LongTx, Tx
+from carrel.storage import Bell, CommitCallback, Database, LongTx, Tx
 
 T = TypeVar("T")
 C = TypeVar("C")
@@ -38,8 +38,8 @@ class WrappedDatabase:
     def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
         self.db.observe(change, observer)
 
-    def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
-        self.db.join(bell, rider)
+    def before_commit(self, bell: str, hook: Callable[[Tx], CommitCallback | None]) -> None:
+        self.db.before_commit(bell, hook)
 
     def backup(self, target: Path) -> None:
         self.db.backup(target)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from carrel.storage import LongTx, Row, Tx
 from carrel.storage.database import InAccount
@@ -29,26 +29,29 @@ class WrappedTransaction:
     def one(self, sql: str, access: InAccount | None = None, /, **values: object) -> Row | None:
         return self.tx.one(sql, access, **values)
 
+    def value(self, sql: str, access: InAccount | None = None, /, **values: object) -> Any | None:
+        return self.tx.value(sql, access, **values)
+
     def run(self, sql: str, access: InAccount | None = None, /, **values: object) -> int:
         return self.tx.run(sql, access, **values)
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
         self.tx.run_many(sql, rows)
 
-    def soon(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
-        self.tx.soon(sql, access, **values)
+    def pipeline(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+        self.tx.pipeline(sql, access, **values)
 
-    def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
-        self.tx.later(sql, access, **values)
+    def defer(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+        self.tx.defer(sql, access, **values)
 
-    def ahead(self, *reads: Callable[[], object]) -> None:
-        self.tx.ahead(*reads)
+    def prefetch(self, *reads: Callable[[], object]) -> None:
+        self.tx.prefetch(*reads)
 
-    def once(self, name: Hashable, read: Callable[[], T]) -> T:
-        return self.tx.once(name, read)
+    def cached(self, name: Hashable, read: Callable[[], T]) -> T:
+        return self.tx.cached(name, read)
 
-    def forget(self) -> None:
-        self.tx.forget()
+    def invalidate(self) -> None:
+        self.tx.invalidate()
 
     def attempt(self, work: Callable[[], T]) -> T:
         return self.tx.attempt(work)

@@ -3,7 +3,6 @@
 import asyncio
 
 import httpx
-import pytest
 
 from carrel.inbound import prune_deliveries
 from carrel.kernel.limits import WEBHOOK_BODIES_KEPT_MAX
@@ -13,8 +12,6 @@ from tests.inbound.posts import WEBHOOKS, deliveries, delivery, done, post
 from tests.inbound.senders import ALERT, COMMENT, ISSUE, MENTION, from_github, from_program, from_slack
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import refused
-
-pytestmark = pytest.mark.anyio
 
 
 @requirement("P.webhook.once")

@@ -1,7 +1,6 @@
 """What deliveries become: tasks, messages in their threads, and messages to agents."""
 
 import httpx
-import pytest
 
 from tests.harness.server import HttpServer
 from tests.inbound.posts import delivery, done, post
@@ -19,8 +18,6 @@ from tests.inbound.senders import (
     from_slack,
 )
 from tests.requirements.mark import requirement
-
-pytestmark = pytest.mark.anyio
 
 
 @requirement("P.webhook.task", "P.webhook.thread")

@@ -1,14 +1,11 @@
 """What owners see of webhooks, and that nobody else sees it."""
 
 import httpx
-import pytest
 
 from tests.harness.server import HttpServer
 from tests.inbound.posts import deliveries, post, webhooks
 from tests.inbound.senders import ALERT, ISSUE, from_program
 from tests.requirements.mark import requirement
-
-pytestmark = pytest.mark.anyio
 
 
 @requirement("P.webhook.wall")

@@ -22,8 +22,6 @@ from tests.inbound.senders import (
 )
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
-
 
 @requirement("P.webhook.signed")
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ def recording(name: str, **names: str) -> list[Json]:
 class Host:
     """OpenClaw with the plugin, in a process of its own."""
 
-    def __init__(self, board: Road, path: Path, environment: Mapping[str, str], **config: Any) -> None:
-        given = {"baseUrl": board.url, "token": board.token, "queuePath": str(path)} | config
+    def __init__(self, road: Road, path: Path, environment: Mapping[str, str], **config: Any) -> None:
+        given = {"baseUrl": road.url, "token": road.token, "queuePath": str(path)} | config
         given = {name: value for name, value in given.items() if value is not None}
         command = [str(NODE), str(HOST), str(PLUGIN), json.dumps(given)]
         self.process = subprocess.Popen(

@@ -16,8 +16,8 @@ from tests.integrations.openclaw import Host, Json, recording
 CHANNEL_SESSION = "agent:main:a2a:default:direct:hermes:barn"
 
 
-def said(board: Road) -> list[tuple[str, str]]:
-    found = [entry for entry in board.entries if entry["type"] == "conversation"]
+def said(road: Road) -> list[tuple[str, str]]:
+    found = [entry for entry in road.entries if entry["type"] == "conversation"]
     return [(entry["agentId"], entry["content"]) for entry in found]
 
 
@@ -25,60 +25,58 @@ def written(hooks: list[Json]) -> list[Json]:
     return [hook for hook in hooks if hook["hook"] == "before_message_write"]
 
 
-def test_a_turn_of_a_channel_is_recorded_once_under_its_conversation(board: Road, host: Host) -> None:
+def test_a_turn_of_a_channel_is_recorded_once_under_its_conversation(road: Road, host: Host) -> None:
     hooks = recording("channel_turn")
     assert [hook["registration"] for hook in hooks] == [1, 2, 2, 2, 2, 2, 1]
     host.replay(hooks)
-    board.wait_for(2)
+    road.wait_for(2)
     host.stop()
-    assert said(board) == [("user", "How many cows?"), ("main", "answer 10")]
-    assert {(entry["source"]["sessionKey"], entry["source"]["channel"]) for entry in board.entries} == {
+    assert said(road) == [("user", "How many cows?"), ("main", "answer 10")]
+    assert {(entry["source"]["sessionKey"], entry["source"]["channel"]) for entry in road.entries} == {
         ("a2a:hermes", "a2a")
     }
-    assert board.contexts[0]["sessionKey"] == "a2a:hermes"
+    assert road.contexts[0]["sessionKey"] == "a2a:hermes"
 
 
 @pytest.mark.parametrize("order", ["backwards", "doubled"])
-def test_neither_the_order_nor_the_number_of_hooks_changes_what_is_recorded(
-    board: Road, host: Host, order: str
-) -> None:
+def test_neither_the_order_nor_the_number_of_hooks_changes_what_is_recorded(road: Road, host: Host, order: str) -> None:
     first, *rest = recording("channel_turn")
     host.replay([first, *(rest[::-1] if order == "backwards" else [*rest, *rest])])
-    board.wait_for(2)
+    road.wait_for(2)
     host.stop()
-    assert sorted(said(board)) == [("main", "answer 10"), ("user", "How many cows?")]
+    assert sorted(said(road)) == [("main", "answer 10"), ("user", "How many cows?")]
 
 
-def test_a_turn_over_http_is_recorded_under_its_session(board: Road, host: Host) -> None:
+def test_a_turn_over_http_is_recorded_under_its_session(road: Road, host: Host) -> None:
     host.replay(recording("http_turn"))
-    board.wait_for(2)
+    road.wait_for(2)
     host.stop()
-    assert said(board) == [("user", "How many goats?"), ("main", "answer 4")]
-    assert {entry["source"]["sessionKey"] for entry in board.entries} == {"openclaw:agent:main:goats"}
+    assert said(road) == [("user", "How many goats?"), ("main", "answer 4")]
+    assert {entry["source"]["sessionKey"] for entry in road.entries} == {"openclaw:agent:main:goats"}
 
 
-def test_a_tool_of_the_catalogue_is_recorded_by_its_own_name(board: Road, host: Host) -> None:
+def test_a_tool_of_the_catalogue_is_recorded_by_its_own_name(road: Road, host: Host) -> None:
     host.replay(recording("tools"))
-    board.wait_for(8)
+    road.wait_for(8)
     host.stop()
-    actions = [entry["content"] for entry in board.entries if entry["type"] == "action"]
+    actions = [entry["content"] for entry in road.entries if entry["type"] == "action"]
     assert actions == [
         *("Tool call: exec", "Tool result: exec"),
         *("Tool call: session_status", "Tool result: session_status"),
     ]
-    assert len(said(board)) == 4
+    assert len(said(road)) == 4
 
 
-def test_a_model_that_dies_repeats_neither_the_question_nor_an_answer(board: Road, host: Host) -> None:
+def test_a_model_that_dies_repeats_neither_the_question_nor_an_answer(road: Road, host: Host) -> None:
     hooks = recording("dying_model")
     assert len(written(hooks)) == 18
     host.replay(hooks)
-    board.wait_for(3)
+    road.wait_for(3)
     host.stop()
-    assert said(board) == [("user", "Please DIE now"), ("user", "Are you there again?"), ("main", "answer 16")]
+    assert said(road) == [("user", "Please DIE now"), ("user", "Are you there again?"), ("main", "answer 16")]
 
 
-def test_what_carrel_asks_a_gateway_is_neither_recorded_nor_given_a_context(board: Road, host: Host) -> None:
+def test_what_carrel_asks_a_gateway_is_neither_recorded_nor_given_a_context(road: Road, host: Host) -> None:
     hooks = recording("own_sessions")
     assert {hook["where"]["sessionKey"] for hook in hooks} == {
         "agent:main:carrel:task:t1:v1",
@@ -86,69 +84,69 @@ def test_what_carrel_asks_a_gateway_is_neither_recorded_nor_given_a_context(boar
     }
     assert not any(host.replay(hooks))
     host.replay(recording("http_turn"))
-    board.wait_for(2)
+    road.wait_for(2)
     host.stop()
-    assert [text for _, text in said(board)] == ["How many goats?", "answer 4"]
-    assert len(board.contexts) == 1
+    assert [text for _, text in said(road)] == ["How many goats?", "answer 4"]
+    assert len(road.contexts) == 1
 
 
-def test_a_request_of_carrel_is_known_by_its_text_whatever_its_key(board: Road, host: Host) -> None:
+def test_a_request_of_carrel_is_known_by_its_text_whatever_its_key(road: Road, host: Host) -> None:
     recorded = json.dumps(recording("channel_turn"))
     marked = json.loads(recorded.replace("How many cows?", "[carrel:internal-request] Sort it"))
     assert not any(host.replay(marked))
     host.replay(recording("http_turn"))
-    board.wait_for(2)
+    road.wait_for(2)
     host.stop()
-    assert [text for _, text in said(board)] == ["How many goats?", "answer 4"]
+    assert [text for _, text in said(road)] == ["How many goats?", "answer 4"]
 
 
-def test_the_work_of_a_sub_agent_is_under_the_task_of_the_chat_that_spawned_it(board: Road, host: Host) -> None:
-    board.ask("POST", "/api/topics", {"id": "topic-1", "name": "Farm"})
-    task = board.ask("POST", "/api/tasks", {"title": "Count hens", "topicId": "topic-1"})["task"]["id"]
-    before = len(board.entries)
+def test_the_work_of_a_sub_agent_is_under_the_task_of_the_chat_that_spawned_it(road: Road, host: Host) -> None:
+    road.ask("POST", "/api/topics", {"id": "topic-1", "name": "Farm"})
+    task = road.ask("POST", "/api/tasks", {"title": "Count hens", "topicId": "topic-1"})["task"]["id"]
+    before = len(road.entries)
     host.replay(recording("spawn", TASK=task))
-    board.wait_for(before + 6)
+    road.wait_for(before + 6)
     host.stop()
-    (child,) = [entry for entry in board.entries if ":subagent:" in str(entry["source"])]
+    (child,) = [entry for entry in road.entries if ":subagent:" in str(entry["source"])]
     assert child["source"]["sessionKey"].startswith("openclaw:agent:main:subagent:")
     assert (child["agentId"], child["taskId"], child["topicId"]) == ("main", task, "topic-1")
 
 
-def test_a_child_of_a_session_of_carrel_is_left_out_as_well(board: Road, host: Host) -> None:
+def test_a_child_of_a_session_of_carrel_is_left_out_as_well(road: Road, host: Host) -> None:
     parent = "agent:main:clawboard:task:topic-1:TASK"
     hooks = json.loads(json.dumps(recording("spawn")).replace(parent, "agent:main:carrel:task:t1:v1"))
     host.replay(hooks)
     host.replay(recording("http_turn"))
-    board.wait_for(2)
+    road.wait_for(2)
     host.stop()
-    assert [text for _, text in said(board)] == ["How many goats?", "answer 4"]
+    assert [text for _, text in said(road)] == ["How many goats?", "answer 4"]
 
 
-def test_the_question_of_a_turn_is_not_in_its_own_context(board: Road, host: Host) -> None:
+def test_the_question_of_a_turn_is_not_in_its_own_context(road: Road, host: Host) -> None:
     hooks = recording("channel_turn")
     host.replay(hooks[:2])
-    board.wait_for(1)
+    road.wait_for(1)
     # By now the question is on the board, before its context is asked for.
     (context,) = host.replay(hooks[2:3])
     assert " user: How many cows?" not in context["prependContext"]
-    (asked,) = board.contexts
-    shown = board.ask("GET", "/api/context", None, sessionKey="a2a:hermes", q="How many cows?")["block"]
+    (asked,) = road.contexts
+    shown = road.ask("GET", "/api/context", None, sessionKey="a2a:hermes", q="How many cows?")["block"]
     assert " user: How many cows?" in shown
-    assert asked["withoutKeys"] == board.entries[0]["idempotencyKey"]
+    assert asked["withoutKeys"] == road.entries[0]["idempotencyKey"]
 
 
-def test_an_import_of_what_the_plugin_has_recorded_adds_nothing(board: Road, host: Host, tmp_path: Path) -> None:
+def test_an_import_of_what_the_plugin_has_recorded_adds_nothing(road: Road, host: Host, tmp_path: Path) -> None:
     hooks = [*recording("channel_turn"), *recording("dying_model")]
     host.replay(hooks)
-    board.wait_for(5)
+    road.wait_for(5)
     host.stop()
     store_of(tmp_path, written(hooks), CHANNEL_SESSION)
     imported = list(read_openclaw(tmp_path, Counter()))
     assert len({entry["idempotencyKey"] for entry in imported}) == 5
-    before = board.entries
+    before = road.entries
     for entry in imported:
-        board.ask("POST", "/api/log", entry)
-    assert board.entries == before
+        road.ask("POST", "/api/log", entry)
+    assert road.entries == before
 
 
 def test_an_import_leaves_out_what_the_plugin_leaves_out(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_to
 def test_no_sequence_of_events_breaks_a_lane_or_a_generation() -> None:
     run_state_machine_as_test(
         Lanes,
-        settings=settings(max_examples=60, stateful_step_count=50, deadline=None, suppress_health_check=QUIET),
+        settings=settings(max_examples=60, stateful_step_count=50, suppress_health_check=QUIET),
     )
 
 
@@ -24,5 +24,5 @@ def test_no_sequence_of_events_breaks_a_lane_or_a_generation() -> None:
 def test_no_sequence_of_events_breaks_them_on_postgresql(blank_databases: BlankDatabases) -> None:
     run_state_machine_as_test(
         on_postgresql(Lanes, blank_databases),
-        settings=settings(max_examples=5, stateful_step_count=20, deadline=None, suppress_health_check=QUIET),
+        settings=settings(max_examples=5, stateful_step_count=20, suppress_health_check=QUIET),
     )

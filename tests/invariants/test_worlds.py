@@ -16,7 +16,7 @@ from tests.requirements.mark import requirement
 def test_no_sequence_of_events_lets_a_session_change_or_read_another() -> None:
     run_state_machine_as_test(
         Worlds,
-        settings=settings(max_examples=20, stateful_step_count=20, deadline=None, suppress_health_check=QUIET),
+        settings=settings(max_examples=20, stateful_step_count=20, suppress_health_check=QUIET),
     )
 
 
@@ -26,5 +26,5 @@ def test_no_sequence_of_events_lets_a_session_change_or_read_another_on_postgres
 ) -> None:
     run_state_machine_as_test(
         on_postgresql(Worlds, blank_databases),
-        settings=settings(max_examples=3, stateful_step_count=15, deadline=None, suppress_health_check=QUIET),
+        settings=settings(max_examples=3, stateful_step_count=15, suppress_health_check=QUIET),
     )

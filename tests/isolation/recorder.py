@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from carrel.gateway import Call, OnSend, OnText, Step, StepAnswer, Usage
+from carrel.gateway import Call, OnSend, OnText, Step, StepAnswer
+from carrel.kernel import Usage
 from tests.harness.scripted_agent import newest_line
 from tests.isolation.marks import Origin
 

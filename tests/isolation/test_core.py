@@ -1,6 +1,5 @@
 """What must reach a lane that did not say it, and what a person does to share a chat."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -9,18 +8,15 @@ from tests.isolation.asgi import Json
 from tests.isolation.marks import Origin
 from tests.isolation.readers import look_around
 from tests.isolation.steps import chat_of, talk
-from tests.isolation.world import OPEN_SPACE, Side, World, open_world
+from tests.isolation.world import OPEN_SPACE, Side, World
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
 WIDE = {"maxChars": 12_000, "mode": "patient", "workingSetLimit": 40}
 
 
-@pytest.fixture
-async def world(store_url: str) -> AsyncIterator[World]:
-    async with open_world(1, store_url) as opened:
-        opened.look = look_around
-        yield opened
+@pytest.fixture(autouse=True)
+def looking(world: World) -> None:
+    world.look = look_around
 
 
 async def context_of(side: Side, who: str, key: str, question: str) -> Json:

@@ -1,7 +1,6 @@
 """What crosses from one lane to another and what does not: each way once, with everything caught up."""
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -9,20 +8,17 @@ import pytest
 from carrel.board import settle_accounts
 from carrel.storage import Tx
 from tests.isolation.asgi import Answer, Client
-from tests.isolation.world import OPEN_SPACE, Side, World, open_world
+from tests.isolation.world import OPEN_SPACE, Side, World
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
 ANNS, BOBS, LIMS = (f"agent:main:web:chat-of-{name}" for name in ("ann", "bob", "lim"))
 SECRET, QUESTION = "My salary is 4711 pelicans a year", "what is a salary in pelicans?"
 
 
-@pytest.fixture
-async def world(store_url: str) -> AsyncIterator[World]:
-    """Two accounts with the same people, in which nothing was said yet; nobody calls a tool."""
-    async with open_world(1, store_url) as opened:
-        opened.model.calls_share = 0.0
-        yield opened
+@pytest.fixture(autouse=True)
+def quiet_model(world: World) -> None:
+    """Let nobody call a tool."""
+    world.model.calls_share = 0.0
 
 
 async def say(side: Side, who: str, key: str, text: str, **more: Any) -> str:

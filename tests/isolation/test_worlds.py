@@ -11,7 +11,6 @@ from tests.isolation.checks import try_world
 from tests.isolation.world import World
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
 WORLDS = 10
 WORLDS_ON_POSTGRESQL = 2
 # Reads that no world makes, each with the reason.

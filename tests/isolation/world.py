@@ -351,7 +351,7 @@ async def open_world(seed: int, url: str | None = None) -> AsyncIterator[World]:
             await world.begin()
             yield world
         finally:
-            server.house.closing.set()
+            server.services.closing.set()
             await server.kill()
             await wire.close()
             await db.close()

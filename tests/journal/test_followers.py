@@ -14,8 +14,6 @@ from carrel.storage import FEED, Database, Tx, open_database
 from tests.harness.engine import Engine, FakeClock, open_engine, until_found, within
 from tests.harness.watched_database import WatchedDatabase
 
-pytestmark = pytest.mark.anyio
-
 
 class Counting(Follower[str]):
     """Writes down every event it was given, twice where it was given twice."""
@@ -47,10 +45,9 @@ class Counting(Follower[str]):
 
 
 @pytest.fixture
-async def engine(store_url: str) -> AsyncIterator[Engine]:
-    async with open_engine(store_url) as opened:
-        await opened.db.write(lambda tx: tx.run("CREATE TABLE counted (account_id TEXT, seq BIGINT, name TEXT)"))
-        yield opened
+async def counting(engine: Engine) -> Engine:
+    await engine.db.write(lambda tx: tx.run("CREATE TABLE counted (account_id TEXT, seq BIGINT, name TEXT)"))
+    return engine
 
 
 async def tell(engine: Engine, *names: str, access: Access | None = None) -> None:
@@ -82,17 +79,17 @@ async def following(db: Database, follower: Counting, worker: str = "one") -> As
         serving.cancel()
 
 
-async def test_every_event_is_applied_once_across_restarts(engine: Engine) -> None:
-    await tell(engine, "told.1", "told.2")
-    async with following(engine.db, Counting()):
-        await until_counted(engine, ["told.1", "told.2"])
-    await tell(engine, "told.3")
-    async with following(engine.db, Counting(), worker="two"):
-        await tell(engine, "told.4")
-        await until_counted(engine, ["told.1", "told.2", "told.3", "told.4"])
+async def test_every_event_is_applied_once_across_restarts(counting: Engine) -> None:
+    await tell(counting, "told.1", "told.2")
+    async with following(counting.db, Counting()):
+        await until_counted(counting, ["told.1", "told.2"])
+    await tell(counting, "told.3")
+    async with following(counting.db, Counting(), worker="two"):
+        await tell(counting, "told.4")
+        await until_counted(counting, ["told.1", "told.2", "told.3", "told.4"])
 
 
-async def test_effects_that_fail_leave_the_cursor_where_it_was(engine: Engine) -> None:
+async def test_effects_that_fail_leave_the_cursor_where_it_was(counting: Engine) -> None:
     failed, works = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -101,24 +98,24 @@ async def test_effects_that_fail_leave_the_cursor_where_it_was(engine: Engine) -
             loop.call_soon_threadsafe(failed.set)
             raise RuntimeError("not yet")
 
-    await tell(engine, "told.1")
-    async with following(engine.db, Counting(before=fail_at_first)):
+    await tell(counting, "told.1")
+    async with following(counting.db, Counting(before=fail_at_first)):
         await within(failed.wait())
-        assert await counted(engine.db, engine.access) == []
+        assert await counted(counting.db, counting.access) == []
         works.set()
-        engine.advance(FOLLOWER_LEASE_SECONDS + 1)
-        engine.db.bell(FEED).ring()
-        await until_counted(engine, ["told.1"])
+        counting.advance(FOLLOWER_LEASE_SECONDS + 1)
+        counting.db.bell(FEED).ring()
+        await until_counted(counting, ["told.1"])
 
 
-async def test_each_account_has_a_cursor_of_its_own(engine: Engine) -> None:
-    other = await engine.another_account("other")
-    await tell(engine, "told.mine")
-    async with following(engine.db, Counting()):
-        await until_counted(engine, ["told.mine"])
-        await tell(engine, "told.theirs", access=other)
-        await until_counted(engine, ["told.theirs"], other)
-        assert await counted(engine.db, engine.access) == ["told.mine"]
+async def test_each_account_has_a_cursor_of_its_own(counting: Engine) -> None:
+    other = await counting.another_account("other")
+    await tell(counting, "told.mine")
+    async with following(counting.db, Counting()):
+        await until_counted(counting, ["told.mine"])
+        await tell(counting, "told.theirs", access=other)
+        await until_counted(counting, ["told.theirs"], other)
+        assert await counted(counting.db, counting.access) == ["told.mine"]
 
 
 async def test_another_process_takes_over_when_a_lease_has_run_out_and_the_first_writes_nothing_more(
@@ -146,22 +143,22 @@ async def test_another_process_takes_over_when_a_lease_has_run_out_and_the_first
             await beside.close()
 
 
-async def test_the_lag_says_how_many_events_are_left(engine: Engine) -> None:
-    async with following(engine.db, Counting()):
-        await tell(engine, "told.1")
-        await until_counted(engine, ["told.1"])
-    await tell(engine, "told.2", "told.3")
-    behind = await engine.db.read(lambda tx: events_behind(tx, engine.access))
+async def test_the_lag_says_how_many_events_are_left(counting: Engine) -> None:
+    async with following(counting.db, Counting()):
+        await tell(counting, "told.1")
+        await until_counted(counting, ["told.1"])
+    await tell(counting, "told.2", "told.3")
+    behind = await counting.db.read(lambda tx: events_behind(tx, counting.access))
     assert behind == {"counting": 2}
 
 
-async def test_a_long_backlog_is_counted_up_to_a_limit(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_backlog_is_counted_up_to_a_limit(counting: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("carrel.journal.follower_store.WAITING_COUNTED_MAX", 2)
-    async with following(engine.db, Counting()):
-        await tell(engine, "told.1")
-        await until_counted(engine, ["told.1"])
-    first = engine.clock.now_ms()
-    await tell(engine, "told.2")
-    engine.advance(5)
-    await tell(engine, "told.3", "told.4")
-    assert await engine.db.read(lambda tx: Counting.lag(tx, engine.access)) == (2, first)
+    async with following(counting.db, Counting()):
+        await tell(counting, "told.1")
+        await until_counted(counting, ["told.1"])
+    first = counting.clock.now_ms()
+    await tell(counting, "told.2")
+    counting.advance(5)
+    await tell(counting, "told.3", "told.4")
+    assert await counting.db.read(lambda tx: Counting.lag(tx, counting.access)) == (2, first)

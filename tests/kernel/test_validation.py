@@ -6,6 +6,7 @@ import pytest
 from msgspec import Meta, Struct
 
 from carrel.kernel import Code, Refusal, decode_json
+from carrel.kernel.fields import Moment
 
 
 class Red(Struct, tag_field="type", tag="red"):
@@ -29,6 +30,7 @@ class Order(Struct, forbid_unknown_fields=True, kw_only=True):
     paints: list[Red | Blue] = []
     sizes: dict[str, Literal["small", "large"] | None] = {}
     code: Annotated[str, Meta(pattern="^[a-z]+$")] = "a"
+    due: Moment | None = None
 
 
 @pytest.mark.parametrize(
@@ -49,10 +51,14 @@ class Order(Struct, forbid_unknown_fields=True, kw_only=True):
         ('{"name": "a", "code": "7"}', "code must match the pattern ^[a-z]+$."),
         ('{"name": "a", "tags": ["b", 2]}', "tags.1 must be a string, not an integer."),
         ('{"name": "a", "tags": ["b", "c", "d"]}', "tags must have at most 2 items."),
+        ('{"name": "a", "due": "tomorrow"}', "A time must look like 2026-01-31T12:00:00Z."),
+        ('{"name": "a", "due": "2026-01-31T12:00:00"}', "A time must look like 2026-01-31T12:00:00Z."),
+        ('{"name": "a", "due": 7}', "due must be a string or null, not an integer."),
+        ('{"name": "a", "due": ["2026"]}', "due must be a string or null, not an array."),
         ('{"name": "a", "naem": "red"}', "There is no field naem; did you mean name?"),
         (
             '{"name": "a", "colour": "red"}',
-            "There is no field colour; the fields are name, note, count, kind, tags, paints, sizes, code.",
+            "There is no field colour; the fields are name, note, count, kind, tags, paints, sizes, code, due.",
         ),
         ("[]", "The value must be an object, not an array."),
     ],
@@ -69,3 +75,8 @@ def test_what_is_not_json_is_said_to_be_so_even_if_a_wrong_type_comes_first(raw:
         decode_json(raw.encode(errors="surrogateescape"), Order)
     assert refused.value.code == Code.INVALID_JSON
     assert refused.value.message.startswith("This is not valid JSON: ")
+
+
+def test_a_moment_is_read_as_milliseconds_and_may_be_null() -> None:
+    assert decode_json(b'{"name": "a", "due": "1970-01-01T01:00:01+01:00"}', Order).due == 1_000
+    assert decode_json(b'{"name": "a", "due": null}', Order).due is None

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 
 from carrel.kernel.settings import GatewaySettings, Settings
-from carrel.main.settings import Loaded, SettingsFault, load
+from carrel.main.settings import LoadedSettings, SettingsFault, load
 from tests.requirements.mark import requirement
 
 
-def load_file(text: str, **env: str) -> Loaded:
+def load_file(text: str, **env: str) -> LoadedSettings:
     Path("carrel.toml").write_text(text, encoding="utf-8")
     return load(None, env, {})
 
@@ -22,14 +22,14 @@ def problems_of(text: str = "", **env: str) -> list[str]:
     return caught.value.problems
 
 
-def value_of(loaded: Loaded, dotted: str) -> object:
+def value_of(loaded: LoadedSettings, dotted: str) -> object:
     value: object = loaded.settings
     for word in dotted.split("."):
         value = value[word] if isinstance(value, dict) else getattr(value, word)
     return value
 
 
-def row_of(loaded: Loaded, name: str) -> dict[str, object]:
+def row_of(loaded: LoadedSettings, name: str) -> dict[str, object]:
     (row,) = [row for row in loaded.rows if row.name == name]
     return msgspec.structs.asdict(row)
 

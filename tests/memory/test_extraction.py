@@ -118,7 +118,7 @@ def test_what_is_true_for_a_moment_or_only_supposed_is_not_kept(text: str) -> No
     "My favorite password is swordfish", "Please remember that the API key is sk-abcdefghijk123456",
     "Remember that the card is 4111 1111 1111 1111", "Merke: remember that das Passwort ist geheim",
     "Always use the token ghp_abcdefgh12345678", "Remember that it is 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
-    "We decided that the recovery phrase is apple tree house",
+    "We decided that the recovery phrase is apple tree services",
 ])  # fmt: skip
 def test_a_secret_is_never_kept(text: str) -> None:
     assert stated_in(text) == []

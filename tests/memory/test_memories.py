@@ -1,27 +1,18 @@
 """Keeping, changing, forgetting and promoting memories."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from carrel.kernel import Code, Refusal, SessionKey
-from carrel.memory import GLOBAL_SCOPE, MemoryChange, change
+from carrel.memory import MemoryChange, change
+from carrel.memory.scopes import GLOBAL_SCOPE
 from carrel.runs import remove_lane
 from carrel.sessions import lane_of
 from carrel.storage import Tx
-from tests.harness.engine import Engine, open_engine
+from tests.harness.engine import Engine
 from tests.memory.places import Notebook, counted, reader
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
 HERE = "session:web:c1"
-
-
-@pytest.fixture
-async def engine(store_url: str) -> AsyncIterator[Engine]:
-    """A store on either engine."""
-    async with open_engine(store_url) as opened:
-        yield opened
 
 
 @pytest.fixture

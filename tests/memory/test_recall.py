@@ -10,7 +10,6 @@ from tests.harness.engine import open_engine
 from tests.memory.places import Notebook, counted, reader
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
 HERE = "session:web:c1"
 
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.kernel import Code, Refusal, SessionKey
-from carrel.memory import GLOBAL_SCOPE, MemoryType, Reader, Scope, scope_chain
+from carrel.memory import MemoryType, Reader, Scope, scope_chain
+from carrel.memory.scopes import GLOBAL_SCOPE
 from tests.requirements.mark import requirement
 
 RESTS = (

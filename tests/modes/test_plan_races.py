@@ -20,8 +20,6 @@ from tests.harness.engine import SECONDS_MAX, Engine, open_engine, within
 from tests.modes.planner import CHAT, OTHER, STEPS, Planner
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def planner(postgres_url: str) -> AsyncIterator[Planner]:

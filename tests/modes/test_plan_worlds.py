@@ -1,32 +1,22 @@
 """Whatever is done to plan mode, in whatever order: it happens in one session of one account and nowhere else."""
 
-from collections.abc import AsyncIterator
 from contextlib import suppress
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from carrel.goals import Plan
 from carrel.kernel import Refusal, SessionKey
 from carrel.modes import PlanState
-from tests.harness.engine import MAIN, Engine, accounts_of, open_engine
+from tests.harness.engine import MAIN, Engine, accounts_of
 from tests.modes.planner import CHAT, OTHER, Planner
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
 KEYS = (CHAT, OTHER, MAIN, SessionKey.of("main", "cli:conversation1"), SessionKey.of("writer", "web:conversation1"))
 ACTS = ("on", "off", "write", "approve", "cancel", "resume", "delete")
 Place = tuple[int, SessionKey]
 Seen = tuple[PlanState, list[Plan]]
 STEPS = st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 1), st.sampled_from(KEYS)), min_size=4, max_size=15)
-
-
-@pytest.fixture
-async def engine(store_url: str) -> AsyncIterator[Engine]:
-    """A store on a clock that stands still."""
-    async with open_engine(store_url) as opened:
-        yield opened
 
 
 async def act(planner: Planner, what: str, key: SessionKey) -> None:
@@ -65,7 +55,7 @@ def check(seen: Seen, key: SessionKey) -> None:
 
 
 @requirement("S3.inv.1", "S3.plan.isolated", "S3.plan.one")
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+@settings(max_examples=15, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
 @given(steps=STEPS)
 async def test_every_act_changes_its_own_session_at_most(
     engine: Engine, steps: list[tuple[str, int, SessionKey]]

@@ -2,7 +2,7 @@
 
 from tests.mutants.model import Mutant
 
-_LIMITS = "tests/budgets/test_limits.py"
+_LIMITS = "tests/budgets/test_checks.py"
 
 BUDGETS = (
     Mutant(

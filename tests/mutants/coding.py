@@ -2,8 +2,8 @@
 
 from tests.mutants.model import Mutant
 
-_TURNS, _PERMISSIONS = "tests/coding/test_turns.py", "tests/coding/test_permissions.py"
-_ENDS, _SESSIONS = "tests/coding/test_ends.py", "tests/coding/test_sessions.py"
+_TURNS, _PERMISSIONS = "tests/gateway/acp/test_message.py", "tests/gateway/acp/test_acts.py"
+_ENDS, _SESSIONS = "tests/gateway/acp/test_faults.py", "tests/gateway/acp/test_session.py"
 CODING = (
     Mutant(
         "every account may use every coding agent",
@@ -15,8 +15,8 @@ CODING = (
     Mutant(
         "an agent is given a coding agent of another account",
         "surfaces/api/agents.py",
-        "known = call.house.gateways_of(access)",
-        "known = call.house.connections",
+        "known = call.services.gateways_of(access)",
+        "known = call.services.connections",
         "tests/surfaces/api/test_agents.py -k open_to_another_account",
     ),
     Mutant(
@@ -63,7 +63,7 @@ CODING = (
     ),
     Mutant(
         "files are written in plan mode",
-        "gateway/acp/files.py",
+        "gateway/acp/session.py",
         "if name not in self.allowed:",
         "if not self.allowed:",
         f"{_PERMISSIONS} -k plan_mode",
@@ -87,7 +87,7 @@ CODING = (
         "runs/answers.py",
         "[entry for entry in _without_result(own) if not is_act(entry)]",
         "_without_result(own)",
-        "tests/coding/test_kills.py",
+        "tests/gateway/acp/test_kills.py",
     ),
     Mutant(
         "an interrupted agent is told the message as if for the first time",

@@ -2,8 +2,8 @@
 
 from tests.mutants.model import Mutant
 
-_CONNECTORS, _HOSTILE = "tests/connectors/test_connectors.py", "tests/connectors/test_hostile_servers.py"
-_TURNS, _API = "tests/delivery/test_remote_tools.py", "tests/surfaces/api/test_mcp_servers.py"
+_CONNECTORS, _HOSTILE = "tests/connectors/test_connectors.py", "tests/connectors/test_server.py"
+_TURNS, _API = "tests/delivery/test_remote_calls.py", "tests/surfaces/api/test_mcp_servers.py"
 CONNECTORS = (
     Mutant(
         "every account may use every MCP server",
@@ -56,9 +56,9 @@ CONNECTORS = (
     ),
     Mutant(
         "a server that is called goal may write in plan mode",
-        "tools/toolset.py",
-        "tool.server is None and any(fnmatchcase(",
-        "any(fnmatchcase(",
+        "modes/plan/narrowing.py",
+        "(server is not None or not any(fnmatchcase(name, each) for each in _FOR_PLANNING))",
+        "not any(fnmatchcase(name, each) for each in _FOR_PLANNING)",
         f"{_TURNS} -k family",
     ),
     Mutant(
@@ -115,7 +115,7 @@ CONNECTORS = (
         "connectors/results.py",
         "text = hidden.removed(redact(whole, _TEXT_CHARS_MAX))",
         "text = redact(whole, _TEXT_CHARS_MAX)",
-        _CONNECTORS,
+        "tests/connectors/test_results.py",
     ),
     Mutant(
         "a call whose worker died is made again",

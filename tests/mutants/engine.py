@@ -2,11 +2,11 @@
 
 from tests.mutants.model import Mutant
 
-_QUEUE = "tests/runs/test_delivering.py tests/runs/test_lanes.py"
-_CLAIMS = "tests/runs/test_claims.py"
-_STEERING = "tests/delivery/test_steering.py"
-_HORIZON = "tests/storage/test_postgres_store.py"
-_ARCHIVE = "tests/sessions/test_archive.py"
+_QUEUE = "tests/runs/test_queue.py tests/runs/test_lanes.py"
+_CLAIMS = "tests/runs/test_claims.py tests/runs/test_leases.py"
+_STEERING = "tests/runs/test_steering_messages.py"
+_HORIZON = "tests/storage/test_postgres.py"
+_ARCHIVE = "tests/sessions/test_store.py"
 
 ENGINE = (
     Mutant(
@@ -32,14 +32,14 @@ ENGINE = (
     ),
     Mutant(
         "the horizon trusts the newest number",
-        "storage/horizon.py",
+        "storage/postgres_transaction.py",
         "newest if held is None else min(newest, held)",
         "newest",
         _HORIZON,
     ),
     Mutant(
         "the lock of a write names a number above the first that it draws",
-        "storage/horizon.py",
+        "storage/postgres_transaction.py",
         "SELECT pg_advisory_xact_lock_shared({_FIRST} + {_NEWEST})",
         "SELECT pg_advisory_xact_lock_shared({_FIRST} + {_NEWEST} + 1000)",
         _HORIZON,
@@ -54,8 +54,8 @@ ENGINE = (
     Mutant(
         "a long read trusts numbers that it cannot see",
         "storage/postgres_transaction.py",
-        "        return self.settled\n",
-        "        return self._horizon.look(self._statements)\n",
+        "    def horizon(self) -> int:\n        return self.settled\n",
+        "    def horizon(self) -> int:\n        return self._horizon.look(self._statements)\n",
         _HORIZON,
     ),
     Mutant(
@@ -84,7 +84,7 @@ ENGINE = (
         "runs/outcomes.py",
         "    if stop is None:\n        return None\n",
         "    if stop is None:\n        return True\n",
-        f"{_CLAIMS} tests/runs/test_dispatcher.py tests/runs/test_moves.py",
+        f"{_CLAIMS} tests/runs/test_dispatcher.py tests/runs/test_model.py",
     ),
     Mutant(
         "a lease never expires",
@@ -161,14 +161,14 @@ ENGINE = (
         "kernel/secret_filter.py",
         'r"crl_[a-z]+_[A-Za-z0-9]+_[A-Za-z0-9]+"',
         'r"crl_never"',
-        "tests/kernel/test_values.py",
+        "tests/kernel/test_secret_filter.py",
     ),
     Mutant(
         "private keys are shown",
         "kernel/secret_filter.py",
         '    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\\Z)",\n',
         '    r"",\n',
-        "tests/kernel/test_values.py",
+        "tests/kernel/test_secret_filter.py",
     ),
     Mutant(
         "a follower that lost its lease writes",

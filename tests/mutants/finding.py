@@ -2,11 +2,12 @@
 
 from tests.mutants.model import Mutant
 
-_FINDING, _INDEXING, _PACE = (f"tests/search/test_{name}.py" for name in ("finding", "indexing", "pace"))
-_LAYOUT, _BUILDING = "tests/context/test_layout.py", "tests/context/test_building.py"
+_FINDING, _INDEXING, _PACE = (f"tests/search/test_{name}.py" for name in ("finder", "indexing", "throttle"))
+_LAYOUT = "tests/context/test_budget.py tests/context/test_depth.py"
+_BUILDING = "tests/context/test_builder.py tests/context/layers"
 _EXTRACTION = "tests/delivery/test_extraction.py"
-_MEMORY, _RECALL = "tests/memory/test_recall.py -k sqlite", "tests/context/test_recall.py"
-_TURNS, _INSTRUCTIONS = "tests/delivery/test_task_turns.py", "tests/delivery/test_instructions.py"
+_MEMORY, _RECALL = "tests/memory/test_recall.py -k sqlite", "tests/context/layers/test_semantic.py"
+_TURNS, _INSTRUCTIONS = "tests/delivery/test_prompt_tasks.py", "tests/delivery/test_prompt.py"
 FINDING = (
     Mutant(
         "more answers are kept than the settings say",
@@ -80,35 +81,35 @@ FINDING = (
     ),
     Mutant(
         "searches rest beside as many writes as are allowed",
-        "search/pace.py",
+        "search/gate.py",
         "is_busy = writes > took_seconds",
         "is_busy = writes >= took_seconds",
         _PACE,
     ),
     Mutant(
         "searches rest without a limit",
-        "search/pace.py",
-        "min(took_seconds * SEARCH_REST, SEARCH_REST_SECONDS_MAX)",
-        "took_seconds * SEARCH_REST",
+        "search/gate.py",
+        "min(took_seconds * limits.SEARCH_REST, limits.SEARCH_REST_SECONDS_MAX)",
+        "took_seconds * limits.SEARCH_REST",
         _PACE,
     ),
     Mutant(
         "a pinned topic of the session is shown twice",
-        "context/layers/working_set.py",
+        "context/layers.py",
         "for name in dict.fromkeys((*routed, *said)) if name not in known]",
         "for name in dict.fromkeys((*routed, *said))]",
         _BUILDING,
     ),
     Mutant(
         "what is due in eight days is due soon",
-        "context/layers/working_set.py",
+        "context/layers.py",
         "_SOON_DAYS = 7",
         "_SOON_DAYS = 8",
         _BUILDING,
     ),
     Mutant(
         "what is due in seven days is not due soon",
-        "context/layers/working_set.py",
+        "context/layers.py",
         "_SOON_DAYS = 7",
         "_SOON_DAYS = 6",
         _BUILDING,
@@ -269,7 +270,7 @@ FINDING = (
     ),
     Mutant(
         "a word of agreement is recalled",
-        "context/layers/semantic.py",
+        "context/semantic.py",
         "is_said_in(one.item, recalling.question) and not is_low_signal(one.item.content)",
         "is_said_in(one.item, recalling.question)",
         _RECALL,
@@ -304,21 +305,21 @@ FINDING = (
     ),
     Mutant(
         "topics of different spaces can be merged",
-        "board/classifier/topic_merges.py",
+        "board/classifier/merges.py",
         "if spaces[0] != spaces[1] or not spaces[0]:",
         "if not spaces[0]:",
         "tests/surfaces/api/test_topic_merges.py",
     ),
     Mutant(
         "a split takes entries of another topic",
-        "board/classifier/topic_merges.py",
+        "board/classifier/merges.py",
         "if not entries or any(entry.topic_id != topic.id for entry in entries):",
         "if not entries:",
         "tests/surfaces/api/test_topic_merges.py",
     ),
     Mutant(
         "a result that nobody else tells may be kept silent about",
-        "exchanges/subagent_prompts.py",
+        "exchanges/prompts.py",
         "{waiting if awaits_more else ''}",
         "{waiting}",
         "tests/exchanges/test_announce.py -k requester",
@@ -328,6 +329,6 @@ FINDING = (
         "tools/invocation.py",
         "        if refusal.field is not None:\n            raise\n",
         "",
-        "tests/tools/test_plain_arguments.py -k sqlite",
+        "tests/tools/test_normalized_arguments.py -k sqlite",
     ),
 )

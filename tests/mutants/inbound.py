@@ -10,21 +10,21 @@ _OVERVIEW = "tests/inbound/test_overview.py"
 INBOUND = (
     Mutant(
         "any signature will do",
-        "inbound/signatures.py",
+        "inbound/kinds.py",
         "if hmac.compare_digest(given.strip().encode(), expected.encode()):",
         "if given:",
         _SIGNATURES,
     ),
     Mutant(
         "an old signature is as good as a new one",
-        "inbound/signatures.py",
+        "inbound/kinds.py",
         "if abs(now_ms - sent_ms) <= _AGE_MS:",
         "if sent_ms <= now_ms:",
         _SIGNATURES,
     ),
     Mutant(
         "Slack's time is not signed",
-        "inbound/kinds/slack.py",
+        "inbound/kinds.py",
         "b'v0:' + stamp.encode() + b':' + raw",
         "b'v0::' + raw",
         _SIGNATURES,
@@ -38,9 +38,9 @@ INBOUND = (
     ),
     Mutant(
         "GitHub's bodies have no digest",
-        "inbound/kinds/github.py",
-        "digest=digest,",
-        "digest=None,",
+        "inbound/kinds.py",
+        '"Bot",\n            payload=payload,\n            digest=digest,',
+        '"Bot",\n            payload=payload,\n            digest=None,',
         _DELIVERIES,
     ),
     Mutant(
@@ -80,14 +80,14 @@ INBOUND = (
     ),
     Mutant(
         "only the first line of a stranger is quoted",
-        "inbound/messages.py",
+        "inbound/deliveries.py",
         'return "\\n".join(f"> {line}".rstrip() for line in text.splitlines())',
         'return f"> {text}"',
         _EFFECTS,
     ),
     Mutant(
         "a thread is the same for every webhook",
-        "inbound/effects.py",
+        "inbound/deliveries.py",
         'about = f"{webhook.actor_id}\\n{rendered.thread}"',
         'about = "thread"',
         _EFFECTS,

@@ -3,7 +3,7 @@
 from tests.mutants.model import Mutant
 
 _CROSSING = "tests/isolation/test_crossing.py"
-_RULE = "tests/visibility/test_rule.py"
+_RULE = "tests/visibility/test_item_store.py"
 
 ISOLATION = (
     Mutant(
@@ -50,14 +50,14 @@ ISOLATION = (
     ),
     Mutant(
         "every lane is shown the digests of tasks",
-        "context/layers/location.py",
-        '(_digest(task.digest, _TASK_DIGEST_CHARS) if digests else "")',
+        "context/layers.py",
+        '_digest(task.digest, _TASK_DIGEST_CHARS) if digests else ""',
         "_digest(task.digest, _TASK_DIGEST_CHARS)",
         _CROSSING,
     ),
     Mutant(
         "lanes of their own are shown digests of the board",
-        "context/layers/semantic.py",
+        "context/semantic.py",
         '    digests = recalling.recall == "space"',
         "    digests = True",
         _CROSSING,

@@ -2,7 +2,7 @@
 
 from tests.mutants.model import Mutant
 
-_LOOPS = "tests/loops/test_loops.py"
+_LOOPS = "tests/loops/test_checks.py"
 _CONCURRENCY = "tests/runs/test_concurrency.py"
 
 LOOPS = (
@@ -36,7 +36,7 @@ LOOPS = (
     ),
     Mutant(
         "a restart asks again",
-        "loops/checks.py",
+        "loops/repeat_guard.py",
         "if trace.asked_at is None else _text(tx, run, found)",
         "",
         _LOOPS,
@@ -50,7 +50,7 @@ LOOPS = (
     ),
     Mutant(
         "what people ask for counts as a loop",
-        "loops/checks.py",
+        "loops/repeat_guard.py",
         "    if not is_caused(run):\n        return\n",
         "",
         _LOOPS,

@@ -28,7 +28,7 @@ OUTBOX = (
     Mutant(
         "posts are never given up",
         "outbox/posts.py",
-        "dropped = final or tx.now + delay_ms > post.created_at + POSTING_HOURS_MAX * _HOUR_MS",
+        "dropped = final or tx.now + delay_ms > post.created_at + limits.POSTING_HOURS_MAX * MS_PER_HOUR",
         "dropped = final",
         _POSTS,
     ),
@@ -63,7 +63,7 @@ OUTBOX = (
     Mutant(
         "posts are pruned as soon as they have ended",
         "outbox/posts.py",
-        "tx.now - POSTS_KEPT_HOURS * _HOUR_MS",
+        "tx.now - limits.POSTS_KEPT_HOURS * MS_PER_HOUR",
         "tx.now",
         _POSTS,
     ),
@@ -98,7 +98,7 @@ OUTBOX = (
     Mutant(
         "one host gets every webhook at once",
         "outbox/webhooks.py",
-        "        if in_flight[webhook.host] < WEBHOOKS_PER_HOST_AT_A_TIME:",
+        "        if in_flight[webhook.host] < limits.WEBHOOKS_PER_HOST_AT_A_TIME:",
         "        if True:",
         _WEBHOOKS,
     ),

@@ -1,7 +1,5 @@
 """Files of messages: kept exactly as long as their message."""
 
-import pytest
-
 from carrel.journal import NewEntry, append_entry
 from carrel.kernel import Envelope, Message, NewAttachment, Provenance, SessionKey
 from carrel.kernel.settings import RunsSettings, SessionsSettings, Settings
@@ -10,9 +8,8 @@ from carrel.runs import Run, bind_session, deliver, fence, remove_lane, run_by_i
 from carrel.runs.pruner import prune
 from carrel.sessions import close_generation, lane_of, open_generation
 from carrel.storage import Tx
-from tests.harness.engine import Engine, lane_key, open_engine
+from tests.harness.engine import Engine, lane_key
 
-pytestmark = pytest.mark.anyio
 KEY = lane_key("files")
 PERSON = Provenance(kind="external_user")
 DAYS_31, DAYS_91 = 31 * 86_400.0, 91 * 86_400.0
@@ -62,38 +59,35 @@ async def delete(engine: Engine, key: SessionKey) -> None:
     assert await engine.db.write(lambda tx: remove_lane(tx, engine.access, lane)) is None
 
 
-async def test_a_file_of_an_entry_outlives_its_run_and_is_deleted_with_its_generation(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        run = await say_with_file(engine)
-        await hear_and_end(engine, run)
-        await engine.db.write(lambda tx: close_generation(tx, engine.access, KEY, "reset"))
-        engine.advance(DAYS_31)
-        await prune_all(engine)
-        assert (await is_kept(engine, run), await has_file(engine, run)) == (False, True)
-        engine.advance(DAYS_91)
-        await prune_all(engine)
-        assert not await has_file(engine, run)
+async def test_a_file_of_an_entry_outlives_its_run_and_is_deleted_with_its_generation(engine: Engine) -> None:
+    run = await say_with_file(engine)
+    await hear_and_end(engine, run)
+    await engine.db.write(lambda tx: close_generation(tx, engine.access, KEY, "reset"))
+    engine.advance(DAYS_31)
+    await prune_all(engine)
+    assert (await is_kept(engine, run), await has_file(engine, run)) == (False, True)
+    engine.advance(DAYS_91)
+    await prune_all(engine)
+    assert not await has_file(engine, run)
 
 
-async def test_a_file_of_a_run_that_never_started_is_deleted_with_the_run(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        run = await say_with_file(engine)
-        await engine.cancel(run.id)
-        await prune_all(engine)
-        assert await has_file(engine, run)
-        engine.advance(DAYS_31)
-        await prune_all(engine)
-        assert (await is_kept(engine, run), await has_file(engine, run)) == (False, False)
+async def test_a_file_of_a_run_that_never_started_is_deleted_with_the_run(engine: Engine) -> None:
+    run = await say_with_file(engine)
+    await engine.cancel(run.id)
+    await prune_all(engine)
+    assert await has_file(engine, run)
+    engine.advance(DAYS_31)
+    await prune_all(engine)
+    assert (await is_kept(engine, run), await has_file(engine, run)) == (False, False)
 
 
-async def test_a_deleted_session_leaves_no_file_behind_even_of_pruned_runs(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        old = await say_with_file(engine)
-        await hear_and_end(engine, old)
-        engine.advance(DAYS_31)
-        await prune_all(engine)
-        waiting, elsewhere = await say_with_file(engine), await say_with_file(engine, lane_key("other"))
-        await delete(engine, KEY)
-        assert not await has_file(engine, old)
-        assert not await has_file(engine, waiting)
-        assert await has_file(engine, elsewhere)
+async def test_a_deleted_session_leaves_no_file_behind_even_of_pruned_runs(engine: Engine) -> None:
+    old = await say_with_file(engine)
+    await hear_and_end(engine, old)
+    engine.advance(DAYS_31)
+    await prune_all(engine)
+    waiting, elsewhere = await say_with_file(engine), await say_with_file(engine, lane_key("other"))
+    await delete(engine, KEY)
+    assert not await has_file(engine, old)
+    assert not await has_file(engine, waiting)
+    assert await has_file(engine, elsewhere)

@@ -1,192 +1,47 @@
 """Claims: held by one worker at a time, lost with their lease, and useless afterwards."""
 
 import asyncio
-from collections.abc import Callable
 
-import pytest
-
-from carrel.kernel.settings import RunsSettings
-from carrel.records import call_of, finish_call, record_call
-from carrel.runs import Claim, ClaimLost, Failed, NeedsInput, Rules, fence
-from carrel.runs.model import Cancelled
-from carrel.storage import Tx
+from carrel.runs import Failed
 from tests.harness.engine import MAIN, Engine, end_and_claim, lane_key, open_engine
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
-BAD_WAY = Failed(code="unreachable", message="no answer", retryable=True)
 REFUSED = Failed(code="bad_request", message="400")
 
 
 @requirement("S1.x.claim.race", "S0.x.claim")
-async def test_concurrent_workers_never_share_a_run_or_a_lane(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        for n in range(12):
-            await engine.say(lane_key(f"l{n % 6}"), f"line {n}")
-        taken = await asyncio.gather(*(engine.take(2, worker=f"worker-{n}") for n in range(8)))
-        held = [one for claims in taken for one in claims]
-        assert len({one.id for one in held}) == len(held) == len({one.key for one in held}) == 6
+async def test_concurrent_workers_never_share_a_run_or_a_lane(engine: Engine) -> None:
+    for n in range(12):
+        await engine.say(lane_key(f"l{n % 6}"), f"line {n}")
+    taken = await asyncio.gather(*(engine.take(2, worker=f"worker-{n}") for n in range(8)))
+    held = [one for claims in taken for one in claims]
+    assert len({one.id for one in held}) == len(held) == len({one.key for one in held}) == 6
 
 
-async def test_the_end_of_a_run_and_the_next_claim_are_one_commit(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        first, second = await engine.say(MAIN, "first"), await engine.say(MAIN, "second")
-        held = await engine.take_one()
-        (following,) = await engine.db.write(lambda tx: end_and_claim(tx, held))
-        assert (following.id, following.state) == (second.id, "running")
-        assert (await engine.run(first.id)).state == "completed"
-        other = await engine.say(lane_key("older"), "due before the lane's next")
-        third = await engine.say(MAIN, "third")
-        (oldest,) = await engine.db.write(lambda tx: end_and_claim(tx, following))
-        assert oldest.id == other.id
-        assert (await engine.take_one()).id == third.id
+async def test_the_end_of_a_run_and_the_next_claim_are_one_commit(engine: Engine) -> None:
+    first, second = await engine.say(MAIN, "first"), await engine.say(MAIN, "second")
+    held = await engine.take_one()
+    (following,) = await engine.db.write(lambda tx: end_and_claim(tx, held))
+    assert (following.id, following.state) == (second.id, "running")
+    assert (await engine.run(first.id)).state == "completed"
+    other = await engine.say(lane_key("older"), "due before the lane's next")
+    third = await engine.say(MAIN, "third")
+    (oldest,) = await engine.db.write(lambda tx: end_and_claim(tx, following))
+    assert oldest.id == other.id
+    assert (await engine.take_one()).id == third.id
 
 
-async def test_of_runs_that_end_together_only_those_with_a_valid_claim_are_written(
-    store_url: str,
-) -> None:
-    async with open_engine(store_url) as engine:
-        lost = await engine.say(lane_key("lost"), "taken over")
-        overtaken = await engine.take_one()
-        first, second = await engine.say(MAIN, "first"), await engine.say(MAIN, "second")
-        engine.advance(60)
-        await engine.rescue()
-        held = {run.id: run for run in await engine.take(2)}
-        assert held.keys() == {lost.id, first.id}
-        (following,) = await engine.db.write(lambda tx: end_and_claim(tx, overtaken, held[first.id]))
-        assert following.id == second.id
-        assert (await engine.run(lost.id)).state == "running"
-
-
-@requirement("S1.x.restart.working", "S1.x.stuck")
-async def test_a_run_whose_worker_is_lost_returns_to_the_head_of_its_lane(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        lost, following = await engine.say(MAIN, "lost"), await engine.say(MAIN, "next")
-        held = await engine.take_one()
-        engine.advance(59)
-        assert await engine.rescue() == 0
-        engine.advance(1)
-        assert await engine.rescue() == 1
-        back = await engine.run(lost.id)
-        assert (back.state, back.attempt, back.worker) == ("queued", 1, None)
-        again = await engine.take_one()
-        assert (again.id, again.attempt) == (lost.id, 2)
-        assert again.claim_no > held.claim_no
-        await engine.end(again)
-        assert (await engine.take_one()).id == following.id
-
-
-def writing(
-    engine: Engine, held: Claim, effect: str, wait: tuple[str, int] | None = None
-) -> Callable[[Tx], None]:  # fmt: skip
-    """Make a tool call as a turn does: fenced, and recorded in the transaction of its effect."""
-
-    def work(tx: Tx) -> None:
-        fence(tx, held)
-        record_call(
-            tx,
-            engine.access,
-            held.id,
-            "call-1",
-            tool="task_create",
-            effect=effect,
-            result="" if wait else "{}",
-            wait=wait,
-        )
-
-    return work
-
-
-@requirement("S1.x.restart.working")
-@pytest.mark.parametrize(("effect", "state"), [("write", "failed"), ("read", "queued")])
-async def test_a_lost_run_that_had_written_something_is_left_to_a_person(
-    store_url: str, effect: str, state: str
-) -> None:
-    async with open_engine(store_url) as engine:
-        lost, following = await engine.say(MAIN, "lost"), await engine.say(MAIN, "next")
-        await engine.db.write(writing(engine, await engine.take_one(), effect))
-        engine.advance(60)
-        await engine.rescue()
-        found = await engine.run(lost.id)
-        assert found.state == state
-        if state == "failed":
-            assert (found.reason, (await engine.take_one()).id) == ("interrupted", following.id)
-
-
-@requirement("S2.send.serverwait")
-async def test_a_lost_run_that_waited_for_another_run_returns_to_its_lane(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        waiting = await engine.say(MAIN, "ask the other")
-        await engine.db.write(writing(engine, await engine.take_one(), "write", wait=("run_of_another", 0)))
-        engine.advance(60)
-        await engine.rescue()
-        assert (await engine.take_one()).id == waiting.id
-        await engine.db.write(lambda tx: finish_call(tx, engine.access, waiting.id, "call-1", "{}"))
-        engine.advance(60)
-        await engine.rescue()
-        assert (await engine.run(waiting.id)).reason == "interrupted"
-
-
-async def test_a_run_that_loses_every_worker_becomes_a_dead_letter(store_url: str) -> None:
-    rules = Rules(runs=RunsSettings(attempts_max=2, timeout_minutes=0))
-    async with open_engine(store_url, rules=rules) as engine:
-        run = await engine.say(MAIN, "poison")
-        for _ in range(2):
-            await engine.take_one()
-            engine.advance(60)
-            await engine.rescue()
-        ended = await engine.run(run.id)
-        assert (ended.state, ended.reason) == ("failed", "dead_letter")
-
-
-async def test_a_lost_run_that_was_to_stop_or_is_past_its_limit_ends(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        stopped = await engine.say(lane_key("a"), "stop me")
-        late = await engine.say(lane_key("b"), "late", timeout_seconds=30)
-        await engine.take(2)
-        await engine.cancel(stopped.id, "stopped")
-        engine.advance(60)
-        await engine.rescue()
-        ends = [await engine.run(run.id) for run in (stopped, late)]
-        assert [(run.state, run.reason) for run in ends] == [("cancelled", "stopped"), ("failed", "timeout")]
-
-
-async def test_cancelling_a_run_whose_worker_is_lost_ends_it_at_once(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        run = await engine.say(MAIN, "lost")
-        await engine.take_one()
-        engine.advance(60)
-        ended = await engine.cancel(run.id)
-        assert ended is not None
-        assert ended.state == "cancelled"
-        assert await engine.depth(MAIN) == 0
-
-
-@requirement("S0.x.claim", "S0.x.tools.once")
-async def test_a_worker_that_resumes_after_its_lease_ran_out_writes_nothing(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        run = await engine.say(MAIN, "slow")
-        asleep = await engine.take_one()
-        engine.advance(60)
-        writes: list[Callable[[], object]] = [
-            lambda: engine.start_turn(asleep),
-            lambda: engine.db.write(writing(engine, asleep, "write")),
-            lambda: engine.end(asleep),
-            lambda: engine.end(asleep, BAD_WAY),
-            lambda: engine.end(asleep, NeedsInput(question="?")),
-            lambda: engine.end(asleep, Cancelled(reason="stopped")),
-        ]
-        for rescued in (False, True):
-            if rescued:
-                await engine.rescue()
-                await engine.take_one()
-            for write in writes:
-                with pytest.raises(ClaimLost):
-                    await write()  # type: ignore[misc]
-            assert await engine.depth(MAIN) == 1
-        found = await engine.run(run.id)
-        assert (found.state, found.reply, found.session_id) == ("running", None, None)
-        assert await engine.db.read(lambda tx: call_of(tx, engine.access, run.id, "call-1")) is None
+async def test_of_runs_that_end_together_only_those_with_a_valid_claim_are_written(engine: Engine) -> None:
+    lost = await engine.say(lane_key("lost"), "taken over")
+    overtaken = await engine.take_one()
+    first, second = await engine.say(MAIN, "first"), await engine.say(MAIN, "second")
+    engine.advance(60)
+    await engine.rescue()
+    held = {run.id: run for run in await engine.take(2)}
+    assert held.keys() == {lost.id, first.id}
+    (following,) = await engine.db.write(lambda tx: end_and_claim(tx, overtaken, held[first.id]))
+    assert following.id == second.id
+    assert (await engine.run(lost.id)).state == "running"
 
 
 @requirement("S1.store.survive")

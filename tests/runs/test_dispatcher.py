@@ -10,11 +10,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-import pytest
-
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import RunsSettings
 from carrel.runs import Claim, Completed, Failed, NeedsInput, Outcome, Rules, answer, fence, run_by_id
+from carrel.runs.dispatcher import Dispatcher
 from carrel.runs.leases import rescue_lost
 from carrel.runs.queue_store import expire_leases, next_due
 from carrel.runs.store import ask_to_stop
@@ -34,76 +33,71 @@ from tests.harness.engine import (
 from tests.harness.wrapped_database import WrappedDatabase
 from tests.requirements.mark import requirement
 
-pytestmark = pytest.mark.anyio
 T = TypeVar("T")
 UNREACHABLE = Failed(code="unreachable", message="no answer", retryable=True)
 
 
 @requirement("S1.dispatch.fifo", "S1.dispatch.busy", "S1.dispatch.next")
-async def test_a_lane_works_in_the_order_of_its_messages(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        worker = Commanded()
-        async with engine.working(worker.turn):
-            runs = [await engine.say(MAIN, text) for text in "abc"]
-            for run in runs:
-                held = await worker.next()
-                assert held.id == run.id
-                assert worker.begun.empty()
-                worker.end(held.id, Completed(reply=f"answer to {run.text}"))
-                assert (await engine.settled(run.id)).reply == f"answer to {run.text}"
+async def test_a_lane_works_in_the_order_of_its_messages(engine: Engine) -> None:
+    worker = Commanded()
+    async with engine.working(worker.turn):
+        runs = [await engine.say(MAIN, text) for text in "abc"]
+        for run in runs:
+            held = await worker.next()
+            assert held.id == run.id
+            assert worker.begun.empty()
+            worker.end(held.id, Completed(reply=f"answer to {run.text}"))
+            assert (await engine.settled(run.id)).reply == f"answer to {run.text}"
 
 
-async def test_a_run_whose_turn_notices_the_stop_by_itself_ends_at_once(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
+async def test_a_run_whose_turn_notices_the_stop_by_itself_ends_at_once(engine: Engine) -> None:
 
-        async def turn(held: Claim) -> Outcome:
-            # As another server asks for it: nothing tells this one but the row of the run.
-            await engine.db.write(lambda tx: ask_to_stop(tx, held.access, held.id, "stopped"))
-            await engine.db.write(lambda tx: fence(tx, held))
-            raise AssertionError("the fence lets a stopped run pass")
+    async def turn(held: Claim) -> Outcome:
+        # As another server asks for it: nothing tells this one but the row of the run.
+        await engine.db.write(lambda tx: ask_to_stop(tx, held.access, held.id, "stopped"))
+        await engine.db.write(lambda tx: fence(tx, held))
+        raise AssertionError("the fence lets a stopped run pass")
 
-        async with engine.working(turn):
-            ended = await engine.settled(await engine.say(MAIN, "work"))
-            assert (ended.state, ended.reason) == ("cancelled", "stopped")
+    async with engine.working(turn):
+        ended = await engine.settled(await engine.say(MAIN, "work"))
+        assert (ended.state, ended.reason) == ("cancelled", "stopped")
 
 
 @requirement("S1.dispatch.parallel")
-async def test_lanes_run_in_parallel_up_to_the_limit_and_a_slow_one_delays_no_other(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        worker = Commanded()
-        async with engine.working(worker.turn, concurrency=3):
-            runs = {run.id: run for run in [await engine.say(lane_key(f"l{n}"), str(n)) for n in range(5)]}
-            first = [await worker.next() for _ in range(3)]
-            # The next run can only be claimed by a slot that was freed.
-            assert worker.begun.empty()
-            slow, *others = first
-            finished = 0
-            for held in others:
-                worker.end(held.id)
-            while finished < 2:
-                worker.end((await worker.next()).id)
-                finished += 1
-            for run_id in runs.keys() - {slow.id}:
-                assert (await engine.settled(run_id)).state == "completed"
-            assert (await engine.run(slow.id)).state == "running"
-            worker.end(slow.id)
-            await engine.settled(slow.id)
+async def test_lanes_run_in_parallel_up_to_the_limit_and_a_slow_one_delays_no_other(engine: Engine) -> None:
+    worker = Commanded()
+    async with engine.working(worker.turn, concurrency=3):
+        runs = {run.id: run for run in [await engine.say(lane_key(f"l{n}"), str(n)) for n in range(5)]}
+        first = [await worker.next() for _ in range(3)]
+        # The next run can only be claimed by a slot that was freed.
+        assert worker.begun.empty()
+        slow, *others = first
+        finished = 0
+        for held in others:
+            worker.end(held.id)
+        while finished < 2:
+            worker.end((await worker.next()).id)
+            finished += 1
+        for run_id in runs.keys() - {slow.id}:
+            assert (await engine.settled(run_id)).state == "completed"
+        assert (await engine.run(slow.id)).state == "running"
+        worker.end(slow.id)
+        await engine.settled(slow.id)
 
 
 @requirement("S1.timeout.cancels")
-async def test_a_stop_cancels_the_turn_and_discards_its_result(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        worker = Commanded()
-        async with engine.working(worker.turn):
-            run, following = await engine.say(MAIN, "long"), await engine.say(MAIN, "next")
-            held = await worker.next()
-            await engine.cancel(run.id, "stopped")
-            ended = await engine.settled(run.id)
-            assert (ended.state, ended.reason, ended.reply) == ("cancelled", "stopped", None)
-            assert worker.stopped == [held.id]
-            assert (await worker.next()).id == following.id
-            worker.end(following.id)
-            await engine.settled(following.id)
+async def test_a_stop_cancels_the_turn_and_discards_its_result(engine: Engine) -> None:
+    worker = Commanded()
+    async with engine.working(worker.turn):
+        run, following = await engine.say(MAIN, "long"), await engine.say(MAIN, "next")
+        held = await worker.next()
+        await engine.cancel(run.id, "stopped")
+        ended = await engine.settled(run.id)
+        assert (ended.state, ended.reason, ended.reply) == ("cancelled", "stopped", None)
+        assert worker.stopped == [held.id]
+        assert (await worker.next()).id == following.id
+        worker.end(following.id)
+        await engine.settled(following.id)
 
 
 @requirement("S1.timeout.default", "S1.timeout.cancels")
@@ -124,86 +118,89 @@ async def test_a_turn_that_exceeds_its_time_limit_is_stopped_and_fails(store_url
 
 
 @requirement("S2.x.lane.recovers")
-async def test_a_turn_that_raises_fails_its_own_run_and_no_other(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        worker = Commanded()
-        async with engine.working(worker.turn):
-            broken, other = await engine.say(MAIN, "broken"), await engine.say(lane_key("other"), "other")
-            following = await engine.say(MAIN, "next")
-            for _ in range(2):
-                await worker.next()
-            worker.fail(broken.id, ZeroDivisionError("a secret detail"))
-            ended = await engine.settled(broken.id)
-            assert (ended.state, ended.error_code) == ("failed", "internal")
-            assert "secret" not in (ended.error_message or "")
-            assert (await worker.next()).id == following.id
-            for run in (following, other):
-                worker.end(run.id)
-                assert (await engine.settled(run.id)).state == "completed"
+async def test_a_turn_that_raises_fails_its_own_run_and_no_other(engine: Engine) -> None:
+    worker = Commanded()
+    async with engine.working(worker.turn):
+        broken, other = await engine.say(MAIN, "broken"), await engine.say(lane_key("other"), "other")
+        following = await engine.say(MAIN, "next")
+        for _ in range(2):
+            await worker.next()
+        worker.fail(broken.id, ZeroDivisionError("a secret detail"))
+        ended = await engine.settled(broken.id)
+        assert (ended.state, ended.error_code) == ("failed", "internal")
+        assert "secret" not in (ended.error_message or "")
+        assert (await worker.next()).id == following.id
+        for run in (following, other):
+            worker.end(run.id)
+            assert (await engine.settled(run.id)).state == "completed"
 
 
 @requirement("S0.x.poison", "S0.x.headofline")
-async def test_a_retry_starts_after_its_pause_while_the_lane_waits(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        worker = Commanded()
-        async with engine.working(worker.turn):
-            run, following = await engine.say(MAIN, "unreachable"), await engine.say(MAIN, "next")
-            for _ in range(2):
-                worker.end((await worker.next()).id, UNREACHABLE)
-                await engine.until(lambda tx: tx.one("SELECT 1 FROM runs WHERE state = 'running'") is None)
-                assert worker.begun.empty()
-                engine.advance(20)
-            worker.end((await worker.next()).id)
-            assert (await engine.settled(run.id)).attempt == 3
-            assert (await worker.next()).id == following.id
+async def test_a_retry_starts_after_its_pause_while_the_lane_waits(engine: Engine) -> None:
+    worker = Commanded()
+    async with engine.working(worker.turn):
+        run, following = await engine.say(MAIN, "unreachable"), await engine.say(MAIN, "next")
+        for _ in range(2):
+            worker.end((await worker.next()).id, UNREACHABLE)
+            await engine.until(lambda tx: tx.one("SELECT 1 FROM runs WHERE state = 'running'") is None)
+            assert worker.begun.empty()
+            engine.advance(20)
+        worker.end((await worker.next()).id)
+        assert (await engine.settled(run.id)).attempt == 3
+        assert (await worker.next()).id == following.id
 
 
 @requirement("S1.dispatch.waiting")
-async def test_a_turn_that_asks_for_input_frees_its_lane_until_the_answer(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        worker = Commanded()
-        async with engine.working(worker.turn):
-            asking, following = await engine.say(MAIN, "ask"), await engine.say(MAIN, "next")
-            worker.end((await worker.next()).id, NeedsInput(question="which?"))
-            assert (await engine.settled(asking.id)).state == "waiting"
-            assert (await worker.next()).id == following.id
-            await engine.db.write(lambda tx: answer(tx, engine.access, asking.id, words("this one")))
-            worker.end(following.id)
-            assert (await worker.next()).id == asking.id
-            worker.end(asking.id)
-            assert (await engine.settled(asking.id)).state == "completed"
+async def test_a_turn_that_asks_for_input_frees_its_lane_until_the_answer(engine: Engine) -> None:
+    worker = Commanded()
+    async with engine.working(worker.turn):
+        asking, following = await engine.say(MAIN, "ask"), await engine.say(MAIN, "next")
+        worker.end((await worker.next()).id, NeedsInput(question="which?"))
+        assert (await engine.settled(asking.id)).state == "waiting"
+        assert (await worker.next()).id == following.id
+        await engine.db.write(lambda tx: answer(tx, engine.access, asking.id, words("this one")))
+        worker.end(following.id)
+        assert (await worker.next()).id == asking.id
+        worker.end(asking.id)
+        assert (await engine.settled(asking.id)).state == "completed"
 
 
-async def test_draining_starts_nothing_and_waits_for_running_turns(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        worker = Commanded()
-        async with engine.working(worker.turn) as dispatcher:
-            run, behind = await engine.say(MAIN, "running"), await engine.say(MAIN, "behind")
-            await worker.next()
-            async with asyncio.TaskGroup() as group:
-                draining = group.create_task(dispatcher.drain(SECONDS_MAX))
-                await asyncio.sleep(0)
-                other = await engine.say(lane_key("other"), "not started")
-                assert dispatcher.draining
-                assert not draining.done()
-                worker.end(run.id)
-            assert (await engine.run(run.id)).state == "completed"
-            assert [(await engine.run(one.id)).state for one in (behind, other)] == ["queued", "queued"]
-            assert worker.begun.empty()
+async def test_draining_starts_nothing_and_waits_for_running_turns(engine: Engine) -> None:
+    worker = Commanded()
+    async with engine.working(worker.turn) as dispatcher:
+        run, behind = await engine.say(MAIN, "running"), await engine.say(MAIN, "behind")
+        await worker.next()
+        await within(no_claim_under_way(dispatcher, turns=1))
+        async with asyncio.TaskGroup() as group:
+            draining = group.create_task(dispatcher.drain(SECONDS_MAX))
+            await asyncio.sleep(0)
+            other = await engine.say(lane_key("other"), "not started")
+            assert dispatcher.draining
+            assert not draining.done()
+            worker.end(run.id)
+        assert (await engine.run(run.id)).state == "completed"
+        assert [(await engine.run(one.id)).state for one in (behind, other)] == ["queued", "queued"]
+        assert worker.begun.empty()
 
 
-async def test_turns_that_do_not_end_in_time_are_left_to_rescue(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        worker = Commanded()
-        async with engine.working(worker.turn) as dispatcher:
-            run = await engine.say(MAIN, "too long")
-            await worker.next()
-            await within(dispatcher.drain(0.01))
-            assert (await engine.run(run.id)).state == "running"
-        assert worker.stopped == [run.id]
-        engine.advance(60)
-        assert await engine.rescue() == 1
-        assert (await engine.run(run.id)).state == "queued"
+async def no_claim_under_way(dispatcher: Dispatcher, turns: int) -> None:
+    """A claim that has begun when draining begins may still take what it finds."""
+    slots = dispatcher._slots
+    while slots._free < slots._count - turns:
+        await asyncio.sleep(0)
+
+
+async def test_turns_that_do_not_end_in_time_are_left_to_rescue(engine: Engine) -> None:
+    worker = Commanded()
+    async with engine.working(worker.turn) as dispatcher:
+        run = await engine.say(MAIN, "too long")
+        await worker.next()
+        await within(dispatcher.drain(0.01))
+        assert (await engine.run(run.id)).state == "running"
+    assert worker.stopped == [run.id]
+    engine.advance(60)
+    assert await engine.rescue() == 1
+    assert (await engine.run(run.id)).state == "queued"
 
 
 async def test_an_idle_dispatcher_drains_at_once(sqlite_url: str) -> None:
@@ -454,14 +451,13 @@ async def looks(engine: Engine, elapsing: Elapsing) -> int:
 
 
 @requirement("S0.x.backoff.own")
-async def test_a_run_that_waits_for_its_retry_makes_nobody_look_more_often(store_url: str, elapsing: Elapsing) -> None:
-    async with open_engine(store_url) as engine:
-        idle = await looks(engine, elapsing)
-        await engine.say(MAIN, "hello")
-        later = Failed(code="http_429", message="slow down", retryable=True, retry_after_seconds=200)
-        await engine.end(await engine.take_one(), later)
-        # Three duties look every five seconds. To look every second would be eighty looks more; a few are left for the
-        # seconds that really pass.
-        assert await looks(engine, elapsing) <= idle + 20
-        assert 40 <= idle <= 80
-        assert await engine.db.read(next_due) is not None
+async def test_a_run_that_waits_for_its_retry_makes_nobody_look_more_often(engine: Engine, elapsing: Elapsing) -> None:
+    idle = await looks(engine, elapsing)
+    await engine.say(MAIN, "hello")
+    later = Failed(code="http_429", message="slow down", retryable=True, retry_after_seconds=200)
+    await engine.end(await engine.take_one(), later)
+    # Three duties look every five seconds. To look every second would be eighty looks more; a few are left for the
+    # seconds that really pass.
+    assert await looks(engine, elapsing) <= idle + 20
+    assert 40 <= idle <= 80
+    assert await engine.db.read(next_due) is not None

@@ -9,17 +9,9 @@ import numpy as np
 
 from carrel.kernel import Access
 from carrel.kernel.settings import SearchSettings
-from carrel.search import (
-    Document,
-    Embedder,
-    Found,
-    NoEmbedder,
-    Search,
-    SearchQuery,
-    embed_texts,
-    put_document,
-    remove_document,
-)
+from carrel.search import Document, Search, SearchQuery, SearchResult, store
+from carrel.search.embedders import Embedder, NoEmbedder, embed_texts
+from carrel.search.indexing import put_document
 from carrel.search.vectors import Floats
 from carrel.visibility import Viewer
 from tests.harness.engine import START_MS, Engine, open_engine
@@ -79,9 +71,9 @@ class Board:
 
     async def remove(self, name: str, kind: Any = "log") -> bool:
         """Remove a document."""
-        return await self.engine.db.write(lambda tx: remove_document(tx, self.access, kind, name))
+        return await self.engine.db.write(lambda tx: store.delete_documents(tx, self.access, kind, (name,)) > 0)
 
-    async def find(self, text: str, **more: Any) -> Found:
+    async def find(self, text: str, **more: Any) -> SearchResult:
         """Return what a query finds, by default in the whole account."""
         return await self.search.find(self.access, asked(text, **more))
 

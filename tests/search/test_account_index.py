@@ -14,41 +14,40 @@ from tests.harness.wrapped_database import WrappedDatabase
 from tests.harness.wrapped_transaction import WrappedTransaction
 from tests.search.board import Board, MeaningsOf, asked, open_board
 
-pytestmark = pytest.mark.anyio
 T = TypeVar("T")
 
 
 @pytest.fixture
-async def board(store_url: str) -> AsyncIterator[Board]:
+async def cars(store_url: str) -> AsyncIterator[Board]:
     async with open_board(store_url, MeaningsOf("car vehicle")) as opened:
         yield opened
 
 
 async def test_more_removals_than_are_remembered_load_everything_anew(
-    board: Board, monkeypatch: pytest.MonkeyPatch
+    cars: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "SEARCH_REMOVALS_MAX", 3)
     monkeypatch.setattr(account_index, "SEARCH_REMOVALS_MAX", 3)
     for n in range(12):
-        await board.put(f"e{n}", "vehicle")
-    assert len(await board.logs("car")) == 12
+        await cars.put(f"e{n}", "vehicle")
+    assert len(await cars.logs("car")) == 12
     for n in range(8):
-        await board.remove(f"e{n}")
-    kept = await board.engine.read(lambda tx: tx.one("SELECT count(*) FROM search_removals"))
+        await cars.remove(f"e{n}")
+    kept = await cars.engine.read(lambda tx: tx.one("SELECT count(*) FROM search_removals"))
     assert kept is not None
     assert kept[0] <= 4
-    assert sorted(await board.logs("car")) == ["e10", "e11", "e8", "e9"]
+    assert sorted(await cars.logs("car")) == ["e10", "e11", "e8", "e9"]
 
 
-async def test_documents_are_loaded_page_by_page(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_documents_are_loaded_page_by_page(cars: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "SEARCH_LOAD_ROWS", 3)
     for n in range(10):
-        await board.put(f"e{n}", "vehicle")
-    assert len(await board.logs("car")) == 10
+        await cars.put(f"e{n}", "vehicle")
+    assert len(await cars.logs("car")) == 10
     for n in range(10):
-        await board.put(f"e{n}", "bicycle")
-    assert await board.logs("car") == []
-    assert len(await board.logs("bicycles")) == 10
+        await cars.put(f"e{n}", "bicycle")
+    assert await cars.logs("car") == []
+    assert len(await cars.logs("bicycles")) == 10
 
 
 class SlowPages(WrappedDatabase):
@@ -81,27 +80,27 @@ class SlowPage(WrappedTransaction):
         return super().all(sql, access, **values)
 
 
-async def test_loading_that_ran_out_of_time_goes_on_where_it_was(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_loading_that_ran_out_of_time_goes_on_where_it_was(cars: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(10):
-        await board.put(f"e{n}", "vehicle")
+        await cars.put(f"e{n}", "vehicle")
     monkeypatch.setattr(store, "SEARCH_LOAD_ROWS", 4)
     pages = list[object]()
-    board.search = Search(SlowPages(board.engine.db, pages), board.embedder, board.settings)
+    cars.search = Search(SlowPages(cars.engine.db, pages), cars.embedder, cars.settings)
     with pytest.raises(Refusal):
-        await board.logs("car")
-    await board.remove("e0")
-    await board.put("e1", "bicycle")
-    await board.put("e2", "vehicle", spaces=("s2",))
-    assert await board.logs("car", spaces=("s2",)) == ["e2"]
-    assert sorted(await board.logs("car")) == [f"e{n}" for n in range(2, 10)]
+        await cars.logs("car")
+    await cars.remove("e0")
+    await cars.put("e1", "bicycle")
+    await cars.put("e2", "vehicle", spaces=("s2",))
+    assert await cars.logs("car", spaces=("s2",)) == ["e2"]
+    assert sorted(await cars.logs("car")) == [f"e{n}" for n in range(2, 10)]
     assert pages[2] == pages[3] != 0
 
 
 async def test_a_word_that_too_many_have_still_counts_among_the_candidates(
-    board: Board, monkeypatch: pytest.MonkeyPatch
+    cars: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ranking, "SEARCH_MATCHES_PER_WORD_MAX", 5)
-    by_words = Board(board.engine)
+    by_words = Board(cars.engine)
     for n in range(20):
         await by_words.put(f"x{n}", f"common {n}", session_key=f"k{n}")
     await by_words.put("both", "common gasket", session_key="a")
@@ -110,44 +109,44 @@ async def test_a_word_that_too_many_have_still_counts_among_the_candidates(
     assert set(await by_words.logs("common", logs_max=3)) <= {"x16", "x17", "x18", "x19", "both"}
 
 
-async def test_a_quick_search_looks_at_the_newest_alone(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_quick_search_looks_at_the_newest_alone(cars: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "SEARCH_QUICK_MATCHES_MAX", 5)
     monkeypatch.setattr(ranking, "SEARCH_MATCHES_PER_WORD_MIN", 1)
     monkeypatch.setattr(ranking, "SEARCH_QUICK_VECTORS_MAX", 5)
     for n in range(20):
-        await board.put(f"e{n}", "vehicle", session_key=f"k{n}")
+        await cars.put(f"e{n}", "vehicle", session_key=f"k{n}")
     newest = {f"e{n}" for n in range(15, 20)}
     # By the word itself, and by one that means the same.
-    assert set(await board.logs("vehicle", quick=True)) == set(await board.logs("car", quick=True)) == newest
-    assert len(await board.logs("vehicle")) == len(await board.logs("car")) == 20
+    assert set(await cars.logs("vehicle", quick=True)) == set(await cars.logs("car", quick=True)) == newest
+    assert len(await cars.logs("vehicle")) == len(await cars.logs("car")) == 20
 
 
 async def test_each_word_of_a_long_text_brings_up_some_however_many_words_there_are(
-    board: Board, monkeypatch: pytest.MonkeyPatch
+    cars: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ranking, "SEARCH_QUICK_MATCHES_MAX", 4)
     monkeypatch.setattr(ranking, "SEARCH_MATCHES_PER_WORD_MIN", 3)
-    by_words = Board(board.engine)
+    by_words = Board(cars.engine)
     for n, word in enumerate(["pump", "pump", "valve", "valve", "seal", "hose", "hose", "hose"]):
         await by_words.put(f"e{n}", word, session_key=f"k{n}")
     # Three have the last word, which is as many as are looked up: by that alone nothing is found.
     assert sorted(await by_words.logs("pump valve seal hose", quick=True)) == ["e0", "e1", "e2", "e3", "e4"]
 
 
-async def test_what_is_kept_of_a_scope_follows_every_change(board: Board) -> None:
-    await board.put("e0", "vehicle", spaces=("s1",))
-    await board.put("e1", "vehicle", spaces=("s2",))
-    assert await board.logs("vehicle", spaces=("s1",)) == ["e0"]
-    await board.put("e1", "vehicle", spaces=("s1",))
-    assert sorted(await board.logs("vehicle", spaces=("s1",))) == ["e0", "e1"]
-    await board.put("e2", "vehicle", spaces=("s1",))
-    assert sorted(await board.logs("vehicle", spaces=("s1",))) == ["e0", "e1", "e2"]
-    await board.remove("e0")
-    assert sorted(await board.logs("car", spaces=("s1",))) == ["e1", "e2"]
+async def test_what_is_kept_of_a_scope_follows_every_change(cars: Board) -> None:
+    await cars.put("e0", "vehicle", spaces=("s1",))
+    await cars.put("e1", "vehicle", spaces=("s2",))
+    assert await cars.logs("vehicle", spaces=("s1",)) == ["e0"]
+    await cars.put("e1", "vehicle", spaces=("s1",))
+    assert sorted(await cars.logs("vehicle", spaces=("s1",))) == ["e0", "e1"]
+    await cars.put("e2", "vehicle", spaces=("s1",))
+    assert sorted(await cars.logs("vehicle", spaces=("s1",))) == ["e0", "e1", "e2"]
+    await cars.remove("e0")
+    assert sorted(await cars.logs("car", spaces=("s1",))) == ["e1", "e2"]
 
 
-async def test_entries_that_come_out_of_order_are_put_into_it(board: Board) -> None:
-    by_words = Board(board.engine)
+async def test_entries_that_come_out_of_order_are_put_into_it(cars: Board) -> None:
+    by_words = Board(cars.engine)
     said = {"fourth": (4, "no"), "first": (1, "the gasket?"), "second": (2, "it broke"), "third": (3, "again")}
     for name, (sequence, text) in said.items():
         await by_words.put(name, text, session_key="agent:main:main", sequence=sequence)
@@ -157,37 +156,37 @@ async def test_entries_that_come_out_of_order_are_put_into_it(board: Board) -> N
 
 
 async def test_accounts_that_were_searched_least_recently_are_dropped(
-    board: Board, monkeypatch: pytest.MonkeyPatch
+    cars: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(account_index, "SEARCH_DOCUMENTS_IN_MEMORY_MAX", 2)
-    other = Board(board.engine, board.embedder, await board.engine.another_account("other"))
-    other.search = board.search
-    for at in (board, other):
+    other = Board(cars.engine, cars.embedder, await cars.engine.another_account("other"))
+    other.search = cars.search
+    for at in (cars, other):
         for n in range(2):
             await at.put(f"e{n}", "vehicle")
         assert len((await at.search.find(at.access, asked("car"))).logs) == 2
-    assert len(await board.logs("vehicle")) == 2
+    assert len(await cars.logs("vehicle")) == 2
 
 
-async def test_what_a_search_looks_at_stays_as_it_is_while_another_takes_changes_over(board: Board) -> None:
+async def test_what_a_search_looks_at_stays_as_it_is_while_another_takes_changes_over(cars: Board) -> None:
     for n in range(3):
-        await board.put(f"e{n}", "vehicle", session_key="agent:main:main", sequence=n, speaker="one")
+        await cars.put(f"e{n}", "vehicle", session_key="agent:main:main", sequence=n, speaker="one")
     kept = account_index.AccountIndex("groups/64")
-    await board.engine.read(lambda tx: kept.refresh(tx, board.access))
-    scope = asked("x", viewer="owner").scope(board.access.account_id)
+    await cars.engine.read(lambda tx: kept.refresh(tx, cars.access))
+    scope = asked("x", viewer="owner").scope(cars.access.account_id)
     view = kept.view(scope, ())
-    names = ("previous", "following", "stretches", "speakers")
+    names = ("previous", "following", "segments", "speakers")
     before = {name: getattr(view, name).copy() for name in names}
-    await board.put("e0", "bicycle", session_key="agent:main:main", sequence=0, speaker="two")
-    await board.put("e3", "vehicle", session_key="agent:main:main", sequence=3)
-    await board.engine.read(lambda tx: kept.refresh(tx, board.access))
+    await cars.put("e0", "bicycle", session_key="agent:main:main", sequence=0, speaker="two")
+    await cars.put("e3", "vehicle", session_key="agent:main:main", sequence=3)
+    await cars.engine.read(lambda tx: kept.refresh(tx, cars.access))
     assert [name for name in names if (getattr(view, name) != before[name]).any()] == []
     assert view.following.max() < view.count
     assert kept.view(scope, ()).following.max() == 3
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_what_is_kept_of_scopes_equals_what_is_found_out_anew(board: Board, seed: int) -> None:
+async def test_what_is_kept_of_scopes_equals_what_is_found_out_anew(cars: Board, seed: int) -> None:
     chance, kept, names = random.Random(seed), account_index.AccountIndex("groups/64"), list[str]()
     queries: list[dict[str, Any]] = [
         {},
@@ -196,15 +195,15 @@ async def test_what_is_kept_of_scopes_equals_what_is_found_out_anew(board: Board
         {"own_tasks": ("w1",)},
     ]
     followed = list[account_index.View]()
-    scopes = [asked("x", **one).scope(board.access.account_id) for one in queries]
+    scopes = [asked("x", **one).scope(cars.access.account_id) for one in queries]
 
     async def change() -> None:
         name = chance.choice(names) if names and chance.random() < 0.6 else f"e{len(names)}"
         if name in names and chance.random() < 0.3:
-            await board.remove(name)
+            await cars.remove(name)
             return
         names.append(name)
-        await board.put(
+        await cars.put(
             name, " ".join(chance.choices(["vehicle", "lunch", "x" * 700], k=chance.randint(1, 4))),
             kind="log", session_key=f"k{len(name) % 3}", sequence=int(name[1:]), spaces=(chance.choice(["s1", "s2"]),),
             topic_id=chance.choice(["t1", "t2"]), task_id=chance.choice(["w1", None]),
@@ -213,9 +212,9 @@ async def test_what_is_kept_of_scopes_equals_what_is_found_out_anew(board: Board
     for _ in range(25):
         for _ in range(chance.randint(1, 4)):
             await change()
-        await board.engine.read(lambda tx: kept.refresh(tx, board.access))
+        await cars.engine.read(lambda tx: kept.refresh(tx, cars.access))
         followed = [kept.view(scope, ()) for scope in scopes]
-        kept._members.clear()
+        kept._scopes.clear()
         for view, anew in zip(followed, (kept.view(scope, ()) for scope in scopes), strict=True):
             assert view.in_scope.tolist() == anew.in_scope.tolist()
             assert (view.count, view.length, view.said.tolist()) == (anew.count, anew.length, anew.said.tolist())

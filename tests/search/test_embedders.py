@@ -11,18 +11,10 @@ import pytest
 
 from carrel.kernel.limits import SEARCH_DIMENSIONS_MAX
 from carrel.kernel.settings import SearchEndpointSettings, SearchSettings
-from carrel.search import EmbeddingUnavailable, embed_texts, embedder_for
+from carrel.search import embedder_for
+from carrel.search.embedders import EmbeddingUnavailable, embed_texts
 from carrel.search.vectors import similarities, unit_query
 from carrel.wire import Wire
-
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def wire() -> AsyncIterator[Wire]:
-    opened = Wire()
-    yield opened
-    await opened.close()
 
 
 @asynccontextmanager

@@ -11,7 +11,6 @@ from carrel.search.gate import Gate
 from tests.harness.elapsing import Elapsing
 from tests.harness.engine import within
 
-pytestmark = pytest.mark.anyio
 WAIT_SECONDS = 0.25
 GREEDY = Access(account_id="acc_1", account_slug="one", kind="owner", actor_id="greedy")
 COLLEAGUE = structs.replace(GREEDY, actor_id="colleague")

@@ -3,13 +3,9 @@
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from carrel.storage import back_up, restore
 from tests.harness.engine import open_engine
 from tests.search.board import Board, MeaningsOf, open_board
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_what_was_found_before_a_backup_is_found_after_it_was_restored(

@@ -12,10 +12,8 @@ from carrel.runs import Rules
 from carrel.sessions import LaneChange, change_lane, lane_of
 from carrel.sessions.send_policy import is_send_allowed
 from carrel.storage import Tx
-from tests.harness.engine import MAIN, SECONDS_MAX, open_engine
+from tests.harness.engine import MAIN, SECONDS_MAX, Engine, open_engine
 from tests.requirements.mark import requirement
-
-pytestmark = pytest.mark.anyio
 
 GROUP = SessionKey.of("main", "slack:group:C1")
 CHANNEL = SessionKey.of("main", "discord:channel:7")
@@ -83,44 +81,41 @@ async def test_what_the_policy_denies_is_refused_and_leaves_nothing(store_url: s
         await engine.say(DIRECT, "hello")
 
 
-async def test_a_lane_with_send_policy_deny_refuses_until_it_is_changed(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        await engine.say(MAIN, "hello")
+async def test_a_lane_with_send_policy_deny_refuses_until_it_is_changed(engine: Engine) -> None:
+    await engine.say(MAIN, "hello")
 
-        async def set_policy(policy: Literal["deny"] | None) -> None:
-            change = LaneChange(send_policy=policy)
-            await engine.db.write(lambda tx: change_lane(tx, engine.access, MAIN, change))
+    async def set_policy(policy: Literal["deny"] | None) -> None:
+        change = LaneChange(send_policy=policy)
+        await engine.db.write(lambda tx: change_lane(tx, engine.access, MAIN, change))
 
-        await set_policy("deny")
-        with pytest.raises(Refusal) as caught:
-            await engine.say(MAIN, "again")
-        assert caught.value.code == Code.SEND_DENIED
-        await set_policy(None)
+    await set_policy("deny")
+    with pytest.raises(Refusal) as caught:
         await engine.say(MAIN, "again")
-        assert await engine.depth(MAIN) == 2
+    assert caught.value.code == Code.SEND_DENIED
+    await set_policy(None)
+    await engine.say(MAIN, "again")
+    assert await engine.depth(MAIN) == 2
 
 
-async def test_concurrent_changes_of_a_lane_are_both_kept(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        await engine.say(MAIN, "hello")
-        first_is_done = threading.Event()
+async def test_concurrent_changes_of_a_lane_are_both_kept(engine: Engine) -> None:
+    await engine.say(MAIN, "hello")
+    first_is_done = threading.Event()
 
-        def first(tx: Tx) -> None:
-            change_lane(tx, engine.access, MAIN, LaneChange(label="ours"))
-            first_is_done.set()
+    def first(tx: Tx) -> None:
+        change_lane(tx, engine.access, MAIN, LaneChange(label="ours"))
+        first_is_done.set()
 
-        def second(tx: Tx) -> None:
-            assert first_is_done.wait(SECONDS_MAX)
-            change_lane(tx, engine.access, MAIN, LaneChange(model="large"))
+    def second(tx: Tx) -> None:
+        assert first_is_done.wait(SECONDS_MAX)
+        change_lane(tx, engine.access, MAIN, LaneChange(model="large"))
 
-        await asyncio.gather(engine.db.write(first), engine.db.write(second))
-        lane = await engine.db.read(lambda tx: lane_of(tx, engine.access, MAIN))
-        assert lane is not None
-        assert (lane.label, lane.model) == ("ours", "large")
+    await asyncio.gather(engine.db.write(first), engine.db.write(second))
+    lane = await engine.db.read(lambda tx: lane_of(tx, engine.access, MAIN))
+    assert lane is not None
+    assert (lane.label, lane.model) == ("ours", "large")
 
 
-async def test_a_deleted_lane_cannot_be_changed(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        with pytest.raises(Refusal) as caught:
-            await engine.db.write(lambda tx: change_lane(tx, engine.access, MAIN, LaneChange(label="mine")))
-        assert caught.value.code == Code.NOT_FOUND
+async def test_a_deleted_lane_cannot_be_changed(engine: Engine) -> None:
+    with pytest.raises(Refusal) as caught:
+        await engine.db.write(lambda tx: change_lane(tx, engine.access, MAIN, LaneChange(label="mine")))
+    assert caught.value.code == Code.NOT_FOUND

@@ -8,12 +8,11 @@ from collections import Counter
 
 import pytest
 
-from carrel.journal import entries_since
+from carrel.journal.store import entries_since
 from tests.harness.engine import open_engine
 from tests.requirements.mark import requirement
 from tests.simulation.world import World
 
-pytestmark = pytest.mark.anyio
 SEEDS = int(os.environ.get("CARREL_SEEDS", "16"))
 MESSAGES = 12
 

@@ -3,7 +3,7 @@
 import random
 import threading
 
-from carrel.exchanges.subagent_prompts import NOTES_WANTED
+from carrel.exchanges.prompts import NOTES_WANTED
 from tests.exchanges.plays import newest_words
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, dropped, http_error, text
 

@@ -14,7 +14,6 @@ from carrel.storage import Database, Duty, LeasedDuty, Tx, repeat
 from tests.harness.engine import SECONDS_MAX
 from tests.harness.wrapped_database import WrappedDatabase
 
-pytestmark = pytest.mark.anyio
 T = TypeVar("T")
 BELL = "chores"
 LEASE_MS = 60_000

@@ -13,8 +13,6 @@ from tests.harness.engine import MAIN, Engine, lane_key, open_engine
 from tests.requirements.mark import requirement
 from tests.storage.references import ONLY_NAMED
 
-pytestmark = pytest.mark.anyio
-
 # What belongs to no account: the accounts themselves, and the store's own two counters.
 OF_NO_ACCOUNT = {"accounts", "concurrency_locks", "ticks", "schema_version"}
 REFUSED = (apsw.ConstraintError, psycopg.errors.IntegrityError)
@@ -149,17 +147,16 @@ async def two_accounts(engine: Engine) -> tuple[Access, Access]:
         ENTRY_OF_ANOTHER,
     ],
 )
-async def test_a_row_that_points_across_accounts_is_refused(store_url: str, statement: str) -> None:
-    async with open_engine(store_url) as engine:
-        mine, other = await two_accounts(engine)
-        values = {"mine": mine.account_id, "other": other.account_id, "key": str(MAIN)}
-        used = {name: value for name, value in values.items() if f":{name}" in statement}
-        with pytest.raises(REFUSED):
-            await engine.db.write(lambda tx: tx.run(statement, **used))
+async def test_a_row_that_points_across_accounts_is_refused(engine: Engine, statement: str) -> None:
+    mine, other = await two_accounts(engine)
+    values = {"mine": mine.account_id, "other": other.account_id, "key": str(MAIN)}
+    used = {name: value for name, value in values.items() if f":{name}" in statement}
+    with pytest.raises(REFUSED):
+        await engine.db.write(lambda tx: tx.run(statement, **used))
 
 
 @requirement("S0.session.unique")
-async def test_a_second_open_generation_of_a_key_is_refused_by_the_schema(store_url: str) -> None:
+async def test_a_second_open_generation_of_a_key_is_refused_by_the_schema(engine: Engine) -> None:
     def open_raw(tx: Tx, generation: int, closed_at: int | None) -> None:
         tx.run(
             OPEN_SESSION,
@@ -170,14 +167,13 @@ async def test_a_second_open_generation_of_a_key_is_refused_by_the_schema(store_
             closed_at=closed_at,
         )
 
-    async with open_engine(store_url) as engine:
-        await engine.say(MAIN, "hello")
-        await engine.db.write(lambda tx: open_raw(tx, 1, 5))
-        await engine.db.write(lambda tx: open_raw(tx, 2, None))
-        with pytest.raises(REFUSED):
-            await engine.db.write(lambda tx: open_raw(tx, 3, None))
-        with pytest.raises(REFUSED):
-            await engine.db.write(lambda tx: open_raw(tx, 2, 6))
+    await engine.say(MAIN, "hello")
+    await engine.db.write(lambda tx: open_raw(tx, 1, 5))
+    await engine.db.write(lambda tx: open_raw(tx, 2, None))
+    with pytest.raises(REFUSED):
+        await engine.db.write(lambda tx: open_raw(tx, 3, None))
+    with pytest.raises(REFUSED):
+        await engine.db.write(lambda tx: open_raw(tx, 2, 6))
 
 
 def updating(change: str, run_id: str) -> Callable[[Tx], int]:
@@ -185,13 +181,12 @@ def updating(change: str, run_id: str) -> Callable[[Tx], int]:
 
 
 @requirement("S1.dispatch.serial")
-async def test_a_second_running_run_or_a_head_beside_it_is_refused_by_the_schema(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        await engine.say(MAIN, "one")
-        second = await engine.say(MAIN, "two")
-        for change in ("due_at = 5", "state = 'running'"):
-            with pytest.raises(REFUSED):
-                await engine.db.write(updating(change, second.id))
+async def test_a_second_running_run_or_a_head_beside_it_is_refused_by_the_schema(engine: Engine) -> None:
+    await engine.say(MAIN, "one")
+    second = await engine.say(MAIN, "two")
+    for change in ("due_at = 5", "state = 'running'"):
+        with pytest.raises(REFUSED):
+            await engine.db.write(updating(change, second.id))
 
 
 OURS = "account_id = :account"
@@ -240,15 +235,14 @@ async def test_what_is_looked_up_often_uses_an_index_and_sorts_nothing(sqlite_ur
     )
 
 
-async def test_a_lane_cannot_go_while_something_stands_in_it(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        await engine.say(lane_key("x"), "hello")
-        access = system_access(engine.access.account_id)
-        with pytest.raises(REFUSED):
-            await engine.db.write(
-                lambda tx: tx.run(
-                    "DELETE FROM lanes WHERE account_id = :account AND key = :key",
-                    account=access.account_id,
-                    key=str(SessionKey.of("main", "hook:x")),
-                )
+async def test_a_lane_cannot_go_while_something_stands_in_it(engine: Engine) -> None:
+    await engine.say(lane_key("x"), "hello")
+    access = system_access(engine.access.account_id)
+    with pytest.raises(REFUSED):
+        await engine.db.write(
+            lambda tx: tx.run(
+                "DELETE FROM lanes WHERE account_id = :account AND key = :key",
+                account=access.account_id,
+                key=str(SessionKey.of("main", "hook:x")),
             )
+        )

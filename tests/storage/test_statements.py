@@ -8,30 +8,28 @@ from carrel.storage.postgres import connect
 from carrel.storage.statements import Statements
 from tests.harness.engine import opened
 
-pytestmark = pytest.mark.anyio
 _PUT = "INSERT INTO followers (account_id, name, cursor, worker, updated_at) VALUES (:account_id, :name, 1, '', 0)"
 _NAMES = "SELECT name FROM followers ORDER BY name"
 _ACCOUNT = "INSERT INTO accounts (id, slug, name, settings, created_at) VALUES ('a', 'a', 'a', '{}', 0)"
 
 
 def put(tx: Tx, name: str, account_id: str = "a") -> None:
-    tx.soon(_PUT, account_id=account_id, name=name)
+    tx.pipeline(_PUT, account_id=account_id, name=name)
 
 
 async def names(db: Database) -> list[str]:
     return [name for (name,) in await db.read(lambda tx: tx.all(_NAMES))]
 
 
-async def test_what_is_not_waited_for_is_done_before_the_next_statement(store_url: str) -> None:
+async def test_what_is_not_waited_for_is_done_before_the_next_statement(db: Database) -> None:
     def work(tx: Tx) -> list[Row]:
         put(tx, "one")
         return tx.all(_NAMES)
 
-    async with opened(store_url) as db:
-        await db.write(lambda tx: tx.run(_ACCOUNT))
-        assert await db.write(work) == [("one",)]
-        await db.write(lambda tx: put(tx, "two"))
-        assert await names(db) == ["one", "two"]
+    await db.write(lambda tx: tx.run(_ACCOUNT))
+    assert await db.write(work) == [("one",)]
+    await db.write(lambda tx: put(tx, "two"))
+    assert await names(db) == ["one", "two"]
 
 
 async def test_what_is_not_waited_for_undoes_the_whole_when_it_fails(postgres_url: str) -> None:
@@ -48,7 +46,7 @@ async def test_what_is_not_waited_for_undoes_the_whole_when_it_fails(postgres_ur
         assert await names(db) == ["three"]
 
 
-async def test_a_part_that_fails_takes_with_it_what_it_did_not_wait_for(store_url: str) -> None:
+async def test_a_part_that_fails_takes_with_it_what_it_did_not_wait_for(db: Database) -> None:
     def part(tx: Tx) -> None:
         put(tx, "inside")
         raise ValueError("no")
@@ -59,24 +57,22 @@ async def test_a_part_that_fails_takes_with_it_what_it_did_not_wait_for(store_ur
             tx.attempt(lambda: part(tx))
         put(tx, "after")
 
-    async with opened(store_url) as db:
-        await db.write(lambda tx: tx.run(_ACCOUNT))
-        await db.write(work)
-        assert await names(db) == ["after", "before"]
+    await db.write(lambda tx: tx.run(_ACCOUNT))
+    await db.write(work)
+    assert await names(db) == ["after", "before"]
 
 
-async def test_what_was_read_ahead_is_read_again_once_something_was_written(store_url: str) -> None:
+async def test_what_was_read_ahead_is_read_again_once_something_was_written(db: Database) -> None:
     def work(tx: Tx) -> tuple[int, int]:
-        tx.ahead(lambda: tx.all(_NAMES), lambda: tx.one("SELECT 1"))
+        tx.prefetch(lambda: tx.all(_NAMES), lambda: tx.one("SELECT 1"))
         put(tx, "one")
         read = len(tx.all(_NAMES))
-        tx.ahead(lambda: tx.all(_NAMES))
+        tx.prefetch(lambda: tx.all(_NAMES))
         tx.run("DELETE FROM followers")
         return read, len(tx.all(_NAMES))
 
-    async with opened(store_url) as db:
-        await db.write(lambda tx: tx.run(_ACCOUNT))
-        assert await db.write(work) == (1, 0)
+    await db.write(lambda tx: tx.run(_ACCOUNT))
+    assert await db.write(work) == (1, 0)
 
 
 async def test_what_is_read_ahead_is_answered_once(postgres_url: str) -> None:
@@ -84,7 +80,7 @@ async def test_what_is_read_ahead_is_answered_once(postgres_url: str) -> None:
 
         def work(tx: Tx) -> tuple[object, object]:
             draw = "SELECT nextval('ticks') AS drawn"
-            tx.ahead(lambda: tx.one(draw))
+            tx.prefetch(lambda: tx.one(draw))
             return tx.one(draw), tx.one(draw)
 
         first, second = await db.read(work)
@@ -95,13 +91,13 @@ async def test_a_number_that_was_drawn_ahead_is_used_once_and_not_after_forgetti
     async with opened(postgres_url) as db:
 
         def work(tx: Tx) -> tuple[list[int], list[int]]:
-            tx.ahead(tx.tick, lambda: tx.all(_NAMES), tx.tick)
+            tx.prefetch(tx.tick, lambda: tx.all(_NAMES), tx.tick)
             row = tx.one("SELECT last_value FROM ticks")
             assert row is not None
             put(tx, "one")
             used = [tx.tick(), tx.tick(), tx.tick()]
-            tx.ahead(tx.tick)
-            tx.forget()
+            tx.prefetch(tx.tick)
+            tx.invalidate()
             return [row[0] - 1, row[0], row[0] + 1, row[0] + 3], [*used, tx.tick()]
 
         await db.write(lambda tx: tx.run(_ACCOUNT))

@@ -4,12 +4,10 @@ import pytest
 
 from carrel.kernel.limits import ANALYZED_ROWS_MIN, WRITES_PER_LOOK_AT_STATISTICS
 from carrel.storage import Database, Tx
-from carrel.storage.postgres import connect
+from carrel.storage.postgres import Statistics, connect
 from carrel.storage.statements import Statements
-from carrel.storage.statistics import Statistics
 from tests.harness.engine import opened
 
-pytestmark = pytest.mark.anyio
 _ACCOUNT = "INSERT INTO accounts (id, slug, name, settings, created_at) VALUES ('a', 'a', 'a', '{}', 0)"
 _PUT = "INSERT INTO followers (account_id, name, cursor, worker, updated_at) VALUES ('a', :name, 1, '', 0)"
 

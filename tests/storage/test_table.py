@@ -107,7 +107,6 @@ def stored(tx: Tx) -> list[Note]:
     return NOTES.rows(tx.all(f"SELECT {NOTES.columns} FROM notes WHERE account_id = :account ORDER BY id", MINE))
 
 
-@pytest.mark.anyio
 async def test_structs_come_back_from_the_database_as_they_were_written(db: Database) -> None:
     notes = [Note("a", {"x": [1]}, ("p", "q"), True), Note("b")]
     changed = Note("b", {"y": None}, ("r",), False)

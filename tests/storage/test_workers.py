@@ -6,9 +6,8 @@ from functools import partial
 
 import pytest
 
-from carrel.storage.workers import Workers
+from carrel.storage.long_reads import Workers
 
-pytestmark = pytest.mark.anyio
 WAIT_SECONDS = 10
 
 

@@ -6,7 +6,7 @@ from tests.postgres import PostgresServer
 from tests.requirements.mark import requirement
 from tests.stress.trial import Plan, run
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @requirement("S4.x.feed.slow")

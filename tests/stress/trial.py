@@ -15,8 +15,8 @@ from msgspec import Struct
 from carrel.journal import feed_pages
 from carrel.kernel import system_access
 from carrel.main.assembly import open_store
-from carrel.storage.horizon import NEWEST
 from carrel.storage.postgres import migrate_postgres
+from carrel.storage.postgres_transaction import NEWEST
 from tests.harness.engine import SECONDS_MAX
 from tests.postgres import PostgresServer
 from tests.stress.writer import ACCOUNT

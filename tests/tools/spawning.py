@@ -81,7 +81,7 @@ async def requester_at(server: Server, agent_id: str = "main", rest: str = "main
         agent, lane = agent_by_id(tx, access, agent_id), lane_of(tx, access, key)
         assert agent is not None
         assert lane is not None
-        return run_caller(tx, server.house.tool_services, access, agent, lane, None, None)
+        return run_caller(tx, server.services.tool_services, access, agent, lane, None, None)
 
     return Requester(server, await server.read(caller_of))
 

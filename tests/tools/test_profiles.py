@@ -13,13 +13,12 @@ from carrel.tools.catalog import CATALOG
 from tests.requirements.mark import requirement
 from tests.tools.task_world import Seat, TaskWorld, open_world
 
-pytestmark = pytest.mark.anyio
 READ_A_TASK = {"task_history", "task_load", "task_get", "task_thread", "clawboard_get_task"}
 CHANGE_A_TASK = {"task_update", "clawboard_update_task"}
 
 
 @pytest.fixture
-async def world(anyio_backend: str, sqlite_url: str) -> AsyncIterator[TaskWorld]:
+async def world(sqlite_url: str) -> AsyncIterator[TaskWorld]:
     """Agents that work on tasks, on SQLite."""
     async with open_world(sqlite_url) as opened:
         yield opened

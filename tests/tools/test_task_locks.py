@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from carrel.delivery import BUILTIN, Connection, Snapshot
+from carrel.delivery import BUILTIN, Connection
 from carrel.delivery.request import build_request
-from carrel.delivery.snapshot import read_snapshot
+from carrel.delivery.snapshot import Snapshot, read_snapshot
 from carrel.delivery.step import make_call, prepare
 from carrel.gateway import BuiltinGateway
 from carrel.journal import Entry
@@ -22,7 +22,6 @@ from carrel.work import move_task, stop_task
 from tests.harness.engine import SECONDS_MAX
 from tests.tools.task_world import TaskWorld, open_world
 
-pytestmark = pytest.mark.anyio
 ROUNDS = 40
 
 

@@ -31,9 +31,8 @@ from carrel.work import TaskChange, TaskFilter, change_task, list_tasks, visible
 from tests.harness.engine import lane_key
 from tests.requirements.mark import requirement
 from tests.topics.board_model import DEFAULT, Board, Item, spaces_named
-from tests.work.desk import Desk, open_desk
+from tests.work.desk import Desk
 
-pytestmark = pytest.mark.anyio
 TAGS = ("space:Work", "home", "Garden", "system:x", "all")
 STEPS = 40
 MUCH = 10_000
@@ -302,16 +301,15 @@ def named(event: Event) -> str:
 
 @requirement("S4.space.task", "S4.space.log", "S4.space.topic", "S4.x.changes.exact")
 @pytest.mark.parametrize("seed", range(4))
-async def test_every_read_shows_what_the_rules_of_spaces_say_and_no_more(store_url: str, seed: int) -> None:
-    async with open_desk(store_url) as desk:
-        await desk.say(lane_key("main"), "Hello")
-        world = World(desk, seed)
-        await world.note_activities()
-        for _ in range(STEPS):
-            await world.step()
-            if world.random.random() < 0.3:
-                await world.check()
-        await world.check()
+async def test_every_read_shows_what_the_rules_of_spaces_say_and_no_more(desk: Desk, seed: int) -> None:
+    await desk.say(lane_key("main"), "Hello")
+    world = World(desk, seed)
+    await world.note_activities()
+    for _ in range(STEPS):
+        await world.step()
+        if world.random.random() < 0.3:
+            await world.check()
+    await world.check()
 
 
 def test_the_model_reads_tags_as_the_promises_say() -> None:

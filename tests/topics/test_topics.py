@@ -1,6 +1,5 @@
 """Topics: where they are visible, what moves with them, and what stays when they go."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -29,15 +28,7 @@ from carrel.topics import (
 from carrel.visibility import seen_entries
 from carrel.work import Task, TaskChange, change_task, visible_changes
 from tests.requirements.mark import requirement
-from tests.work.desk import Desk, open_desk
-
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def desk(anyio_backend: str, store_url: str) -> AsyncIterator[Desk]:
-    async with open_desk(store_url) as opened:
-        yield opened
+from tests.work.desk import Desk
 
 
 async def put(desk: Desk, name: str, access: Access | None = None, **more: Any) -> Topic:

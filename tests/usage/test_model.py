@@ -2,7 +2,7 @@
 
 import pytest
 
-from carrel.gateway import Usage
+from carrel.kernel import Usage
 from carrel.kernel.settings import PriceSettings
 from carrel.usage.model import Tally, cost_of, tally_of
 

@@ -5,11 +5,11 @@ from contextlib import aclosing
 
 import pytest
 
-from carrel.wire import Wire, WireFault, WireFaultKind, WireLimits
+from carrel.wire import Wire, WireFault, WireFaultKind
+from carrel.wire.model import WireLimits
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import DROP, Answer, Gate, ScriptedGateway, dropped, http_error, raw, stream_of
 
-pytestmark = pytest.mark.anyio
 PATH = "/v1/responses"
 
 
@@ -125,6 +125,17 @@ async def test_a_time_out_set_by_the_caller_is_raised_unchanged() -> None:
         with pytest.raises(TimeoutError, match="mine"):
             async with wire.stream("POST", gateway.base_url + PATH, timeout_seconds=10):
                 raise TimeoutError("mine")
+    await wire.close()
+
+
+async def test_an_event_beyond_the_size_limit_is_refused() -> None:
+    wire = Wire(WireLimits(event_bytes_max=100))
+    with ScriptedGateway() as gateway:
+        gateway.script(raw(b"data: " + b"x" * 200))
+        async with wire.stream("POST", gateway.base_url + PATH, timeout_seconds=10) as reply:
+            with pytest.raises(WireFault) as caught:
+                await anext(reply.events())
+    assert caught.value.kind is WireFaultKind.TOO_LARGE
     await wire.close()
 
 

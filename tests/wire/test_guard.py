@@ -14,8 +14,6 @@ from carrel.wire import (
 )
 from tests.scripted_gateway import ScriptedGateway
 
-pytestmark = pytest.mark.anyio
-
 
 def resolver(*numbers: str) -> Resolver:
     async def resolve(host: str, port: int) -> list[str]:

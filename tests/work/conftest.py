@@ -8,6 +8,6 @@ from tests.work.desk import Desk, open_desk
 
 
 @pytest.fixture
-async def desk(anyio_backend: str, store_url: str) -> AsyncIterator[Desk]:
+async def desk(store_url: str) -> AsyncIterator[Desk]:
     async with open_desk(store_url) as opened:
         yield opened

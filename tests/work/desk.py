@@ -20,9 +20,9 @@ from carrel.work import (
     NewTask,
     ResponseRequests,
     Task,
+    admit,
     assign_task,
     create_task,
-    hear,
     move_task,
     notices_of,
     post_message,
@@ -118,13 +118,13 @@ class Desk(Engine):
             lambda tx: request_responses(tx, access or self.access, task.id, slugs, "What do you think?", self.rules)
         )
 
-    async def hear(self, held: Claim) -> Session | Cancelled | Failed:
+    async def admit(self, held: Claim) -> Session | Cancelled | Failed:
         """Hear a claimed run as a turn does; return its session, or how it ended instead."""
 
         def work(tx: Tx) -> Session | Cancelled | Failed:
             run = run_by_id(tx, held.access, held.id)
             assert run is not None
-            refused = hear(tx, run)
+            refused = admit(tx, run)
             if refused is not None:
                 settle(tx, held, refused)
                 return refused
@@ -157,7 +157,7 @@ class Desk(Engine):
     async def answer_next(self, text: str = "It is written.") -> Run:
         """Let the next run be claimed, heard and answered, and its end be handled; return it."""
         held = await self.take_one()
-        heard = await self.hear(held)
+        heard = await self.admit(held)
         assert isinstance(heard, Session), heard
         await self.reply(held, text)
         await self.handle_ends()
@@ -168,7 +168,7 @@ class Desk(Engine):
         count = 0
         while taken := await self.take(10):
             for held in taken:
-                if isinstance(await self.hear(held), Session):
+                if isinstance(await self.admit(held), Session):
                     await self.end(held)
             count += len(taken)
             await self.handle_ends()

@@ -1,13 +1,9 @@
 """Assigning: the moves it causes, who is notified, and how often."""
 
-import pytest
-
 from carrel.kernel import Code
 from carrel.work import TaskChange, change_task, task_shape
 from tests.requirements.mark import requirement
 from tests.work.desk import Desk
-
-pytestmark = pytest.mark.anyio
 
 
 @requirement("S0.work.assign", "S0.fanout.assign", "S0.fanout.run")
@@ -41,7 +37,7 @@ async def test_an_assignment_that_was_taken_back_is_not_heard(desk: Desk) -> Non
     task = await desk.create("writer")
     await desk.assign(task, "writer", remove=True)
     held = await desk.take_one()
-    refused = await desk.hear(held)
+    refused = await desk.admit(held)
     assert (await desk.run(held.id)).reason == "policy", refused
     assert await desk.sessions(task) == []
 

@@ -5,9 +5,9 @@ from itertools import product
 import pytest
 from msgspec import structs
 
-from carrel.work.fanout import Audience, Recipient
 from carrel.work.mentions import Mention
 from carrel.work.model import MOVES, Party, PartyKind, Task
+from carrel.work.notices import Audience, Recipient
 from tests.requirements.mark import requirement
 
 TASK = Task(

@@ -13,8 +13,6 @@ from tests.harness.engine import events_of_run
 from tests.requirements.mark import requirement
 from tests.work.desk import Desk, lane
 
-pytestmark = pytest.mark.anyio
-
 
 async def in_review(desk: Desk, *agents: str) -> Task:
     """Return a task in review on which everything that was to be told has been told."""
@@ -86,7 +84,7 @@ async def test_queued_and_waiting_runs_are_cancelled_with_the_reason(desk: Desk)
     task = await in_review(desk, "writer", "critic")
     await desk.say(lane("writer", task), "a question first")
     asking = await desk.take_one()
-    assert isinstance(await desk.hear(asking), Session)
+    assert isinstance(await desk.admit(asking), Session)
     await desk.end(asking, NeedsInput(question="which?"))
     await desk.post(task, "hello both")
     moved = await desk.move(task, "done")
@@ -106,7 +104,7 @@ async def test_a_running_run_finishes_in_its_closed_generation(desk: Desk) -> No
     task = await in_review(desk)
     await desk.post(task, "how far are you?")
     held = await desk.take_one()
-    session = await desk.hear(held)
+    session = await desk.admit(held)
     moved = await desk.move(task, "done")
     assert moved.cancelled_runs == ()
     assert isinstance(session, Session)
@@ -218,7 +216,7 @@ async def test_after_a_reopening_the_next_message_begins_anew(desk: Desk) -> Non
     briefing = await desk.read(lambda tx: task_briefing(tx, run))
     assert briefing is not None
     assert briefing.earlier == (), "nothing from before the reopening"
-    session = await desk.hear(held)
+    session = await desk.admit(held)
     assert isinstance(session, Session)
     assert session.generation == 2
 
@@ -229,7 +227,7 @@ async def test_a_run_on_a_task_that_is_done_gets_a_generation_that_ends_with_it(
     await desk.move(task, "done")
     await desk.say(lane("writer", task), "one question, though")
     held = await desk.take_one()
-    session = await desk.hear(held)
+    session = await desk.admit(held)
     assert isinstance(session, Session)
     assert (session.generation, session.closed_at) == (2, None)
     await desk.reply(held)
@@ -244,7 +242,7 @@ async def test_a_run_on_an_archived_task_is_never_heard(desk: Desk) -> None:
     await desk.move(task, "archived")
     await desk.say(lane("writer", task), "are you there?")
     held = await desk.take_one()
-    assert await desk.hear(held) == Cancelled(reason="task_archived")
+    assert await desk.admit(held) == Cancelled(reason="task_archived")
     run = await desk.run(held.id)
     assert (run.state, run.reason, run.session_id) == ("cancelled", "task_archived", None)
     assert len(await desk.sessions(task)) == 1
@@ -254,7 +252,7 @@ async def test_a_run_on_an_archived_task_is_never_heard(desk: Desk) -> None:
 async def test_stopping_a_task_cancels_everything_and_blocks_it(desk: Desk) -> None:
     task = await desk.create("writer", "critic")
     held = (await desk.take(2))[0]
-    await desk.hear(held)
+    await desk.admit(held)
     moved = await desk.db.write(lambda tx: stop_task(tx, desk.access, task.id, desk.rules))
     assert (moved.task.status, moved.task.blocked_reason) == ("blocked", "Stopped by Olga.")
     assert len(moved.cancelled_runs) == 2
@@ -283,7 +281,7 @@ async def test_what_agents_told_each_other_before_is_not_heard_after_a_reopening
     await desk.work_off()
     await desk.post(task, "@all the old secret")
     for held in await desk.take(10):
-        await desk.hear(held)
+        await desk.admit(held)
         await desk.reply(held, "the old answer")
     await desk.handle_ends()
     taken = await desk.take(10)
@@ -291,6 +289,6 @@ async def test_what_agents_told_each_other_before_is_not_heard_after_a_reopening
     await desk.move(task, "done")
     await reopen(desk, task)
     for held in taken:
-        assert await desk.hear(held) == Cancelled(reason="task_done")
+        assert await desk.admit(held) == Cancelled(reason="task_done")
     await desk.post(task, "the new message")
-    assert isinstance(await desk.hear((await desk.take(1))[0]), Session)
+    assert isinstance(await desk.admit((await desk.take(1))[0]), Session)

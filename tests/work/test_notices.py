@@ -15,8 +15,6 @@ from carrel.work import notices_of
 from tests.requirements.mark import requirement
 from tests.work.desk import Desk, lane, open_desk
 
-pytestmark = pytest.mark.anyio
-
 
 @requirement("S0.fanout.subscribe", "S0.fanout.thread")
 async def test_authors_mentioned_parties_and_assignees_are_subscribed(desk: Desk) -> None:
@@ -94,7 +92,7 @@ async def test_a_message_never_joins_a_run_that_has_been_claimed(desk: Desk) -> 
     await desk.post(task, "two")
     running, queued = sorted(await desk.live(lane("writer", task)), key=lambda run: run.seq)
     assert (running.id, running.text, queued.text) == (held.id, "one", "two")
-    assert isinstance(await desk.hear(held), Session)
+    assert isinstance(await desk.admit(held), Session)
     await desk.post(task, "three")
     assert (await desk.run(held.id)).text == "one"
     assert (await desk.run(queued)).text == "Olga wrote:\n  two\n\nOlga wrote:\n  three"
@@ -144,11 +142,11 @@ async def test_agents_hear_no_updates_of_a_task_at_rest_but_what_is_addressed_to
     held = (await desk.take(1))[0] if status == "blocked" else None
     await desk.move(task, status, reason="paint")
     if held is not None:
-        assert not isinstance(await desk.hear(held), Session)
+        assert not isinstance(await desk.admit(held), Session)
         assert (await desk.run(held.id)).reason == "policy"
     assert [each for each in await desk.post(task, "anyone?") if each.kind == "agent"] == []
     assert [each.type for each in await desk.post(task, "@writer?") if each.kind == "agent"] == ["mention"]
-    assert isinstance(await desk.hear(await desk.take_one()), Session)
+    assert isinstance(await desk.admit(await desk.take_one()), Session)
 
 
 async def test_people_hear_nothing_of_what_the_account_turned_off(desk: Desk) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 
-import pytest
 from msgspec import UNSET, structs
 
 from carrel.access import make_space
@@ -15,8 +14,6 @@ from carrel.work.model import CHAT_TAG
 from carrel.work.orchestrator import task_overview
 from tests.requirements.mark import requirement
 from tests.work.desk import ORCHESTRATOR, Desk, lane
-
-pytestmark = pytest.mark.anyio
 
 
 @requirement("S0.orch.chat")
@@ -89,7 +86,7 @@ async def test_only_the_orchestrator_hears_its_chat_whoever_is_mentioned(desk: D
     assert await desk.told(chat) == [(ORCHESTRATOR, "mention"), (ORCHESTRATOR, "thread_update")]
     await desk.say(lane("writer", chat), "hello")
     taken = await desk.take(3)
-    heard = {held.session_key.agent: await desk.hear(held) for held in taken}
+    heard = {held.session_key.agent: await desk.admit(held) for held in taken}
     assert isinstance(heard[ORCHESTRATOR], Session)
     assert not isinstance(heard["writer"], Session)
 

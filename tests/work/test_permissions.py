@@ -16,11 +16,10 @@ from carrel.work import (
     readable_task,
     task_briefing,
 )
-from carrel.work.permissions import Actor, Flags, resolve_flags
+from carrel.work.permissions import Actor, resolve_flags
 from tests.requirements.mark import requirement
 from tests.work.desk import Desk, lane
 
-pytestmark = pytest.mark.anyio
 BUILT_IN = {
     "can_create_tasks": False, "can_modify_task_status": True, "can_mention_agents": True, "can_review_tasks": False,
     "can_mark_done": False, "can_promote_memory": False,
@@ -59,9 +58,9 @@ def test_people_may_everything_agents_what_their_flags_say_and_the_orchestrator_
         return {action for action in ACTIONS if actor.may(action)}  # type: ignore[arg-type]
 
     assert may(kind="user") == may(kind="system") == set(ACTIONS)
-    nothing = Flags(**dict.fromkeys(BUILT_IN, False))
+    nothing = BehaviorFlags(**dict.fromkeys(BUILT_IN, False))
     assert may(flags=nothing) == set()
-    assert may(flags=Flags(**BUILT_IN)) == {"change", "request"}
+    assert may(flags=BehaviorFlags(**BUILT_IN)) == {"change", "request"}
     assert may(flags=structs.replace(nothing, can_create_tasks=True)) == {"create"}
     assert may(flags=nothing, is_orchestrator=True) == set(ACTIONS) - {"reopen", "stop"}
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
 from itertools import pairwise
 
 import pytest
@@ -11,15 +10,7 @@ from carrel.kernel import Refusal
 from carrel.kernel.limits import TASK_RANK_GAP_MIN, TASKS_SPREAD_AT_ONCE
 from carrel.work import Task, TaskChange, TaskFilter, change_task, list_tasks
 from tests.harness.engine import within
-from tests.work.desk import Desk, open_desk
-
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def desk(store_url: str) -> AsyncIterator[Desk]:
-    async with open_desk(store_url) as opened:
-        yield opened
+from tests.work.desk import Desk
 
 
 async def column(desk: Desk, status: str = "inbox") -> list[Task]:

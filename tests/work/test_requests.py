@@ -1,14 +1,10 @@
 """Asking agents for a response: each once until it has answered or four hours have passed."""
 
-import pytest
-
 from carrel.kernel import Code
 from carrel.sessions import Session
 from carrel.work import Task, request_responses
 from tests.requirements.mark import requirement
 from tests.work.desk import Desk
-
-pytestmark = pytest.mark.anyio
 
 
 async def held_back(desk: Desk, task: Task, *slugs: str) -> list[tuple[str, str]]:
@@ -27,7 +23,7 @@ async def test_an_agent_is_asked_once_until_it_has_answered(desk: Desk) -> None:
     assert await held_back(desk, task, "critic") == [("critic", "waiting")]
     held = await desk.take_one()
     assert held.id == asked.requested[0].run_id
-    assert isinstance(await desk.hear(held), Session)
+    assert isinstance(await desk.admit(held), Session)
     assert await held_back(desk, task, "critic") == [("critic", "recent")]
     await desk.reply(held, "looks good")
     await desk.handle_ends()
@@ -39,7 +35,7 @@ async def test_after_four_hours_an_agent_may_be_asked_again(desk: Desk) -> None:
     task = await desk.create("writer")
     await desk.work_off()
     await desk.request(task, "critic", access=desk.agent("writer"))
-    assert isinstance(await desk.hear(await desk.take_one()), Session)
+    assert isinstance(await desk.admit(await desk.take_one()), Session)
     desk.advance(4 * 3600 - 1)
     assert await held_back(desk, task, "critic") == [("critic", "recent")]
     desk.advance(1)

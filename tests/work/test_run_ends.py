@@ -17,7 +17,6 @@ from tests.harness.wrapped_database import WrappedDatabase
 from tests.requirements.mark import requirement
 from tests.work.desk import ORCHESTRATOR, Desk, lane, open_desk
 
-pytestmark = pytest.mark.anyio
 T = TypeVar("T")
 
 
@@ -34,7 +33,7 @@ async def test_an_answered_assignment_moves_the_task_to_in_progress_if_it_is_sti
     assert await desk.told(task) == []
     moved = await desk.create("writer")
     held = await desk.take_one()
-    await desk.hear(held)
+    await desk.admit(held)
     await desk.move(moved, "blocked", reason="paint")
     await desk.reply(held)
     await desk.handle_ends()
@@ -45,7 +44,7 @@ async def test_an_assignment_that_fails_or_is_not_answered_moves_nothing(desk: D
     task = await desk.create("writer", "critic")
     one, two = await desk.take(2)
     for held in (one, two):
-        assert isinstance(await desk.hear(held), Session)
+        assert isinstance(await desk.admit(held), Session)
     await desk.end(one, Failed(code="no", message="no"))
     await desk.end(two)
     await desk.handle_ends()
@@ -73,7 +72,7 @@ async def test_two_agents_do_not_answer_each_other_for_ever(desk: Desk) -> None:
     rounds = 0
     while taken := await desk.take(10):
         for held in taken:
-            assert isinstance(await desk.hear(held), Session)
+            assert isinstance(await desk.admit(held), Session)
             await desk.reply(held, f"I, {held.session_key.agent}, agree.")
         await desk.handle_ends()
         rounds += len(taken)
@@ -84,7 +83,7 @@ async def test_two_agents_do_not_answer_each_other_for_ever(desk: Desk) -> None:
 async def test_the_answer_to_an_assignment_does_not_wake_the_other_assignees(desk: Desk) -> None:
     task = await desk.create("writer", "critic")
     held = (await desk.take(1))[0]
-    await desk.hear(held)
+    await desk.admit(held)
     await desk.reply(held)
     await desk.handle_ends()
     assert [kind for _, kind in await desk.told(task)] == ["assignment"]
@@ -95,7 +94,7 @@ async def test_an_end_that_was_noted_before_a_crash_is_handled_after_it_exactly_
     async with open_desk(store_url) as desk:
         task = await desk.create("writer")
         held = await desk.take_one()
-        await desk.hear(held)
+        await desk.admit(held)
         await desk.reply(held)
         task_id = task.id
     async with open_desk(store_url) as again:
@@ -109,7 +108,7 @@ async def test_an_end_that_was_noted_before_a_crash_is_handled_after_it_exactly_
 async def test_two_servers_handle_an_end_once(desk: Desk) -> None:
     task = await desk.create("writer")
     held = await desk.take_one()
-    await desk.hear(held)
+    await desk.admit(held)
     await desk.reply(held)
     duty = RunEnds(desk.db, desk.rules)
     (end,) = await desk.read(lambda tx: duty.take(tx, 10))
@@ -133,7 +132,7 @@ class BrokenOnce(WrappedDatabase):
 async def test_an_end_that_cannot_be_handled_is_looked_at_again_later(desk: Desk) -> None:
     await desk.create("writer")
     held = await desk.take_one()
-    await desk.hear(held)
+    await desk.admit(held)
     await desk.reply(held)
     duty = RunEnds(BrokenOnce(desk.db), desk.rules)
     (end,) = await desk.read(lambda tx: duty.take(tx, 10))
@@ -155,7 +154,7 @@ async def test_the_duty_wakes_by_itself(store_url: str) -> None:
         serving = group.create_task(RunEnds(desk.db, desk.rules).serve())
         task = await desk.create("writer")
         held = await desk.take_one()
-        await desk.hear(held)
+        await desk.admit(held)
         await desk.reply(held)
         await until_found(lambda: desk.task(task), lambda now: now.status == "in_progress")
         serving.cancel()
@@ -165,7 +164,7 @@ async def test_agents_hear_of_a_move_together_with_the_answer_of_the_run_that_ma
     await desk.coordinate()
     task = await desk.create("writer")
     (held,) = await desk.take(10)
-    await desk.hear(held)
+    await desk.admit(held)
     await desk.move(task, "review", access=desk.agent("writer", held))
     assert await desk.take(10) == [], "what is to be reviewed was not said yet"
     await desk.reply(held, "Here it is.")

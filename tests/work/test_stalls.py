@@ -7,11 +7,10 @@ from carrel.kernel.limits import STALL_PAUSES_MINUTES
 from carrel.runs import Failed
 from carrel.sessions import Session
 from carrel.work import Task, explain_task
-from carrel.work.stalls import Stalls
+from carrel.work.run_ends import Stalls
 from tests.requirements.mark import requirement
 from tests.work.desk import Desk
 
-pytestmark = pytest.mark.anyio
 STALLED = [("writer", "stalled")]
 
 
@@ -30,7 +29,7 @@ async def begun(desk: Desk, *agents: str) -> Task:
     task = await desk.create(*(agents or ("writer",)))
     while taken := await desk.take(10):
         for held in taken:
-            assert isinstance(await desk.hear(held), Session)
+            assert isinstance(await desk.admit(held), Session)
             await desk.reply(held, "I will start on this now.")
         await desk.handle_ends()
     assert (await desk.task(task)).status == "in_progress"
@@ -87,7 +86,7 @@ async def test_nothing_is_taken_up_while_somebody_works_or_waits(desk: Desk) -> 
     await take_up(desk, 2)
     assert await desk.told(task) == [("writer", "mention")]
     held = await desk.take_one()
-    assert isinstance(await desk.hear(held), Session)
+    assert isinstance(await desk.admit(held), Session)
     await take_up(desk, 60)
     assert await desk.told(task) == []
 
@@ -105,7 +104,7 @@ async def test_a_turn_that_fails_or_an_agent_that_is_disabled_is_not_asked_again
     task = await begun(desk)
     await desk.post(task, "@writer How far are you?")
     held = await desk.take_one()
-    await desk.hear(held)
+    await desk.admit(held)
     await desk.end(held, Failed(code="no", message="no"))
     await desk.handle_ends()
     await take_up(desk, 2)

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from carrel.access import remove_user
 from carrel.kernel import Code
 from carrel.storage import Tx
@@ -12,8 +10,6 @@ from carrel.work.store import dependencies_of, parties_of
 from tests.harness.tasks import ensure_task
 from tests.requirements.mark import requirement
 from tests.work.desk import Desk
-
-pytestmark = pytest.mark.anyio
 
 
 async def change(desk: Desk, task: Task, **changes: Any) -> Task:

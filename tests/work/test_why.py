@@ -1,13 +1,9 @@
 """Why a task is not moving: every code, and what can be done."""
 
-import pytest
-
 from carrel.access import make_user
 from carrel.runs import NeedsInput
 from carrel.work import Task, explain_task
 from tests.work.desk import Desk, lane
-
-pytestmark = pytest.mark.anyio
 
 
 async def codes(desk: Desk, task: Task) -> tuple[bool, list[str]]:
@@ -56,7 +52,7 @@ async def test_a_task_that_only_people_have_is_up_to_them(desk: Desk) -> None:
 async def test_a_task_that_is_worked_on_moves(desk: Desk) -> None:
     task = await desk.create("writer")
     held = await desk.take_one()
-    await desk.hear(held)
+    await desk.admit(held)
     assert (await codes(desk, task))[0]
     await desk.end(held, NeedsInput(question="which?"))
     moving, found = await codes(desk, task)

@@ -1,1 +1,0 @@
-"""Coding agents: a scripted one, and the protocol's own."""
