@@ -12,23 +12,39 @@ from carrel.access.identity import (
     sign_in,
     sign_out,
 )
-from carrel.access.model import TOKEN_PREFIX, Account, NewToken, Space, Token, TokenKind, User, token_text
+from carrel.access.model import (
+    TOKEN_PREFIX,
+    Account,
+    AccountShape,
+    Email,
+    NewToken,
+    NewTokenFields,
+    Role,
+    Space,
+    SpaceChange,
+    SpaceName,
+    SpaceShape,
+    Token,
+    TokenShape,
+    User,
+    UserChange,
+    UserShape,
+    token_text,
+)
 from carrel.access.space_store import insert_space, spaces_changed
 from carrel.access.spaces import (
-    SpaceChange,
     SpaceRemoved,
     SpaceScope,
-    SpaceShape,
     allowed_spaces,
     change_space,
     connect_spaces,
     effective_spaces,
-    ensure_spaces_of_tags,
+    ensure_spaces,
     every_space,
     make_space,
     readable_space,
     remove_space,
-    space_of_tag,
+    space_id_of,
     space_shapes,
 )
 from carrel.access.store import (
@@ -47,16 +63,16 @@ from carrel.access.store import (
     update_account,
     user_by_id,
 )
-from carrel.access.user_administration import UserChange, UserRemoved, change_user, make_user, remove_user, slug_of
+from carrel.access.user_administration import UserRemoved, change_user, make_user, remove_user, slug_of
 
 __all__ = [
-    "TOKEN_PREFIX", "Account", "NewToken", "Space", "SpaceChange", "SpaceRemoved", "SpaceScope", "SpaceShape", "Token",
-    "TokenKind", "User", "UserChange", "UserRemoved",
-    "access_and_touch", "access_by_login", "access_by_token", "account_by_slug", "account_of", "admit_token",
-    "allowed_spaces", "answer_given", "change_space", "change_user", "connect_spaces", "effective_spaces",
-    "ensure_spaces_of_tags", "every_account", "every_space", "every_user", "hold_account", "insert_account",
+    "TOKEN_PREFIX", "Account", "AccountShape", "Email", "NewToken", "NewTokenFields", "Role", "Space", "SpaceChange",
+    "SpaceName", "SpaceRemoved", "SpaceScope", "SpaceShape", "Token", "TokenShape", "User", "UserChange", "UserRemoved",
+    "UserShape", "access_and_touch", "access_by_login", "access_by_token", "account_by_slug", "account_of",
+    "admit_token", "allowed_spaces", "answer_given", "change_space", "change_user", "connect_spaces",
+    "effective_spaces", "ensure_spaces", "every_account", "every_space", "every_user", "hold_account", "insert_account",
     "insert_space", "keep_answer", "live_tokens", "make_space", "make_user", "mint_run_token", "mint_token",
     "owner_of_default", "prune_answers", "prune_run_tokens", "readable_space", "remove_space", "remove_user", "revoke",
-    "sign_in", "sign_out", "slug_of", "space_of_tag", "space_shapes", "spaces_changed",
-    "token_text", "touch_token", "update_account", "user_by_id",
+    "sign_in", "sign_out", "slug_of", "space_id_of", "space_shapes", "spaces_changed", "token_text", "touch_token",
+    "update_account", "user_by_id",
 ]  # fmt: skip

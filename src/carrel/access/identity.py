@@ -72,7 +72,7 @@ def mint_token(tx: Tx, access: Access, new: NewToken) -> tuple[Token, str]:
 def mint_run_token(tx: Tx, access: Access, agent_id: str, run_id: str) -> str:
     """Create a run's token and return its secret; earlier tokens of the run become invalid."""
     if store.delete_run_tokens(tx, access, run_id):
-        tx.wake(access.rights_bell)
+        tx.wake(access.revocation_bell)
     new = NewToken(kind="run", name=run_id, agent_id=agent_id, run_id=run_id)
     return mint_token(tx, access, new)[1]
 
@@ -90,7 +90,7 @@ def revoke(tx: Tx, access: Access, token_id: str) -> None:
     if not store.revoke_token(tx, access, token_id):
         raise not_found("token")
     append_event(tx, access, "token.updated", About(), json_text({"id": token_id}))
-    tx.wake(access.rights_bell)
+    tx.wake(access.revocation_bell)
 
 
 def sign_in(tx: Tx, secret: str) -> tuple[Access, str]:
@@ -107,7 +107,7 @@ def sign_in(tx: Tx, secret: str) -> tuple[Access, str]:
 def sign_out(tx: Tx, access: Access, cookie: str) -> None:
     """Invalidate a sign-in cookie."""
     store.delete_login(tx, access, secret_digest(cookie))
-    tx.wake(access.rights_bell)
+    tx.wake(access.revocation_bell)
 
 
 def _access(bearer: store.Bearer | None) -> Access | None:

@@ -1,46 +1,25 @@
 """Spaces: the parts of an account's board, which of them see each other, and which a read covers."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import UNSET, Struct, UnsetType, structs
+from msgspec import UNSET, Struct, structs
 
 from carrel.access import space_store
-from carrel.access.model import Space
+from carrel.access.model import Space, SpaceChange, SpaceShape
 from carrel.access.store import hold_account
 from carrel.journal import DEFAULT_SPACE, About, append_event, json_text
-from carrel.kernel import Access, Code, Refusal, Shape, invalid
+from carrel.kernel import Access, Code, Refusal, invalid
 from carrel.kernel.limits import NAME_CHARS_MAX, SPACE_ID_CHARS_MAX, SPACES_PER_ACCOUNT_MAX
 from carrel.storage import Tx
 
-_PREFIX = "space:"
 # Who may create spaces.
 _MAKERS = ("owner", "system")
 # Labels that all mean the default space.
 _DEFAULT_LABELS = ("default", "global", "all", "all-spaces")
 
 ResolvedFrom = Literal["spaceId", "boardKey", "entries", "routing"]
-
-
-class SpaceChange(Struct, frozen=True, kw_only=True):
-    """Changes to a space; unset fields stay as they are."""
-
-    name: str | UnsetType = UNSET
-    color: str | UnsetType | None = UNSET
-    default_visible: bool | UnsetType = UNSET
-
-
-class SpaceShape(Shape, frozen=True, kw_only=True):
-    """A space as surfaces show it; `connectivity` says which others are visible from it."""
-
-    id: str
-    name: str
-    color: str | None
-    default_visible: bool
-    connectivity: dict[str, bool]
-    created_at: str
-    updated_at: str
 
 
 class SpaceScope(Struct, frozen=True, kw_only=True):
@@ -73,7 +52,7 @@ def make_space(
     _check_name(name)
     if space_id is not None and not _is_id(space_id):
         raise invalid("id", "The id of a space is `space-` and lower-case letters and digits, joined by hyphens.")
-    wanted = space_id or _id_of(name) or f"space-{tx.new_id('space').removeprefix('space_')}"
+    wanted = space_id or space_id_of(name) or f"space-{tx.new_id('space').removeprefix('space_')}"
     # Two spaces that are created at once must both see each other here.
     hold_account(tx, access)
     known = space_store.space_by_id(tx, access, wanted)
@@ -175,31 +154,17 @@ def effective_spaces(
     )
 
 
-def space_of_tag(tag: str) -> str | None:
-    """Return the id of the space that a tag names; a `system:` tag names none."""
-    text = tag.strip()
-    if text.lower().startswith("system:"):
-        return None
-    return _id_of(text[len(_PREFIX) :] if text.lower().startswith(_PREFIX) else text)
+def ensure_spaces(tx: Tx, access: Access, names: Mapping[str, str]) -> tuple[str, ...]:
+    """Create the missing ones of these spaces, each with its name; return the ids of all of them, in order.
 
-
-def ensure_spaces_of_tags(tx: Tx, access: Access, tags: Iterable[str]) -> tuple[str, ...]:
-    """Create the missing spaces that tags name; return the ids of all of them, in the order of the tags.
-
-    Only owners create spaces. For anybody else, the tag of a missing or hidden space names none.
+    Only owners create spaces. For anybody else, missing and hidden ones are left out.
     """
-    labels: dict[str, str] = {}
-    for tag in tags:
-        space_id, text = space_of_tag(tag), tag.strip()
-        if space_id is not None:
-            label = text[len(_PREFIX) :].strip() if text.lower().startswith(_PREFIX) else text
-            labels.setdefault(space_id, label)
     if access.kind not in _MAKERS:
-        return tuple(space.id for space in every_space(tx, access) if space.id in labels)
-    for space_id, label in labels.items():
+        return tuple(space.id for space in every_space(tx, access) if space.id in names)
+    for space_id, name in names.items():
         if space_store.space_by_id(tx, access, space_id) is None:
-            make_space(tx, access, label[:NAME_CHARS_MAX], space_id=space_id)
-    return tuple(labels)
+            make_space(tx, access, name[:NAME_CHARS_MAX], space_id=space_id)
+    return tuple(names)
 
 
 def space_shapes(tx: Tx, access: Access, spaces: list[Space]) -> list[SpaceShape]:
@@ -211,7 +176,8 @@ def _shape(space: Space, edges: dict[str, bool], access: Access) -> SpaceShape:
     return SpaceShape.of(space, connectivity={target: edges[target] for target in access.narrowed(tuple(edges))})
 
 
-def _id_of(label: str) -> str | None:
+def space_id_of(label: str) -> str | None:
+    """Return the id of the space that a label names; None for a label without letters and digits."""
     slug = _slug(label)
     if slug in _DEFAULT_LABELS:
         return DEFAULT_SPACE

@@ -91,13 +91,13 @@ def insert_account(tx: Tx, account: Account) -> bool:
 
 def account_of(tx: Tx, access: Access) -> Account:
     """Return the caller's own account."""
-    return tx.once(("account", access.account_id), lambda: _own(tx, access, ""))
+    return tx.cached(("account", access.account_id), lambda: _own(tx, access, ""))
 
 
 def hold_account(tx: Tx, access: Access) -> Account:
     """Return the caller's own account, locked against other changes until the end of the transaction."""
     # The lock may have waited for another change.
-    tx.forget()
+    tx.invalidate()
     return _own(tx, access, "FOR NO KEY UPDATE")
 
 
@@ -111,7 +111,7 @@ def update_account(tx: Tx, access: Access, name: str, settings: dict[str, Any]) 
     """Change the caller's own account."""
     sql = "UPDATE accounts SET name = :name, settings = :settings WHERE id = :account"
     tx.run(sql, access, name=name, settings=_SETTINGS.encode(settings))
-    tx.forget()
+    tx.invalidate()
 
 
 def every_user(tx: Tx, access: Access) -> list[User]:

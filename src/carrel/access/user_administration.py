@@ -2,10 +2,10 @@
 
 import re
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, structs
 
 from carrel.access import store
-from carrel.access.model import Role, User
+from carrel.access.model import Role, User, UserChange
 from carrel.journal import About, append_event, json_text
 from carrel.kernel import Access, Code, Refusal, invalid, not_found
 from carrel.notifications import forget_mailbox
@@ -13,15 +13,6 @@ from carrel.storage import Tx
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _OTHER = re.compile(r"[^a-z0-9]+")
-
-
-class UserChange(Struct, frozen=True, kw_only=True):
-    """Changes to a user; unset fields stay as they are."""
-
-    name: str | UnsetType = UNSET
-    slug: str | UnsetType = UNSET
-    email: str | UnsetType | None = UNSET
-    role: Role | UnsetType = UNSET
 
 
 class UserRemoved(Struct, frozen=True):
@@ -51,20 +42,14 @@ def change_user(tx: Tx, access: Access, user_id: str, change: UserChange) -> Use
     user = store.user_by_id(tx, access, user_id)
     if user is None:
         raise not_found("user")
-    changed = User(
-        id=user.id,
-        created_at=user.created_at,
-        name=user.name if change.name is UNSET else change.name,
-        slug=user.slug if change.slug is UNSET else change.slug,
-        email=user.email if change.email is UNSET else change.email,
-        role=user.role if change.role is UNSET else change.role,
-    )
+    given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+    changed = structs.replace(user, **given)
     _check_slug(changed.slug)
     if store.slug_taken(tx, access, changed.slug, user.id):
         raise _taken(changed.slug)
     store.update_user(tx, access, changed)
     _append_updated(tx, access, user.id)
-    tx.wake(access.rights_bell)
+    tx.wake(access.revocation_bell)
     return changed
 
 
@@ -75,7 +60,7 @@ def remove_user(tx: Tx, access: Access, user_id: str) -> None:
     forget_mailbox(tx, access, user_id)
     tx.publish(UserRemoved(access, user_id))
     _append_updated(tx, access, user_id)
-    tx.wake(access.rights_bell)
+    tx.wake(access.revocation_bell)
 
 
 def _append_updated(tx: Tx, access: Access, user_id: str) -> None:

@@ -123,7 +123,10 @@ def _make_account(tx: Tx, name: str, slug: str, recall: Recall = "own") -> Accou
     if not insert_account(tx, account):
         raise Refusal(Code.CONFLICT, f"The account '{slug}' already exists.", field="slug")
     access = system_access(account.id, slug)
-    insert_space(tx, access, Space(id=DEFAULT_SPACE, name="Default", created_at=tx.now, updated_at=tx.now))
+    first = Space(
+        id=DEFAULT_SPACE, name="Default", color=None, default_visible=True, created_at=tx.now, updated_at=tx.now
+    )
+    insert_space(tx, access, first)
     make_agent(tx, access, MAIN_AGENT, "Main", Profile())
     return account
 

@@ -51,7 +51,7 @@ def change_agent(tx: Tx, access: Access, agent: Agent) -> Agent:
     changed = require_agent(tx, access, agent.id)
     _append_updated(tx, access, changed)
     tx.publish(AgentChanged(access, changed, before))
-    tx.wake(access.rights_bell)
+    tx.wake(access.revocation_bell)
     return changed
 
 

@@ -5,20 +5,16 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from carrel.kernel import SessionKey
-from carrel.kernel.limits import CONCURRENCY_MAX, INSTRUCTIONS_EXTRA_CHARS_MAX, NAME_CHARS_MAX
+from carrel.kernel import Input, SessionKey
+from carrel.kernel.fields import ShortText
+from carrel.kernel.limits import CONCURRENCY_MAX, INSTRUCTIONS_EXTRA_CHARS_MAX
 from carrel.kernel.settings import Recall
 
 Thinking = Literal["off", "minimal", "low", "medium", "high"]
 MAIN_AGENT = "main"
-ShortText = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 
 
-class Wire(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A value with camelCase names on the wire."""
-
-
-class BehaviorFlags(Wire, frozen=True, kw_only=True):
+class BehaviorFlags(Input, frozen=True, kw_only=True):
     """What an agent may do on its own; None inherits from the account, then from the server."""
 
     can_create_tasks: bool | None = None
@@ -29,7 +25,7 @@ class BehaviorFlags(Wire, frozen=True, kw_only=True):
     can_promote_memory: bool | None = None
 
 
-class ToolRules(Wire, frozen=True, kw_only=True):
+class ToolRules(Input, frozen=True, kw_only=True):
     """Which tools an agent may use; `deny` wins."""
 
     allow: tuple[str, ...] = ("*",)
@@ -37,7 +33,7 @@ class ToolRules(Wire, frozen=True, kw_only=True):
     ask: tuple[str, ...] = ()
 
 
-class SubagentRules(Wire, frozen=True, kw_only=True):
+class SubagentRules(Input, frozen=True, kw_only=True):
     """Which sub-agents an agent may spawn, and their limits."""
 
     allow_agents: tuple[str, ...] = ()
@@ -46,7 +42,7 @@ class SubagentRules(Wire, frozen=True, kw_only=True):
     max_children: Annotated[int, Meta(ge=0, le=1000)] | None = None
 
 
-class Profile(Wire, frozen=True, kw_only=True):
+class Profile(Input, frozen=True, kw_only=True):
     """An agent's configuration, apart from its names."""
 
     description: Annotated[str, Meta(max_length=2000)] = ""

@@ -24,7 +24,7 @@ def every_agent(tx: Tx, access: Access) -> list[Agent]:
     def read() -> list[Agent]:
         return list(map(_agent, tx.all(f"{_SELECT} ORDER BY created_at, id", access)))
 
-    return list(tx.once(("agents", access.account_id), read))
+    return list(tx.cached(("agents", access.account_id), read))
 
 
 def agent_by_id(tx: Tx, access: Access, agent_id: str) -> Agent | None:
@@ -34,7 +34,7 @@ def agent_by_id(tx: Tx, access: Access, agent_id: str) -> Agent | None:
         row = tx.one(f"{_SELECT} AND id = :id", access, id=agent_id)
         return None if row is None else _agent(row)
 
-    return tx.once(("agent", access.account_id, agent_id), read)
+    return tx.cached(("agent", access.account_id, agent_id), read)
 
 
 def agent_enabled(tx: Tx, access: Access, agent_id: str) -> bool | None:
@@ -69,7 +69,7 @@ def keep_slug(tx: Tx, access: Access, slug: str, agent_id: str) -> None:
         "ON CONFLICT DO NOTHING"
     )
     tx.run(sql, access, slug=slug, agent_id=agent_id)
-    tx.forget()
+    tx.invalidate()
 
 
 def _agent(row: Row) -> Agent:

@@ -56,8 +56,7 @@ def forget_digest(tx: Tx, access: Access, kind: Kind, item_id: str) -> str | Non
         f"UPDATE {_TABLES[kind]} SET digest = NULL, digest_updated_at = :now, digest_due_at = :now, seq = tick() "
         f"WHERE {_ONE} AND digest IS NOT NULL RETURNING space_id"
     )
-    row = tx.one(sql, access, id=item_id, now=tx.now)
-    return None if row is None else str(row[0])
+    return tx.value(sql, access, id=item_id, now=tx.now)
 
 
 def forget_profile(tx: Tx, access: Access, topic_id: str) -> None:

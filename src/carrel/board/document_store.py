@@ -1,10 +1,11 @@
 """The SQL of documents for search: topics and tasks with the spaces in which they are visible."""
 
 from collections.abc import Iterable
+from typing import Generic
 
 from msgspec import Struct, structs
 
-from carrel.kernel import Access
+from carrel.kernel import Access, Shape, When
 from carrel.storage import Row, Tx
 
 # Rows that are read by id at a time.
@@ -12,7 +13,7 @@ _AT_A_TIME = 200
 _TABLES = {"topic": "topics", "task": "tasks", "entry": "entries"}
 
 
-class _FoundPlace(Struct, frozen=True):
+class FoundPlace(Shape, Generic[When], frozen=True):
     """What is searched and shown of topics and tasks alike."""
 
     id: str
@@ -21,18 +22,18 @@ class _FoundPlace(Struct, frozen=True):
     status: str
     pinned: bool
     digest: str | None
-    created_at: int
-    updated_at: int
+    created_at: When
+    updated_at: When
 
 
-class FoundTopic(_FoundPlace, frozen=True):
+class FoundTopic(FoundPlace[int], frozen=True):
     """What is searched and shown of a topic. It is visible in `spaces`: its own, and those of its tags."""
 
     name: str
     spaces: tuple[str, ...] = ()
 
 
-class FoundTask(_FoundPlace, frozen=True):
+class FoundTask(FoundPlace[int], frozen=True):
     """What is searched and shown of a task; `is_chat` marks the orchestrator chat, which is not on the board."""
 
     topic_id: str | None

@@ -16,7 +16,6 @@ from carrel.kernel import Access, Code, Provenance, Refusal, Shape, invalid, iso
 from carrel.kernel.limits import LOG_SUMMARY_CHARS_MAX, MESSAGE_CHARS_MAX
 from carrel.records import (
     Attachment,
-    AttachmentHead,
     FileShape,
     attachment_heads,
     attachments_by_id,
@@ -29,33 +28,40 @@ from carrel.topics import curate_topic
 from carrel.work import read_file as read_thread_file
 
 
-class LogShape(Shape, frozen=True, kw_only=True):
-    """An entry as surfaces show it."""
+class LogFields(Shape, frozen=True, kw_only=True):
+    """What is said of an entry everywhere."""
 
     id: str
     seq: int
-    type: LogType
+    type: str
     role: str
     content: str
     summary: str | None
-    raw: str | UnsetType | None = UNSET
     space_id: str
     topic_id: str | None
     task_id: str | None
     session_key: str | None
-    session_id: str | None
-    run_id: str | None
     related_log_id: str | None
-    idempotency_key: str | None
     agent_id: str
     agent_label: str | None
+    classification_status: str
+    created_at: str
+
+
+class LogShape(LogFields, frozen=True, kw_only=True):
+    """An entry as surfaces show it."""
+
+    type: LogType
+    raw: str | UnsetType | None = UNSET
+    session_id: str | None
+    run_id: str | None
+    idempotency_key: str | None
     provenance: Provenance
     source: dict[str, Any]
     classification_status: Classification
     classification_attempts: int
     classification_error: str | None
     attachments: list[FileShape]
-    created_at: str
     updated_at: str
 
 
@@ -144,7 +150,7 @@ def log_shapes(tx: Tx, access: Access, entries: list[Entry], *, raw: bool = Fals
     return [log_shape(entry, files, raws.get(entry.id) if raw else UNSET) for entry in entries]
 
 
-def log_shape(entry: Entry, files: dict[str, AttachmentHead], raw: str | UnsetType | None = UNSET) -> LogShape:
+def log_shape(entry: Entry, files: dict[str, FileShape], raw: str | UnsetType | None = UNSET) -> LogShape:
     """Return an entry as surfaces show it, with its files among the given ones."""
     own = {"channel": entry.channel, "sessionKey": entry.session_key, "messageId": entry.message_id}
     return LogShape.of(
@@ -156,7 +162,7 @@ def log_shape(entry: Entry, files: dict[str, AttachmentHead], raw: str | UnsetTy
         agent_id=entry.author,
         source=own | (entry.source or {}),
         classification_status=entry.classification,
-        attachments=[files[name].shown() for name in entry.attachment_ids if name in files],
+        attachments=[files[name] for name in entry.attachment_ids if name in files],
         updated_at=iso(entry.updated_at or entry.created_at),
     )
 

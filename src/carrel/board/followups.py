@@ -8,8 +8,8 @@ from bisect import bisect_right
 import msgspec
 from msgspec import Struct, structs
 
-from carrel.board import followup_store as store
-from carrel.board.followup_store import Followup
+from carrel.board import store
+from carrel.board.store import Followup
 from carrel.exchanges import exchange_after
 from carrel.journal import NewEntry, append_entry, append_event, json_text
 from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, Access, Provenance, system_access
@@ -80,18 +80,12 @@ class Followups(StepDuty[Followup]):
     name = "followups"
     bell = FOLLOWUPS
     items_max = FOLLOWUPS_AT_A_TIME
+    next_due = staticmethod(store.next_followup_due)
+    take = staticmethod(store.due_followups)
 
     def __init__(self, db: Database, settings: FollowupsSettings) -> None:
         super().__init__(db)
         self._settings = settings
-
-    def next_due(self, tx: Tx) -> int | None:
-        """Return when a follow-up is next due."""
-        return store.next_followup_due(tx)
-
-    def take(self, tx: Tx, limit: int) -> list[Followup]:
-        """Return follow-ups that are due."""
-        return store.due_followups(tx, limit)
 
     def advance(self, tx: Tx, item: Followup) -> None:
         """Check one run, if that is still due."""

@@ -33,14 +33,12 @@ def insert_ingest(tx: Tx, access: Access, item: Ingest) -> None:
 def count_ingests(tx: Tx, access: Access, limit: int) -> int:
     """Return how many entries of an account wait, counted up to a limit."""
     sql = "SELECT count(*) FROM (SELECT 1 FROM ingests WHERE account_id = :account LIMIT :limit) AS waiting"
-    row = tx.one(sql, access, limit=limit)
-    return int(row[0]) if row else 0
+    return tx.value(sql, access, limit=limit) or 0
 
 
 def next_ingest_due(tx: Tx) -> int | None:
     """Return when an entry is next due to be stored, in any account."""
-    row = tx.one("SELECT min(due_at) FROM ingests")
-    return None if row is None or row[0] is None else int(row[0])
+    return tx.value("SELECT min(due_at) FROM ingests")
 
 
 def accounts_with_ingests(tx: Tx, limit: int) -> list[str]:

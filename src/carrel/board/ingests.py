@@ -9,13 +9,13 @@ from msgspec import structs
 from carrel.board import ingest_store as store
 from carrel.board.ingest_store import Ingest
 from carrel.board.intake import check_log, record
-from carrel.board.keys import effective_key
+from carrel.board.locations import effective_key
 from carrel.board.model import NewLog
 from carrel.kernel import (
     MS_PER_SECOND,
     Access,
     Code,
-    OwnTraffic,
+    Echoes,
     Refusal,
     log_trouble,
     system_access,
@@ -40,9 +40,9 @@ def is_unrecorded(log: NewLog, settings: IntakeSettings) -> bool:
     """Return whether an entry comes from ourselves, or from a session that is not recorded on the board."""
     source = log.source
     sent = (source.session_key, effective_key(None, source.conversation_id, source.thread_id, source.channel_id))
-    if OwnTraffic.is_request(log.content):
+    if Echoes.is_request(log.content):
         return True
-    return any(OwnTraffic.is_session(key) or _begins(key, settings.ignore_session_prefixes) for key in sent if key)
+    return any(Echoes.is_session(key) or _begins(key, settings.ignore_session_prefixes) for key in sent if key)
 
 
 def _begins(key: str, prefixes: tuple[str, ...]) -> bool:

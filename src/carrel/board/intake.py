@@ -8,21 +8,11 @@ from msgspec import Struct, structs, to_builtins
 from carrel.board import store
 from carrel.board.entries import check_length, log_shapes
 from carrel.board.filters import CRON_CHANNEL, is_subagent_key, verdict
-from carrel.board.keys import board_key
-from carrel.board.locations import link_spawned, place_of, session_of
+from carrel.board.locations import board_key, link_spawned, place_of, session_of
 from carrel.board.model import PERSON, Location, NewLog
 from carrel.board.own_request_store import own_verdict
 from carrel.journal import DEFAULT_SPACE, Entry, NewEntry, append_once, clean, entries_by_id
-from carrel.kernel import MS_PER_MINUTE, Access, Code, Provenance, Refusal, SessionKey, invalid, is_control_text
-from carrel.kernel.limits import (
-    ATTACHMENTS_MAX,
-    ECHO_ENTRIES_MAX,
-    ECHO_MINUTES,
-    LOG_RAW_CHARS_MAX,
-    LOG_SUMMARY_CHARS_MAX,
-    MESSAGE_CHARS_MAX,
-    NOTE_CHARS_MAX,
-)
+from carrel.kernel import MS_PER_MINUTE, Access, Code, Provenance, Refusal, SessionKey, invalid, is_control_text, limits
 from carrel.records import use_files
 from carrel.sessions import lane_of, open_session_of
 from carrel.storage import Tx
@@ -89,15 +79,15 @@ def check_log(access: Access, log: NewLog) -> None:
         if log.type != "note" or log.related_id is None or log.agent_id not in (None, access.agent_id):
             message = "An agent may send notes about an entry: type note, with relatedLogId."
             raise Refusal(Code.FORBIDDEN, message)
-        check_length("content", log.content, NOTE_CHARS_MAX)
+        check_length("content", log.content, limits.NOTE_CHARS_MAX)
     if not log.content.strip() and not log.attachment_ids:
         raise invalid("content", "An entry needs some text.")
-    if len(log.attachment_ids) > ATTACHMENTS_MAX:
-        message = f"An entry has at most {ATTACHMENTS_MAX} attachments."
+    if len(log.attachment_ids) > limits.ATTACHMENTS_MAX:
+        message = f"An entry has at most {limits.ATTACHMENTS_MAX} attachments."
         raise Refusal(Code.LIMIT_REACHED, message, field="attachmentIds")
-    check_length("content", log.content, MESSAGE_CHARS_MAX)
-    check_length("summary", log.summary, LOG_SUMMARY_CHARS_MAX)
-    check_length("raw", log.raw, LOG_RAW_CHARS_MAX)
+    check_length("content", log.content, limits.MESSAGE_CHARS_MAX)
+    check_length("summary", log.summary, limits.LOG_SUMMARY_CHARS_MAX)
+    check_length("raw", log.raw, limits.LOG_RAW_CHARS_MAX)
 
 
 def _tied(tx: Tx, access: Access, log: NewLog) -> NewLog:
@@ -222,8 +212,8 @@ def _echoed(
     """The message that was said here already, if the host it was passed on to reports it or its answer."""
     if log.type != "conversation" or (key is None and place.task_id is None):
         return None
-    since, text = tx.now - ECHO_MINUTES * MS_PER_MINUTE, clean(log.content)
-    found = store.entry_said_here(tx, access, key, place.task_id, said.role, text, since, limit=ECHO_ENTRIES_MAX)
+    since, text = tx.now - limits.ECHO_MINUTES * MS_PER_MINUTE, clean(log.content)
+    found = store.entry_said_here(tx, access, key, place.task_id, said.role, text, since, limit=limits.ECHO_ENTRIES_MAX)
     return None if found is None else entries_by_id(tx, access, (found,))[0]
 
 

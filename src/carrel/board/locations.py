@@ -1,25 +1,33 @@
-"""Where an entry belongs: by its board key, else its source, its ids, or the session that spawned its session."""
+"""Where an entry belongs: by its board key, its source, its ids, its lineage, or where its session's messages went."""
 
 import re
+from typing import Any, Literal
 
+import msgspec
 from msgspec import structs
 
 from carrel.access import readable_space
 from carrel.board import store
 from carrel.board.filters import is_subagent_key
-from carrel.board.keys import board_key, effective_key
 from carrel.board.model import Location, LogSource, NewLog
-from carrel.journal import Entry
-from carrel.kernel import Access, Code, Refusal, SessionKey, invalid
-from carrel.kernel.limits import LINEAGE_STEPS_MAX, SESSION_REFERENCE_CHARS_MAX
+from carrel.board.store import Route, location_of_task, place_of_topic
+from carrel.journal import DEFAULT_SPACE, Entry
+from carrel.kernel import MS_PER_DAY, Access, Code, Grammar, Refusal, SessionKey, clip, invalid, limits, one_line
 from carrel.sessions import find_session, lane_of
 from carrel.storage import Tx
-from carrel.topics import topic_by_id
+from carrel.topics import readable_topic, topic_by_id, topics_by_id
 from carrel.work import readable_task
 
 _CHILD = re.compile(
-    rf'"?childSessionKey"?\s{{0,8}}[:=]\s{{0,8}}"?([A-Za-z0-9:_.@|-]{{1,{SESSION_REFERENCE_CHARS_MAX}}})'
+    rf'"?childSessionKey"?\s{{0,8}}[:=]\s{{0,8}}"?([A-Za-z0-9:_.@|-]{{1,{limits.SESSION_REFERENCE_CHARS_MAX}}})'
 )
+_BOARD_KEY = re.compile(
+    rf"(?:agent:[^:|]+:)?clawboard:(?:topic:({Grammar.LANE_ID})|task:({Grammar.LANE_ID}):({Grammar.LANE_ID}))(?:\|.*)?",
+    re.DOTALL,
+)
+# What a space was inferred from.
+InferredFrom = Literal["boardKey", "entries", "routing"]
+_read = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def session_of(tx: Tx, access: Access, source: LogSource) -> tuple[str | None, str | None]:
@@ -116,7 +124,7 @@ def inherited_place(tx: Tx, access: Access, session_key: str) -> Location | None
 
     Only the link of this very session counts, never what other sessions were about.
     """
-    for _ in range(LINEAGE_STEPS_MAX):
+    for _ in range(limits.LINEAGE_STEPS_MAX):
         if not is_subagent_key(session_key):
             break
         parent = _spawned_by(tx, access, session_key)
@@ -156,3 +164,117 @@ def link_spawned(tx: Tx, access: Access, entry: Entry, raw: str | None) -> None:
         for child in _CHILD.findall(text):
             if is_subagent_key(child):
                 store.link_spawn(tx, access, child, entry.id)
+
+
+def board_key(session_key: str | None) -> Location | None:
+    """Return the topic, and maybe the task in it, that a key of the board names; None for any other key."""
+    found = _BOARD_KEY.fullmatch(session_key or "")
+    if found is None:
+        return None
+    return Location(found[1] or found[2], found[3])
+
+
+def effective_key(
+    session_key: str | None, conversation_id: str | None = None, thread_id: str | None = None,
+    channel_id: str | None = None,
+) -> str | None:  # fmt: skip
+    """Return the effective session key: one of the board, else the provider's conversation, else the sent one."""
+    if board_key(session_key) is not None:
+        return session_key
+    if conversation_id:
+        return f"{conversation_id}|thread:{thread_id}" if thread_id else conversation_id
+    return session_key or (f"channel:{channel_id}" if channel_id else None)
+
+
+def remember_route(
+    tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str, *,
+    seq: int | None = None,
+) -> None:  # fmt: skip
+    """Record where messages of a session went; only the newest few places are kept.
+
+    `seq` is the message's number, which orders routes even if messages are sorted late.
+    """
+    said = clip(one_line(anchor), limits.ROUTE_ANCHOR_CHARS_MAX)
+    store.insert_route(tx, access, session_key, seq or tx.tick(), topic_id, task_id, said)
+    store.keep_newest(tx, access, session_key, limits.ROUTES_MAX)
+
+
+def routes_of(tx: Tx, access: Access, session_key: str, limit: int = limits.ROUTES_MAX) -> list[Route]:
+    """Return where the messages of a session went, newest last."""
+    return store.newest_routes(tx, access, session_key, limit=min(limit, limits.ROUTES_MAX))
+
+
+def visible_routes(tx: Tx, access: Access, session_key: str) -> tuple[str, list[Route]]:
+    """Return the key of a session, and where its messages went, as far as the caller may see that."""
+    try:
+        key, bucket = session_of(tx, access, LogSource(session_key=session_key))
+    except Refusal:
+        # A session that the caller may not see looks like one without routes.
+        return session_key, []
+    found = routes_of(tx, access, key or bucket or session_key)
+    seen = {topic.id for topic in topics_by_id(tx, access, {route.topic_id for route in found})}
+    return key or bucket or session_key, [route for route in found if route.topic_id in seen]
+
+
+def add_route(
+    tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str
+) -> None:  # fmt: skip
+    """Record a person's decision on where messages of a session belong."""
+    key, bucket = session_of(tx, access, LogSource(session_key=session_key))
+    topic = readable_topic(tx, access, topic_id)
+    if task_id is not None and readable_task(tx, access, task_id)[0].topic_id != topic.id:
+        raise invalid("taskId", f"The task '{task_id[:80]}' belongs to another topic.")
+    remember_route(tx, access, key or bucket or session_key, topic.id, task_id, anchor)
+
+
+def infer_space(tx: Tx, access: Access, session_key: str) -> tuple[str, InferredFrom] | None:
+    """Return the space from which a session sees the board, and its source; None if there is none.
+
+    `session_key` is a lane's key, or the name under which entries were sent. What was given explicitly counts before
+    what was inferred: the board key, then the newest entries, then routing memory.
+    """
+    named = _space_of_key(tx, access, session_key)
+    if named is not None:
+        return named, "boardKey"
+    said = _space_of_entries(tx, access, session_key)
+    if said is not None:
+        return said, "entries"
+    routes = store.newest_routes(tx, access, session_key, limit=1)
+    return (routes[0].space_id, "routing") if routes else None
+
+
+def _space_of_key(tx: Tx, access: Access, session_key: str) -> str | None:
+    topic_id, task_id = named_by(session_key)
+    task = location_of_task(tx, access, task_id) if task_id is not None else None
+    # A task without a space of its own is where its topic is.
+    if task is not None and (task.space_id != DEFAULT_SPACE or task.topic_id is None):
+        return task.space_id
+    of_topic = (task.topic_id if task is not None else None) or topic_id
+    topic = place_of_topic(tx, access, of_topic) if of_topic is not None else None
+    return None if topic is None else topic.space_id
+
+
+def named_by(session_key: str) -> tuple[str | None, str | None]:
+    """Return the topic and the task that a board key, or the key of a topic or task lane, names."""
+    named = board_key(session_key)
+    if named is not None:
+        return named.topic_id, named.task_id
+    try:
+        lane = SessionKey.parse(session_key)
+    except Refusal:
+        return None, None
+    return lane.topic_id, lane.task_id
+
+
+def _space_of_entries(tx: Tx, access: Access, session_key: str) -> str | None:
+    newest = store.newest_spaces(tx, access, session_key, limit=limits.SPACE_ENTRIES_READ)
+    scoped = (_read(source).get("boardScopeSpaceId") for _, source in newest if source)
+    given = (space_id for space_id, _ in newest)
+    return next(filter(None, scoped), None) or next(filter(None, given), None)
+
+
+def prune_routes(tx: Tx, access: Access) -> int:
+    """Delete the routes of sessions that have been quiet for long; return how many."""
+    return store.delete_routes_before(
+        tx, access, tx.now - limits.ROUTE_DAYS_MAX * MS_PER_DAY, limit=limits.PRUNE_ROWS_MAX
+    )

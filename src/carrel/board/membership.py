@@ -7,8 +7,7 @@ from msgspec import Struct
 
 from carrel.access import Account, every_account
 from carrel.agents import AccountChanged, AgentChanged
-from carrel.board import membership_store as store
-from carrel.board import route_store
+from carrel.board import store
 from carrel.board.classifier.phrases import name_of
 from carrel.board.classifier.rules import SMALL_TALK
 from carrel.board.digests import forget_digest, forget_quotations
@@ -26,7 +25,7 @@ _log = getLogger("carrel.board")
 _NAMELESS = "Untitled topic"
 
 
-class Settled(Struct):
+class MovedEntries(Struct):
     """How many entries were put on the board or taken off it, and how many topics went with them."""
 
     put_on: int = 0
@@ -34,10 +33,10 @@ class Settled(Struct):
     topics_removed: int = 0
 
 
-def settle(tx: Tx, access: Access, keys: list[str] | None = None) -> Settled:
+def settle(tx: Tx, access: Access, keys: list[str] | None = None) -> MovedEntries:
     """Put the messages of lanes on the board or take them off, by the current rule; by default for all lanes."""
     # Whoever changes the setting may not see all of the board, but everything affected must move.
-    system, done = system_access(access.account_id, access.account_slug), Settled()
+    system, done = system_access(access.account_id, access.account_slug), MovedEntries()
     recalls = Recalls(tx, system)
     for key in store.lanes_to_settle(tx, system) if keys is None else keys:
         lane = recalls.of(key)
@@ -49,7 +48,7 @@ def settle(tx: Tx, access: Access, keys: list[str] | None = None) -> Settled:
     return done
 
 
-def _take_off(tx: Tx, access: Access, key: str, done: Settled, *, is_private: bool) -> None:
+def _take_off(tx: Tx, access: Access, key: str, done: MovedEntries, *, is_private: bool) -> None:
     places = store.places_of_lane(tx, access, key, is_private=is_private)
     topics = sorted({topic_id for topic_id, _ in places})
     # Quotations first, since topics and tasks are locked before entries.
@@ -58,7 +57,7 @@ def _take_off(tx: Tx, access: Access, key: str, done: Settled, *, is_private: bo
     for task_id in sorted({task_id for _, task_id in places if task_id is not None}):
         forget_digest(tx, access, "task", task_id)
     done.taken_off += store.take_off(tx, access, key, is_private=is_private)
-    route_store.delete_routes(tx, access, key)
+    store.delete_routes(tx, access, key)
     for topic_id in topics:
         if store.is_empty(tx, access, topic_id):
             remove_topic(tx, access, topic_id)
@@ -82,7 +81,7 @@ def observe_changes(db: Database) -> None:
     Deleted words are removed everywhere, and messages of lanes follow the choice for the lane.
     """
     db.observe(EntriesDeleted, lambda tx, deleted: forget_quotations(tx, deleted.access, deleted.entries))
-    db.observe(LaneDeleted, lambda tx, deleted: route_store.delete_routes(tx, deleted.access, str(deleted.key)))
+    db.observe(LaneDeleted, lambda tx, deleted: store.delete_routes(tx, deleted.access, str(deleted.key)))
     db.observe(RecallChanged, _follow_lane)
     db.observe(AgentChanged, _follow_agent)
     db.observe(AccountChanged, _follow_account)
@@ -120,7 +119,7 @@ async def settle_accounts(db: Database, recall: Recall) -> None:
         )
 
 
-def _settle_account(tx: Tx, account: Account, recall: Recall) -> Settled:
+def _settle_account(tx: Tx, account: Account, recall: Recall) -> MovedEntries:
     access = system_access(account.id, account.slug)
     store.stamp_default(tx, access, recall)
     return settle(tx, access)

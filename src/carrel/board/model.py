@@ -2,34 +2,35 @@
 
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
-from carrel.kernel.limits import NAME_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
+from carrel.kernel import Input
+from carrel.kernel.fields import AnySession, Name, Text, up_to
+from carrel.kernel.limits import LOG_SUMMARY_CHARS_MAX
 
 Classification = Literal["pending", "classified", "failed"]
 LogType = Literal["conversation", "action", "note", "system", "import"]
 # The author of a person's messages.
 PERSON = "user"
 
-
-_Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
-_SessionText = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
+# The room checks it and words the refusal; here it is only described.
+Summary = Annotated[str, up_to(LOG_SUMMARY_CHARS_MAX)]
 
 
 class LogSource(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
     """Where something was said, in the words of the program that sends it."""
 
-    channel: _Name | None = None
-    session_key: _SessionText | None = None
-    message_id: _SessionText | None = None
-    request_id: _SessionText | None = None
-    conversation_id: _SessionText | None = None
-    thread_id: _Name | None = None
-    channel_id: _Name | None = None
-    board_scope_topic_id: _Name | None = None
-    board_scope_task_id: _Name | None = None
-    board_scope_space_id: _Name | None = None
-    board_scope_kind: _Name | None = None
+    channel: Name | None = None
+    session_key: AnySession | None = None
+    message_id: AnySession | None = None
+    request_id: AnySession | None = None
+    conversation_id: AnySession | None = None
+    thread_id: Name | None = None
+    channel_id: Name | None = None
+    board_scope_topic_id: Name | None = None
+    board_scope_task_id: Name | None = None
+    board_scope_space_id: Name | None = None
+    board_scope_kind: Name | None = None
     board_scope_lock: bool | None = None
 
 
@@ -58,15 +59,15 @@ class NewLog(Struct, frozen=True, kw_only=True):
         return f"key:{idempotency_key}"
 
 
-class LogChange(Struct, frozen=True, kw_only=True):
-    """Changes to an entry; unset fields stay as they are, None clears a field."""
+class LogChange(Input, frozen=True, kw_only=True):
+    """Changes of an entry; fields left out stay as they are."""
 
-    topic_id: str | UnsetType | None = UNSET
-    task_id: str | UnsetType | None = UNSET
-    space_id: str | UnsetType = UNSET
-    content: str | UnsetType = UNSET
-    summary: str | UnsetType | None = UNSET
-    classification: Classification | UnsetType = UNSET
+    topic_id: Name | UnsetType | None = UNSET
+    task_id: Name | UnsetType | None = UNSET
+    space_id: Name | UnsetType = UNSET
+    content: Text | UnsetType = UNSET
+    summary: Summary | UnsetType | None = UNSET
+    classification: Classification | UnsetType = field(default=UNSET, name="classificationStatus")
 
 
 class LogFilter(Struct, frozen=True, kw_only=True):

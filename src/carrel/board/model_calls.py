@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from carrel.board.own_request_store import begin_request, end_request
 from carrel.gateway import Gateway, Step
-from carrel.kernel import Access, OwnTraffic
+from carrel.kernel import Access, Echoes
 from carrel.kernel.limits import CLASSIFIER_MODEL_SECONDS_MAX
 from carrel.storage import Database, Tx
 
@@ -30,7 +30,7 @@ class Model(Struct, frozen=True):
         either.
         """
         await db.write(lambda tx: begin_request(tx, access, name))
-        content = [{"type": "input_text", "text": f"{OwnTraffic.MARK}\n\n{text}"}]
+        content = [{"type": "input_text", "text": f"{Echoes.MARK}\n\n{text}"}]
         body = {
             "model": self.name,
             "instructions": instructions,
@@ -38,7 +38,7 @@ class Model(Struct, frozen=True):
             "tools": [],
             "stream": self.stream,
         }
-        step = Step(body=msgspec.json.encode(body), address=f"{OwnTraffic.REQUESTS}{name}", agent_id=agent_id)
+        step = Step(body=msgspec.json.encode(body), address=f"{Echoes.REQUESTS}{name}", agent_id=agent_id)
         async with asyncio.timeout(self.seconds_max):
             answer = (await self.gateway.take(step, lambda _: None)).text
         await db.write(lambda tx: end_request(tx, access, name, answer))

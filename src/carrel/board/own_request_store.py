@@ -32,8 +32,7 @@ def end_request(tx: Tx, access: Access, request_id: str, answer: str) -> None:
 def requests_of_late(tx: Tx, access: Access) -> int:
     """Return how many requests were made in the last hour."""
     sql = "SELECT count(*) FROM own_requests WHERE account_id = :account AND asked_at >= :since"
-    row = tx.one(sql, access, since=_oldest(tx))
-    return int(row[0]) if row else 0
+    return tx.value(sql, access, since=_oldest(tx)) or 0
 
 
 def is_own_answer(tx: Tx, access: Access, text: str) -> bool:

@@ -10,13 +10,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from carrel.board.common_words import FILLER_WORDS, FIRST_NAMES
-from carrel.kernel import clip, one_line
-from carrel.kernel.limits import (
-    CLASSIFIER_NAME_CHARS_MAX,
-    CLASSIFIER_PROFILE_WORDS_MAX,
-    CLASSIFIER_SAID_CHARS_MAX,
-    NEARNESS_TEXTS_KEPT,
-)
+from carrel.kernel import clip, limits, one_line
 from carrel.search import words_of
 
 _WORD = re.compile(r"[^\W_]+")
@@ -41,7 +35,7 @@ class Profile(Struct, frozen=True):
     def with_said(self, texts: Iterable[str]) -> "Profile":
         """Return the profile with more messages; meaningless ones do not count."""
         words, lines = dict(self.words), self.lines
-        for told in filter(None, map(telling_words, texts)):
+        for told in filter(None, map(distinctive_words, texts)):
             lines += 1
             for word, form in told.items():
                 count, known = words.pop(word, (0, form))
@@ -62,15 +56,15 @@ class Profile(Struct, frozen=True):
         return " ".join(form for _, form in self.words.values())
 
 
-def telling_words(text: str) -> Mapping[str, str]:
+def distinctive_words(text: str) -> Mapping[str, str]:
     """Return the words of a message that reveal its subject, each with the form used there."""
-    return _telling(text[: CLASSIFIER_SAID_CHARS_MAX * 2])
+    return _telling(text[: limits.CLASSIFIER_SAID_CHARS_MAX * 2])
 
 
 # Topic names and the newest messages are read again for each message.
-@lru_cache(maxsize=NEARNESS_TEXTS_KEPT)
+@lru_cache(maxsize=limits.SIMILARITY_TEXTS_KEPT)
 def _telling(text: str) -> Mapping[str, str]:
-    read = _ENDING.sub("", _CODE.sub(" ", text)[:CLASSIFIER_SAID_CHARS_MAX])
+    read = _ENDING.sub("", _CODE.sub(" ", text)[: limits.CLASSIFIER_SAID_CHARS_MAX])
     found: dict[str, str] = {}
     for match in _WORD.finditer(read):
         form = match[0]
@@ -90,20 +84,20 @@ def is_filler(word: str) -> bool:
 
 def common_share(text: str) -> float:
     """Return the share of a message's words that are known common words."""
-    words = _LETTERS.findall(text[:CLASSIFIER_SAID_CHARS_MAX])
+    words = _LETTERS.findall(text[: limits.CLASSIFIER_SAID_CHARS_MAX])
     return sum(map(is_filler, words)) / len(words) if words else 1.0
 
 
 def gist(text: str) -> str:
     """Return the part of a message that reveals its subject, for its embedding."""
-    return " ".join(telling_words(text).values())
+    return " ".join(distinctive_words(text).values())
 
 
 def _commonest(words: dict[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
     """The words in the most messages; among equals, those seen last."""
-    if len(words) <= CLASSIFIER_PROFILE_WORDS_MAX:
+    if len(words) <= limits.CLASSIFIER_PROFILE_WORDS_MAX:
         return words
-    ranked = sorted(enumerate(words), key=lambda at: (-words[at[1]][0], -at[0]))[:CLASSIFIER_PROFILE_WORDS_MAX]
+    ranked = sorted(enumerate(words), key=lambda at: (-words[at[1]][0], -at[0]))[: limits.CLASSIFIER_PROFILE_WORDS_MAX]
     return {word: words[word] for _, word in sorted(ranked)}
 
 
@@ -130,5 +124,5 @@ def name_by_words(profile: Profile, weights: Weights, asides: AbstractSet[str]) 
     said = {word: count * weights.of(word) ** 2 for word, count in known.items()}
     ranked = sorted(said, key=lambda word: (-said[word], word))[:_NAME_WORDS_MAX]
     chosen = [word for word in ranked if said[word] >= _NAME_SHARE_MIN * said[ranked[0]]]
-    name = clip(one_line(", ".join(profile.words[word][1] for word in chosen)), CLASSIFIER_NAME_CHARS_MAX)
+    name = clip(one_line(", ".join(profile.words[word][1] for word in chosen)), limits.CLASSIFIER_NAME_CHARS_MAX)
     return name[:1].upper() + name[1:] or None

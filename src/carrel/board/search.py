@@ -13,13 +13,12 @@ from carrel.agents import every_agent
 from carrel.board.document_store import FoundTask, FoundTopic, found_tasks, found_topics, ids_in_session
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import readable_entry
-from carrel.board.locations import lane_meant
-from carrel.board.routing import infer_space, named_by
+from carrel.board.locations import infer_space, lane_meant, named_by
 from carrel.journal import Entry, clean, entries_by_id
 from carrel.kernel import Access, SessionKey, elapsed_seconds, not_found
 from carrel.kernel.limits import SEARCH_FOUND_MAX, SEARCH_OWN_TASKS_MAX, SEARCH_SHOWN_COMPARED_MAX
 from carrel.kernel.settings import Recall
-from carrel.search import Found, Hit, Query, Search, SearchQuery, Subject, has_kept_documents
+from carrel.search import FoundOf, Hit, Query, Search, SearchQuery, SearchResult, Subject, has_kept_documents
 from carrel.storage import Database, Tx
 from carrel.visibility import Recalls, Viewer, may_see, tasks_worked_on
 
@@ -51,15 +50,9 @@ class Ranked(Struct, Generic[T], frozen=True):
     hit: Hit
 
 
-class BoardFound(Struct, frozen=True, kw_only=True):
+class BoardFound(FoundOf[Ranked[FoundTopic], Ranked[FoundTask], Ranked[Entry]], frozen=True, kw_only=True):
     """Results, best first; the wait for its turn, and the total time."""
 
-    topics: tuple[Ranked[FoundTopic], ...] = ()
-    tasks: tuple[Ranked[FoundTask], ...] = ()
-    logs: tuple[Ranked[Entry], ...] = ()
-    notes: tuple[Ranked[Entry], ...] = ()
-    dense: bool = False
-    gate_wait_ms: int = 0
     duration_ms: int = 0
 
     @property
@@ -192,7 +185,7 @@ def _search_query(access: Access, query: BoardQuery, viewer: Viewer) -> SearchQu
     return SearchQuery(viewer=viewer, **asked | most)
 
 
-def _seen(tx: Tx, access: Access, query: BoardQuery, asked: SearchQuery, found: Found) -> BoardFound:
+def _seen(tx: Tx, access: Access, query: BoardQuery, asked: SearchQuery, found: SearchResult) -> BoardFound:
     """The results in their current state, without what the caller may no longer see."""
     subjects: list[Subject] = [("topic", hit.id) for hit in found.topics]
     subjects += [("task", hit.id) for hit in found.tasks]

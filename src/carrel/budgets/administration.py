@@ -56,7 +56,7 @@ def find_budget(tx: Tx, access: Access, name: str, rules: BudgetRules, subject: 
 
 def set_budget(tx: Tx, access: Access, budget: Budget) -> None:
     """Set a budget, replacing the one with that name."""
-    if not budget.amounts.any:
+    if not budget.any:
         raise invalid("tokens", "A budget limits tokens, usd or runs: give at least one of them.")
     if budget_by_name(tx, access, budget.name) is None and count_budgets(tx, access) >= BUDGETS_MAX:
         raise Refusal(Code.CONFLICT, f"An account has at most {BUDGETS_MAX} budgets; remove one first.")
@@ -131,7 +131,7 @@ def _shape(tx: Tx, access: Access, balance: Balance, subject: str | None, held: 
         scope=budget.scope_text,
         subject=subject or None,
         title=subject_of(tx, access, budget, subject),
-        amounts=_amounts_shape(budget.amounts),
+        amounts=_amounts_shape(budget),
         limits=_amounts_shape(balance.limits),
         spent=balance.spent,
         share=round(balance.share, 4),

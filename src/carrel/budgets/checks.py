@@ -22,7 +22,7 @@ class UsedUp(Exception):
 def check_budgets(tx: Tx, run: Claim, rules: BudgetRules, *, begins: bool) -> None:
     """Raise UsedUp if the run may not continue. `begins`: it was counted just now, in this transaction."""
     balances = balances_on(tx, run, rules)
-    if begins and any(balance.budget.amounts.runs for balance in balances):
+    if begins and any(balance.budget.runs for balance in balances):
         # Runs that begin at the same moment count each other, one after the other.
         for balance in balances:
             hold_period(tx, run.access, balance.period)

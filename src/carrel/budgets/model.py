@@ -39,7 +39,7 @@ class Amounts(Struct, frozen=True, kw_only=True):
         return Amounts(tokens=self.tokens * factor, usd=self.usd * factor, runs=self.runs * factor)
 
 
-class Budget(Struct, frozen=True, kw_only=True):
+class Budget(Amounts, frozen=True, kw_only=True):
     """A budget: how much its subject may use in a day, a month or forever, and what happens when it is used up.
 
     Without a subject it applies to each agent, task or session separately, or to the account.
@@ -48,7 +48,6 @@ class Budget(Struct, frozen=True, kw_only=True):
     name: str
     scope: Scope
     subject: str = ""
-    amounts: Amounts
     per: BudgetPer = "day"
     action: BudgetAction = "wait"
     source: Source = "owner"
@@ -119,7 +118,7 @@ class Balance(Struct, frozen=True, kw_only=True):
     @property
     def limits(self) -> Amounts:
         """The amounts, including what was allowed in addition."""
-        return self.budget.amounts.times(1 + self.period.allowed)
+        return self.budget.times(1 + self.period.allowed)
 
     @property
     def shares(self) -> dict[str, float]:
@@ -189,10 +188,10 @@ class BudgetRules(Struct, frozen=True):
 
 def _of_settings(name: str, given: BudgetSettings) -> Budget:
     scope, subject = parse_scope(given.scope)
-    amounts = Amounts(tokens=given.tokens, usd=given.usd, runs=given.runs)
     return Budget(
-        name=name, scope=scope, subject=subject, amounts=amounts, per=given.per, action=given.action, source="settings"
-    )
+        name=name, scope=scope, subject=subject, tokens=given.tokens, usd=given.usd, runs=given.runs,
+        per=given.per, action=given.action, source="settings",
+    )  # fmt: skip
 
 
 def parse_scope(text: str) -> tuple[Scope, str]:

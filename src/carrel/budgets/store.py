@@ -2,37 +2,14 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct, structs
-
-from carrel.budgets.model import Amounts, Budget, BudgetPeriod, Scope, Subjects
+from carrel.budgets.model import Budget, BudgetPeriod, Subjects
 from carrel.kernel import MS_PER_DAY, Access
 from carrel.kernel.limits import PRUNE_ROWS_MAX, USAGE_DAYS_KEPT
-from carrel.kernel.settings import BudgetAction, BudgetPer
 from carrel.storage import Table, Tx
 
-
-class _Row(Struct, frozen=True):
-    """A budget that an owner set."""
-
-    name: str
-    scope: Scope
-    subject: str
-    tokens: int
-    usd: float
-    runs: int
-    per: BudgetPer
-    action: BudgetAction
-
-    def value(self) -> Budget:
-        """Return it as a value."""
-        amounts = Amounts(tokens=self.tokens, usd=self.usd, runs=self.runs)
-        named = {"name": self.name, "scope": self.scope, "subject": self.subject}
-        return Budget(**named, amounts=amounts, per=self.per, action=self.action)  # type: ignore[arg-type]
-
-
-_BUDGETS = Table("budgets", _Row, key=("account_id", "name"))
+_BUDGETS = Table("budgets", Budget, key=("account_id", "name"), without=("source",))
 _PERIODS = Table("budget_periods", BudgetPeriod)
-_CHANGED = ", ".join(f"{field} = :{field}" for field in _Row.__struct_fields__ if field != "name")
+_CHANGED = ", ".join(f"{field} = :{field}" for field in _BUDGETS.fields if field != "name")
 _PERIOD = "account_id = :account AND since = :since AND name = :name AND subject = :subject"
 # The days on which current periods began: today, the first of the month, and 0 for budgets that are forever.
 _NOW = "since IN (:day, :month, 0)"
@@ -41,7 +18,7 @@ _NOW = "since IN (:day, :month, 0)"
 def every_owners_budget(tx: Tx, access: Access) -> list[Budget]:
     """Return the budgets that owners set."""
     sql = f"{_BUDGETS.select} WHERE account_id = :account ORDER BY name"
-    return [row.value() for row in _BUDGETS.rows(tx.all(sql, access))]
+    return _BUDGETS.rows(tx.all(sql, access))
 
 
 def budgets_on(tx: Tx, access: Access, subjects: Subjects, names: Sequence[str]) -> list[Budget]:
@@ -51,13 +28,12 @@ def budgets_on(tx: Tx, access: Access, subjects: Subjects, names: Sequence[str])
     kinds += [f"name IN ({', '.join(f':{each}' for each in named)})"] if named else []
     sql = f"{_BUDGETS.select} WHERE account_id = :account AND ({' OR '.join(kinds)}) ORDER BY name"
     given: dict[str, object] = {f"of_{scope}": subject for scope, subject in subjects.items()}
-    return [row.value() for row in _BUDGETS.rows(tx.all(sql, access, **given, **named))]
+    return _BUDGETS.rows(tx.all(sql, access, **given, **named))
 
 
 def budget_by_name(tx: Tx, access: Access, name: str) -> Budget | None:
     """Return a budget that an owner has set."""
-    row = _BUDGETS.row(tx.one(f"{_BUDGETS.select} WHERE account_id = :account AND name = :name", access, name=name))
-    return None if row is None else row.value()
+    return _BUDGETS.row(tx.one(f"{_BUDGETS.select} WHERE account_id = :account AND name = :name", access, name=name))
 
 
 def periods_of(
@@ -74,23 +50,18 @@ def periods_of(
 
 
 def _month(now: int) -> int:
-    return Budget(name="", scope="account", amounts=Amounts(), per="month").since(now)
+    return Budget(name="", scope="account", per="month").since(now)
 
 
 def count_budgets(tx: Tx, access: Access) -> int:
     """Return how many budgets owners have set."""
-    row = tx.one("SELECT count(*) FROM budgets WHERE account_id = :account", access)
-    return int(row[0]) if row else 0
+    return tx.value("SELECT count(*) FROM budgets WHERE account_id = :account", access) or 0
 
 
 def write_budget(tx: Tx, access: Access, budget: Budget) -> None:
     """Write a budget, replacing one of that name."""
     sql = f"{_BUDGETS.insert} ON CONFLICT (account_id, name) DO UPDATE SET {_CHANGED}"
-    values = structs.asdict(budget.amounts) | {field: getattr(budget, field) for field in _NOT_AMOUNTS}
-    tx.run(sql, access, **values)
-
-
-_NOT_AMOUNTS = ("name", "scope", "subject", "per", "action")
+    tx.run(sql, access, **{field: getattr(budget, field) for field in _BUDGETS.fields})
 
 
 def delete_budget(tx: Tx, access: Access, name: str) -> bool:

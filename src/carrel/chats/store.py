@@ -7,8 +7,7 @@ from carrel.storage import Tx
 def pointer(tx: Tx, access: Access, transport: str) -> str | None:
     """Return the key that a transport points to."""
     sql = "SELECT key FROM pointers WHERE account_id = :account AND transport = :transport"
-    row = tx.one(sql, access, transport=transport)
-    return row[0] if row else None
+    return tx.value(sql, access, transport=transport)
 
 
 def set_pointer(tx: Tx, access: Access, transport: str, key: str) -> None:
@@ -32,8 +31,7 @@ def newest_chat(tx: Tx, access: Access, channel: str, made_by: str, but: str) ->
         "SELECT key FROM lanes WHERE account_id = :account AND kind = 'chat' AND made_by = :made_by "
         "AND archived_at IS NULL AND key <> :but AND key LIKE :like ORDER BY updated_at DESC, key DESC LIMIT 1"
     )
-    row = tx.one(sql, access, made_by=made_by, but=but, like=f"agent:%:{channel}:%")
-    return row[0] if row else None
+    return tx.value(sql, access, made_by=made_by, but=but, like=f"agent:%:{channel}:%")
 
 
 def note_chat_address(tx: Tx, access: Access, key: str, chat_address: str) -> None:
@@ -48,5 +46,4 @@ def newest_chat_at(tx: Tx, access: Access, chat_address: str, made_by: str, but:
         "SELECT key FROM lanes WHERE account_id = :account AND kind = 'chat' AND made_by = :made_by AND last_to = :to "
         "AND archived_at IS NULL AND key <> :but ORDER BY updated_at DESC, key DESC LIMIT 1"
     )
-    row = tx.one(sql, access, made_by=made_by, to=chat_address, but=but)
-    return row[0] if row else None
+    return tx.value(sql, access, made_by=made_by, to=chat_address, but=but)

@@ -23,7 +23,7 @@ def auto(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand
             stopped = stop_auto(tx, access, auto_run_id=auto_run_id)
             return f"Stopped {auto_run_id}." if stopped else f"{auto_run_id} has ended already."
         case () | ("status",):
-            return auto_lines(tx, access, context) or "No auto run is active in this session."
+            return auto_run_lines(tx, access, context) or "No auto run is active in this session."
         case _:
             return _HELP
 
@@ -40,7 +40,7 @@ def _on(tx: Tx, access: Access, context: CommandContext, said: str, more: str) -
     return f"Started {_line(started)}"
 
 
-def auto_lines(tx: Tx, access: Access, context: CommandContext) -> str:
+def auto_run_lines(tx: Tx, access: Access, context: CommandContext) -> str:
     """Return a line for each auto run of this session that has not ended."""
     return "\n".join(_line(one) for one in auto_runs_of_session(tx, access, context.lane.session_key))
 

@@ -47,13 +47,12 @@ def _make(tx: Tx, access: Access, context: CommandContext, kind: ScheduleType, t
     if not times.removeprefix("-").isdecimal():
         return f"'{clip(times, _MESSAGE_CHARS_MAX)}' is not a number of times."
     new = NewSchedule(
-        session=context.lane.key,
         type=kind,
         target_id=target,
         cron=" ".join(cron[:_CRON_FIELDS]),
         max_executions=int(times[:_TIMES_DIGITS_MAX]),
     )
-    return f"Created {_line(schedule_shape(tx, make_schedule(tx, access, new)))}"
+    return f"Created {_line(schedule_shape(tx, make_schedule(tx, access, context.lane.key, new)))}"
 
 
 def _list(tx: Tx, access: Access, context: CommandContext) -> str:

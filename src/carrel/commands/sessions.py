@@ -1,16 +1,35 @@
 """Commands that create, list, switch, reset and stop sessions."""
 
+from typing import Any, get_args
+
+from carrel.access import account_of
+from carrel.agents import Thinking
 from carrel.chats import fresh_key, move_pointer, shared_key
+from carrel.commands.auto import auto_run_lines
 from carrel.commands.model import CommandContext, ParsedCommand
+from carrel.commands.plans import describe_plan_mode
 from carrel.kernel import Access, Code, Refusal, SessionKey
-from carrel.kernel.limits import RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
-from carrel.runs import stop_lane
-from carrel.sessions import Lane, LaneFilter, close_generation, find_lane, lane_rows, make_lane
+from carrel.kernel.limits import NAME_CHARS_MAX, RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
+from carrel.runs import live_runs_of_lane, stop_lane
+from carrel.sessions import (
+    Lane,
+    LaneChange,
+    LaneFilter,
+    change_lane,
+    close_generation,
+    find_lane,
+    lane_rows,
+    make_lane,
+    open_session_of,
+)
 from carrel.storage import Tx
 from carrel.work import stop_task
 
 # More digits change nothing, and Python refuses to parse a very long number.
 _COUNT_DIGITS_MAX = 9
+_SENDING = {"on": "allow", "off": "deny", "inherit": None}
+# How many open questions are shown, the newest.
+_QUESTIONS_SHOWN = 3
 
 
 def new_session(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> tuple[str, SessionKey]:
@@ -81,3 +100,70 @@ def stop(tx: Tx, access: Access, context: CommandContext, _command: ParsedComman
     if not stopped:
         return f"Nothing is running or waiting here.{blocked}"
     return f"Cancelled {len(stopped)} run{'' if len(stopped) == 1 else 's'}.{blocked}"
+
+
+def set_sending(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
+    """Allow or deny messages to this session."""
+    word = command.words[0].lower() if command.words else ""
+    if word not in _SENDING:
+        return "Use /send on, /send off or /send inherit."
+    _set(tx, access, context, send_policy=_SENDING[word])
+    return {"on": "Sending is now allowed here.", "off": "Sending is now denied here."}.get(
+        word, "Sending follows the send policy again."
+    )
+
+
+def set_model(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
+    """Choose the model of this session."""
+    if len(command.words) != 1 or len(command.words[0]) > NAME_CHARS_MAX:
+        return "Use /model <name> or /model default."
+    name = command.words[0]
+    _set(tx, access, context, model=None if name == "default" else name)
+    if name == "default":
+        return "This session uses the agent's own model again."
+    return f"This session uses {name} from the next message on."
+
+
+def set_thinking(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
+    """Choose the thinking level of this session."""
+    level = command.words[0].lower() if len(command.words) == 1 else ""
+    if level != "default" and level not in get_args(Thinking):
+        return f"Use /think {'|'.join(get_args(Thinking))} or /think default."
+    _set(tx, access, context, thinking_level=None if level == "default" else level)
+    if level == "default":
+        return "This session uses the agent's own thinking level again."
+    return f"The thinking level is {level} from the next message on."
+
+
+def _set(tx: Tx, access: Access, context: CommandContext, **changed: Any) -> None:
+    change_lane(tx, access, context.lane.session_key, LaneChange(**changed))
+
+
+def status(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
+    """Show the state of this session."""
+    lane = context.lane
+    live = live_runs_of_lane(tx, access, lane.key)
+    states = ["program" if run.waiting_for == "tool_output" else run.state for run in live]
+    session = open_session_of(tx, access, lane.key)
+    waiting = f"waiting for you: {states.count('waiting')}, for a program: {states.count('program')}"
+    generation = f"generation {session.generation}" if session else "no open generation"
+    default = "agent default"
+    lines = [
+        f"Session {lane.session_key.conversation} ({lane.key}), {generation}",
+        f"Running: {states.count('running')}, queued: {states.count('queued')}, {waiting}",
+        f"Model: {lane.model or default}, thinking: {lane.thinking_level or default}",
+        f"Sending: {lane.send_policy or 'by policy'}",
+        f"Tokens: {lane.total_tokens}",
+        describe_plan_mode(tx, access, context),
+        f"Auto runs: {auto_run_lines(tx, access, context) or 'none'}",
+        *[f"Waiting for you: {run.question}" for run in live if run.asks_person][-_QUESTIONS_SHOWN:],
+    ]
+    return "\n".join(lines)
+
+
+def whoami(tx: Tx, access: Access, _context: CommandContext, _command: ParsedCommand) -> str:
+    """Show the caller and their account; a stranger in a chat has none."""
+    if access.kind == "client":
+        return f"You are {access.name or access.actor_id}, a guest of this bot."
+    account = account_of(tx, access)
+    return f"You are {access.name or access.actor_id} ({access.kind}) in account {account.name} ({account.slug})."

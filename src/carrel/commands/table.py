@@ -7,11 +7,20 @@ from carrel.commands.context import context, receipt
 from carrel.commands.goals import goal, goals, tasks
 from carrel.commands.memory import memory
 from carrel.commands.model import Command, CommandContext, CommandResult, ParsedCommand
-from carrel.commands.options import set_model, set_sending, set_thinking
 from carrel.commands.plans import lock_plan, plan, plans
 from carrel.commands.schedules import schedule
-from carrel.commands.sessions import new_session, recent_sessions, reset, stop, switch
-from carrel.commands.status import status, whoami
+from carrel.commands.sessions import (
+    new_session,
+    recent_sessions,
+    reset,
+    set_model,
+    set_sending,
+    set_thinking,
+    status,
+    stop,
+    switch,
+    whoami,
+)
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.storage import Tx
 

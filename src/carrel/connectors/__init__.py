@@ -6,8 +6,9 @@ ended with this process. What it sends is limited in size, and trusted only as f
 
 from carrel.connectors.connectors import Connectors
 from carrel.connectors.launch import address_of
-from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ToolList
+from carrel.connectors.model import CallFailed, CallResult, ConnectorFields, ConnectorState, RemoteTool, ToolList
 
 __all__ = [
-    "CallFailed", "CallResult", "ConnectorState", "Connectors", "RemoteTool", "ToolList", "address_of",
+    "CallFailed", "CallResult", "ConnectorFields", "ConnectorState", "Connectors", "RemoteTool", "ToolList",
+    "address_of",
 ]  # fmt: skip

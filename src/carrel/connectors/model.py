@@ -1,10 +1,10 @@
 """A server's tools, the results of calls, and the state of servers, as values."""
 
-from typing import Any, Literal
+from typing import Any, Generic, Literal
 
 from msgspec import Struct
 
-from carrel.kernel import NewAttachment
+from carrel.kernel import NewAttachment, Shape, When
 
 
 class RemoteTool(Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class CallFailed(Exception):
         self.is_unknown = is_unknown
 
 
-class ConnectorState(Struct, frozen=True, kw_only=True):
+class ConnectorFields(Shape, Generic[When], frozen=True, kw_only=True):
     """A server as people see it; `idle` until its tools are first needed.
 
     `tools` counts the offered ones, and `left_out` says which are not offered, and why.
@@ -54,12 +54,16 @@ class ConnectorState(Struct, frozen=True, kw_only=True):
 
     name: str
     kind: Literal["command", "url"]
-    # The command line or the URL, for the operator.
-    address: str
-    accounts: tuple[str, ...]
     status: Literal["idle", "starting", "ok", "failed"]
-    since: int
-    tools: int = 0
-    starts: int = 0
+    since: When
+    tools: int
+    starts: int
     left_out: tuple[str, ...] = ()
     last_error: str | None = None
+
+
+class ConnectorState(ConnectorFields[int], frozen=True, kw_only=True):
+    """A server, with its command line or URL, for the operator, and the accounts that may use it."""
+
+    address: str
+    accounts: tuple[str, ...]

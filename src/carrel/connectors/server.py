@@ -23,7 +23,7 @@ from carrel.kernel.settings import McpServerSettings
 from carrel.programs import ProgramFault
 
 if TYPE_CHECKING:
-    from carrel.connectors.session import Life, Session
+    from carrel.connectors.session import Lifecycle, Session
 
 _log = getLogger("carrel.connectors")
 # Reasons why a server ends without a fault of its own.
@@ -235,7 +235,7 @@ class Server:
         level = INFO if fault in (_ENDED, _REPLACED) else WARNING
         _log.log(level, "connector_ended", extra={"connector": self.name, "reason": fault})
 
-    async def _watch(self, running: "_Run", session: "Session", life: "Life") -> str:
+    async def _watch(self, running: "_Run", session: "Session", life: "Lifecycle") -> str:
         """Wait for the end and return its reason; list the tools again when they may have changed."""
         async with asyncio.TaskGroup() as group:
             ended = group.create_task(life.until_ended())
@@ -247,7 +247,7 @@ class Server:
                 task.cancel()
         return fault
 
-    async def _keep_listed(self, running: "_Run", session: "Session", life: "Life") -> None:
+    async def _keep_listed(self, running: "_Run", session: "Session", life: "Lifecycle") -> None:
         while True:
             await life.changed.wait()
             life.changed.clear()
@@ -283,7 +283,7 @@ class _Run:
         self.listed = asyncio.Event()
         self.listed.set()
         self.stop_reason = ""
-        self.life: Life | None = None
+        self.life: Lifecycle | None = None
         self.session: Session | None = None
         self.unanswered = 0
 

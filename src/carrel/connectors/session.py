@@ -55,7 +55,7 @@ class Session:
     """A connected server."""
 
     def __init__(
-        self, name: str, settings: McpServerSettings, secrets: tuple[str, ...], client: Client, life: "Life"
+        self, name: str, settings: McpServerSettings, secrets: tuple[str, ...], client: Client, life: "Lifecycle"
     ) -> None:  # fmt: skip
         self._name = name
         self._settings = settings
@@ -93,7 +93,7 @@ class Session:
         return read_result(tool, result, self._secrets)
 
 
-class Life:
+class Lifecycle:
     """Events of a connected server: its end, and that its tools have `changed`."""
 
     def __init__(self) -> None:
@@ -123,9 +123,9 @@ class Life:
 @asynccontextmanager
 async def open_session(
     name: str, settings: McpServerSettings, launch: Launch
-) -> AsyncIterator[tuple[Session, Life]]:  # fmt: skip
+) -> AsyncIterator[tuple[Session, Lifecycle]]:  # fmt: skip
     """Connect to a server; raise ProgramFault if that fails or takes too long, or the connection breaks."""
-    life, bound = Life(), asyncio.timeout(settings.start_seconds)
+    life, bound = Lifecycle(), asyncio.timeout(settings.start_seconds)
     try:
         async with AsyncExitStack() as stack:
             client = Client(
@@ -147,7 +147,7 @@ async def open_session(
 
 
 def _streams(
-    settings: McpServerSettings, launch: Launch, life: Life
+    settings: McpServerSettings, launch: Launch, life: Lifecycle
 ) -> AbstractAsyncContextManager[TransportStreams]:  # fmt: skip
     @asynccontextmanager
     async def opened() -> AsyncIterator[TransportStreams]:
@@ -166,7 +166,7 @@ def _streams(
     return opened()
 
 
-def _why(error: BaseException, life: Life) -> str:
+def _why(error: BaseException, life: Lifecycle) -> str:
     """Return why a server cannot be used, in one line."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, structs
 
-from carrel.context.model import SECTIONS, Depth, Form, Line
+from carrel.context import model
+from carrel.context.model import Depth, Form, Layer, Line
 from carrel.journal import ContextMarks
 from carrel.kernel import one_line
 
@@ -21,12 +22,44 @@ _INTENT_PART = 4
 _CUT_LINE_CHARS_MIN = 20
 
 
+class Section(Struct, frozen=True):
+    """Where a section belongs: its layer, and the worth of its lines relative to other sections."""
+
+    layer: Layer
+    parts: int
+    # Printed in reverse order of selection, which is best first.
+    newest_last: bool = False
+    # Printed in reading order, whichever line is best.
+    in_passages: bool = False
+
+
+# In the order of the block. Messages and facts answer questions; names of topics and tasks tell where to look.
+SECTIONS: dict[str, Section] = {
+    model.PLACE: Section("A:board_session", 24),
+    model.WORKING_TOPICS: Section("A:working_set", 1),
+    model.WORKING_TASKS: Section("A:working_set", 2),
+    model.ROUTING: Section("A:routing_memory", 1, newest_last=True),
+    model.TIMELINE: Section("A:timeline", 4, newest_last=True),
+    model.KEPT_FACTS: Section("A:memory", 12),
+    model.RECALLED_TOPICS: Section("B:semantic", 2),
+    model.RECALLED_TASKS: Section("B:semantic", 3),
+    model.NOTES: Section("B:semantic", 12),
+    model.RECALLED_LOGS: Section("B:semantic", 24, in_passages=True),
+}
+
+
 class Layout(Struct, frozen=True):
     """A block, its lines in order, and how many lines of each section did not fit."""
 
     block: str
     lines: tuple[Line, ...]
     omitted: dict[str, int]
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """The layers of these lines, in the order of the block."""
+        present = {line.section for line in self.lines}
+        return tuple(dict.fromkeys(section.layer for name, section in SECTIONS.items() if name in present))
 
 
 def width(text: str) -> int:

@@ -14,24 +14,19 @@ from msgspec import Struct, structs
 from carrel.access import SpaceScope, effective_spaces
 from carrel.agents import agent_by_id
 from carrel.board import BoardQuery, NewLog, Ranked, board_search, infer_space, routes_of
-from carrel.context import store
+from carrel.context import layers, store
 from carrel.context.budget import lay_out
 from carrel.context.depth import is_low_signal, recalls, shown_by
-from carrel.context.layers.kept_facts import fact_section
-from carrel.context.layers.location import location_lines
-from carrel.context.layers.routing import routing_lines
-from carrel.context.layers.semantic import FLOOR, Recalling, is_said_in, recalled_lines
-from carrel.context.layers.timeline import timeline_lines
-from carrel.context.layers.working_set import Pressing, newest_lines, pressing_tasks, task_lines, topic_lines
-from carrel.context.model import SECTIONS, Context, Line, each_once
-from carrel.context.request import ContextRequest, Heard
+from carrel.context.model import Context, Line, each_once
+from carrel.context.request import ContextRequest
+from carrel.context.semantic import FLOOR, Recalling, is_said_in, recalled_lines
 from carrel.context.session_position import SessionPosition, look_ahead, read_position
-from carrel.context.store import Said, Spoken
+from carrel.context.store import Timeline, TimelineEntry
 from carrel.journal import Entry, unheard_messages
-from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds
+from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds, is_control_text
 from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN, SMALL_BOARD_ROWS_MAX
 from carrel.kernel.settings import Recall, Settings
-from carrel.memory import Memory, as_said, recall
+from carrel.memory import as_said, recall
 from carrel.search import Search
 from carrel.storage import Database, Tx
 from carrel.visibility import LaneRecall, Recalls
@@ -58,7 +53,7 @@ class Board(Struct, frozen=True, kw_only=True):
     seen: Access
     lines: tuple[Line, ...]
     # The tasks being worked on; which of them are shown depends on what is recalled.
-    pressing: tuple[Pressing, ...]
+    pressing: tuple[layers.Pressing, ...]
     # Entries that are neither recalled nor in the timeline: they contain the question itself, or are shown anyway.
     left_out: frozenset[str]
 
@@ -82,8 +77,10 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
     lane, spaces = Recalls(tx, access).of(looking), scope.narrowed_for(access)
     lane = structs.replace(lane, recall=request.recall or lane.recall)
     asked_in = store.entries_marked(tx, access, map(NewLog.marked, request.without_keys))
-    left_out = asked_in | request.shown.ids | _told_of_task(tx, seen, here, request)
-    lines = _lines(tx, seen, here, request, settings, lane, asked_in, left_out)
+    told = _told_of_task(tx, seen, here, request)
+    left_out = asked_in | request.shown.ids | told.keys()
+    said = (request.question, *request.shown.texts.values(), *told.values()) if request.form == "run" else ()
+    lines = _lines(tx, seen, here, request, settings, lane, asked_in, left_out, said)
     return Board(
         here=here,
         scope=scope,
@@ -102,19 +99,19 @@ def read_small_board(tx: Tx, access: Access, request: ContextRequest, settings: 
     return read_board(tx, access, request, settings) if is_small else None
 
 
-def _told_of_task(tx: Tx, seen: Access, here: SessionPosition | None, request: ContextRequest) -> frozenset[str]:
-    """Thread messages that a run in a task lane has already, and the unseen ones that precede its own."""
+def _told_of_task(tx: Tx, seen: Access, here: SessionPosition | None, request: ContextRequest) -> dict[str, str]:
+    """Thread messages that a run in a task lane has already, and the unseen ones that precede its own, by id."""
     if request.form != "run" or here is None or here.task is None:
-        return frozenset()
-    heard: set[str] = set()
+        return {}
+    told: dict[str, str] = {}
 
     def is_heard(entry: Entry) -> bool:
         if request.shown.has(entry) or is_said_in(entry, request.question):
-            heard.add(entry.id)
-        return entry.id in heard
+            told[entry.id] = entry.content
+        return entry.id in told
 
     unheard, _ = unheard_messages(tx, seen, here.task.id, is_heard, after=here.task.reopened_seq)
-    return frozenset((*heard, *(entry.id for entry in unheard)))
+    return told | {entry.id: entry.content for entry in unheard}
 
 
 def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:
@@ -126,18 +123,18 @@ def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:
 def _pressing(
     tx: Tx, seen: Access, spaces: tuple[str, ...] | None, here: SessionPosition | None, request: ContextRequest,
     settings: Settings,
-) -> list[Pressing]:  # fmt: skip
+) -> list[layers.Pressing]:  # fmt: skip
     """The tasks being worked on; in a task lane only its own task, unless the settings widen it."""
     reach, limit = settings.context.task_lane, request.limits.working_set
     if here is None or not here.is_of_task or reach == "space":
-        return pressing_tasks(tx, seen, spaces, None, limit=limit)
+        return layers.pressing_tasks(tx, seen, spaces, None, limit=limit)
     own = here.task.topic_id if here.task is not None else None
-    return pressing_tasks(tx, seen, spaces, own, limit=limit) if reach == "topic" and own else []
+    return layers.pressing_tasks(tx, seen, spaces, own, limit=limit) if reach == "topic" and own else []
 
 
 def _lines(
     tx: Tx, seen: Access, here: SessionPosition | None, request: ContextRequest, settings: Settings, lane: LaneRecall,
-    asked_in: frozenset[str], left_out: frozenset[str],
+    asked_in: frozenset[str], left_out: frozenset[str], said_anyway: tuple[str, ...],
 ) -> list[Line]:  # fmt: skip
     """The lines of layer A. In a task lane nothing of other tasks is read, unless the settings widen it."""
     # Messages of a lane that is not on the board are not shown in another, whatever an agent asks for.
@@ -146,18 +143,19 @@ def _lines(
     routes = [] if here is None else routes_of(tx, seen, here.name, CONTEXT_ROUTES_SHOWN)
     in_view = {topic.id for topic in store.topics_named(tx, seen, [route.topic_id for route in routes])}
     routes = [route for route in routes if route.topic_id in in_view]
-    told = [] if here is None else location_lines(here, digests=is_own, in_run=request.form == "run")
     talk = [one for one in said if one.id not in left_out]
-    lines = [] if here is None else [*told, *timeline_lines(talk, here.name)]
+    in_run = request.form == "run"
+    lines = [] if here is None else layers.location_lines(here, digests=is_own, in_run=in_run, said=said_anyway)
+    lines += [] if here is None else layers.timeline_lines(talk, here.name)
     if here is not None and here.is_of_task and settings.context.task_lane != "space":
         routes = [route for route in routes if here.task is not None and route.task_id == here.task.id]
-        return [*lines, *routing_lines(routes)]
+        return [*lines, *layers.routing_lines(routes)]
     routed = [route.topic_id for route in reversed(routes)]
     named = [one.topic_id for one in said if one.topic_id is not None]
     return [
         *lines,
-        *routing_lines(routes),
-        *topic_lines(tx, seen, routed, named, limit=request.limits.working_set, digests=lane.recall == "space"),
+        *layers.routing_lines(routes),
+        *layers.topic_lines(tx, seen, routed, named, limit=request.limits.working_set, digests=lane.recall == "space"),
     ]
 
 
@@ -172,14 +170,14 @@ def shows_newest(request: ContextRequest, board: Board, settings: Settings) -> b
 
 def read_newest(tx: Tx, request: ContextRequest, board: Board) -> list[Line]:
     """Read the newest things on the board."""
-    return newest_lines(tx, board.seen, board.scope.narrowed_for(board.reader), limit=request.limits.working_set)
+    return layers.newest_lines(tx, board.seen, board.scope.narrowed_for(board.reader), limit=request.limits.working_set)
 
 
 def _said(
     tx: Tx, seen: Access, here: SessionPosition, request: ContextRequest, lane: LaneRecall, asked_in: frozenset[str]
-) -> list[Said]:  # fmt: skip
+) -> list[TimelineEntry]:  # fmt: skip
     """The newest messages of a session, newest first; after a reopening of its task, only later ones."""
-    spoken = Spoken(
+    spoken = Timeline(
         key=None if here.key is None else str(here.key),
         session_id=here.session_id,
         buckets=here.buckets,
@@ -189,7 +187,9 @@ def _said(
         is_personal=lane.private_to is not None,
     )
     said = store.newest_said(tx, seen, spoken, limit=request.limits.timeline + len(asked_in))
-    return [one for one in said if one.id not in asked_in][: request.limits.timeline]
+    # A word of control says nothing, also before it has been sorted as one.
+    heard = [one for one in said if one.id not in asked_in and not is_control_text(one.content)]
+    return heard[: request.limits.timeline]
 
 
 def read_facts(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> list[Line]:
@@ -197,13 +197,13 @@ def read_facts(tx: Tx, access: Access, request: ContextRequest, settings: Settin
     if request.reader is None:
         return []
     found = recall(tx, access, request.reader, request.question, items_max=settings.memory.recall_items_max)
-    found = [one for one in found if not _is_shown(one.memory, request.shown)]
-    return fact_section(found, settings.memory.recall_chars_max)
-
-
-def _is_shown(memory: Memory, shown: Heard) -> bool:
-    """Return whether a fact was kept from a message that is shown anyway."""
-    return as_said(memory.content) in as_said(shown.texts.get(memory.source_entry_id or "", ""))
+    shown = request.shown.texts
+    unshown = [
+        one
+        for one in found
+        if as_said(one.memory.content) not in as_said(shown.get(one.memory.source_entry_id or "", ""))
+    ]
+    return layers.fact_section(unshown, settings.memory.recall_chars_max)
 
 
 def about_board(request: ContextRequest, here: SessionPosition | None) -> bool:
@@ -250,7 +250,6 @@ def laid_out(
     laid = lay_out(
         lines, question=request.asked, mode=request.mode, max_chars=request.limits.max_chars, form=request.form
     )
-    present = {line.section for line in laid.lines}
     METRICS.count("context.built.count", access.account_id, mode=request.mode)
     METRICS.observe("context.chars", access.account_id, len(laid.block))
     if degraded is not None:
@@ -258,7 +257,7 @@ def laid_out(
     return Context(
         mode=request.mode,
         block=laid.block,
-        layers=tuple(dict.fromkeys(place.layer for name, place in SECTIONS.items() if name in present)),
+        layers=laid.layers,
         lines=laid.lines,
         omitted=laid.omitted,
         degraded=degraded,
@@ -276,12 +275,10 @@ def build_now(tx: Tx, access: Access, request: ContextRequest, settings: Setting
     return laid_out(access, request, board, lines, None)
 
 
-def _put_together(
-    request: ContextRequest, board: Board, facts: list[Line], recalled: list[Line] | None
-) -> list[Line]:  # fmt: skip
+def _put_together(request: ContextRequest, board: Board, facts: list[Line], recalled: list[Line] | None) -> list[Line]:
     """All lines of a context; `recalled` is None if nothing was searched."""
     topic = None if board.here is None else board.here.topic
-    tasks = task_lines(board.pressing, None if topic is None else topic.id, recalled)
+    tasks = layers.task_lines(board.pressing, None if topic is None else topic.id, recalled)
     found = [line for line in (*tasks, *(recalled or ())) if line.id != request.told_task_id]
     return each_once([*board.lines, *facts, *found])
 
@@ -326,14 +323,15 @@ class Contexts:
         facts, recalled = (parts[name].result() if name in parts else None for name in ("memory", "semantic"))
         lines = _put_together(request, board, facts or [], recalled)
         if not lines and shows_newest(request, board, self._settings):
-            lines = await self._part("board", partial(self._newest, request, board), until, missing) or []
+            newest = partial(self._read, lambda tx: read_newest(tx, request, board))
+            lines = await self._part("board", newest, until, missing) or []
         return laid_out(access, request, board, lines, missing[0] if missing else None)
 
     def _parts(self, access: Access, request: ContextRequest, board: Board) -> dict[str, Work[list[Line]]]:
         """The parts besides the board itself: kept facts and, if the question says enough, recall."""
         parts: dict[str, Work[list[Line]]] = {}
         if request.reader is not None:
-            parts["memory"] = partial(self._facts, access, request)
+            parts["memory"] = partial(self._read, lambda tx: read_facts(tx, access, request, self._settings))
         is_of_board = board.here is not None and board.here.is_of_board
         if recalls(request.mode, request.asked, in_board_session=is_of_board):
             parts["semantic"] = partial(self._recalled, access, request, board)
@@ -362,17 +360,10 @@ class Contexts:
             small = await self._db.read(lambda tx: read_small_board(tx, access, request, self._settings))
             if small is not None:
                 return small
-        return await self._db.long_read(
-            lambda tx: read_board(tx, access, request, self._settings), seconds_max=seconds, feed=False
-        )
+        return await self._read(lambda tx: read_board(tx, access, request, self._settings), seconds)
 
-    async def _newest(self, request: ContextRequest, board: Board, seconds: float) -> list[Line]:
-        return await self._db.long_read(lambda tx: read_newest(tx, request, board), seconds_max=seconds, feed=False)
-
-    async def _facts(self, access: Access, request: ContextRequest, seconds: float) -> list[Line]:
-        return await self._db.long_read(
-            lambda tx: read_facts(tx, access, request, self._settings), seconds_max=seconds, feed=False
-        )
+    async def _read(self, work: Callable[[Tx], T], seconds: float) -> T:
+        return await self._db.long_read(work, seconds_max=seconds, feed=False)
 
     async def _recalled(self, access: Access, request: ContextRequest, board: Board, _seconds: float) -> list[Line]:
         query = recall_query(request, board, self._settings)

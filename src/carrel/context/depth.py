@@ -24,7 +24,7 @@ _WORD = re.compile(r"\w+")
 _SIGNAL_CHARS, _SIGNAL_WORDS, _SIGNAL_WORD_CHARS = 6, 2, 4
 
 
-class Shown(Struct, frozen=True):
+class ResultCounts(Struct, frozen=True):
     """How many results of each kind recall shows."""
 
     topics: int
@@ -33,7 +33,7 @@ class Shown(Struct, frozen=True):
     notes: int
 
 
-_PATIENT, _NOTES = Shown(topics=5, tasks=8, logs=12, notes=10), 6
+_PATIENT, _NOTES = ResultCounts(topics=5, tasks=8, logs=12, notes=10), 6
 
 
 def depth_named(text: str | None) -> Depth:
@@ -64,11 +64,11 @@ def recalls(mode: Depth, question: str, *, in_board_session: bool) -> bool:
     return mode != "auto" or has_signal(question) or (in_board_session and is_low_signal(question))
 
 
-def shown_by(mode: Depth, settings: ContextSettings, limits: ContextLimits) -> Shown:
+def shown_by(mode: Depth, settings: ContextSettings, limits: ContextLimits) -> ResultCounts:
     """Return how much recall shows: what the request asks for, else by mode."""
-    usual = Shown(topics=settings.topic_limit, tasks=settings.task_limit, logs=settings.log_limit, notes=_NOTES)
+    usual = ResultCounts(topics=settings.topic_limit, tasks=settings.task_limit, logs=settings.log_limit, notes=_NOTES)
     own = _PATIENT if mode == "patient" else usual
-    return Shown(
+    return ResultCounts(
         topics=own.topics if limits.topics is None else limits.topics,
         tasks=own.tasks if limits.tasks is None else limits.tasks,
         logs=own.logs if limits.logs is None else limits.logs,

@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from carrel.access import SpaceScope
+from carrel.kernel import Shape
 from carrel.kernel.limits import CONTEXT_LINES_DEFAULT, CONTEXT_TEXT_CHARS_DEFAULT
 from carrel.kernel.settings import Recall
 
@@ -31,34 +32,8 @@ RECALLED_LOGS = "Semantic recall logs:"
 MEMORY = "memory"
 
 
-class Section(Struct, frozen=True):
-    """Where a section belongs: its layer, and the worth of its lines relative to other sections."""
-
-    layer: Layer
-    parts: int
-    # Printed in reverse order of selection, which is best first.
-    newest_last: bool = False
-    # Printed in reading order, whichever line is best.
-    in_passages: bool = False
-
-
-# In the order of the block. Messages and facts answer questions; names of topics and tasks tell where to look.
-SECTIONS: dict[str, Section] = {
-    PLACE: Section("A:board_session", 24),
-    WORKING_TOPICS: Section("A:working_set", 1),
-    WORKING_TASKS: Section("A:working_set", 2),
-    ROUTING: Section("A:routing_memory", 1, newest_last=True),
-    TIMELINE: Section("A:timeline", 4, newest_last=True),
-    KEPT_FACTS: Section("A:memory", 12),
-    RECALLED_TOPICS: Section("B:semantic", 2),
-    RECALLED_TASKS: Section("B:semantic", 3),
-    NOTES: Section("B:semantic", 12),
-    RECALLED_LOGS: Section("B:semantic", 24, in_passages=True),
-}
-
-
-class Line(Struct, frozen=True, kw_only=True):
-    """One line of a block: its source, and why it was chosen. `score` is set if lines were ranked."""
+class Explained(Shape, frozen=True, kw_only=True):
+    """What a line of a block is about, where it comes from, and why it was chosen."""
 
     id: str
     kind: str
@@ -66,6 +41,11 @@ class Line(Struct, frozen=True, kw_only=True):
     scope: str
     source: str
     reason: str
+
+
+class Line(Explained, frozen=True, kw_only=True):
+    """One line of a block. `score` is set if lines were ranked."""
+
     line: str
     score: float | None = None
 

@@ -13,7 +13,7 @@ from carrel.kernel.settings import Recall
 from carrel.memory import Reader
 
 
-class Heard(Struct, frozen=True, kw_only=True):
+class SeenEntries(Struct, frozen=True, kw_only=True):
     """The entries that a request contains already, to check which thread messages are among them."""
 
     ids: frozenset[str] = frozenset()
@@ -30,7 +30,7 @@ class Heard(Struct, frozen=True, kw_only=True):
         return cls(
             ids=frozenset(name for entry in known for name in (entry.id, entry.message_id) if name is not None),
             lines=frozenset(line for text in told for line in text.splitlines() if line.startswith("  ")),
-            texts={entry.id: entry.content for entry in known if entry.role == "user"},
+            texts={entry.id: entry.content for entry in known if entry.role in ("user", "assistant")},
         )
 
     def has(self, message: Entry) -> bool:
@@ -62,7 +62,7 @@ class ContextRequest(Struct, frozen=True, kw_only=True):
     # The auto run whose tick asks.
     auto_run_id: str | None = None
     # Entries that the caller is shown anyway; they are neither recalled nor in the timeline.
-    shown: Heard = Heard()
+    shown: SeenEntries = SeenEntries()
     # The idempotency keys of entries that contain the question itself; these are neither recalled nor in the timeline.
     without_keys: tuple[str, ...] = ()
 

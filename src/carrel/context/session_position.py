@@ -73,7 +73,7 @@ def _names_lane(tx: Tx, access: Access, reference: str) -> bool:
 def look_ahead(tx: Tx, access: Access, key: SessionKey) -> None:
     """Prefetch what the context of every session needs."""
     name = str(key)
-    tx.ahead(
+    tx.prefetch(
         lambda: agent_by_id(tx, access, key.agent),
         lambda: infer_space(tx, access, name),
         lambda: open_session_of(tx, access, name),

@@ -15,6 +15,7 @@ from carrel.context.model import (
     WORKING_TOPICS,
     Context,
     Depth,
+    Explained,
     Line,
 )
 from carrel.kernel import Shape
@@ -23,15 +24,9 @@ from carrel.kernel.settings import Recall
 _BULLET = "- "
 
 
-class ContextItem(Shape, frozen=True, kw_only=True):
+class ContextItem(Explained, frozen=True, kw_only=True):
     """A line of a block with its reasons; its text is in the block."""
 
-    id: str
-    kind: str
-    section: str
-    scope: str
-    source: str
-    reason: str
     chars: int
     score: float | UnsetType = UNSET
 

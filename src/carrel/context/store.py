@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from carrel.kernel import Access, Provenance
 from carrel.kernel.limits import CONTEXT_TIMELINE_ROWS_MAX
-from carrel.storage import FLAG, Table, Tx, json_column
+from carrel.storage import FLAG, Table, Tx, in_list, json_column
 from carrel.visibility import seen_entries, seen_tasks, seen_topics
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class TimelineEntry(Struct, frozen=True, kw_only=True):
     """What a timeline shows of an entry."""
 
     id: str
@@ -54,7 +54,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     reopened_seq: int
 
 
-class Spoken(Struct, frozen=True, kw_only=True):
+class Timeline(Struct, frozen=True, kw_only=True):
     """The entries of a timeline: those of a lane's open generation, and those sent under its other names."""
 
     key: str | None
@@ -68,7 +68,7 @@ class Spoken(Struct, frozen=True, kw_only=True):
     is_personal: bool = False
 
 
-_SAID = Table("entries", Said, codecs={"provenance": json_column(Provenance)})
+_SAID = Table("entries", TimelineEntry, codecs={"provenance": json_column(Provenance)})
 _TOPICS = Table("topics", TopicRow, codecs={"pinned": FLAG})
 _TASKS = Table("tasks", TaskRow, codecs={"pinned": FLAG})
 # A program's messages to itself; an entry that could not be sorted is not one of these.
@@ -89,7 +89,7 @@ _ACTIVE = "('in_progress', 'review', 'blocked')"
 _URGENT = 2
 
 
-def newest_said(tx: Tx, access: Access, spoken: Spoken, *, limit: int) -> list[Said]:
+def newest_said(tx: Tx, access: Access, spoken: Timeline, *, limit: int) -> list[TimelineEntry]:
     """Return the newest visible lines of a session, newest first."""
     seen, values = seen_entries(tx, access)
     looked, names = _looked_at(spoken)
@@ -110,7 +110,7 @@ def newest_said(tx: Tx, access: Access, spoken: Spoken, *, limit: int) -> list[S
     if not spoken.with_pending:
         rules.append("classification <> 'pending'")
     sql = (
-        f"SELECT {_SAID.columns} FROM entries WHERE account_id = :account AND seq IN ({looked}) "
+        f"{_SAID.select} WHERE account_id = :account AND seq IN ({looked}) "
         f"AND {' AND '.join(rules)} ORDER BY seq DESC LIMIT :limit"
     )
     values |= names | {"session_id": spoken.session_id or "", "key": spoken.key or "", "after": spoken.after}
@@ -119,15 +119,14 @@ def newest_said(tx: Tx, access: Access, spoken: Spoken, *, limit: int) -> list[S
 
 def entries_marked(tx: Tx, access: Access, marks: Iterable[str]) -> frozenset[str]:
     """Return the ids of the entries that were sent under these marks."""
-    names: dict[str, object] = {f"mark_{at}": mark for at, mark in enumerate(dict.fromkeys(marks))}
+    listed, names = in_list("mark", marks)
     if not names:
         return frozenset()
-    listed = ", ".join(f":{name}" for name in names)
     sql = f"SELECT id FROM entries WHERE account_id = :account AND dedupe IN ({listed})"
     return frozenset(row[0] for row in tx.all(sql, access, **names))
 
 
-def _looked_at(spoken: Spoken) -> tuple[str, dict[str, object]]:
+def _looked_at(spoken: Timeline) -> tuple[str, dict[str, object]]:
     """The numbers of the newest entries of a session, of any kind; nothing older is ever considered."""
     names: dict[str, object] = {f"bucket_{at}": name for at, name in enumerate(spoken.buckets)}
     of = ["key = :key", *(f"bucket = :{name}" for name in names)]
@@ -141,13 +140,10 @@ def _looked_at(spoken: Spoken) -> tuple[str, dict[str, object]]:
 
 def runs_heard_before(tx: Tx, access: Access, run_ids: Iterable[str], seq: int) -> set[str]:
     """Return the runs that had said something before an entry with that number."""
-    names: dict[str, object] = {f"run_{at}": name for at, name in enumerate(dict.fromkeys(run_ids))}
+    listed, names = in_list("run", run_ids)
     if not names or not seq:
         return set()
-    sql = (
-        "SELECT DISTINCT run_id FROM entries WHERE account_id = :account AND seq < :seq "
-        f"AND run_id IN ({', '.join(f':{name}' for name in names)})"
-    )
+    sql = f"SELECT DISTINCT run_id FROM entries WHERE account_id = :account AND seq < :seq AND run_id IN ({listed})"
     return {row[0] for row in tx.all(sql, access, seq=seq, **names)}
 
 
@@ -161,19 +157,18 @@ def is_small_board(tx: Tx, access: Access, rows_max: int) -> bool:
 
 def pinned_topics(tx: Tx, access: Access, *, limit: int) -> list[TopicRow]:
     """Return visible pinned topics that are not put away, newest change first."""
-    seen, values = seen_topics(tx, access)
-    sql = (
-        f"SELECT {_TOPICS.columns} FROM topics WHERE account_id = :account AND pinned = 1 AND {seen} "
-        f"AND NOT {_ASLEEP.format('topics')} ORDER BY updated_at DESC, id LIMIT :limit"
-    )
-    return _TOPICS.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
+    return _newest_topics(tx, access, "pinned = 1", limit)
 
 
 def newest_topics(tx: Tx, access: Access, *, limit: int) -> list[TopicRow]:
     """Return visible topics that someone created and that are not put away, newest change first."""
+    return _newest_topics(tx, access, _MADE, limit)
+
+
+def _newest_topics(tx: Tx, access: Access, rule: str, limit: int) -> list[TopicRow]:
     seen, values = seen_topics(tx, access)
     sql = (
-        f"SELECT {_TOPICS.columns} FROM topics WHERE account_id = :account AND {_MADE} AND {seen} "
+        f"{_TOPICS.select} WHERE account_id = :account AND {rule} AND {seen} "
         f"AND NOT {_ASLEEP.format('topics')} ORDER BY updated_at DESC, id LIMIT :limit"
     )
     return _TOPICS.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
@@ -183,23 +178,19 @@ def newest_tasks(tx: Tx, access: Access, *, spaces: tuple[str, ...] | None, limi
     """Return visible open tasks that someone created, newest change first."""
     seen, values = seen_tasks(tx, access, spaces)
     sql = (
-        f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account AND {_MADE} AND {_OPEN} AND {seen} "
-        "ORDER BY seq DESC LIMIT :limit"
+        f"{_TASKS.select} WHERE account_id = :account AND {_MADE} AND {_OPEN} AND {seen} ORDER BY seq DESC LIMIT :limit"
     )
     return _TASKS.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
 
 
 def topics_named(tx: Tx, access: Access, topic_ids: Iterable[str], *, also_asleep: bool = False) -> list[TopicRow]:
     """Return the visible ones of these topics, in the given order; by default none that is put away."""
-    names: dict[str, object] = {f"id_{at}": name for at, name in enumerate(dict.fromkeys(topic_ids))}
+    listed, names = in_list("id", topic_ids)
     if not names:
         return []
     seen, values = seen_topics(tx, access)
     awake = "TRUE" if also_asleep else f"NOT {_ASLEEP.format('topics')}"
-    sql = (
-        f"SELECT {_TOPICS.columns} FROM topics WHERE account_id = :account "
-        f"AND id IN ({', '.join(f':{name}' for name in names)}) AND {seen} AND {awake}"
-    )
+    sql = f"{_TOPICS.select} WHERE account_id = :account AND id IN ({listed}) AND {seen} AND {awake}"
     if not also_asleep:
         values["now"] = tx.now
     found = {row.id: row for row in _TOPICS.rows(tx.all(sql, access, **names, **values))}
@@ -215,7 +206,7 @@ def working_tasks(
     """
     seen, values = seen_tasks(tx, access, spaces)
     sql = (
-        f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account AND {_OPEN} AND {seen} "
+        f"{_TASKS.select} WHERE account_id = :account AND {_OPEN} AND {seen} "
         f"AND (pinned = 1 OR status IN {_ACTIVE} OR priority <= {_URGENT} OR due_date <= :soon) "
         f"{'' if topic_id is None else 'AND topic_id = :topic_id '}"
         "ORDER BY pinned DESC, CASE WHEN due_date <= :soon THEN 0 ELSE 1 END, "
@@ -229,13 +220,10 @@ def working_tasks(
 
 def tasks_named(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[TaskRow]:
     """Return the visible ones of these tasks, in the given order."""
-    names: dict[str, object] = {f"id_{at}": name for at, name in enumerate(dict.fromkeys(task_ids))}
+    listed, names = in_list("id", task_ids)
     if not names:
         return []
     seen, values = seen_tasks(tx, access)
-    sql = (
-        f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account AND is_chat = 0 "
-        f"AND id IN ({', '.join(f':{name}' for name in names)}) AND {seen}"
-    )
+    sql = f"{_TASKS.select} WHERE account_id = :account AND is_chat = 0 AND id IN ({listed}) AND {seen}"
     found = {row.id: row for row in _TASKS.rows(tx.all(sql, access, **names, **values))}
     return [found[str(name)] for name in names.values() if name in found]

@@ -16,20 +16,18 @@ from carrel.delivery.context_store import (
 from carrel.delivery.default_model import default_model
 from carrel.delivery.extraction import Extractions
 from carrel.delivery.heading import TOLD_DETAILS
-from carrel.delivery.live import Live, Spoken, Words
+from carrel.delivery.live import DraftText, Live, LivePiece
 from carrel.delivery.preview import PreviewKind, PromptPreview, preview_prompt
-from carrel.delivery.prompt import PROFILE_VERSION, standing_instructions
 from carrel.delivery.receipts import Comparison, Receipt, compare_receipts, receipt_of
 from carrel.delivery.replays import replay
 from carrel.delivery.run_context import ContextGatherer, as_shown, foreseen
-from carrel.delivery.snapshot import BUILTIN, Connection, Snapshot
+from carrel.delivery.snapshot import BUILTIN, Connection
 from carrel.delivery.step import LEFT_OUT_NOTE
 from carrel.delivery.turn import Turns
 
 __all__ = [
-    "BUILTIN", "LEFT_OUT_NOTE", "PROFILE_VERSION", "TOLD_DETAILS", "Comparison", "Connection", "ContextGatherer",
-    "Extractions", "InjectedContext", "Injection", "Live", "MemoryRead", "PreviewKind", "PromptPreview", "Receipt",
-    "ShownContext", "Snapshot", "Spoken", "Turns", "Words", "as_shown", "compare_receipts", "contexts_of_runs",
-    "default_model", "foreseen", "injections_of", "is_about_approval", "preview_prompt", "reads_of_memory",
-    "receipt_of", "replay", "standing_instructions",
+    "BUILTIN", "LEFT_OUT_NOTE", "TOLD_DETAILS", "Comparison", "Connection", "ContextGatherer", "DraftText",
+    "Extractions", "InjectedContext", "Injection", "Live", "LivePiece", "MemoryRead", "PreviewKind", "PromptPreview",
+    "Receipt", "ShownContext", "Turns", "as_shown", "compare_receipts", "contexts_of_runs", "default_model", "foreseen",
+    "injections_of", "is_about_approval", "preview_prompt", "reads_of_memory", "receipt_of", "replay",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """What one attempt of a run remembers between its steps; the next attempt reads or learns all of it again."""
 
 from carrel.delivery.snapshot import Snapshot
-from carrel.gateway import Usage
+from carrel.kernel import Usage
 from carrel.loops import Trace
 from carrel.tools import CATALOG
 

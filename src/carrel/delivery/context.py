@@ -2,21 +2,15 @@
 
 from msgspec import Struct
 
-from carrel.context import Context, shown_to_run
+from carrel.context import Context, Explained, shown_to_run
 
 NO_CONTEXT = Context()
 
 
-class ShownItem(Struct, frozen=True, kw_only=True):
+class ShownItem(Explained, frozen=True, kw_only=True):
     """A line of the context as receipts explain it; its text is in the block."""
 
-    id: str
-    kind: str
-    section: str
-    scope: str
-    source: str
     score: float | None
-    reason: str
     chars: int
 
 
@@ -37,23 +31,10 @@ def text_of(context: Context) -> str:
 
 def shown_context(context: Context) -> ShownContext:
     """Return the context of a run as its receipt shows it."""
-    shown = [
-        ShownItem(
-            id=one.id,
-            kind=one.kind,
-            section=one.section,
-            scope=one.scope,
-            source=one.source,
-            score=one.score,
-            reason=one.reason,
-            chars=len(one.line),
-        )
-        for one in context.lines
-    ]
     return ShownContext(
         block=context.block,
         layers=list(context.layers),
-        items=shown,
+        items=[ShownItem.of(one, chars=len(one.line)) for one in context.lines],
         omitted=context.omitted,
         degraded=context.degraded,
     )

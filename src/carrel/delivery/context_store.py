@@ -4,31 +4,19 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, structs
 
-from carrel.context import MEMORY, Context, Depth, Line
+from carrel.context import MEMORY, Context, Line
 from carrel.kernel import Access, iso
 from carrel.kernel.limits import MEMORY_READS_MAX
 from carrel.runs import Claim
 from carrel.storage import Table, Tx, json_column
 from carrel.visibility import seen_lanes
 
-
-class _Stored(Struct, frozen=True, kw_only=True):
-    """A row of contexts."""
-
-    run_id: str
-    agent_id: str
-    at: int
-    mode: Depth
-    block: str
-    layers: tuple[str, ...]
-    omitted: dict[str, int]
-    degraded: str | None
-
-
 _CONTEXTS = Table(
     "contexts",
-    _Stored,
+    Context,
     key=("account_id", "run_id"),
+    also=("agent_id", "at"),
+    without=("lines", "scope", "recall"),
     codecs={"layers": json_column(tuple[str, ...]), "omitted": json_column(dict[str, int])},
 )
 _LINES = Table("context_lines", Line, key=("account_id", "run_id", "position"))
@@ -61,17 +49,8 @@ class MemoryRead(Struct, frozen=True, kw_only=True, rename="camel"):
 
 def insert_context(tx: Tx, access: Access, run: Claim, context: Context) -> None:
     """Record what a run is shown, line by line, even if that is nothing."""
-    stored = _Stored(
-        run_id=run.id,
-        agent_id=run.agent_id,
-        at=tx.now,
-        mode=context.mode,
-        block=context.block,
-        layers=context.layers,
-        omitted=context.omitted,
-        degraded=context.degraded,
-    )
-    tx.soon(_CONTEXTS.insert, access, **_CONTEXTS.values(stored))
+    values = _CONTEXTS.values(context)
+    tx.pipeline(_CONTEXTS.insert, access, run_id=run.id, agent_id=run.agent_id, at=tx.now, **values)
     of_run: dict[str, object] = {"account": access.account_id, "run_id": run.id}
     rows = [of_run | {"position": at} | structs.asdict(line) for at, line in enumerate(context.lines)]
     tx.run_many(_LINES.insert, rows)
@@ -85,9 +64,7 @@ def context_of(tx: Tx, access: Access, run_id: str) -> Context:
         return Context()
     sql = f"SELECT {_LINES.columns} FROM context_lines WHERE {where} ORDER BY position"
     lines = tuple(_LINES.rows(tx.all(sql, access, run_id=run_id))) if row.block else ()
-    return Context(
-        mode=row.mode, block=row.block, layers=row.layers, lines=lines, omitted=row.omitted, degraded=row.degraded
-    )
+    return structs.replace(row, lines=lines)
 
 
 def contexts_of_runs(tx: Tx, access: Access, run_ids: Iterable[str]) -> dict[str, InjectedContext]:
@@ -96,14 +73,15 @@ def contexts_of_runs(tx: Tx, access: Access, run_ids: Iterable[str]) -> dict[str
     if not names:
         return {}
     sql = (
-        f"SELECT {_CONTEXTS.columns} FROM contexts WHERE account_id = :account "
+        f"SELECT run_id, {_CONTEXTS.columns} FROM contexts WHERE account_id = :account "
         f"AND run_id IN ({', '.join(f':{name}' for name in names)})"
     )
+    rows = tx.all(sql, access, **names)
     return {
-        row.run_id: InjectedContext(
-            injected=bool(row.block), layers=row.layers, chars=len(row.block), degraded=row.degraded
+        row[0]: InjectedContext(
+            injected=bool(one.block), layers=one.layers, chars=len(one.block), degraded=one.degraded
         )
-        for row in _CONTEXTS.rows(tx.all(sql, access, **names))
+        for row, one in zip(rows, _CONTEXTS.rows(row[1:] for row in rows), strict=True)
     }
 
 

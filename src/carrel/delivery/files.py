@@ -7,7 +7,7 @@ from typing import Any
 
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import INLINE_FILES_CHARS_MAX, NAME_CHARS_MAX
-from carrel.records import Attachment, AttachmentHead, text_of
+from carrel.records import Attachment, FileShape, text_of
 
 Item = dict[str, Any]
 _PDF = "application/pdf"
@@ -22,7 +22,7 @@ def file_part(file: Attachment) -> Item:
     return {"type": "input_file", "filename": file.name, "file_data": address}
 
 
-def file_names(files: Iterable[AttachmentHead]) -> str:
+def file_names(files: Iterable[FileShape]) -> str:
     """Return the text after an earlier message that names its files."""
     return f"[with {', '.join(_name(file) for file in files)}]"
 
@@ -55,9 +55,9 @@ def _count(parts: list[Item]) -> int:
     return sum(part["type"] == "input_image" for part in parts)
 
 
-def _described(file: AttachmentHead) -> str:
+def _described(file: FileShape) -> str:
     return f"{_name(file)} ({one_line(file.mime_type)}, {file.size_bytes} bytes)"
 
 
-def _name(file: AttachmentHead) -> str:
+def _name(file: FileShape) -> str:
     return clip(one_line(file.name), NAME_CHARS_MAX) or "a file"

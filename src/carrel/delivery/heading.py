@@ -141,7 +141,7 @@ def _newest_files(briefing: TaskBriefing, *, with_earlier: bool) -> tuple[str, .
     return tuple(reversed(kept))
 
 
-def told_before(run: Run, own: list[Entry]) -> TaskHeading | None:
+def recorded_heading(run: Run, own: list[Entry]) -> TaskHeading | None:
     """Return what a run was told when it was heard; None for a run without a task."""
     if run.task_id is None:
         return None

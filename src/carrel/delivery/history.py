@@ -20,14 +20,17 @@ _CUT = "… [the rest is no longer shown]"
 def remembered(earlier: list[Entry], *, with_calls: bool) -> list[Entry]:
     """Return the entries of earlier runs that are worth their place, oldest first.
 
-    Silent replies are left out. Results follow the calls of their step, whenever they came; all of a step share the
-    number of its first call.
+    Silent replies are left out, and the heartbeats in which nothing was done. Results follow the calls of their step,
+    whenever they came; all of a step share the number of its first call.
     """
     steps = _complete_steps(earlier) if with_calls else {}
+    busy = {entry.run_id for entry in earlier if entry.role != "user" and not _is_silent(entry)}
     shown: list[Entry] = []
     for entry in earlier:
         if entry.role == "toolCall":
             shown += steps.pop(_step_of(entry), [])
+        elif entry.provenance.kind == "heartbeat" and entry.run_id not in busy:
+            continue
         elif entry.role != "toolResult" and not is_about_approval(entry) and not _is_silent(entry):
             shown.append(entry)
     return shown

@@ -15,7 +15,7 @@ from carrel.kernel.limits import CHAT_FRAMES_WAITING_MAX
 from carrel.storage import Bell
 
 
-class Spoken(Struct, frozen=True):
+class LivePiece(Struct, frozen=True):
     """A piece of a run's text; `restart` discards what came before it, because the step is sent again."""
 
     kind: Literal["text", "restart"]
@@ -24,7 +24,7 @@ class Spoken(Struct, frozen=True):
     text: str = ""
 
 
-class Words:
+class DraftText:
     """The text of one run's current step so far in pieces, and the number of that step.
 
     A step that is taken again starts its text over, as another draft. `bell` rings at every piece.
@@ -45,16 +45,16 @@ class Words:
         """Return the pieces of the current draft without the first `count`, so that nobody copies the text so far."""
         return self._pieces[count:]
 
-    def hear(self, spoken: Spoken) -> None:
+    def add(self, piece: LivePiece) -> None:
         """Add a piece, or discard the text so far."""
-        if spoken.kind == "text":
+        if piece.kind == "text":
             # The stored reply has no NUL either.
-            self._pieces.append(spoken.text.replace("\x00", ""))
+            self._pieces.append(piece.text.replace("\x00", ""))
         else:
             self._begin_anew()
         self.bell.ring()
 
-    def turn_page(self) -> None:
+    def next_step(self) -> None:
         """Begin the next step."""
         self.step += 1
         self._begin_anew()
@@ -68,39 +68,39 @@ class Live:
     """Listeners by (account, session key), and texts so far by (account, run)."""
 
     def __init__(self) -> None:
-        self._ears: dict[tuple[str, str], set[asyncio.Queue[Spoken]]] = {}
-        self._words: WeakValueDictionary[tuple[str, str], Words] = WeakValueDictionary()
+        self._listeners: dict[tuple[str, str], set[asyncio.Queue[LivePiece]]] = {}
+        self._drafts: WeakValueDictionary[tuple[str, str], DraftText] = WeakValueDictionary()
 
-    def say(self, account_id: str, spoken: Spoken) -> None:
+    def say(self, account_id: str, piece: LivePiece) -> None:
         """Pass a piece on to the listeners of its lane; a slow listener misses pieces, never the reply."""
-        words = self._words.get((account_id, spoken.run_id))
-        if words is not None:
-            words.hear(spoken)
-        for ear in self._ears.get((account_id, spoken.key), ()):
-            if not ear.full():
-                ear.put_nowait(spoken)
+        draft = self._drafts.get((account_id, piece.run_id))
+        if draft is not None:
+            draft.add(piece)
+        for listener in self._listeners.get((account_id, piece.key), ()):
+            if not listener.full():
+                listener.put_nowait(piece)
 
     def end_step(self, account_id: str, run_id: str) -> None:
         """Say that a step of a run has ended and another follows."""
-        words = self._words.get((account_id, run_id))
-        if words is not None:
-            words.turn_page()
+        draft = self._drafts.get((account_id, run_id))
+        if draft is not None:
+            draft.next_step()
 
-    def gather(self, account_id: str, run_id: str) -> Words:
+    def gather(self, account_id: str, run_id: str) -> DraftText:
         """Return the text of a run from now on, collected for as long as it is referenced."""
-        words = self._words.get((account_id, run_id)) or Words()
-        self._words[account_id, run_id] = words
-        return words
+        draft = self._drafts.get((account_id, run_id)) or DraftText()
+        self._drafts[account_id, run_id] = draft
+        return draft
 
     @contextmanager
-    def listening(self, account_id: str, key: str) -> Iterator[asyncio.Queue[Spoken]]:
+    def listening(self, account_id: str, key: str) -> Iterator[asyncio.Queue[LivePiece]]:
         """Yield a queue of the pieces of text in a lane from now on."""
-        ear: asyncio.Queue[Spoken] = asyncio.Queue(CHAT_FRAMES_WAITING_MAX)
-        ears = self._ears.setdefault((account_id, key), set())
-        ears.add(ear)
+        listener: asyncio.Queue[LivePiece] = asyncio.Queue(CHAT_FRAMES_WAITING_MAX)
+        listeners = self._listeners.setdefault((account_id, key), set())
+        listeners.add(listener)
         try:
-            yield ear
+            yield listener
         finally:
-            ears.discard(ear)
-            if not ears:
-                self._ears.pop((account_id, key), None)
+            listeners.discard(listener)
+            if not listeners:
+                self._listeners.pop((account_id, key), None)

@@ -1,8 +1,8 @@
 """Standing instructions: the text that every request begins with. Deterministic and versioned.
 
-There is one profile for each kind of run: on a task (`prompt_tasks`), in any other session, and of a heartbeat. Change
-a word here, there, or of what runs between two lanes are told (`exchange_words`), and PROFILE_VERSION must change with
-it; a test holds them together.
+There is one profile for each kind of run: on a task (`prompt_tasks`), in any other session, and for a heartbeat.
+Whoever changes a word here, there, or in what runs between two lanes are told must change PROFILE_VERSION; a test
+compares them.
 """
 
 from functools import lru_cache
@@ -18,7 +18,7 @@ from carrel.kernel import SessionKey, one_line
 from carrel.tools import Tool
 
 PROFILE_VERSION = "2026-11-9"
-# What the tools of a family are for, by the first word of their names.
+# What each family of tools is for, by the first word of their names.
 _FAMILIES = {
     "agents": "finding agents",
     "artifact": "adding results",
@@ -43,7 +43,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     task_id: str | None = None
     told: TaskHeading | None = None
     is_heartbeat: bool = False
-    # Whether it only says something within an exchange between sessions.
+    # Whether it is only one step of an exchange between sessions.
     is_exchange_step: bool = False
     is_planning: bool = False
 
@@ -61,7 +61,7 @@ def standing_instructions(agent: Agent, scope: Scope, tools: tuple[Tool, ...], b
     offered = frozenset(tool.name for tool in tools)
     planning = _planning(offered) if scope.is_planning else ""
     asking = "" if scope.is_exchange_step else _asking(scope, offered)
-    # What is the same for all tasks of an agent comes first, so that providers find it in their caches.
+    # What is the same for all tasks of an agent comes first, so that providers can cache it.
     common = [_identity(agent), agent.profile.instructions_extra.strip(), _manner(), _capabilities(tools), asking]
     parts = [*common, *_profile(scope, offered), planning, briefing, _place(agent, scope)]
     text = "\n\n".join(part for part in parts if part)
@@ -69,12 +69,12 @@ def standing_instructions(agent: Agent, scope: Scope, tools: tuple[Tool, ...], b
 
 
 def with_request(standing: Instructions, more: str | None) -> Instructions:
-    """Return the standing instructions with those that the sender of the message added."""
+    """Return the standing instructions with those of the message's sender."""
     return with_more(standing, f"For this message its sender adds:\n\n{more.strip()}") if more else standing
 
 
 def with_more(standing: Instructions, more: str) -> Instructions:
-    """Return the standing instructions with a part at their end."""
+    """Return the standing instructions with another part at the end."""
     text = f"{standing.text}\n\n{more}"
     return Instructions(standing.version, text, sha256(text.encode()).hexdigest())
 
@@ -85,7 +85,7 @@ def _identity(agent: Agent) -> str:
 
 
 def _profile(scope: Scope, offered: frozenset[str]) -> list[str]:
-    """What the kind of a run asks of it; tools are named only where they are offered."""
+    """The instructions for this kind of run; they name only tools that are offered."""
     if scope.is_heartbeat:
         return [_heartbeat(offered)]
     if scope.told is None:
@@ -96,13 +96,13 @@ def _profile(scope: Scope, offered: frozenset[str]) -> list[str]:
 def _place(agent: Agent, scope: Scope) -> str:
     """The session or the task that a run works in."""
     if scope.task_id is None or scope.told is None:
-        # A key keeps the agent's first name; who was renamed is told the present one, which finds the same session.
+        # A key keeps the agent's first name; a renamed agent is told its present one, which finds the same session.
         named = SessionKey(agent.slug, scope.key.rest)
         return (
             f"You work in the session {named}. Of what was said elsewhere you know only what you are shown or look up; "
             "do not pretend to remember more."
         )
-    # The title is quoted, and cannot end the quotation: it is somebody's text among instructions.
+    # The title is somebody's text among instructions, so it is quoted and cannot end the quotation.
     title = scope.told.title.replace('"', "'")
     titled = f', titled "{title}"' if title else ""
     return f"{'This chat is' if scope.told.is_chat else 'You work on'} task {one_line(scope.task_id)}{titled}."
@@ -132,7 +132,7 @@ def _planning(offered: frozenset[str]) -> str:
 
 
 def _asking(scope: Scope, offered: frozenset[str]) -> str:
-    """When to ask a person, when to be blocked and when just to ask: one rule, the same for every kind of run."""
+    """When to ask a person, when to set the task to blocked, and when to just ask: one rule for every kind of run."""
     on_task = scope.told is not None and not scope.told.is_chat
     asks = (
         "When you cannot go on without an answer from a person, ask with request_input, and the turn goes on with the "
@@ -148,7 +148,7 @@ def _asking(scope: Scope, offered: frozenset[str]) -> str:
 
 
 def _other_questions(scope: Scope, offered: frozenset[str]) -> list[str]:
-    """Where a question goes that is asked with no tool for it; of a heartbeat nobody reads the answer."""
+    """Where a question goes if there is no tool for it; nobody reads the answer of a heartbeat."""
     question = "Any other question" if "request_input" in offered else "A question"
     if scope.is_heartbeat:
         return [f"{question} goes into the task's thread."] if "task_message" in offered else []
@@ -163,7 +163,7 @@ def _manner() -> str:
 
 
 def _capabilities(tools: tuple[Tool, ...]) -> str:
-    """The families of the tools; what each of them does stands with its schema."""
+    """The families of the tools; what each tool does is in its schema."""
     if not tools:
         return "You have no tools in this turn."
     return _named_families(
@@ -172,7 +172,7 @@ def _capabilities(tools: tuple[Tool, ...]) -> str:
     )
 
 
-# Every step asks this of the same few sets of tools.
+# Every step calls this with one of a few sets of tools.
 @lru_cache(maxsize=256)
 def _named_families(names: tuple[str, ...], servers: frozenset[str]) -> str:
     families = (name.partition("_")[0] for name in names)

@@ -1,7 +1,7 @@
-"""What a turn on a task is asked, and the words that say so. Pure.
+"""What a turn on a task is asked to do, and the text that says so. Pure.
 
-`asked_of` decides it, by one rule, from what the run was told when it was heard. Every part says what to do before
-what not to do, where the answer goes, and how to say that the work is done.
+`asked_of` decides by one rule, from what the run was told about its task. Every part says what to do before what not
+to do, where the answer goes, and how to say that the work is done.
 """
 
 from typing import Literal
@@ -10,19 +10,19 @@ from carrel.delivery.heading import TaskHeading
 from carrel.exchanges import NO_REPLY
 
 Asked = Literal["work", "go_on", "review", "correct", "answer", "follow"]
-# How the work begins for which the agent was woken.
+# The first sentence, by the reason why the agent was woken.
 _BEGUN = {"assignment": "You were assigned to this task.", "stalled": "You have begun to work on this task."}
 _TICK = "You are asked again until the task is done; your answers stay in this session."
-# While a task has one of these, whoever is assigned works on it.
+# The statuses in which the assignee works on a task.
 _AT_WORK = ("assigned", "in_progress")
-# What others say in a thread, and changes of a task; what an agent says there asks for nothing by itself.
+# Messages of others in a thread, and changes of a task; a message of an agent asks for nothing by itself.
 _NEWS = ("thread_update", "status_change")
 
 
 def asked_of(told: TaskHeading) -> Asked:
-    """Return what a turn is asked: to do its work, to go on with it at a tick, to review, or to answer.
+    """Return what a turn is asked: to do the work, to go on with it at a tick, to review, or to answer.
 
-    Whoever is assigned may be asked to `correct` its work; what is only to be known is to be followed.
+    An assignee may be asked to `correct` its work; whoever only needs to know is asked to `follow`.
     """
     if told.notice in _BEGUN:
         return "work"
@@ -31,7 +31,7 @@ def asked_of(told: TaskHeading) -> Asked:
     if told.is_reviewer:
         return "review"
     if told.notice == "status_change":
-        # Sent back to work, by a reviewer or a person.
+        # A reviewer or a person sent the task back to work.
         return "work" if told.is_assigned and told.status in _AT_WORK else "follow"
     if told.is_assigned and told.status in (*_AT_WORK, "review", "blocked"):
         return "correct"
@@ -39,12 +39,12 @@ def asked_of(told: TaskHeading) -> Asked:
 
 
 def is_news(told: TaskHeading) -> bool:
-    """Return whether a notification asks for nothing by itself, so that silence is an answer to it."""
+    """Return whether a notification asks for nothing by itself, so that no answer is needed."""
     return told.notice in _NEWS and not told.by_a_person
 
 
 def task_parts(told: TaskHeading, offered: frozenset[str]) -> list[str]:
-    """Return the parts of the instructions of a turn on a task; tools are named only where they are offered."""
+    """Return the parts of the instructions of a turn on a task; they name only tools that are offered."""
     if told.is_chat:
         return [_about(told, offered), _coordination(offered), _silence(told)]
     parts = [_about(told, offered), _asked(told, offered), _status_rules(offered), _silence(told)]
@@ -52,7 +52,7 @@ def task_parts(told: TaskHeading, offered: frozenset[str]) -> list[str]:
 
 
 def asked_again(told: TaskHeading | None, silences: int) -> str:
-    """Return what is added when an agent has said nothing, so many times, where somebody waits for an answer."""
+    """Return what is added when an agent has not answered, `silences` times, although somebody waits for it."""
     times = "once" if silences == 1 else f"{silences} times"
     skipping = (
         f" If it is not for you to answer, answer {NO_REPLY} and nothing else."
@@ -141,7 +141,7 @@ def _review(told: TaskHeading, offered: frozenset[str]) -> str:
 
 
 def _asked_to_review(told: TaskHeading, offered: frozenset[str]) -> str:
-    """What somebody is told besides whom a person or an agent calls to a task in review."""
+    """What an agent is told in addition when it is called to a task in review."""
     if told.notice is None or told.status != "review":
         return ""
     return f" The task is in review. Where you are asked to review it: {_judgement(told, offered)}"

@@ -11,9 +11,9 @@ from carrel.agents import agent_by_id
 from carrel.context import MEMORY
 from carrel.delivery.context import ShownContext, shown_context
 from carrel.delivery.context_store import context_of
-from carrel.delivery.heading import told_before
+from carrel.delivery.heading import recorded_heading
 from carrel.delivery.store import StepRow, steps_of
-from carrel.gateway import comparable, read_sent
+from carrel.gateway import comparable, read_stored_request
 from carrel.goals import goal_of_task, plan_of_task
 from carrel.journal import entries_of_run
 from carrel.kernel import Access, Code, Refusal, SessionKey, iso, not_found
@@ -140,7 +140,7 @@ def _session_of_goal(tx: Tx, access: Access, run: Run) -> SessionKey | None:
 
 
 def _is_told_of_plan(tx: Tx, access: Access, run: Run) -> bool:
-    told = told_before(run, entries_of_run(tx, access, run.id))
+    told = recorded_heading(run, entries_of_run(tx, access, run.id))
     return told is not None and told.tells_plan
 
 
@@ -155,7 +155,7 @@ def _lines_compared(before: ShownContext, after: ShownContext) -> dict[str, list
 
 
 def _step(row: StepRow, context: ShownContext, with_body: bool) -> ReceiptStep:
-    sent = read_sent(row.gateway, row.body)
+    sent = read_stored_request(row.gateway, row.body)
     has_instructions = "instructions" not in sent.left_out
     return ReceiptStep(
         n=row.n,

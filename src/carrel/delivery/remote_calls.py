@@ -10,7 +10,7 @@ from carrel.delivery.transcript import call_key
 from carrel.journal import Entry
 from carrel.runs import Claim, fence
 from carrel.storage import Database, Tx
-from carrel.tools import Begun, Result, begin_remote, end_remote
+from carrel.tools import BegunCall, Result, begin_remote, end_remote
 
 
 async def make_remote_call(db: Database, claim: Claim, snapshot: Snapshot, call: Entry, arguments: str) -> Result:
@@ -22,20 +22,20 @@ async def make_remote_call(db: Database, claim: Claim, snapshot: Snapshot, call:
     return await db.write(partial(_end, claim=claim, snapshot=snapshot, call=call, begun=begun, made=made))
 
 
-def _begin(tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry, arguments: str) -> Begun | Result:
+def _begin(tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry, arguments: str) -> BegunCall | Result:
     wanted = fence(tx, claim)
     if wanted is not None:
         # The turn ends as requested from outside; an open call is made when the run goes on.
         return Result(value={}, ends=wanted.outcome)
     name = (call.details or {})["name"]
     begun = begin_remote(tx, snapshot.toolset, snapshot.caller, call_key(call), name, arguments)
-    if isinstance(begun, Begun):
+    if isinstance(begun, BegunCall):
         return begun
     return _written(tx, snapshot, call, *begun)
 
 
 def _end(
-    tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry, begun: Begun, made: CallResult | CallFailed
+    tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry, begun: BegunCall, made: CallResult | CallFailed
 ) -> Result:  # fmt: skip
     fence(tx, claim)
     return _written(tx, snapshot, call, *end_remote(tx, snapshot.caller, call_key(call), begun, made))

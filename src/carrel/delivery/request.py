@@ -15,9 +15,9 @@ from carrel.delivery.heading import GAP, files_of
 from carrel.delivery.history import chars_of, newest_within, remembered
 from carrel.delivery.prompt import Instructions, Scope, standing_instructions, with_more, with_request
 from carrel.delivery.prompt_tasks import asked_again
+from carrel.delivery.reasoning import reasoning_before
 from carrel.delivery.senders import LINE, as_said, have_several_senders, line_of_earlier
 from carrel.delivery.snapshot import BUILTIN, Snapshot
-from carrel.delivery.thoughts import thoughts_before
 from carrel.delivery.transcript import since_heard
 from carrel.journal import Entry
 from carrel.kernel import TurnExtras, clip
@@ -173,6 +173,10 @@ def _within(snapshot: Snapshot, chars_max: int) -> tuple[list[Entry], list[Entry
     # Some servers refuse calls of tools in the transcript if no tools are offered.
     has_tools = bool(snapshot.toolset.offered() or snapshot.extras.functions)
     earlier = remembered(snapshot.earlier, with_calls=has_tools)
+    if snapshot.run.provenance_kind == "announce":
+        # Its message quotes what was said in the exchange.
+        quoted = f"\n{snapshot.run.text}\n"
+        earlier = [entry for entry in earlier if f"\n{entry.content.strip()}\n" not in quoted]
     unread = snapshot.earlier_unread
     known = snapshot.at_gateway.session_seq
     if known >= 0:
@@ -210,8 +214,8 @@ def _items(
         around = snapshot.extras if is_message else _NO_EXTRAS
         items += around.before
         message_at = len(items) if entry is newest else message_at
-        thoughts = thoughts_before(snapshot.thoughts, entry) if entry.run_id == snapshot.run.id else []
-        items += [*thoughts, _item(snapshot, settings, entry, _line(snapshot, entry, before, is_named)), *around.after]
+        reasoning = reasoning_before(snapshot.reasoning, entry) if entry.run_id == snapshot.run.id else []
+        items += [*reasoning, _item(snapshot, settings, entry, _line(snapshot, entry, before, is_named)), *around.after]
         before = entry
     return items, message_at
 

@@ -9,7 +9,7 @@ from logging import getLogger
 from msgspec import structs
 
 from carrel.agents import agent_by_id
-from carrel.context import AROUND_CHARS, MEMORY, Context, ContextLimits, ContextRequest, Contexts, Heard
+from carrel.context import AROUND_CHARS, MEMORY, Context, ContextLimits, ContextRequest, Contexts, SeenEntries
 from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.history import newest_within, remembered
 from carrel.delivery.snapshot import Snapshot, as_agent
@@ -25,6 +25,7 @@ from carrel.tools import Caller, ToolServices, caller_at, context_reader, memory
 from carrel.work import readable_task
 
 _log = getLogger("carrel.delivery")
+_LINE_CHARS_MAX = 400
 
 
 class ContextGatherer:
@@ -42,13 +43,14 @@ class ContextGatherer:
         try:
             question, reader = await self._db.read(lambda tx: (_asked(tx, snapshot), _reader(tx, snapshot)))
             settings = snapshot.caller.services.settings
-            request = _request(settings, snapshot.run.session_key, question, snapshot.earlier)
+            run = snapshot.run
+            request = _request(settings, run.session_key, question, snapshot.earlier, of_task=run.task_id is not None)
             request = structs.replace(
                 request,
                 reader=reader,
                 session_id=snapshot.session.id,
-                told_task_id=snapshot.run.task_id,
-                auto_run_id=snapshot.run.auto_run_id,
+                told_task_id=run.task_id,
+                auto_run_id=run.auto_run_id,
             )
             found = await self._contexts.build(_seen_by(snapshot), request)
         except Refusal as refusal:
@@ -80,7 +82,8 @@ def foreseen(
     reader = context_reader(tx, access, key)
     if reader is not None and not has_memories(tx, access, reader.places()):
         reader = None
-    request = structs.replace(_request(services.settings, key, question, earlier), reader=reader)
+    of_task = key.task_id is not None
+    request = structs.replace(_request(services.settings, key, question, earlier, of_task=of_task), reader=reader)
     if not access.is_person:
         return access, request
     looking = as_agent(access, agent, spaces=access.space_ids, behalf=access.speaks_for)
@@ -88,13 +91,17 @@ def foreseen(
     return _seen_from(looking, caller_at(tx, services, looking, agent, key, sandboxed=sandboxed)), request
 
 
-def _request(settings: Settings, key: SessionKey, question: str, earlier: list[Entry]) -> ContextRequest:
+def _request(
+    settings: Settings, key: SessionKey, question: str, earlier: list[Entry], *, of_task: bool
+) -> ContextRequest:  # fmt: skip
     """Return the context request for a message to a session whose newest entries the model request holds already."""
     delivery = settings.delivery
-    # This much fits whatever the message says; older entries may have to be recalled.
+    # The heading of a task may be as long as a message; a chat has a line with the time and the sender.
+    message_chars = max(delivery.input_chars_max, len(question)) if of_task else len(question) + _LINE_CHARS_MAX
+    # This much fits beside the message; older entries may have to be recalled.
     sure = newest_within(
         remembered(earlier, with_calls=True),
-        delivery.history_chars_max - delivery.input_chars_max,
+        delivery.history_chars_max - message_chars,
         results_max=delivery.history_chars_max // EARLIER_RESULTS_PART,
     )
     return ContextRequest(
@@ -104,7 +111,7 @@ def _request(settings: Settings, key: SessionKey, question: str, earlier: list[E
         mode=settings.context.mode,
         form="run",
         limits=ContextLimits(max_chars=settings.context.max_chars - AROUND_CHARS),
-        shown=Heard.of(sure),
+        shown=SeenEntries.of(sure),
     )
 
 

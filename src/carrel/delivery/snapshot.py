@@ -7,16 +7,16 @@ from msgspec import Struct, structs
 
 from carrel.access import account_of
 from carrel.agents import Agent, agent_by_id
-from carrel.context import Context, Heard
+from carrel.context import Context, SeenEntries
 from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.context_store import context_of
 from carrel.delivery.gateway_history import NOTHING_KNOWN, GatewayHistory, read_gateway_history
-from carrel.delivery.heading import TaskHeading, files_of, tell, told_before
+from carrel.delivery.heading import TaskHeading, files_of, recorded_heading, tell
 from carrel.delivery.history import newest_within, remembered
 from carrel.delivery.plan_heading import plan_heading
+from carrel.delivery.reasoning import Reasoning, reasoning_of
 from carrel.delivery.senders import LINE, SENDER, line_before, noted, sender_of
 from carrel.delivery.store import StepRow, stored_step
-from carrel.delivery.thoughts import Thoughts, thoughts_of
 from carrel.delivery.transcript import message_entry, own_entries, view_of_reply
 from carrel.exchanges import briefing_of
 from carrel.gateway import Gateway, MissingGateway
@@ -25,9 +25,17 @@ from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, StoredStep, TurnExtras
 from carrel.kernel.limits import EARLIER_RESULT_CHARS_MAX, HISTORY_ROWS_MAX, SHORT_SESSION_ENTRIES_MAX
 from carrel.kernel.settings import GatewaySettings
 from carrel.modes import is_planning
-from carrel.records import Attachment, AttachmentHead, attachment_heads, attachments_by_id
+from carrel.records import Attachment, FileShape, attachment_heads, attachments_by_id
 from carrel.runs import Claim, ClaimLost, Run, extras_of, run_by_id
-from carrel.sessions import Lane, Session, lane_of, next_session, open_session_of, session_by_id
+from carrel.sessions import (
+    Lane,
+    Session,
+    lane_of,
+    next_session,
+    open_session_has_entries,
+    open_session_of,
+    session_by_id,
+)
 from carrel.storage import LongTx, Tx
 from carrel.tools import (
     CATALOG,
@@ -56,7 +64,7 @@ class Connection(Struct, frozen=True):
 
     @property
     def is_shown_calls(self) -> bool:
-        """Whether the model is shown the tool calls of earlier runs: not where its server keeps the history itself."""
+        """Whether the model is shown the tool calls of earlier runs; false if its server keeps the history itself."""
         keeps_history = self.settings.history == "gateway" or self.settings.kind == "openclaw"
         return self.gateway.takes_context and not keeps_history
 
@@ -64,8 +72,8 @@ class Connection(Struct, frozen=True):
 class Snapshot(Struct, frozen=True, kw_only=True):
     """One run, its session and its agent, as they are stored.
 
-    Before the run is heard, `session` is the one that will hear it, which may not be open yet, and `own` holds its
-    message as it will be written.
+    Before the run's first step, `session` is the one that it will be bound to, which may not be open yet, and `own`
+    holds its message as it will be written.
     """
 
     run: Run
@@ -76,7 +84,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     access: Access
     caller: Caller
     connection: Connection
-    # Every tool there is for this run: ours, and those of the MCP servers that its agent uses.
+    # Every tool of this run: ours, and those of the MCP servers that its agent uses.
     catalog: Catalog
     toolset: Toolset
     own: list[Entry]
@@ -84,27 +92,27 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     earlier_unread: int
     attachments: dict[str, Attachment]
     # The files of earlier messages, of which only the names are shown.
-    earlier_files: dict[str, AttachmentHead]
+    earlier_files: dict[str, FileShape]
     extras: TurnExtras
-    # The step that a replay sends once more; None in other runs, and where it is gone.
+    # The step that a replay sends again; None in other runs, or if the step was removed.
     replayed: StepRow | None
     # What the run is told when another session caused it.
     briefing: str
     # What it is told about its task, the same in every step; None without a task.
     told: TaskHeading | None
-    # What is written down with its message where it has no task: the line before it, and who wrote it.
+    # What is stored with its message if it has no task: the line before it, and who wrote it.
     note: dict[str, Any]
-    # What it was shown when it was heard.
+    # The context of its first step.
     context: Context
-    # What the model thought before its calls.
-    thoughts: Thoughts
+    # The reasoning of the model before its calls.
+    reasoning: Reasoning
     account_slug: str
     address: str
-    # What the gateway knows of all this, where it keeps the history of sessions.
+    # How much of this the gateway has, if it keeps the history of sessions.
     at_gateway: GatewayHistory
 
     def heard(self, context: Context) -> "Snapshot":
-        """The same once the message was written to the session, with what it is shown."""
+        """The same after the message was written to the session, with the context it is shown."""
         if not self.unheard:
             return self
         run = structs.replace(self.run, session_id=self.session.id, generation=self.session.generation)
@@ -116,7 +124,7 @@ def read_short_snapshot(
     tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection],
     before: Snapshot | None = None, catalog: Catalog = CATALOG,
 ) -> Snapshot | None:  # fmt: skip
-    """Read a snapshot of a short session without files, which takes no longer than a short read; else None.
+    """Read a snapshot if the session is short and has no files, so that a short read is enough; else None.
 
     `before` is an earlier one of this claim, if there is one.
     """
@@ -130,14 +138,15 @@ def read_short_snapshot(
 
 
 def _read_ahead(tx: Tx, claim: Claim, before: Snapshot | None) -> None:
-    """Read at once what a snapshot needs for sure."""
+    """Read in one batch what every snapshot needs."""
     access, key = claim.access, claim.session_key
     of_run = (lambda: run_by_id(tx, access, claim.id), lambda: is_planning(tx, access, key))
     if before is not None and not before.unheard:
-        tx.ahead(*of_run, lambda: entries_of_run(tx, access, claim.id))
+        tx.prefetch(*of_run, lambda: entries_of_run(tx, access, claim.id))
         return
-    tx.ahead(
+    tx.prefetch(
         *of_run,
+        lambda: open_session_has_entries(tx, access, claim.key, SHORT_SESSION_ENTRIES_MAX),
         lambda: open_session_of(tx, access, claim.key),
         lambda: agent_by_id(tx, access, claim.agent_id),
         lambda: lane_of(tx, access, key),
@@ -146,12 +155,10 @@ def _read_ahead(tx: Tx, claim: Claim, before: Snapshot | None) -> None:
 
 
 def _is_short(tx: Tx, run: Run) -> bool:
-    """Whether few entries are in the session that hears the run."""
-    session_id = run.session_id
-    if session_id is None:
-        present = tx.once(_open_session(run), lambda: open_session_of(tx, run.access, run.key))
-        session_id = None if present is None else present.id
-    return session_id is None or not session_has_entries(tx, run.access, session_id, SHORT_SESSION_ENTRIES_MAX)
+    """Whether the run's session has few entries."""
+    if run.session_id is None:
+        return not open_session_has_entries(tx, run.access, run.key, SHORT_SESSION_ENTRIES_MAX)
+    return not session_has_entries(tx, run.access, run.session_id, SHORT_SESSION_ENTRIES_MAX)
 
 
 def read_snapshot(
@@ -193,7 +200,7 @@ def _read(
         own = [message_entry(run, session, told, note)]
     else:
         own = own_entries(tx, access, run.id)
-        told, note = told_before(run, own), noted(run, own)
+        told, note = recorded_heading(run, own), noted(run, own)
     attached = _attached(own)
     if attached and is_short:
         return None
@@ -221,7 +228,7 @@ def _read(
         told=told,
         note=note,
         context=_context(tx, run, extras.replays),
-        thoughts=thoughts_of(tx, access, own, connection.gateway, connection.settings.kind),
+        reasoning=reasoning_of(tx, access, own, connection.gateway, connection.settings.kind),
         account_slug=slug,
         address=address,
         at_gateway=_at_gateway(tx, access, connection, address, run.id, own, earlier),
@@ -231,7 +238,7 @@ def _read(
 def as_agent(
     access: Access, agent: Agent, *, spaces: tuple[str, ...], behalf: str | None, run_id: str | None = None
 ) -> Access:  # fmt: skip
-    """Return the access of a run: it sees at most what its agent may see, and whoever caused it."""
+    """Return the access of a run: at most what its agent may see, and at most what whoever caused it may see."""
     run = structs.replace(
         access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run_id, space_ids=spaces, behalf=behalf,
         cause_spaces=spaces,
@@ -243,7 +250,7 @@ def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapsh
     """Read what may have changed since an earlier snapshot of the same claim.
 
     Agent, account, lane, session and connection stay what they were when the claim was made: a change of their settings
-    holds from the next claim on. Plan mode may be entered or left during a turn, and with it the toolset.
+    holds from the next claim on. Plan mode may be entered or left during a turn, which changes the toolset.
     """
     access, connection, kind = run.access, before.connection, before.connection.settings.kind
     own = own_entries(tx, access, run.id)
@@ -262,8 +269,8 @@ def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapsh
         earlier_unread=unread,
         attachments=_attachments(tx, access, attached),
         earlier_files=_earlier_files(tx, access, earlier),
-        told=told_before(run, own),
-        thoughts=thoughts_of(tx, access, own, connection.gateway, kind),
+        told=recorded_heading(run, own),
+        reasoning=reasoning_of(tx, access, own, connection.gateway, kind),
         at_gateway=_at_gateway(tx, access, connection, before.address, run.id, own, earlier),
     )
 
@@ -271,7 +278,7 @@ def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapsh
 def _earlier(
     tx: Tx, run: Run, session: Session, seen: Access, connection: Connection
 ) -> tuple[list[Entry], int]:  # fmt: skip
-    """What was said and done in the session besides the run, and how much of it was not read."""
+    """The session's entries from before the run, and how many of them were not read."""
     return talk_around_run(
         tx, run.access, session.id, run.id, auto_run_id=run.auto_run_id, limit=HISTORY_ROWS_MAX,
         tools=seen_tool_entries(tx, seen) if connection.is_shown_calls else ("FALSE", {}),
@@ -287,14 +294,9 @@ def _attachments(tx: Tx, access: Access, attached: tuple[str, ...]) -> dict[str,
     return {kept.id: kept for kept in attachments_by_id(tx, access, attached)}
 
 
-def _earlier_files(tx: Tx, access: Access, earlier: list[Entry]) -> dict[str, AttachmentHead]:
+def _earlier_files(tx: Tx, access: Access, earlier: list[Entry]) -> dict[str, FileShape]:
     named = tuple(name for entry in earlier if entry.role == "user" for name in files_of(entry))
     return {head.id: head for head in attachment_heads(tx, access, named)}
-
-
-def _open_session(run: Run) -> tuple[str, str, str]:
-    """Under which name the open session of a run's lane is read once in a unit of work."""
-    return "open session", run.account_id, run.key
 
 
 def _at_gateway(
@@ -309,7 +311,7 @@ def _at_gateway(
 def _hear(
     tx: Tx, caller: Caller, run: Run, lane: Lane, toolset: Toolset, connection: Connection, earlier: list[Entry]
 ) -> tuple[TaskHeading | None, dict[str, Any]]:  # fmt: skip
-    """What a run that begins is told of its task; without one, what its message is noted with."""
+    """What a run is told about its task as it begins; without a task, what is stored with its message."""
     # A remote agent is not even told of tools.
     tools = {tool.name for tool in toolset.offered()} if connection.gateway.takes_context else set[str]()
     told = _tell(tx, caller, run, lane, tools, earlier)
@@ -319,16 +321,16 @@ def _hear(
 def _tell(
     tx: Tx, caller: Caller, run: Run, lane: Lane, tools: set[str], earlier: list[Entry]
 ) -> TaskHeading | None:  # fmt: skip
-    """What the run is told about its task; None where it has none, or where that is not in its account.
+    """What the run is told about its task; None if it has none, or if the task is not in its account.
 
-    Of the thread it is told what its own session has not heard: the rest stands in the history already.
+    Of the thread it is told only what is new to its session: the rest is already in the history.
     """
     if run.task_id is None:
         return None
     history = newest_within(
         remembered(earlier, with_calls=False), caller.services.settings.delivery.history_chars_max // 2, results_max=0
     )
-    briefing = task_briefing(tx, run, Heard.of(history).has)
+    briefing = task_briefing(tx, run, SeenEntries.of(history).has)
     if briefing is None:
         return None
     actor, is_planned = caller.actor, caller.actor.is_planned
@@ -348,27 +350,26 @@ def _tell(
 
 
 def _note(tx: Tx, run: Run, lane: Lane) -> dict[str, Any]:
-    """What a message in a chat is noted with, read once: every step of the run shows the same."""
+    """What is stored with a message in a chat, read once, so that every step of the run shows the same."""
     sender = sender_of(tx, run, lane)
     line = line_before(sender, run.created_at, tx.now)
     return {LINE: line} | ({SENDER: sender} if sender else {})
 
 
 def _session(tx: Tx, access: Access, run: Run, lane: Lane, agent: Agent) -> Session:
-    """The session that hears the run: the one it is bound to, else the open one, else the next, not opened yet."""
+    """The run's session: the one it is bound to, else the open one, else the next one, not opened yet."""
     if run.session_id is not None:
-        # A run that is taken up again ends in the generation it began in, even if that was closed meanwhile.
+        # A run that is resumed ends in the generation it began in, even if that was closed meanwhile.
         bound = session_by_id(tx, access, run.session_id)
         assert bound is not None, "a generation with a run is never pruned"
         return bound
     if run.starts_new_generation:
         return next_session(tx, lane, agent)
-    present = tx.once(_open_session(run), lambda: open_session_of(tx, access, lane.key))
-    return present or next_session(tx, lane, agent)
+    return open_session_of(tx, access, lane.key) or next_session(tx, lane, agent)
 
 
 def _context(tx: Tx, run: Run, replays: StoredStep | None) -> Context:
-    """What the run was shown when it was heard; a replay is shown what the run before it was."""
+    """The context of the run's first step; a replay has the context of the run that it replays."""
     if run.session_id is not None:
         return context_of(tx, run.access, run.id)
     return NO_CONTEXT if replays is None else context_of(tx, run.access, replays.run_id)
@@ -381,9 +382,9 @@ def _replayed(tx: Tx, access: Access, replays: StoredStep | None) -> StepRow | N
 def connection_of(
     connections: Mapping[str, Connection], agent: Agent, replays: StoredStep | None = None
 ) -> Connection:  # fmt: skip
-    """Return the connection of an agent's gateway, or that of a replay.
+    """Return the connection of an agent's gateway, or the one that a replay names.
 
-    One that is not configured fails every step with that reason.
+    A gateway that is not configured fails every step and says so.
     """
     named = agent.gateway_among(connections) if replays is None else replays.gateway
     return connections.get(named) or Connection(MissingGateway(named, agent.id), GatewaySettings(kind="responses"))

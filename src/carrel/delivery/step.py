@@ -1,6 +1,6 @@
 """The transactions of a turn: each carries the run's claim and writes one step, one answer or one tool call.
 
-What a step needs was read and built before; a transaction only sees whether it still holds and writes it down.
+What a step needs was read and built before; a transaction only checks that it still holds, and writes it.
 """
 
 from hashlib import sha256
@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from carrel.access import mint_run_token
 from carrel.budgets import BudgetRules, check_budgets, note_spending
 from carrel.context import Context
-from carrel.delivery.acts import LOST, close_acts
+from carrel.delivery.agent_actions import LOST, close_actions
 from carrel.delivery.approvals import APPROVAL, ASKS, decision_on, end_overtaken, must_be_asked, question_of
 from carrel.delivery.call_arguments import forget_arguments, keep_arguments, kept_output
 from carrel.delivery.context_store import insert_context
@@ -19,7 +19,7 @@ from carrel.delivery.extraction import keep_facts
 from carrel.delivery.request import Request
 from carrel.delivery.silence import NO_REPLY_NOTE, is_silent
 from carrel.delivery.snapshot import Snapshot
-from carrel.delivery.store import StepRow, answer_step, insert_step, step_of, update_step
+from carrel.delivery.store import StepRow, answer_step, insert_first_step, insert_step, step_of, update_step
 from carrel.delivery.transcript import call_key, joined_message, new_message, rounds_of, view_of_reply, write
 from carrel.gateway import ACT_KINDS, Step, StepAnswer
 from carrel.journal import Entry, append_entry, append_event, json_text
@@ -37,7 +37,7 @@ from carrel.runs import (
     about_run,
     bind_session,
     fence,
-    open_acts,
+    open_actions,
     replace_requested_end,
     take_up,
 )
@@ -53,25 +53,25 @@ from carrel.tools import (
     refuse_call,
     workspace_of,
 )
-from carrel.usage import count_run, count_step
-from carrel.work import hear, is_reopened_since
+from carrel.usage import count_last_step, count_run, count_step
+from carrel.work import admit, is_reopened_since
 from carrel.workspaces import Workspace
 
 NO_BUDGETS = BudgetRules()
 _log = getLogger("carrel.delivery")
 _TOO_MANY_ROUNDS = "tool_rounds_exceeded"
-# Begins the note of a run whose model could not be given all of its files; their names follow.
+# Begins the note of a run whose model was not given all of its files; the names of the others follow.
 LEFT_OUT_NOTE = "left_out: "
 
 
-class Stale(Exception):
-    """The session that hears the run is not the one that its request was built for, or its task was reopened since.
+class StaleRequest(Exception):
+    """The run's session is no longer the one that the request was built for, or its task was reopened since.
 
     The request must be built again.
     """
 
 
-class Sent(Struct, frozen=True):
+class SentRequest(Struct, frozen=True):
     """A step that was written down and is about to be sent."""
 
     step: Step
@@ -79,43 +79,48 @@ class Sent(Struct, frozen=True):
     snapshot: Snapshot
     request: Request
     sent_at: int
+    # Whether there are budgets that the step counts for.
+    limited: bool
 
 
 def prepare(
     tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: str, rules: BudgetRules = NO_BUDGETS, *,
     limited: bool = True,
-) -> Sent | Outcome:  # fmt: skip
-    """Hear the message if that is not done, and keep the step that is about to be sent; or the end asked for.
+) -> SentRequest | Outcome:  # fmt: skip
+    """Write the message to the session if that is not done, and the step that is about to be sent.
 
-    `token` is the run's, where this attempt has sent one already. `limited` says whether there are budgets to
-    check, where the run is not counted here. UsedUp is raised if no budget is left for it.
+    Return an outcome instead if the end of the run was requested. `token` is the run's, if this attempt has already
+    sent one. `limited` says whether there are budgets to check, if the run is not counted here. UsedUp is raised if a
+    budget has nothing left.
     """
-    refused = hear(tx, snapshot.run) if snapshot.unheard else None
+    refused = admit(tx, snapshot.run) if snapshot.unheard else None
     if refused is not None:
         fence(tx, claim)
         return refused
     end = _hear(tx, claim, snapshot, request)
     if end is not None:
         return end.outcome
-    if snapshot.unheard:
-        limited = count_run(tx, claim, request.model) or rules.any
-    if limited:
-        check_budgets(tx, claim, rules, begins=snapshot.unheard)
     access, agent = snapshot.access, snapshot.agent
-    n = insert_step(tx, access, claim, _row(snapshot, request, tx.now))
+    insert = insert_first_step if snapshot.unheard else insert_step
+    n = insert(tx, access, claim, _row(snapshot, request, tx.now))
     if snapshot.unheard:
         insert_context(tx, access, claim, request.context)
         _publish_context(tx, claim, request.context)
         if snapshot.connection.settings.kind == "acp":
             end_overtaken(tx, access, snapshot.run)
     if snapshot.at_gateway.lost_at is not None:
-        close_acts(tx, snapshot, open_acts(snapshot.own), LOST)
+        close_actions(tx, snapshot, open_actions(snapshot.own), LOST)
     sent = _instructions(request)
     known = (snapshot.run.instructions_version, snapshot.run.instructions_sha256)
     if not snapshot.unheard and known != tuple(sent.values()):
         bind_session(tx, claim, snapshot.session.id, snapshot.session.generation, **sent)
     if snapshot.connection.settings.run_tokens and not token and snapshot.extras.replays is None:
         token = mint_run_token(tx, access, agent.id, claim.id)
+    if snapshot.unheard:
+        # The only one of these statements that is waited for, so it comes last: the others travel with it.
+        limited = count_run(tx, claim, request.model) or rules.any
+    if limited:
+        check_budgets(tx, claim, rules, begins=snapshot.unheard)
     step = Step(
         body=request.body,
         address=snapshot.address,
@@ -130,18 +135,18 @@ def prepare(
         remote_id=snapshot.at_gateway.remote_id,
         account=snapshot.account_slug,
     )
-    return Sent(step, n, snapshot, request, tx.now)
+    return SentRequest(step, n, snapshot, request, tx.now, limited)
 
 
 def _workspace(snapshot: Snapshot) -> Workspace | None:
-    """Where a coding agent works; no other agent has to do with files of its own."""
+    """Where a coding agent works; other agents have no folder of their own."""
     if snapshot.connection.settings.kind != "acp":
         return None
     return workspace_of(snapshot.caller.services.settings, snapshot.access, snapshot.agent)
 
 
 def _callable_tools(snapshot: Snapshot) -> frozenset[str]:
-    """The names of all tools that the built-in agent, or a coding agent, may call; a model calls what it is shown."""
+    """The names of all tools that the built-in agent or a coding agent may call; a model calls what it is shown."""
     if snapshot.connection.settings.kind not in ("builtin", "acp") or snapshot.extras.replays is not None:
         return frozenset()
     return names_in(snapshot.toolset)
@@ -155,12 +160,12 @@ def _publish_context(tx: Tx, claim: Claim, context: Context) -> None:
 
 
 def _hear(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request) -> RequestedEnd | None:
-    """Write down what the run brings, in the session it was read for; the end that was asked for meanwhile, if any."""
+    """Write the run's message to the session it was read for; return the end requested meanwhile, if any."""
     if not snapshot.unheard:
         return fence(tx, claim)
     run, planned = snapshot.run, snapshot.session
     # Opening and closing lock the lane, the fence locks the run: the lane comes first, as everywhere.
-    tx.ahead(
+    tx.prefetch(
         lambda: open_generation(tx, claim.access, run.session_key, planned),
         lambda: open_session_of(tx, claim.access, run.key),
         lambda: fence(tx, claim),
@@ -170,9 +175,9 @@ def _hear(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request) -> Request
         close_generation(tx, claim.access, run.session_key, "rotated")
     session = open_generation(tx, claim.access, run.session_key, planned)
     if session.address != planned.address or session.id != planned.id:
-        raise Stale
+        raise StaleRequest
     if snapshot.told is not None and is_reopened_since(tx, run, snapshot.told.reopened_seq):
-        raise Stale
+        raise StaleRequest
     end = fence(tx, claim)
     sent = {} if end is not None else _instructions(request)
     bind_session(tx, claim, session.id, session.generation, **sent)
@@ -191,14 +196,14 @@ def _instructions(request: Request) -> dict[str, str]:
 
 
 def join(tx: Tx, claim: Claim, snapshot: Snapshot) -> None:
-    """Write down the messages that wait to be heard at the next step of a run that is at work."""
+    """Write the messages that join a working run at its next step."""
     take_up(tx, claim, lambda message: joined_message(tx, message, snapshot.run, snapshot.lane))
 
 
 def keep_sent(tx: Tx, claim: Claim, n: int, body: bytes) -> int:
-    """Keep what a gateway that translates is about to send for a step; return the number of the step that it is.
+    """Store the body that a translating gateway is about to send for a step; return the number of its step.
 
-    What is sent once more, such as a message under another id, is a step of its own.
+    What is sent a second time, such as a message under another id, is a step of its own.
     """
     fence(tx, claim)
     row = step_of(tx, claim.access, claim.id, n)
@@ -228,16 +233,16 @@ def _row(snapshot: Snapshot, request: Request, now: int) -> StepRow:
 
 
 def keep_answer(
-    tx: Tx, claim: Claim, sent: Sent, n: int, answer: StepAnswer, rounds_max: int
+    tx: Tx, claim: Claim, sent: SentRequest, n: int, answer: StepAnswer, rounds_max: int
 ) -> Outcome | list[Entry]:  # fmt: skip
-    """Keep what the gateway answered: a reply ends the turn, tool calls are written down before any is made."""
-    tx.ahead(lambda: fence(tx, claim), tx.tick)
+    """Store the gateway's answer: a reply ends the turn, tool calls are stored before any is made."""
+    tx.prefetch(lambda: fence(tx, claim), tx.tick)
     snapshot, end = sent.snapshot, fence(tx, claim)
     answer_step(tx, claim.access, claim.id, n, kept_output(answer.output))
-    # PostgreSQL cannot store a NUL in text, and a reply needs none.
+    # PostgreSQL cannot store NUL in text.
     text = answer.text.replace("\x00", "")
     if end is not None:
-        # A call from outside asked for the end during this step; its text is kept beside that call.
+        # A call from outside requested the end during this step; the step's text is kept with that call.
         replace_requested_end(tx, claim, structs.replace(end, said=text if text.strip() else ""))
         return end.outcome
     if not answer.calls:
@@ -253,8 +258,8 @@ def keep_answer(
     return _write_calls(tx, snapshot, n, answer, text)
 
 
-def count_answer(tx: Tx, claim: Claim, sent: Sent, answer: StepAnswer, rules: BudgetRules) -> bool:
-    """Count what an answer that was just kept has used; return whether there are budgets to check."""
+def count_answer(tx: Tx, claim: Claim, sent: SentRequest, answer: StepAnswer, rules: BudgetRules) -> bool:
+    """Count the usage of an answer that was just stored; return whether there are budgets to check."""
     used = (sent.request.model, answer.usage, tx.now - sent.sent_at)
     limited = count_step(tx, claim, *used) or rules.any
     if limited:
@@ -263,11 +268,13 @@ def count_answer(tx: Tx, claim: Claim, sent: Sent, answer: StepAnswer, rules: Bu
 
 
 def keep_reply(
-    tx: Tx, claim: Claim, sent: Sent, n: int, answer: StepAnswer, rules: BudgetRules, trace: Trace | None = None
+    tx: Tx, claim: Claim, sent: SentRequest, n: int, answer: StepAnswer, rules: BudgetRules, trace: Trace | None = None
 ) -> Outcome:  # fmt: skip
-    """Keep an answer that calls no tool, count it, and add it to what the session has done."""
+    """Store an answer without tool calls, count its usage, and add it to the session's trace."""
     kept = keep_answer(tx, claim, sent, n, answer, 0)
-    count_answer(tx, claim, sent, answer, rules)
+    count_last_step(tx, claim, sent.request.model, answer.usage, tx.now - sent.sent_at)
+    if sent.limited:
+        note_spending(tx, claim, rules)
     if trace is not None:
         note_answer(tx, sent.snapshot.run, trace, sent.snapshot.own, answer.text)
     assert not isinstance(kept, list), "no call was written"
@@ -308,7 +315,7 @@ def make_call(
     lock_caller(tx, snapshot.caller, prepared)
     wanted = fence(tx, claim)
     if wanted is not None:
-        # The turn ends as was asked from outside; a call that is still open is made when the run goes on.
+        # The turn ends as requested from outside; a call that is still open is made when the run goes on.
         return Result(value={}, ends=wanted.outcome)
     result = _approved_call(tx, snapshot, call, arguments, prepared)
     if result.ends is not None:
@@ -317,7 +324,7 @@ def make_call(
 
 
 def _is_question(snapshot: Snapshot, call: Entry) -> bool:
-    """True when a person is asked first; not about what a coding agent may not do whatever a person says."""
+    """True when a person is asked first; never for what a coding agent may not do even with approval."""
     name = (call.details or {})["name"]
     return must_be_asked(snapshot.agent, call) and (name not in ACT_KINDS or name in names_in(snapshot.toolset))
 
@@ -346,14 +353,14 @@ def _approved_call(tx: Tx, snapshot: Snapshot, call: Entry, arguments: str, prep
 def finish_call(tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry) -> Result:
     """Write the result of a call that waited for another run."""
     fence(tx, claim)
-    # What was begun is finished, also where plan mode has hidden the tool since.
+    # The unfiltered catalog: what was begun is finished even if plan mode has hidden the tool since.
     text, result = finish_waiting(tx, snapshot.catalog, snapshot.caller, call_key(call))
     write_result(tx, snapshot, call, text, result)
     return result
 
 
 def write_result(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Result) -> None:
-    """Write the entry with the result of a call, and the question that it ends the turn with."""
+    """Write the entry with the result of a call, and the question if the call ends the turn with one."""
     details = {name: (call.details or {})[name] for name in ("callId", "name", "step")}
     files = tuple(insert_attachment(tx, snapshot.access, file) for file in result.files)
     write(tx, snapshot.access, snapshot.run, snapshot.session, "toolResult", text, details, files)

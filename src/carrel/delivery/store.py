@@ -32,6 +32,12 @@ _OF_RUN = "account_id = :account AND run_id = :run_id"
 _INSERT_NEXT = _TABLE.insert.replace(" :n,", " (SELECT COALESCE(max(n), 0) + 1 FROM steps WHERE " + _OF_RUN + "),", 1)
 
 
+def insert_first_step(tx: Tx, access: Access, run: Claim, row: StepRow) -> int:
+    """Record what a run that is heard just now is about to send first, without waiting; return its number."""
+    tx.pipeline(_TABLE.insert, access, run_id=run.id, **_TABLE.values(row) | {"n": 1})
+    return 1
+
+
 def insert_step(tx: Tx, access: Access, run: Claim, row: StepRow) -> int:
     """Record what is about to be sent as a run's next step; return its number, which counts across all attempts."""
     inserted = tx.one(f"{_INSERT_NEXT} RETURNING n", access, run_id=run.id, **_TABLE.values(row))
@@ -54,7 +60,7 @@ def step_of(tx: Tx, access: Access, run_id: str, n: int) -> StepRow:
 def answer_step(tx: Tx, access: Access, run_id: str, n: int, output: str) -> None:
     """Record the answer to a step."""
     sql = f"UPDATE steps SET answered_at = :now, output = :output WHERE {_OF_RUN} AND n = :n"
-    tx.soon(sql, access, run_id=run_id, n=n, output=output, now=tx.now)
+    tx.pipeline(sql, access, run_id=run_id, n=n, output=output, now=tx.now)
 
 
 def outputs_of(tx: Tx, access: Access, run_id: str, gateway: str) -> list[tuple[int, str]]:

@@ -1,6 +1,6 @@
 """What a turn writes to the journal and reads back: messages, replies, tool calls and their results.
 
-Everything is an entry of the run, written under its claim, so that a turn can be resumed where it broke off.
+Everything is an entry of the run, written under its claim, so that a turn can be resumed where it stopped.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from carrel.storage import Tx
 
 
 def new_message(run: Run, session: Session, told: TaskHeading | None, note: dict[str, Any]) -> NewEntry:
-    """The entry of the message that a run brings, with what the run is told about it or, besides, about its task."""
+    """The entry of a run's message, with what the run is told about it and about its task."""
     author_kind = told.author_kind if told is not None and run.provenance_kind == "notification" else None
     is_persons = run.provenance_kind == "external_user" or author_kind == "user"
     return run_entry(
@@ -38,7 +38,7 @@ def new_message(run: Run, session: Session, told: TaskHeading | None, note: dict
 
 
 def joined_message(tx: Tx, message: Run, run: Run, lane: Lane) -> NewEntry:
-    """The entry of a message that joins a run at work, in whose task it is said."""
+    """The entry of a message that joins a working run, in the task of that run."""
     sender = sender_of(tx, message, lane)
     return run_entry(
         run,
@@ -56,7 +56,7 @@ def joined_message(tx: Tx, message: Run, run: Run, lane: Lane) -> NewEntry:
 
 
 def message_entry(run: Run, session: Session, told: TaskHeading | None, note: dict[str, Any]) -> Entry:
-    """The same entry as it will be read once it is written; it has no number yet."""
+    """The same entry as it will be read after it is written; it has no number yet."""
     return new_message(run, session, told, note).written(0, run.message_id, run.created_at)
 
 
@@ -70,27 +70,27 @@ def write(
 
 
 def own_entries(tx: Tx, access: Access, run_id: str) -> list[Entry]:
-    """Return what a run has heard, said and done in its session, in order.
+    """Return a run's entries in its session, in order: messages, replies, tool calls and results.
 
-    What its tools have written elsewhere, such as activities of tasks, is none of it: their results tell of it.
+    What its tools have written elsewhere, such as activities of tasks, is not included; their results report it.
     """
     return [entry for entry in entries_of_run(tx, access, run_id) if entry.session_id is not None]
 
 
 def view_of_reply(run: Run) -> TaskView | None:
-    """The view of its task that shows the reply of a run: the thread, where it answers people or a notification."""
+    """The view of its task that shows a run's reply: the thread, if it answers people or a notification."""
     is_answer = run.told_task_id is not None and run.provenance_kind in ("external_user", "notification")
     return "thread" if is_answer else None
 
 
 def call_key(call: Entry) -> str:
-    """The key of a call within its run; some servers reuse call ids, so the step is a part of it."""
+    """The key of a call within its run; it contains the step, because some servers reuse call ids."""
     details = call.details or {}
     return f"{details['step']}:{details['callId']}"
 
 
 def given_reply(own: list[Entry]) -> str | None:
-    """The reply that this run has given already, if its end was lost; a question is not a reply."""
+    """The reply that this run has already given, if its worker was lost before the end; a question is not a reply."""
     newest = own[-1] if own else None
     if newest is not None and newest.role == "assistant" and not (newest.details or {}).get("question"):
         return newest.content
@@ -98,12 +98,12 @@ def given_reply(own: list[Entry]) -> str | None:
 
 
 def rounds_of(own: list[Entry]) -> int:
-    """How many rounds of tool calls were made since the run last got something from outside."""
+    """How many rounds of tool calls were made since the run last received something from outside."""
     return len({(entry.details or {}).get("step") for entry in since_heard(own) if entry.role == "toolCall"})
 
 
 def since_heard(own: list[Entry]) -> list[Entry]:
-    """What a run did since it last got a message, an answer, or the output of its sender's functions."""
+    """What a run did since it last received a message, an answer, or the output of its sender's functions."""
     heard = [at for at, entry in enumerate(own) if _is_from_outside(entry) and not is_about_approval(entry)]
     return own[heard[-1] + 1 :] if heard else own
 
@@ -112,8 +112,8 @@ def _is_from_outside(entry: Entry) -> bool:
     return entry.role == "user" or (entry.role == "toolResult" and is_sender_call(entry))
 
 
-def senders_turn(calls: list[Entry]) -> NeedsInput:
-    """The wait for the sender of the message to call functions of its own."""
+def waiting_for_sender(calls: list[Entry]) -> NeedsInput:
+    """The outcome that waits for the message's sender to call its own functions."""
     names = ", ".join(dict.fromkeys((call.details or {})["name"] for call in calls))
     question = f"The program that sent this message is to call {names} and bring the output."
     return NeedsInput(question=clip(question, QUESTION_CHARS_MAX), waiting_for="tool_output")

@@ -1,8 +1,8 @@
 """The turn: the work of one run, from its message to its answer, in bounded steps. It returns an outcome.
 
 Each step reads a snapshot, gathers context, builds the request, and writes it down under the run's claim before it is
-sent. Between two transactions the turn may die at any point and be resumed from what is stored: no message is heard
-twice, no call is made twice, no reply is given twice.
+sent. The turn may die between any two transactions and be resumed from what is stored: no message is written twice, no
+call is made twice, no reply is given twice.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,11 +14,11 @@ from msgspec import structs
 
 from carrel.budgets import BudgetRules, UsedUp, hold
 from carrel.context import Context
-from carrel.delivery.acts import ActRecord
+from carrel.delivery.agent_actions import ActionLog
 from carrel.delivery.attempt import Attempt
 from carrel.delivery.call_arguments import whole_arguments
 from carrel.delivery.context import NO_CONTEXT
-from carrel.delivery.live import Live, Spoken
+from carrel.delivery.live import Live, LivePiece
 from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.delivery.remote_calls import make_remote_call
 from carrel.delivery.replays import GONE, as_reply, repeated
@@ -26,8 +26,8 @@ from carrel.delivery.request import Request, build_request, model_of
 from carrel.delivery.silence import is_silent, is_unanswered
 from carrel.delivery.snapshot import Connection, Snapshot, read_short_snapshot, read_snapshot
 from carrel.delivery.step import (
-    Sent,
-    Stale,
+    SentRequest,
+    StaleRequest,
     count_answer,
     finish_call,
     join,
@@ -38,21 +38,11 @@ from carrel.delivery.step import (
     may_be_made,
     prepare,
 )
-from carrel.delivery.transcript import given_reply, senders_turn
+from carrel.delivery.transcript import given_reply, waiting_for_sender
 from carrel.delivery.usage import spent_before, summed, with_usage
-from carrel.gateway import (
-    PROMPT_TOO_LONG,
-    ActingGateway,
-    Gateway,
-    GatewayFault,
-    OnSend,
-    OnText,
-    Step,
-    StepAnswer,
-    Usage,
-)
+from carrel.gateway import PROMPT_TOO_LONG, AgentGateway, Gateway, GatewayFault, OnSend, OnText, Step, StepAnswer
 from carrel.journal import Entry, clean, quoted_lines_removed
-from carrel.kernel import MS_PER_SECOND, Refusal
+from carrel.kernel import MS_PER_SECOND, Refusal, Usage
 from carrel.loops import Trace, find_loop, hold_loop, needs_trace, read_trace
 from carrel.records import wrote_from_outside
 from carrel.runs import (
@@ -70,11 +60,12 @@ from carrel.tools import Result, ToolServices, Wait, catalog_for, connected_tool
 from carrel.usage import priced
 
 _log = getLogger("carrel.delivery")
-# How a turn ended; or what writes its answer, in the transaction that ends the run, and then says it.
+# The outcome of a turn, or a function that writes its answer and returns the outcome; it is called in the transaction
+# that ends the run.
 Ending = Outcome | Callable[[Tx], Outcome]
-# Held by a turn while it only waits for another run.
+# Entered by a turn while it only waits for another run, to lend its slot.
 Aside = Callable[[], AbstractContextManager[None]]
-# Gathers the context of a run that is about to be heard; it may search and wait, since no transaction is open.
+# Gathers the context of a run before its first step; it may search and wait, since no transaction is open.
 Gather = Callable[[Snapshot], Awaitable[Context]]
 
 
@@ -100,8 +91,8 @@ class Turns:
         self._aside = aside
         self._gather = gather
         self.outages = Outages(db, self._is_unreachable)
-        # The most history that a model took, where more was too much, by gateway and model; learned again after a
-        # restart.
+        # The most history, in characters, that fitted a model whose limit was exceeded, by gateway and model; learned
+        # again after a restart.
         self._history_taken: dict[tuple[str, str], int] = {}
 
     async def take(self, claim: Claim) -> Outcome:
@@ -110,7 +101,7 @@ class Turns:
         return await self._db.write(ending) if callable(ending) else ending
 
     async def handle(self, claim: Claim) -> Ending:
-        """Take one turn: whatever is next by what is stored, until there is an outcome."""
+        """Take one turn: do what the store says is next, until there is an outcome."""
         attempt = Attempt()
         attempt.catalog = await catalog_for(self._db, self._services, claim.access, claim.agent_id, self._aside)
         while True:
@@ -131,7 +122,7 @@ class Turns:
                 return outcome if callable(outcome) else with_usage(outcome, attempt.usage)
 
     async def _read(self, claim: Claim, attempt: Attempt) -> Snapshot:
-        """Read what is stored of the run and its session, unless the turn itself has just written it."""
+        """Read what is stored about the run and its session, unless the turn itself has just written it."""
         if (written := attempt.with_calls) is not None:
             attempt.with_calls = None
             return written
@@ -151,30 +142,30 @@ class Turns:
         if (held := await self._hold_loop(snapshot, attempt)) is not None:
             return held
         sent = await self._prepare(claim, snapshot, attempt)
-        if not isinstance(sent, Sent):
+        if not isinstance(sent, SentRequest):
             return sent
         attempt.token = sent.step.run_token
         attempt.snapshot = snapshot.heard(sent.request.context)
-        # What earlier attempts spent, and the turn before a question, was spent on this run too.
+        # Includes what earlier attempts spent, and the turn that ended with a question.
         usage = attempt.usage or spent_before(snapshot.run)
         outcome, attempt.usage = await self._send(claim, sent, attempt, usage)
         if _is_too_long(outcome) and sent.request.history_shown:
-            # Show half as much until it fits or no history is left to leave out.
+            # Show half as much history until the request fits or there is none left.
             attempt.history_chars_max = sent.request.shown_chars // 2
             return None
         if is_unanswered(snapshot, outcome) and not await self._wrote_from_outside(claim, sent):
             attempt.empty_replies += 1
             if attempt.empty_replies < self._settings.no_reply_attempts:
-                # What was said instead of an answer is void.
-                self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
+                # What was streamed before the answer turned out to be silent is void.
+                self._live.say(claim.account_id, LivePiece("restart", claim.id, claim.key))
                 return None
         return outcome
 
-    async def _prepare(self, claim: Claim, snapshot: Snapshot, attempt: Attempt) -> Sent | Ending | None:
-        """Gather and build outside of any transaction, then write the step down in one; None to read it all again."""
+    async def _prepare(self, claim: Claim, snapshot: Snapshot, attempt: Attempt) -> SentRequest | Ending | None:
+        """Gather and build outside any transaction, then write the step in one; None if all must be read again."""
         if snapshot.extras.replays is not None:
             return await self._prepare_replay(claim, snapshot, attempt)
-        # What was gathered when the run was heard is shown in all of its steps.
+        # All steps of a run show the context that was gathered for its first one.
         context = await self._gather(snapshot) if snapshot.unheard else snapshot.context
         limit = attempt.history_chars_max
         if limit is None:
@@ -185,7 +176,7 @@ class Turns:
         return await self._write_down(claim, snapshot, attempt, request)
 
     async def _hold_loop(self, snapshot: Snapshot, attempt: Attempt) -> Ending | None:
-        """Hold the run if it does nothing new any more; None if it may take its next step."""
+        """Hold the run if its session does nothing new; None if it may take its next step."""
         run, spent = snapshot.run, attempt.usage
         if snapshot.extras.replays is not None:
             return None
@@ -195,27 +186,27 @@ class Turns:
         found = find_loop(attempt.trace, run, snapshot.own)
         return None if found is None else lambda tx: with_usage(hold_loop(tx, run, found), spent)
 
-    async def _prepare_replay(self, claim: Claim, snapshot: Snapshot, attempt: Attempt) -> Sent | Ending | None:
+    async def _prepare_replay(self, claim: Claim, snapshot: Snapshot, attempt: Attempt) -> SentRequest | Ending | None:
         if snapshot.replayed is None:
             return GONE
         return await self._write_down(claim, snapshot, attempt, repeated(snapshot, snapshot.replayed))
 
     async def _write_down(
         self, claim: Claim, snapshot: Snapshot, attempt: Attempt, request: Request
-    ) -> Sent | Ending | None:  # fmt: skip
-        """Keep a step that is about to be sent; None to read it all again."""
+    ) -> SentRequest | Ending | None:  # fmt: skip
+        """Write a step that is about to be sent; None if all must be read again."""
         try:
             return await self._db.write(
                 lambda tx: prepare(tx, claim, snapshot, request, attempt.token, self._rules, limited=attempt.is_limited)
             )
-        except Stale:
+        except StaleRequest:
             return None
         except UsedUp:
             spent, begins = attempt.usage, snapshot.unheard
             return lambda tx: with_usage(hold(tx, claim, self._rules, begins=begins), spent)
 
     async def _send(
-        self, claim: Claim, sent: Sent, attempt: Attempt, usage: Usage
+        self, claim: Claim, sent: SentRequest, attempt: Attempt, usage: Usage
     ) -> tuple[Ending | None, Usage]:  # fmt: skip
         gateway, n = sent.snapshot.connection.gateway, sent.n
 
@@ -223,12 +214,12 @@ class Turns:
             nonlocal n
             n = await self._db.write(lambda tx: keep_sent(tx, claim, n, body))
 
-        record = ActRecord(self._db, claim, sent.snapshot, lambda: n)
+        record = ActionLog(self._db, claim, sent.snapshot, lambda: n)
         try:
             answer = await self._taken(gateway, sent.step, lambda text: self._say(claim, text), keep, record)
         except GatewayFault as fault:
             # The text of a step that fails is void.
-            self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
+            self._live.say(claim.account_id, LivePiece("restart", claim.id, claim.key))
             return await self._faulted(claim, sent, fault), usage
         self._learn_limit(sent)
         answer = self._without_context(claim, sent, answer)
@@ -254,34 +245,34 @@ class Turns:
         return None if isinstance(kept, list) else kept, spent
 
     async def _taken(
-        self, gateway: Gateway, step: Step, on_text: OnText, on_send: OnSend, record: ActRecord
+        self, gateway: Gateway, step: Step, on_text: OnText, on_send: OnSend, record: ActionLog
     ) -> StepAnswer:  # fmt: skip
-        """Take a step at a gateway, and keep what the agent behind it does."""
-        if not isinstance(gateway, ActingGateway):
+        """Send a step to a gateway and record what the agent behind it does."""
+        if not isinstance(gateway, AgentGateway):
             return await gateway.take(step, on_text, on_send)
         answer = await gateway.take(step, on_text, on_send, record.keep)
         if not answer.calls:
             await record.close()
         return answer
 
-    def _without_context(self, claim: Claim, sent: Sent, answer: StepAnswer) -> StepAnswer:
-        """The answer without what it repeats of the context; those who hear it live get it anew."""
+    def _without_context(self, claim: Claim, sent: SentRequest, answer: StepAnswer) -> StepAnswer:
+        """The answer without the context that it repeats; live readers are sent it again."""
         said = clean(quoted_lines_removed(answer.text, sent.request.context.block))
         if said == answer.text:
             return answer
-        self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
+        self._live.say(claim.account_id, LivePiece("restart", claim.id, claim.key))
         self._say(claim, said)
         return structs.replace(answer, text=said)
 
-    async def _faulted(self, claim: Claim, sent: Sent, fault: GatewayFault) -> Failed:
-        """What a fault makes of the turn. A step in which the agent changed something is not sent again."""
+    async def _faulted(self, claim: Claim, sent: SentRequest, fault: GatewayFault) -> Failed:
+        """The outcome of a turn after a fault. A step in which the agent changed something is not sent again."""
         if not fault.retryable or not await self._wrote_from_outside(claim, sent):
             return self._failed(sent.snapshot, fault)
         message = f"{fault.message} The agent had changed something by then, so it is not asked again by itself."
         return Failed(code=fault.code, message=message, reason="interrupted")
 
     async def _still_unreachable(self, snapshot: Snapshot) -> GatewayFault | None:
-        """Why nobody can be reached for another attempt, which would then prove nothing; None if it can be made."""
+        """Why the gateway cannot be reached, so that another attempt is pointless; None if it can."""
         if snapshot.run.last_fault is None:
             return None
         fault = await _unreachable_fault(snapshot.connection)
@@ -290,7 +281,7 @@ class Turns:
         return fault
 
     async def _is_unreachable(self, gateway: str) -> bool:
-        """Whether nobody can be reached; runs of a gateway that is gone from the settings go on to be told so."""
+        """Whether a gateway cannot be reached; runs of one that was removed from the settings go on, and fail there."""
         connection = self._connections.get(gateway)
         return connection is not None and await _unreachable_fault(connection) is not None
 
@@ -303,14 +294,14 @@ class Turns:
             retry_after_seconds=fault.retry_after_seconds, unreachable_gateway=gateway,
         )  # fmt: skip
 
-    async def _wrote_from_outside(self, claim: Claim, sent: Sent) -> bool:
-        """Whether the agent changed something during a step, with the token of its run."""
+    async def _wrote_from_outside(self, claim: Claim, sent: SentRequest) -> bool:
+        """Whether the agent changed something during a step, using its run's token."""
         if not sent.step.run_token:
             return False
         return await self._db.read(lambda tx: wrote_from_outside(tx, claim.access, claim.id, sent.sent_at))
 
-    def _learn_limit(self, sent: Sent) -> None:
-        """Show that model no more history than it took now, unless something else took its space."""
+    def _learn_limit(self, sent: SentRequest) -> None:
+        """Show this model no more history than just fitted, unless something else took up the space."""
         at, shown = (sent.snapshot.connection.gateway.name, sent.request.model), sent.request.history_chars_max
         if sent.request.only_talk and shown < self._history_limit(*at):
             self._history_taken[at] = shown
@@ -329,12 +320,12 @@ class Turns:
         return None
 
     async def _make_call(self, claim: Claim, snapshot: Snapshot, call: Entry) -> Result:
-        """Make one call, with what it needs from outside prepared first unless it still has to be approved."""
+        """Make one call; what it needs from outside is prepared first, unless the call still has to be approved."""
         name, arguments = (call.details or {})["name"], (call.details or {})["arguments"]
         if call.attachment_ids:
             arguments = await self._db.read(lambda tx: whole_arguments(tx, snapshot.access, call))
         if may_be_made(snapshot, call) and connected_tool(snapshot.toolset, name):
-            # A server may take its time, and others should not wait for it.
+            # A server may be slow, and other runs should not wait for it.
             with self._aside():
                 return await make_remote_call(self._db, claim, snapshot, call, arguments)
         make = partial(make_call, claim=claim, snapshot=snapshot, call=call, arguments=arguments)
@@ -350,11 +341,11 @@ class Turns:
             await self._watch.until_settled(claim.access, wait.run_id, max(0, wait.until - now) / MS_PER_SECOND)
 
     def _say(self, claim: Claim, text: str) -> None:
-        self._live.say(claim.account_id, Spoken("text", claim.id, claim.key, text))
+        self._live.say(claim.account_id, LivePiece("text", claim.id, claim.key, text))
 
 
 def _next_move(snapshot: Snapshot) -> Outcome | list[Entry] | None:
-    """What follows from what is stored: an end that was asked for, a reply, open calls; None for another step."""
+    """What is next according to the store: a requested end, a reply, open calls; None for another step."""
     end = snapshot.run.requested_end
     if end is not None:
         return end.outcome
@@ -365,7 +356,7 @@ def _next_move(snapshot: Snapshot) -> Outcome | list[Entry] | None:
     ours = [call for call in calls if not is_sender_call(call)]
     if ours:
         return ours
-    return senders_turn(calls) if calls else None
+    return waiting_for_sender(calls) if calls else None
 
 
 def _log_end(claim: Claim, outcome: Ending, called: set[str]) -> None:
@@ -380,7 +371,7 @@ def _is_too_long(outcome: Ending | None) -> bool:
 
 
 async def _unreachable_fault(connection: Connection) -> GatewayFault | None:
-    """Return why nobody can be reached at a gateway now; None if somebody answers, whatever it says."""
+    """Return why a gateway cannot be reached now; None if it answers anything at all."""
     try:
         await connection.gateway.check()
     except GatewayFault as fault:

@@ -3,28 +3,14 @@
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
-from carrel.gateway import Usage
+from carrel.kernel import Usage
 from carrel.runs import Completed, Failed, NeedsInput, Outcome, Run
-
-
-class _Stored(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The usage of a run as its row stores it."""
-
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    total_tokens: int = 0
-    cost_usd: float | None = None
-
-    def usage(self) -> Usage:
-        return Usage(**msgspec.structs.asdict(self))
 
 
 def spent_before(run: Run) -> Usage:
     """Return the usage of the run before this attempt."""
-    return msgspec.json.decode(run.usage, type=_Stored).usage() if run.usage else Usage()
+    return msgspec.json.decode(run.usage, type=Usage) if run.usage else Usage()
 
 
 def with_usage(outcome: Outcome, usage: Usage | None) -> Outcome:

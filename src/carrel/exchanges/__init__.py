@@ -4,11 +4,10 @@ Replies, the announce step and the delivery of the result. Each step is an ordin
 step comes next.
 """
 
-from carrel.exchanges.briefing import briefing_of
-from carrel.exchanges.duty import Exchanges, redeliver
+from carrel.exchanges.duty import Exchanges, observe_runs, redeliver
 from carrel.exchanges.model import Exchange, moved
-from carrel.exchanges.observers import observe_runs
-from carrel.exchanges.silent_replies import HEARTBEAT_OK, NO_REPLY, may_be_silent, visible_reply
+from carrel.exchanges.prompts import HEARTBEAT_OK, NO_REPLY, may_be_silent, visible_reply
+from carrel.exchanges.steps import briefing_of
 from carrel.exchanges.store import begin_exchange, exchange_after, keep_exchange
 
 __all__ = [

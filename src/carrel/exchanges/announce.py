@@ -6,10 +6,9 @@ and then shown as undelivered, never dropped.
 
 from carrel.exchanges.conclusion import conclude, notify_if_session_ended, reset_attempts, retry_or_give_up, skipped
 from carrel.exchanges.model import Exchange, moved
-from carrel.exchanges.silent_replies import ANNOUNCE_SKIP, visible_reply
+from carrel.exchanges.prompts import ANNOUNCE_SKIP, Outcome, announcement, notes_question, visible_reply
 from carrel.exchanges.steps import Flow, deliver_step, provenance_of
 from carrel.exchanges.store import awaits_child
-from carrel.exchanges.subagent_prompts import Outcome, announcement, notes_question
 from carrel.journal import NewEntry, append_entry, entries_of_run
 from carrel.kernel import MS_PER_SECOND, Refusal
 from carrel.kernel.limits import ANNOUNCE_SECONDS_MAX

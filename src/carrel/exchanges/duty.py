@@ -20,7 +20,7 @@ from carrel.exchanges.steps import Flow
 from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, limits
 from carrel.kernel.settings import Settings
 from carrel.outbox import ChannelMessage, Channels, channel_of
-from carrel.runs import Rules, Run, run_by_id
+from carrel.runs import LaneStopped, Rules, Run, RunChanged, RunRetried, run_by_id
 from carrel.sessions import lane_of, lock_lane, make_lane, require_sending
 from carrel.storage import Database, LeasedDuty, StepDuty, Tx
 
@@ -28,6 +28,14 @@ _log = getLogger("carrel.delivery")
 
 
 Flows = Mapping[str, Flow]
+# Only runs of these kinds can belong to an exchange, so other runs save the query.
+_KINDS = ("inter_session", "reply_back", "announce", "spawn")
+_ENDS = ("completed", "failed", "cancelled")
+# What a retry's exchange inherits from the earlier one.
+_KEPT = (
+    "account_id", "kind", "requester_key", "requester_session_id", "requester_run_id", "target_key", "rounds_max",
+    "cleanup", "wakes",
+)  # fmt: skip
 
 
 class Exchanges:
@@ -55,20 +63,14 @@ class _Steps(StepDuty[Exchange]):
     name = "exchanges"
     bell = store.EXCHANGES
     items_max = limits.EXCHANGES_AT_A_TIME
+    next_due = staticmethod(partial(store.next_exchange_due, carried=False))
+    take = staticmethod(partial(store.due_exchanges, carried=False))
 
     def __init__(self, db: Database, rules: Rules, channels: Channels, flows: Flows) -> None:
         super().__init__(db)
         self._rules = rules
         self._channels = channels
         self._flows = flows
-
-    def next_due(self, tx: Tx) -> int | None:
-        """Return when the next step is due."""
-        return store.next_exchange_due(tx, carried=False)
-
-    def take(self, tx: Tx, limit: int) -> list[Exchange]:
-        """Return exchanges with a step that is due."""
-        return store.due_exchanges(tx, limit, carried=False)
 
     def advance(self, tx: Tx, item: Exchange) -> None:
         """Take one step of one exchange."""
@@ -108,15 +110,12 @@ class _ChannelPosts(LeasedDuty[Exchange]):
     name = "announcements"
     bell = store.EXCHANGES
     items_max = limits.POSTS_AT_A_TIME
+    next_due = staticmethod(partial(store.next_exchange_due, carried=True))
 
     def __init__(self, db: Database, channels: Channels, flows: Flows) -> None:
         super().__init__(db)
         self._channels = channels
         self._flows = flows
-
-    def next_due(self, tx: Tx) -> int | None:
-        """Return when the next result may be posted."""
-        return store.next_exchange_due(tx, carried=True)
 
     def take(self, tx: Tx, limit: int) -> list[Exchange]:
         """Lease results that are to be posted now."""
@@ -198,3 +197,33 @@ def redeliver(tx: Tx, access: Access, run: Run) -> Exchange:
     again = reset_attempts(tx, opened)
     store.keep_exchange(tx, access, again)
     return again
+
+
+def observe_runs(db: Database) -> None:
+    """Register the observers of runs."""
+    db.observe(RunChanged, _note_end)
+    db.observe(RunRetried, _follow_retry)
+    db.observe(LaneStopped, _mute)
+
+
+def _note_end(tx: Tx, changed: RunChanged) -> None:
+    run = changed.run
+    if changed.state in _ENDS and run.provenance_kind in _KINDS:
+        store.note_run_ended(tx, run.access, run.id)
+
+
+def _follow_retry(tx: Tx, retried: RunRetried) -> None:
+    """Begin the same exchange for the retry, so that the requester gets that result too."""
+    access, again = retried.run.access, retried.again
+    known = store.exchange_after(tx, access, retried.run.id)
+    if known is None:
+        return
+    kept = {name: getattr(known, name) for name in _KEPT}
+    exchange = Exchange(
+        **kept, id=tx.new_id("exc"), first_run_id=again.id, current_run_id=again.id, created_at=tx.now
+    )  # fmt: skip
+    store.begin_exchange(tx, access, exchange)
+
+
+def _mute(tx: Tx, stopped: LaneStopped) -> None:
+    store.silence_exchanges(tx, stopped.access, stopped.key)

@@ -6,8 +6,7 @@ that two lanes never wait for each other.
 
 from carrel.exchanges.conclusion import conclude, reset_attempts, retry_later, retry_or_give_up, skipped
 from carrel.exchanges.model import Exchange, moved
-from carrel.exchanges.prompts import announce_message, inline_notice
-from carrel.exchanges.silent_replies import REPLY_SKIP, visible_reply
+from carrel.exchanges.prompts import REPLY_SKIP, announce_message, inline_notice, visible_reply
 from carrel.exchanges.steps import Flow, deliver_step
 from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, Code, Refusal
 from carrel.kernel.limits import INLINE_LOOK_SECONDS

@@ -98,7 +98,7 @@ def change_goal(
 ) -> Goal:  # fmt: skip
     """Change a goal. Cancelling it skips its waiting plans, fails its working ones, and cancels their runs."""
     goal = find_goal(tx, access, goal_id, key=key, hold=True)
-    given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+    given = {name: value for name in GoalChange.__struct_fields__ if (value := getattr(change, name)) is not UNSET}
     _check(given.get("name", goal.name), given.get("description", ""), given.get("metadata"))
     if "status" in given:
         require_move(GOAL_MOVES, goal.status, given["status"])

@@ -5,16 +5,22 @@ A goal says why, a plan in what order, its tasks what. A goal never gathers acro
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Code, Refusal, SessionKey
-from carrel.kernel.limits import TASK_METADATA_BYTES_MAX
+from carrel.kernel import Code, Input, Refusal, SessionKey, Shape, When
+from carrel.kernel.fields import SOME_TEXT, checked, up_to
+from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX, TASK_METADATA_BYTES_MAX
+from carrel.work import Dependencies, Description, Title
 
 GoalStatus = Literal["submitted", "planning", "working", "blocked", "completed", "failed", "cancelled"]
 PlanStatus = Literal["drafting", "ready", "working", "blocked", "completed", "failed", "skipped", "cancelled"]
+
+# This room checks these and words the refusals; here they are only described.
+GoalName = Annotated[str, checked(pattern=SOME_TEXT, maxLength=GOAL_NAME_CHARS_MAX)]
+GoalDescription = Annotated[str, up_to(GOAL_DESCRIPTION_CHARS_MAX)]
 
 S = TypeVar("S", bound=str)
 
@@ -41,19 +47,25 @@ PLAN_MOVES: dict[str, tuple[PlanStatus, ...]] = {
 ENDED_PLANS = ("completed", "failed", "skipped", "cancelled")
 
 
-class Goal(Struct, frozen=True, kw_only=True):
-    """A goal of a session; its fields are the columns of its table."""
+class GoalFields(Shape, Generic[When], frozen=True, kw_only=True):
+    """What is said of a goal everywhere."""
 
     id: str
+    name: str
+    description: str
+    status: str
+    created_at: When
+    updated_at: When
+
+
+class Goal(GoalFields[int], frozen=True, kw_only=True):
+    """A goal of a session; its fields are the columns of its table."""
+
     key: str
     agent_id: str
     made_by: str
-    name: str
-    description: str
     status: GoalStatus
     metadata: dict[str, Any]
-    created_at: int
-    updated_at: int
 
     @property
     def session_key(self) -> SessionKey:
@@ -87,12 +99,12 @@ class Plan(Struct, frozen=True, kw_only=True):
         return SessionKey.stored(self.key)
 
 
-class GoalChange(Struct, frozen=True, kw_only=True):
-    """Changes to a goal; unset fields stay as they are."""
+class GoalChange(Input, frozen=True, kw_only=True):
+    """Changes of a goal; fields left out stay as they are. A session that is named must be the goal's own."""
 
-    name: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
-    status: str | UnsetType = UNSET
+    name: GoalName | UnsetType = UNSET
+    description: GoalDescription | UnsetType = UNSET
+    status: Annotated[str, checked(enum=list(GOAL_MOVES))] | UnsetType = UNSET
     metadata: dict[str, Any] | UnsetType = UNSET
 
 
@@ -105,12 +117,12 @@ class PlanChange(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] | UnsetType = UNSET
 
 
-class PlannedTask(Struct, frozen=True, kw_only=True):
-    """A task of a plan to create; a dependency is an id, or `task-<n>` for the n-th of the same list."""
+class PlannedTask(Input, frozen=True, kw_only=True):
+    """A task of a plan; a dependency is the id of a task, or `task-<n>` for one of this list, from task-0 on."""
 
-    title: str
-    description: str = ""
-    dependencies: tuple[str, ...] = ()
+    title: Title
+    description: Description = ""
+    dependencies: Dependencies = ()
 
 
 def check_size(field: str, text: str, chars_max: int) -> None:

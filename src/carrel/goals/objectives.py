@@ -8,11 +8,11 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
-from carrel.goals import objective_store, store
+from carrel.goals import store
 from carrel.goals.goals import change_goal, make_goal, replan_goal
 from carrel.goals.model import PLAN_MOVES, Goal, GoalChange, Plan, PlanChange, PlannedTask, require_move
-from carrel.goals.objective_store import PlanPosition
 from carrel.goals.plans import add_tasks, change_plan, draft_plan, hold_plan, set_plan, set_planned_status
+from carrel.goals.store import PlanPosition
 from carrel.goals.transitions import note
 from carrel.kernel import Access, Code, Refusal, SessionKey, clip, invalid
 from carrel.kernel.limits import TASK_TITLE_CHARS_MAX
@@ -142,7 +142,7 @@ class Objectives:
 
     def link(self, task: Task, run: Run, *, begins_plan: bool = False) -> Task:
         """Link a run of the caller to a locked task, which from then on follows the run."""
-        if not objective_store.bind_run(self._tx, self._access, run.id, task.id):
+        if not store.bind_run(self._tx, self._access, run.id, task.id):
             raise Refusal(Code.CONFLICT, "This task is linked to another plan task already.")
         linked = task
         if task.status != "done" and (run.ended or task.status not in _BEGUN):
@@ -153,14 +153,14 @@ class Objectives:
 
     def newest_runs(self, task_ids: Iterable[str]) -> dict[str, str]:
         """Return the id of the newest run of each task that has one."""
-        return objective_store.newest_runs(self._tx, self._access, self._agent_id, task_ids)
+        return store.newest_runs(self._tx, self._access, self._agent_id, task_ids)
 
     def runs(self, task: Task, *, whole_goal: bool, limit: int) -> list[Run]:
         """Return the newest runs of all tasks of a task's plan, or of its whole objective."""
         whose = (self._tx, self._access, self._agent_id)
         if whole_goal:
-            return objective_store.runs_of_goal(*whose, task.goal_id or "", limit=limit)
-        return objective_store.runs_of_plan(*whose, task.plan_id or "", limit=limit)
+            return store.runs_of_goal(*whose, task.goal_id or "", limit=limit)
+        return store.runs_of_plan(*whose, task.plan_id or "", limit=limit)
 
 
 def _require_name(title: str) -> None:
@@ -170,7 +170,7 @@ def _require_name(title: str) -> None:
 
 def plan_positions(tx: Tx, access: Access, runs: Iterable[Run]) -> dict[str, PlanPosition]:
     """Return the places of the runs' tasks, by task, for tasks of plans."""
-    return objective_store.plan_positions(tx, access, [run.task_id for run in runs if run.task_id is not None])
+    return store.plan_positions(tx, access, [run.task_id for run in runs if run.task_id is not None])
 
 
 def is_run_of_own_plan(tx: Tx, access: Access, run: Run) -> bool:
@@ -180,7 +180,7 @@ def is_run_of_own_plan(tx: Tx, access: Access, run: Run) -> bool:
     plan = store.plan_of_task(tx, access, run.task_id)
     goal = None if plan is None or plan.goal_id is None else store.goal_by_id(tx, access, plan.goal_id)
     is_own = goal is not None and (goal.made_by, goal.agent_id) == (access.actor_id, run.agent_id)
-    return is_own and objective_store.is_task_in_view(tx, access, run.task_id)
+    return is_own and store.is_task_in_view(tx, access, run.task_id)
 
 
 def observe_links(db: Database) -> None:
@@ -193,7 +193,7 @@ def _follow_linked(tx: Tx, changed: RunChanged) -> None:
     run = changed.run
     if run.task_id is not None or run.provenance_kind != "a2a" or changed.state in ("running", "queued"):
         return
-    task_id = objective_store.task_of_run(tx, run.access, run.id)
+    task_id = store.task_of_run(tx, run.access, run.id)
     plan = None if task_id is None else store.plan_of_task(tx, run.access, task_id)
     if plan is not None:
         note(tx, run.access, plan.id)

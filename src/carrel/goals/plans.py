@@ -5,7 +5,6 @@ from typing import Any
 from msgspec import UNSET, structs
 
 from carrel.goals import store
-from carrel.goals.cascade import is_live
 from carrel.goals.model import (
     PLAN_MOVES,
     Goal,
@@ -19,7 +18,7 @@ from carrel.goals.model import (
     require_move,
     walk,
 )
-from carrel.goals.transitions import enter_plan, follow_goal, follow_plan, note, publish_plan
+from carrel.goals.transitions import enter_plan, follow_goal, follow_plan, is_live, note, publish_plan
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, limits, not_found
 from carrel.runs import Rules, cancel
 from carrel.sessions import lane_of

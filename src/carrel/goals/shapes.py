@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import structs
 
 from carrel.goals import store
-from carrel.goals.model import Goal, GoalStatus, Plan, PlanStatus
+from carrel.goals.model import Goal, GoalFields, GoalStatus, Plan, PlanStatus
 from carrel.kernel import Access, Shape
 from carrel.storage import Tx
 from carrel.work import Task, TaskShape, task_shapes, tasks_planned
@@ -26,19 +26,14 @@ class PlanShape(Shape, frozen=True, kw_only=True):
     updated_at: str
 
 
-class GoalShape(Shape, frozen=True, kw_only=True):
+class GoalShape(GoalFields[str], frozen=True, kw_only=True):
     """A goal with its plans and its tasks."""
 
-    id: str
     session_id: str
-    name: str
-    description: str
     status: GoalStatus
     metadata: dict[str, Any]
     plans: list[PlanShape]
     tasks: list[TaskShape]
-    created_at: str
-    updated_at: str
 
 
 def plan_shape(tx: Tx, access: Access, plan: Plan) -> PlanShape:

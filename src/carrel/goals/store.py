@@ -10,8 +10,13 @@ from msgspec import Struct, structs
 
 from carrel.goals.model import Goal, Plan
 from carrel.kernel import Access
-from carrel.storage import FLAG, Table, Tx, json_column
-from carrel.visibility import seen_of_sessions
+from carrel.runs import RUN_TABLE, Run
+from carrel.storage import FLAG, Table, Tx, in_list, json_column
+from carrel.visibility import seen_of_sessions, seen_tasks
+
+# The agent's runs in the task's own lane, and those that the caller sent and linked; neither other agents' runs on the
+# task nor somebody else's chat about it.
+_READABLE = "(key = :lane || task_id OR (provenance_kind = 'a2a' AND actor_id = :actor_id))"
 
 
 class PlanNote(Struct, frozen=True, kw_only=True):
@@ -76,8 +81,7 @@ def goals_made_by(
 def count_goals_made_by(tx: Tx, access: Access, made_by: str, agent_id: str, *, status: str | None) -> int:
     """Return how many goals somebody created with an agent."""
     where, values = _made_by(made_by, agent_id, status)
-    row = tx.one(f"SELECT count(*) FROM goals WHERE account_id = :account{where}", access, **values)
-    return int(row[0]) if row else 0
+    return tx.value(f"SELECT count(*) FROM goals WHERE account_id = :account{where}", access, **values) or 0
 
 
 def _made_by(made_by: str, agent_id: str, status: str | None) -> tuple[str, dict[str, object]]:
@@ -134,13 +138,10 @@ def goal_of_task(tx: Tx, access: Access, task_id: str) -> Goal | None:
 
 def links_of_tasks(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, tuple[str | None, str | None]]:
     """Return the ids of the goal and the plan of several tasks, by task."""
-    names: dict[str, object] = {f"id_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
+    listed, names = in_list("id", task_ids)
     if not names:
         return {}
-    sql = (
-        "SELECT id, goal_id, plan_id FROM tasks WHERE account_id = :account "
-        f"AND id IN ({', '.join(f':{name}' for name in names)})"
-    )
+    sql = f"SELECT id, goal_id, plan_id FROM tasks WHERE account_id = :account AND id IN ({listed})"
     return {row[0]: (row[1], row[2]) for row in tx.all(sql, access, **names)}
 
 
@@ -168,8 +169,7 @@ def plans_noted(tx: Tx, limit: int) -> list[PlanNote]:
 
 def next_note_due(tx: Tx) -> int | None:
     """Return when the next note about a plan is due, across all accounts."""
-    row = tx.one("SELECT due_at FROM plan_notes ORDER BY due_at LIMIT 1")
-    return row[0] if row else None
+    return tx.value("SELECT due_at FROM plan_notes ORDER BY due_at LIMIT 1")
 
 
 def notes_of_plan(tx: Tx, access: Access, plan_id: str) -> list[str]:
@@ -188,3 +188,94 @@ def postpone_notes(tx: Tx, access: Access, plan_id: str, until: int) -> None:
     """Postpone a plan."""
     sql = "UPDATE plan_notes SET due_at = :until WHERE account_id = :account AND plan_id = :plan_id"
     tx.run(sql, access, plan_id=plan_id, until=until)
+
+
+def _readable(access: Access, agent_id: str) -> dict[str, object]:
+    return {"lane": f"agent:{agent_id}:task:", "actor_id": access.actor_id}
+
+
+class PlanPosition(Struct, frozen=True, kw_only=True):
+    """Where a task belongs: its goal, plan, position, and dependencies."""
+
+    goal_id: str
+    plan_id: str
+    index: int
+    dependencies: tuple[str, ...]
+
+
+def plan_positions(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, PlanPosition]:
+    """Return the places of tasks that have a goal and a plan."""
+    listed, names = in_list("task", task_ids)
+    if not names:
+        return {}
+    before: dict[str, list[str]] = {}
+    sql = (
+        "SELECT task_id, depends_on FROM task_dependencies WHERE account_id = :account "
+        f"AND task_id IN ({listed}) ORDER BY depends_on"
+    )
+    for task_id, other in tx.all(sql, access, **names):
+        before.setdefault(task_id, []).append(other)
+    sql = (
+        "SELECT id, goal_id, plan_id, task_index FROM tasks WHERE account_id = :account "
+        f"AND goal_id IS NOT NULL AND plan_id IS NOT NULL AND id IN ({listed})"
+    )
+    return {
+        row[0]: PlanPosition(
+            goal_id=row[1], plan_id=row[2], index=row[3] or 0, dependencies=tuple(before.get(row[0], ()))
+        )
+        for row in tx.all(sql, access, **names)
+    }
+
+
+def newest_runs(tx: Tx, access: Access, agent_id: str, task_ids: Iterable[str]) -> dict[str, str]:
+    """Return the id of the newest readable run of each task that has one."""
+    listed, names = in_list("task", task_ids)
+    if not names:
+        return {}
+    sql = (
+        f"SELECT task_id, MAX(id) FROM runs WHERE account_id = :account AND {_READABLE} "
+        f"AND task_id IN ({listed}) GROUP BY task_id"
+    )
+    return {row[0]: row[1] for row in tx.all(sql, access, **_readable(access, agent_id), **names)}
+
+
+def runs_of_plan(tx: Tx, access: Access, agent_id: str, plan_id: str, *, limit: int) -> list[Run]:
+    """Return the newest readable runs of a plan's tasks."""
+    return _runs(tx, access, agent_id, "plan_id", plan_id, limit)
+
+
+def runs_of_goal(tx: Tx, access: Access, agent_id: str, goal_id: str, *, limit: int) -> list[Run]:
+    """Return the newest readable runs of a goal's tasks."""
+    return _runs(tx, access, agent_id, "goal_id", goal_id, limit)
+
+
+def _runs(tx: Tx, access: Access, agent_id: str, column: str, value: str, limit: int) -> list[Run]:
+    sql = (
+        f"{RUN_TABLE.select} WHERE account_id = :account AND {_READABLE} AND task_id IN "
+        f"(SELECT id FROM tasks WHERE account_id = :account AND {column} = :value AND plan_id IS NOT NULL) "
+        "ORDER BY id DESC LIMIT :limit"
+    )
+    return RUN_TABLE.rows(tx.all(sql, access, **_readable(access, agent_id), value=value, limit=limit))
+
+
+def bind_run(tx: Tx, access: Access, run_id: str, task_id: str) -> bool:
+    """Link a run to a task; False if it is linked to another."""
+    sql = (
+        "UPDATE runs SET task_id = :task_id WHERE account_id = :account AND id = :run_id "
+        "AND (task_id IS NULL OR task_id = :task_id)"
+    )
+    return tx.run(sql, access, run_id=run_id, task_id=task_id) > 0
+
+
+def task_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
+    """Return the task that a run currently belongs to."""
+    return tx.value("SELECT task_id FROM runs WHERE account_id = :account AND id = :run_id", access, run_id=run_id)
+
+
+def is_task_in_view(tx: Tx, access: Access, task_id: str) -> bool:
+    """Return whether a task is in spaces that the caller may see."""
+    seen, values = seen_tasks(tx, access)
+    return (
+        tx.one(f"SELECT 1 FROM tasks WHERE account_id = :account AND id = :id AND {seen}", access, id=task_id, **values)
+        is not None
+    )

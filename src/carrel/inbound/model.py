@@ -1,11 +1,11 @@
 """A delivery: what another program posted to a webhook, and its outcome."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Generic, Literal
 
 from msgspec import Struct
 
-from carrel.kernel import Shape
+from carrel.kernel import Shape, When
 
 Outcome = Literal["done", "ignored", "failed"]
 
@@ -25,25 +25,28 @@ class Arrival(Struct, frozen=True, kw_only=True):
     digest: str | None = None
 
 
-class Delivery(Struct, frozen=True, kw_only=True):
-    """A stored delivery; its fields are the columns of its table, except its body."""
-
+class _DeliveryFields(Shape, Generic[When], frozen=True, kw_only=True):
     id: str
     webhook: str
-    sender_id: str
-    digest: str | None
     event: str
     author: str
-    by_bot: bool
     title: str
     outcome: Outcome
     reason: str | None
     task_id: str | None
     run_id: str | None
-    key: str | None
     attempts: int
-    received_at: int
-    attempted_at: int
+    received_at: When
+    attempted_at: When
+
+
+class Delivery(_DeliveryFields[int], frozen=True, kw_only=True):
+    """A stored delivery; its fields are the columns of its table, except its body."""
+
+    sender_id: str
+    digest: str | None
+    by_bot: bool
+    key: str | None
     has_body: bool
 
     @property
@@ -60,25 +63,13 @@ class Effect(Struct, frozen=True, kw_only=True):
     key: str | None = None
 
 
-class DeliveryShape(Shape, frozen=True, kw_only=True):
+class DeliveryShape(_DeliveryFields[str], frozen=True, kw_only=True):
     """A delivery: its event, outcome, and the reason if nothing was done.
 
     A failed or ignored one can be carried out again while its body is kept.
     """
 
-    id: str
-    webhook: str
-    event: str
-    author: str
-    title: str
-    outcome: Outcome
-    reason: str | None
-    task_id: str | None
-    run_id: str | None
     session_key: str | None
-    attempts: int
-    received_at: str
-    attempted_at: str
     can_repeat: bool
 
     @classmethod

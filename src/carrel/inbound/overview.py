@@ -6,8 +6,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from carrel.inbound import store
-from carrel.inbound.deliveries import read_payload
-from carrel.inbound.messages import message_text
+from carrel.inbound.deliveries import message_text, read_payload
 from carrel.inbound.model import Arrival, DeliveryShape, Outcome
 from carrel.inbound.webhooks import Webhook, Webhooks
 from carrel.kernel import Access, Shape, iso, not_found

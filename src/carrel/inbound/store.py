@@ -3,13 +3,7 @@
 from msgspec import Struct
 
 from carrel.inbound.model import Delivery, Outcome
-from carrel.kernel import MS_PER_DAY, Access
-from carrel.kernel.limits import (
-    PRUNE_ROWS_MAX,
-    WEBHOOK_BODIES_KEPT_MAX,
-    WEBHOOK_DELIVERIES_KEPT_DAYS,
-    WEBHOOK_DELIVERIES_KEPT_MAX,
-)
+from carrel.kernel import MS_PER_DAY, Access, limits
 from carrel.storage import FLAG, Table, Tx
 
 _TABLE = Table("webhook_deliveries", Delivery, also=("body",), codecs={"by_bot": FLAG, "has_body": FLAG})
@@ -85,11 +79,11 @@ def tallies(tx: Tx, access: Access) -> list[Tally]:
 
 def prune_deliveries(tx: Tx, access: Access) -> int:
     """Delete a batch of old or excess deliveries, and all but the newest bodies; return how many."""
-    old = tx.now - WEBHOOK_DELIVERIES_KEPT_DAYS * MS_PER_DAY
+    old = tx.now - limits.WEBHOOK_DELIVERIES_KEPT_DAYS * MS_PER_DAY
     aged = "SELECT id FROM webhook_deliveries WHERE account_id = :account AND received_at < :old LIMIT :limit"
     removed = tx.run(
         f"DELETE FROM webhook_deliveries WHERE account_id = :account AND id IN ({aged})",
-        access, old=old, limit=PRUNE_ROWS_MAX,
+        access, old=old, limit=limits.PRUNE_ROWS_MAX,
     )  # fmt: skip
     for (webhook,) in tx.all("SELECT DISTINCT webhook FROM webhook_deliveries WHERE account_id = :account", access):
         removed += _prune_one(tx, access, str(webhook))
@@ -98,8 +92,8 @@ def prune_deliveries(tx: Tx, access: Access) -> int:
 
 def _prune_one(tx: Tx, access: Access, webhook: str) -> int:
     changes = (
-        (WEBHOOK_DELIVERIES_KEPT_MAX, "", "DELETE FROM webhook_deliveries"),
-        (WEBHOOK_BODIES_KEPT_MAX, "AND has_body = 1", "UPDATE webhook_deliveries SET body = NULL, has_body = 0"),
+        (limits.WEBHOOK_DELIVERIES_KEPT_MAX, "", "DELETE FROM webhook_deliveries"),
+        (limits.WEBHOOK_BODIES_KEPT_MAX, "AND has_body = 1", "UPDATE webhook_deliveries SET body = NULL, has_body = 0"),
     )
     removed = 0
     for keep, only, change in changes:
@@ -108,5 +102,5 @@ def _prune_one(tx: Tx, access: Access, webhook: str) -> int:
             "ORDER BY id DESC LIMIT :limit OFFSET :keep"
         )
         sql = f"{change} WHERE account_id = :account AND id IN ({beyond})"
-        removed += tx.run(sql, access, webhook=webhook, limit=PRUNE_ROWS_MAX, keep=keep)
+        removed += tx.run(sql, access, webhook=webhook, limit=limits.PRUNE_ROWS_MAX, keep=keep)
     return removed

@@ -7,7 +7,6 @@ from carrel.journal.changes import ChangePage, changes_since, sequence_at
 from carrel.journal.feed import FeedStart, feed_pages, feed_start
 from carrel.journal.follower_store import events_behind, feed_is_late
 from carrel.journal.followers import Follower, FollowerDuty
-from carrel.journal.hygiene import ContextMarks, clean, quoted_lines_removed
 from carrel.journal.model import (
     DEFAULT_SPACE,
     About,
@@ -39,30 +38,26 @@ from carrel.journal.store import (
     entries_of_run,
     entries_of_session,
     entries_of_task,
-    entries_since,
     events_after,
-    first_event_since,
-    newest_event,
     newest_settled,
     pending_entries,
     prune_events,
-    pruned_event,
     runs_told_of,
     session_has_entries,
     talk_around_run,
     talk_of_runs,
     update_entry,
 )
+from carrel.journal.text_cleanup import ContextMarks, clean, quoted_lines_removed
 from carrel.journal.threads import unheard_messages
 
 __all__ = [
     "DEFAULT_SPACE", "About", "ChangePage", "ContextMarks", "DeletedEntry", "EntriesDeleted", "Entry", "Event",
     "EventFilter", "FeedStart", "Follower", "FollowerDuty", "NewEntry", "TaskView", "about_lane", "append_entry",
     "append_event", "append_once", "as_report", "attached_in_lane", "attached_in_session", "changes_of_run",
-    "changes_since", "clean", "delete_entry", "delete_lane_entries", "delete_session_entries",
-    "deletions_of", "entries_by_id", "entries_by_session", "entries_matching", "entries_of_run", "entries_of_session",
-    "entries_of_task", "entries_since", "events_after", "events_behind", "feed_is_late", "feed_pages", "feed_start",
-    "first_event_since", "json_text", "newest_event", "newest_settled", "pending_entries", "prune_events",
-    "pruned_event", "quoted_lines_removed", "runs_told_of", "sequence_at", "session_has_entries", "talk_around_run",
-    "talk_of_runs", "unheard_messages", "update_entry",
+    "changes_since", "clean", "delete_entry", "delete_lane_entries", "delete_session_entries", "deletions_of",
+    "entries_by_id", "entries_by_session", "entries_matching", "entries_of_run", "entries_of_session",
+    "entries_of_task", "events_after", "events_behind", "feed_is_late", "feed_pages", "feed_start", "json_text",
+    "newest_settled", "pending_entries", "prune_events", "quoted_lines_removed", "runs_told_of", "sequence_at",
+    "session_has_entries", "talk_around_run", "talk_of_runs", "unheard_messages", "update_entry",
 ]  # fmt: skip

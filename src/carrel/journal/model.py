@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 from msgspec import Struct, structs
 
-from carrel.journal.hygiene import clean
+from carrel.journal.text_cleanup import clean
 from carrel.kernel import Access, Provenance, SessionKey, iso, one_line
 
 encode = msgspec.json.Encoder().encode

@@ -20,7 +20,7 @@ from carrel.journal.model import (
     json_text,
 )
 from carrel.kernel import Access, Provenance, SessionKey
-from carrel.storage import FEED, Table, Tx, json_column
+from carrel.storage import FEED, Table, Tx, in_list, json_column
 
 _CODECS = {
     "details": json_column(dict[str, Any]),
@@ -48,7 +48,7 @@ def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
     if place := location_of_task(tx, access, entry):
         entry = structs.replace(entry, **place)
     written = entry.written(tx.tick(), entry.id or tx.new_id("ent"), tx.now)
-    tx.soon((_OF_LANES if entry.is_of_lane else _ENTRIES).insert, access, **_ENTRIES.values(written))
+    tx.pipeline((_OF_LANES if entry.is_of_lane else _ENTRIES).insert, access, **_ENTRIES.values(written))
     _publish(tx, access, "log.appended", written)
     return written
 
@@ -134,7 +134,7 @@ def append_event(
     `change` numbers a run's own events; with a `recipient` only the reader of that mailbox sees the event.
     """
     values = structs.asdict(about)
-    tx.later(_INSERT_EVENT, access, name=name, now=tx.now, body=body, change=change, recipient=recipient, **values)
+    tx.defer(_INSERT_EVENT, access, name=name, now=tx.now, body=body, change=change, recipient=recipient, **values)
     tx.wake(FEED)
 
 
@@ -241,8 +241,7 @@ def count_entries_of_task(
         "AND seq < :before AND seq > :after"
     )
     upto = 1 << 62 if before is None else before
-    row = tx.one(sql, access, task_id=task_id, view=view, before=upto, after=after)
-    return int(row[0]) if row else 0
+    return tx.value(sql, access, task_id=task_id, view=view, before=upto, after=after) or 0
 
 
 def entries_since(tx: Tx, access: Access, after: int, *, limit: int) -> list[Entry]:
@@ -336,14 +335,12 @@ def newest_event(tx: Tx, access: Access) -> int:
 def newest_settled(tx: Tx, access: Access) -> int:
     """Return the number of the newest settled event that is kept, 0 when there is none."""
     sql = "SELECT max(seq) FROM events WHERE account_id = :account AND seq <= :horizon"
-    row = tx.one(sql, access, horizon=tx.horizon())
-    return (row[0] if row else None) or 0
+    return tx.value(sql, access, horizon=tx.horizon()) or 0
 
 
 def pruned_event(tx: Tx, access: Access) -> int:
     """Return the number up to which events have been pruned."""
-    row = tx.one("SELECT pruned_seq FROM feed_marks WHERE account_id = :account", access)
-    return row[0] if row else 0
+    return tx.value("SELECT pruned_seq FROM feed_marks WHERE account_id = :account", access) or 0
 
 
 def deletions_between(tx: Tx, access: Access, after: int, upto: int) -> list[Event]:
@@ -357,12 +354,12 @@ def deletions_between(tx: Tx, access: Access, after: int, upto: int) -> list[Eve
 
 def deletions_of(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, int]:
     """Return, by key, the number of the event of the last deleted session."""
-    names: dict[str, object] = {f"key_{at}": key for at, key in enumerate(keys)}
+    listed, names = in_list("key", keys)
     if not names:
         return {}
     sql = (
         "SELECT key, max(seq) FROM events WHERE account_id = :account AND name = 'session.deleted' "
-        f"AND key IN ({', '.join(f':{name}' for name in names)}) GROUP BY key"
+        f"AND key IN ({listed}) GROUP BY key"
     )
     return {row[0]: row[1] for row in tx.all(sql, access, **names)}
 

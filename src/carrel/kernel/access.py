@@ -71,7 +71,7 @@ class Access(Struct, frozen=True, kw_only=True):
     expires_at: int | None = None
 
     @property
-    def rights_bell(self) -> str:
+    def revocation_bell(self) -> str:
         """The name of the bell that rings when the rights of somebody in the account shrink or change."""
         return f"rights {self.account_id}"
 

@@ -1,11 +1,18 @@
-"""Shapes: what callers are shown of a value."""
+"""What callers send, and what they are shown of a value."""
 
 from functools import cache
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from msgspec import Struct, structs
 
 from carrel.kernel.clock import iso
+
+# What a value and its shape differ in: moments are milliseconds in the one, ISO 8601 texts in the other.
+When = TypeVar("When")
+
+
+class Input(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What callers send: camelCase names, strict types, unknown names are refused."""
 
 
 class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -22,6 +29,16 @@ class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
         for name in moments:
             fields[name] = iso(fields[name])
         return cls(**fields)
+
+
+class Usage(Shape, frozen=True, kw_only=True):
+    """What a step or a run cost, as far as its gateway reports it; cached tokens are included in the input tokens."""
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    cost_usd: float | None = None
 
 
 @cache

@@ -6,6 +6,10 @@ _BREAKS = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]+")
 # Section delimiters of instructions and input; a title must not be able to open or close one.
 _DELIMITERS = re.compile(r"={3,}|-{3,}|\[/?(?:CARREL|CLAWBOARD)_CONTEXT_(?:BEGIN|END)\]|<{2,}|>{2,}|`{3,}|#{2,}")
 CUT = "…"
+_CONTROL = re.compile(
+    r"(?:HEARTBEAT_OK|NO_REPLY|REPLY_SKIP|ANNOUNCE_SKIP)\Z"
+    r"|\[cron:|\[System Message\]|Read HEARTBEAT\.md|Pre-compaction memory flush"
+)
 
 
 class TextBuffer:
@@ -43,3 +47,8 @@ def plain_word(word: str) -> str:
 def one_line(text: str) -> str:
     """Return `text` without line breaks and section delimiters, safe to put inside instructions."""
     return " ".join(_DELIMITERS.sub(" ", _BREAKS.sub(" ", text)).split())
+
+
+def is_control_text(text: str) -> bool:
+    """Return whether a text is a heartbeat, comes from a timer, or is a keyword for "nothing to say"."""
+    return _CONTROL.match(text.strip()) is not None

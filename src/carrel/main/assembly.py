@@ -40,9 +40,9 @@ from carrel.modes import AutoTicks, Schedules
 from carrel.outbox import Channels, prune_posts
 from carrel.records import prune_uploads
 from carrel.runs import Dispatcher, Pruner, Rules, Watch
-from carrel.search import Indexing, Nearness, Rebuilds, Search, embedder_for
+from carrel.search import Indexing, Rebuilds, Search, Similarity, embedder_for
 from carrel.storage import Database, open_database
-from carrel.surfaces import Configuration, House, WrongTokens
+from carrel.surfaces import Configuration, Services, WrongTokens
 from carrel.surfaces.a2a import PushDuty
 from carrel.surfaces.a2a import describe as describe_a2a
 from carrel.surfaces.a2a import routes as a2a_routes
@@ -129,7 +129,7 @@ class Assembly:
     ) -> None:  # fmt: skip
         self._embedder = embedder_for(settings.search, wire)
         finder = Search(db, self._embedder, settings.search)
-        self.house = House(
+        self.services = Services(
             db=db,
             search=finder,
             settings=settings,
@@ -147,7 +147,7 @@ class Assembly:
             draining=draining,
             closing=asyncio.Event(),
         )
-        house = self.house
+        services = self.services
         observe_delegated_runs(db, settings.followups)
         self.wrong_tokens = WrongTokens(SystemClock())
         self._wire = wire
@@ -155,20 +155,20 @@ class Assembly:
         self._worker = worker
         self._started_at = SystemClock().now_ms()
         self._recorder = Recorder(db, SystemClock())
-        self._mcp = McpEndpoint(house, self.wrong_tokens)
-        self._telegram = Telegram(db, wire, settings.channels.telegram, house.rules)
+        self._mcp = McpEndpoint(services, self.wrong_tokens)
+        self._telegram = Telegram(db, wire, settings.channels.telegram, services.rules)
         self._turns = Turns(
             db,
             connections,
-            house.tool_services,
-            house.live,
-            house.watch,
+            services.tool_services,
+            services.live,
+            services.watch,
             lambda: self.dispatcher.lend_slot(),
-            ContextGatherer(db, house.contexts, settings.context).gather,
+            ContextGatherer(db, services.contexts, settings.context).gather,
         )
-        self.dispatcher = Dispatcher(db, self._turns.handle, settings, worker, lambda: house.concurrency)
+        self.dispatcher = Dispatcher(db, self._turns.handle, settings, worker, lambda: services.concurrency)
         self.app = build_app(
-            house,
+            services,
             recorder=self._recorder,
             wrong=self.wrong_tokens,
             more_routes=[*self._routes(), *more_routes],
@@ -184,37 +184,37 @@ class Assembly:
 
     def _routes(self) -> list[BaseRoute]:
         """Return the routes of every surface but the API, which adds its own."""
-        house, wrong = self.house, self.wrong_tokens
+        services, wrong = self.services, self.wrong_tokens
         return [
             *dashboard_routes(),
-            *a2a_routes(house, wrong),
-            *agent_routes(house, wrong),
-            *mcp_routes(house, self._mcp),
-            *responses_routes(house, wrong),
-            *telegram_routes(house, self._telegram.bot),
-            *webhook_routes(house, wrong),
+            *a2a_routes(services, wrong),
+            *agent_routes(services, wrong),
+            *mcp_routes(services, self._mcp),
+            *responses_routes(services, wrong),
+            *telegram_routes(services, self._telegram.bot),
+            *webhook_routes(services, wrong),
         ]
 
     def duties(self) -> list[Duty]:
         """Return the work of this process beside answering requests; each duty runs until it is cancelled."""
-        house, db, settings = self.house, self.house.db, self.house.settings
-        always: list[Duty] = [self._recorder.record, house.watch.serve, self._mcp.serve, house.connectors.serve]
-        if not house.works:
+        services, db, settings = self.services, self.services.db, self.services.settings
+        always: list[Duty] = [self._recorder.record, services.watch.serve, self._mcp.serve, services.connectors.serve]
+        if not services.works:
             return always
         indexing = Indexing(db, BoardDocuments(), self._embedder, settings.search)
         prune_auto_runs = partial(modes.prune_auto_runs, retention_days=settings.runs.retention_days)
         working = [
             # Before the dispatcher: what a server left behind is interrupted before its ticks are taken up again.
-            AutoTicks(db, house.rules, settings.auto, self._worker, started_at=self._started_at).serve,
+            AutoTicks(db, services.rules, settings.auto, self._worker, started_at=self._started_at).serve,
             self.dispatcher.serve,
             self._turns.outages.serve,
             Pruner(db, settings, (*PRUNED, prune_auto_runs)).serve,
-            Exchanges(db, settings, house.rules, self.channels).serve,
+            Exchanges(db, settings, services.rules, self.channels).serve,
             self._telegram.serve,
             Cleanup(db, settings).serve,
-            Schedules(db, house.rules).serve,
-            *(duty.serve for duty in work.duties(db, house.rules)),
-            goals.PlanRunner(db, house.rules).serve,
+            Schedules(db, services.rules).serve,
+            *(duty.serve for duty in work.duties(db, services.rules)),
+            goals.PlanRunner(db, services.rules).serve,
             Followups(db, settings.followups).serve,
             Extractions(db, self._connections).serve,
             board.Ingests(db).serve,
@@ -222,8 +222,8 @@ class Assembly:
             Rebuilds(indexing).serve,
         ]
         if settings.classifier.mode != "off":
-            nearness = Nearness(self._embedder)
-            sorter = Sorter(db=db, settings=settings, rules=house.rules, nearness=nearness)
+            similarity = Similarity(self._embedder)
+            sorter = Sorter(db=db, settings=settings, rules=services.rules, similarity=similarity)
             working.append(Classifier(sorter, partial(default_model, connections=self._connections)).serve)
         if settings.a2a.enabled and settings.a2a.push.enabled:
             working.append(PushDuty(db, self._wire, settings.a2a.push).serve)

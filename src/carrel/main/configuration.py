@@ -11,7 +11,7 @@ from carrel.kernel.settings import GatewaySettings, McpServerSettings, Section, 
 from carrel.main.config_file import with_gateway
 from carrel.main.gateways import Gateways
 from carrel.main.replace_file import replace_file
-from carrel.main.settings import Loaded, SettingsFault
+from carrel.main.settings import LoadedSettings, SettingsFault
 from carrel.surfaces import Reloaded, WrongSettings
 
 _log = getLogger("carrel.main")
@@ -25,7 +25,8 @@ class LiveConfiguration:
     """The settings that are in force; `read` reads the file and the environment again."""
 
     def __init__(
-        self, loaded: Loaded, gateways: Gateways, connectors: Connectors, webhooks: Webhooks, read: Callable[[], Loaded]
+        self, loaded: LoadedSettings, gateways: Gateways, connectors: Connectors, webhooks: Webhooks,
+        read: Callable[[], LoadedSettings]
     ) -> None:  # fmt: skip
         self._rows: Sequence[SettingRow] = loaded.rows
         self._file = loaded.file

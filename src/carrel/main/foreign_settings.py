@@ -7,7 +7,7 @@ from msgspec import Struct
 from carrel.main.setting_names import Name, known_names, read_text
 
 
-class Foreign(Struct, frozen=True, kw_only=True):
+class ForeignSetting(Struct, frozen=True, kw_only=True):
     """A setting that was given under another name; without a `value` it has no counterpart here."""
 
     variable: str
@@ -15,14 +15,14 @@ class Foreign(Struct, frozen=True, kw_only=True):
     value: object | None
 
 
-def foreign_settings(env: Mapping[str, str], problems: list[str]) -> Iterator[Foreign]:
+def foreign_settings(env: Mapping[str, str], problems: list[str]) -> Iterator[ForeignSetting]:
     """Yield the settings that the environment has under foreign names; a value that cannot be read is a problem."""
     for variable, (dotted, read) in _SPELLINGS.items():
         if variable not in env:
             continue
         name = tuple(dotted.split("."))
         try:
-            yield Foreign(variable=variable, name=name, value=read(env[variable], name))
+            yield ForeignSetting(variable=variable, name=name, value=read(env[variable], name))
         except ValueError as form:
             problems.append(f"{variable}: must be {form}, not {env[variable]!r}.")
 

@@ -29,7 +29,7 @@ class ConfigFault(Exception):
     """A configuration that cannot be read or changed; says what to do."""
 
 
-class Wanted(NamedTuple):
+class WantedConfig(NamedTuple):
     """The values in a configuration that differ between installations."""
 
     folder: Path
@@ -91,7 +91,7 @@ def at(settings: Settings, path: tuple[str, ...]) -> Any:
     return found
 
 
-def with_carrel(text: str, wanted: Wanted) -> str:
+def with_carrel(text: str, wanted: WantedConfig) -> str:
     """Return a configuration in which OpenClaw loads the plugin, answers on /v1/responses and knows our MCP server."""
     settings = read(text).value
     _refuse_foreign(settings)

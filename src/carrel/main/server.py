@@ -34,7 +34,7 @@ from carrel.main.http_limits import BoundedHttp, allow_many_connections
 from carrel.main.login_page import LOGIN_PAGE, RENEW, keep_login_page, keep_private, signed_in
 from carrel.main.logs import set_up_audit, set_up_logs
 from carrel.main.owner_token import OWNER_TOKEN, ensure_owner
-from carrel.main.settings import Loaded
+from carrel.main.settings import LoadedSettings
 from carrel.storage import Database, NewerSchema, sqlite_path
 from carrel.surfaces import WrongSettings
 from carrel.surfaces.a2a import open_grpc
@@ -48,7 +48,7 @@ _CONNECTIONS_END_SECONDS = 3
 
 
 def serve(
-    read: Callable[[], Loaded], *, role: str, open_browser: bool, life: Callable[[Gateways], Live] | None = None
+    read: Callable[[], LoadedSettings], *, role: str, open_browser: bool, life: Callable[[Gateways], Live] | None = None
 ) -> int:  # fmt: skip
     """Serve until told to stop; 0 after a clean stop. `read` reads the settings, again when they are reloaded.
 
@@ -76,7 +76,7 @@ def serve(
             raise Refusal(Code.STORAGE_UNAVAILABLE, why) from error
 
 
-def _for_people(loaded: Loaded) -> LogSettings:
+def _for_people(loaded: LoadedSettings) -> LogSettings:
     """Return the log settings for a terminal: text, unless a format was chosen."""
     chosen = any(row.name.endswith(".format") and row.source != "default" for row in loaded.rows)
     return loaded.settings.log if chosen else structs.replace(loaded.settings.log, format="text")
@@ -86,7 +86,7 @@ class _Server:
     """One server process."""
 
     def __init__(
-        self, loaded: Loaded, read: Callable[[], Loaded], role: str, open_browser: bool,
+        self, loaded: LoadedSettings, read: Callable[[], LoadedSettings], role: str, open_browser: bool,
         life: Callable[[Gateways], Live] | None,
     ) -> None:  # fmt: skip
         self._life = life
@@ -124,10 +124,10 @@ class _Server:
             worker=f"{socket.gethostname()}:{os.getpid()}", works=works, draining=self._stopping.is_set,
             configuration=configuration, connectors=connectors, webhooks=webhooks,
         )  # fmt: skip
-        house = assembly.house
+        services = assembly.services
         web = _Web(assembly.app, sock, lambda: self._ready(sock))
         # Before the web server answers: once we report that we are ready, clients may use either.
-        grpc = await open_grpc(house, assembly.wrong_tokens, Ids(SystemClock(), system_chance()), _address(sock))
+        grpc = await open_grpc(services, assembly.wrong_tokens, Ids(SystemClock(), system_chance()), _address(sock))
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
         async with asyncio.TaskGroup() as group:
@@ -145,7 +145,7 @@ class _Server:
             _log.info("draining")
             if works:
                 await assembly.dispatcher.drain(self._settings.server.drain_seconds)
-            house.closing.set()
+            services.closing.set()
             web.tell_to_end()
             await asyncio.gather(*serving)
             for duty in duties:

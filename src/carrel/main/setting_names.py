@@ -35,7 +35,7 @@ _NAME_PROBLEMS = {"mcp": server_name_problem, "webhooks": webhook_name_problem}
 _BOOLEANS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
 
 
-class Known(Struct, frozen=True, kw_only=True):
+class KnownSetting(Struct, frozen=True, kw_only=True):
     """One setting: its type, its default, and what it accepts in words."""
 
     type: Any
@@ -45,7 +45,7 @@ class Known(Struct, frozen=True, kw_only=True):
     address: bool
 
 
-def known_names() -> dict[Name, Known]:
+def known_names() -> dict[Name, KnownSetting]:
     """Return all settings by name, in the order of the structs, except those under names that users choose."""
     return dict(_leaves(Settings, ()))
 
@@ -60,7 +60,7 @@ NAMED_SECTIONS: dict[str, type[Struct]] = {
 }
 
 
-def known_named(section: str, chosen: str) -> dict[Name, Known]:
+def known_named(section: str, chosen: str) -> dict[Name, KnownSetting]:
     """Return the settings of one gateway, budget or MCP server, or the prices of one model, by name."""
     return dict(_leaves(NAMED_SECTIONS[section], (section, chosen)))
 
@@ -89,7 +89,7 @@ def nearest(name: Name, candidates: Iterable[Name]) -> Name:
     return dotted[best[0]]
 
 
-def read_text(text: str, known: Known) -> object:
+def read_text(text: str, known: KnownSetting) -> object:
     """Parse an environment variable; text that cannot be parsed is returned as is, for the check to refuse."""
     kind = _bare(type_info(known.type))
     if isinstance(kind, msgspec.inspect.BoolType):
@@ -107,12 +107,12 @@ def read_text(text: str, known: Known) -> object:
     return text
 
 
-def checked(value: object, known: Known) -> object:
+def checked(value: object, known: KnownSetting) -> object:
     """Convert a value to the setting's type; raise `msgspec.ValidationError` when it does not fit."""
     return msgspec.convert(value, known.type, dec_hook=as_path)
 
 
-def shown(value: object, known: Known) -> object:
+def shown(value: object, known: KnownSetting) -> object:
     """Return a value for display, with secrets hidden."""
     if known.secret:
         return "set" if value else ""
@@ -131,7 +131,7 @@ def hide_password(address: str) -> str:
     return re.sub(r"([?&]password=)[^&]*", r"\1set", within)
 
 
-def _leaves(section: type[Struct], above: Name) -> Iterable[tuple[Name, Known]]:
+def _leaves(section: type[Struct], above: Name) -> Iterable[tuple[Name, KnownSetting]]:
     for field in structs.fields(section):
         name = (*above, field.name)
         if len(name) == 1 and name[0] in NAMED_SECTIONS:
@@ -143,7 +143,7 @@ def _leaves(section: type[Struct], above: Name) -> Iterable[tuple[Name, Known]]:
         extra = (described.extra or {}) if isinstance(described, Metadata) else {}
         yield (
             name,
-            Known(
+            KnownSetting(
                 type=field.type,
                 default=field.default if field.default_factory is NODEFAULT else field.default_factory(),
                 form=extra.get("form") or _form(field.type, _bare(described)),

@@ -22,7 +22,7 @@ from carrel.main.foreign_settings import foreign_settings
 from carrel.main.mcp_settings import ambiguous_names, mcp_problems
 from carrel.main.setting_names import (
     NAMED_SECTIONS,
-    Known,
+    KnownSetting,
     Name,
     as_path,
     checked,
@@ -46,7 +46,7 @@ _AGENT_PAIR = re.compile(rf"{Grammar.AGENT_ID}={Grammar.AGENT_ID}")
 Source = Literal["default", "file", "env"]
 
 
-class Loaded(Struct, frozen=True, kw_only=True):
+class LoadedSettings(Struct, frozen=True, kw_only=True):
     """The settings in force, their file, a table of them for display, and notices for the operator."""
 
     settings: Settings
@@ -71,7 +71,7 @@ class _Found(Struct, frozen=True, kw_only=True):
     spelling: str
 
 
-def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, object]) -> Loaded:
+def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, object]) -> LoadedSettings:
     """Return the settings in force, or raise `SettingsFault` with every mistake.
 
     `config` names the settings file; without it, `settings_file` finds the one that applies. `overrides` are dotted
@@ -93,10 +93,12 @@ def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, ob
     if problems:
         raise SettingsFault(problems)
     settings = _assemble(values)
-    return Loaded(settings=settings, file=file, rows=_rows(names, found, values, settings), notices=notices)
+    return LoadedSettings(settings=settings, file=file, rows=_rows(names, found, values, settings), notices=notices)
 
 
-def _read_file(file: SettingsFile, names: dict[Name, Known], found: dict[Name, _Found], problems: list[str]) -> None:
+def _read_file(
+    file: SettingsFile, names: dict[Name, KnownSetting], found: dict[Name, _Found], problems: list[str]
+) -> None:
     path = file.path
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -175,7 +177,7 @@ def _canonical(written: Name) -> Name:
     return ("sessions", *name[1:]) if name[0] == "session" else name
 
 
-def _unknown(name: Name, names: dict[Name, Known], spelling: str, *, in_environment: bool) -> str | None:
+def _unknown(name: Name, names: dict[Name, KnownSetting], spelling: str, *, in_environment: bool) -> str | None:
     """Return the error for an unknown name, with the setting that was probably meant; None if it is known."""
     candidates = names
     if name[0] in NAMED_SECTIONS:
@@ -196,7 +198,7 @@ def env_name(name: Name) -> str:
 
 
 def _read_environment(
-    env: Mapping[str, str], names: dict[Name, Known], found: dict[Name, _Found], problems: list[str]
+    env: Mapping[str, str], names: dict[Name, KnownSetting], found: dict[Name, _Found], problems: list[str]
 ) -> None:
     for variable in sorted(env):
         if not variable.startswith(PREFIX) or variable in NOT_SETTINGS:
@@ -227,7 +229,7 @@ _ROUNDS = ("sessions", "agent_to_agent", "max_ping_pong_turns")
 
 
 def _check(
-    names: dict[Name, Known], found: dict[Name, _Found], problems: list[str], notices: list[str]
+    names: dict[Name, KnownSetting], found: dict[Name, _Found], problems: list[str], notices: list[str]
 ) -> dict[Name, object]:
     """Return the given values converted to their types; a value that does not fit becomes a problem."""
     values: dict[Name, object] = {}
@@ -340,7 +342,7 @@ def _expand_home(address: str) -> str:
 
 
 def _rows(
-    names: dict[Name, Known], found: dict[Name, _Found], values: dict[Name, object], settings: Settings
+    names: dict[Name, KnownSetting], found: dict[Name, _Found], values: dict[Name, object], settings: Settings
 ) -> list[SettingRow]:
     """Return every setting with its value, default and source."""
     in_force: dict[Name, object] = {

@@ -33,7 +33,7 @@ def keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory) ->
 
 
 def _keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory, **promotion: str) -> Memory:
-    check(new.content, new.title, new.tags, new.confidence)
+    check(new)
     where, bound = place_of(scope, agent_id)
     memory = Memory(
         id=tx.new_id("mem"),
@@ -113,7 +113,7 @@ def in_chain(tx: Tx, access: Access, reader: Reader, memory_id: str, *, hold: bo
 def change(tx: Tx, access: Access, memory: Memory, wanted: MemoryChange) -> Memory:
     """Change a memory that is not global."""
     require_own(memory)
-    check(wanted.content, wanted.title, wanted.tags, wanted.confidence)
+    check(wanted)
     given = {name: value for name, value in structs.asdict(wanted).items() if value is not UNSET}
     if memory.title == _title(memory.content):
         # The title was made from the content, so it changes with it; an empty one is generated again as well.
@@ -152,16 +152,8 @@ def promote(tx: Tx, access: Access, memory: Memory, reason: str) -> Memory:
         raise Refusal(Code.TOO_LONG, message, field="reason")
     if memory.read_scope == str(GLOBAL_SCOPE):
         raise Refusal(Code.CONFLICT, "This memory is global already.")
-    new = NewMemory(
-        type=memory.type,
-        content=memory.content,
-        title=memory.title,
-        tags=memory.tags,
-        confidence=memory.confidence,
-        expires_at=memory.expires_at,
-        source_run_id=memory.source_run_id,
-        source_entry_id=memory.source_entry_id,
-    )
+    names = (name for name in NewMemory.__struct_fields__ if name != "supersedes")
+    new = NewMemory(**{name: getattr(memory, name) for name in names})
     METRICS.count("memory.promoted.count", access.account_id)
     promotion = {"promoted_from": memory.id, "promoted_by": access.actor_id, "promotion_reason": reason}
     return _keep(tx, access, GLOBAL_SCOPE, "", new, **promotion)

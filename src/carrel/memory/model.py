@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import islice
-from typing import Literal
+from typing import Annotated, Generic, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Code, Refusal, Shape, invalid
+from carrel.kernel import Code, Input, Refusal, Shape, When, invalid
+from carrel.kernel.fields import Moment, at_most, checked, up_to
 from carrel.kernel.limits import (
     MEMORY_CONTENT_CHARS_MAX,
     MEMORY_QUERY_WORDS_MAX,
@@ -28,6 +29,11 @@ _WORD = re.compile(r"\w*\d\w*|\w{3,}")
 # The confidence in a person's or an agent's own words; extracted facts have a lower one.
 STATED = 0.9
 
+# This room checks these and words the refusals; here they are only described.
+Content = Annotated[str, checked(minLength=1, maxLength=MEMORY_CONTENT_CHARS_MAX)]
+Title = Annotated[str, up_to(MEMORY_TITLE_CHARS_MAX)]
+Tags = Annotated[tuple[Annotated[str, up_to(MEMORY_TAG_CHARS_MAX)], ...], at_most(MEMORY_TAGS_MAX)]
+
 # The scope of each type of memory; if the run has none, the next wider one.
 _NARROWEST: dict[MemoryType, ScopeKind] = {
     "task_state": "task",
@@ -45,24 +51,28 @@ _OF_WORK = ("task:", "goal:")
 _WIDER: tuple[ScopeKind, ...] = ("task", "goal", "session")
 
 
-class Memory(Struct, frozen=True, kw_only=True):
-    """A memory; its fields are the columns of its table."""
-
+class _MemoryFields(Shape, Generic[When], frozen=True, kw_only=True):
     id: str
     scope: str | None
-    agent_id: str
     type: MemoryType
     title: str
     content: str
     tags: tuple[str, ...]
     confidence: float
-    fingerprint: str
     created_by: str
-    created_at: int
-    updated_at: int
+    created_at: When
+    updated_at: When
+    expires_at: When | None
+    promoted_from: str | None
+
+
+class Memory(_MemoryFields[int], frozen=True, kw_only=True):
+    """A memory; its fields are the columns of its table."""
+
+    agent_id: str
+    fingerprint: str
     source_run_id: str | None = None
     source_entry_id: str | None = None
-    expires_at: int | None = None
     superseded_by: str | None = None
     promoted_from: str | None = None
     promoted_by: str | None = None
@@ -79,30 +89,34 @@ class Memory(Struct, frozen=True, kw_only=True):
         return self.scope or str(GLOBAL_SCOPE)
 
 
-class NewMemory(Struct, frozen=True, kw_only=True):
-    """A memory to be kept."""
+class MemoryText(Input, frozen=True, kw_only=True):
+    """What a new memory says."""
 
     type: MemoryType
-    content: str
-    title: str = ""
-    tags: tuple[str, ...] = ()
+    content: Content
+    title: Title = ""
+    tags: Tags = ()
+
+
+class NewMemory(MemoryText, frozen=True, kw_only=True):
+    """A memory to be kept."""
+
     confidence: float = STATED
     expires_at: int | None = None
-    source_run_id: str | None = None
-    source_entry_id: str | None = None
     # The memory that this one replaces.
     supersedes: str | None = None
+    source_run_id: str | None = None
+    source_entry_id: str | None = None
 
 
-class MemoryChange(Struct, frozen=True, kw_only=True):
-    """Changes to a memory; unset fields stay as they are."""
+class MemoryChange(Input, frozen=True, kw_only=True):
+    """Changes of a memory; fields left out stay as they are, and `expiresAt: null` keeps it for good."""
 
     type: MemoryType | UnsetType = UNSET
-    content: str | UnsetType = UNSET
-    title: str | UnsetType = UNSET
-    tags: tuple[str, ...] | UnsetType = UNSET
-    confidence: float | UnsetType = UNSET
-    expires_at: int | UnsetType | None = UNSET
+    content: Content | UnsetType = UNSET
+    title: Title | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    expires_at: Moment | UnsetType | None = UNSET
 
 
 class MemorySource(Shape, frozen=True, kw_only=True):
@@ -112,28 +126,24 @@ class MemorySource(Shape, frozen=True, kw_only=True):
     entry_id: str | None
 
 
-class MemoryShape(Shape, frozen=True, kw_only=True):
+class MemoryShape(_MemoryFields[str], frozen=True, kw_only=True):
     """A memory as every surface shows it."""
 
-    id: str
     scope: str
-    type: MemoryType
-    title: str
-    content: str
-    tags: tuple[str, ...]
-    confidence: float
     source: MemorySource
-    created_by: str
-    created_at: str
-    updated_at: str
-    expires_at: str | None
-    promoted_from: str | None
 
 
 def memory_shape(memory: Memory) -> MemoryShape:
     """Return a memory as surfaces show it."""
     source = MemorySource(run_id=memory.source_run_id, entry_id=memory.source_entry_id)
     return MemoryShape.of(memory, scope=memory.read_scope, source=source)
+
+
+class PromotedMemory(Shape, frozen=True, kw_only=True):
+    """The memory that every session knows, and the one it was made from."""
+
+    item: MemoryShape
+    promoted_from: str
 
 
 class Reader(Struct, frozen=True, kw_only=True):
@@ -201,18 +211,18 @@ def _forms(word: str) -> Iterator[str]:
     return (form[:MEMORY_WORD_CHARS_MAX] for form in stems_of(word))
 
 
-def check(content: str | UnsetType, title: str | UnsetType, tags: tuple[str, ...] | UnsetType,
-          confidence: float | UnsetType) -> None:  # fmt: skip
+def check(said: NewMemory | MemoryChange) -> None:
     """Refuse values that are missing, too long or out of range; unset fields are not checked."""
-    if isinstance(content, str) and not content.strip():
+    if isinstance(said.content, str) and not said.content.strip():
         raise invalid("content", "A memory needs some text.")
-    for field, text, most in (("content", content, MEMORY_CONTENT_CHARS_MAX), ("title", title, MEMORY_TITLE_CHARS_MAX)):
+    limited = (("content", said.content, MEMORY_CONTENT_CHARS_MAX), ("title", said.title, MEMORY_TITLE_CHARS_MAX))
+    for field, text, most in limited:
         if isinstance(text, str) and len(text) > most:
             raise Refusal(Code.TOO_LONG, f"{field} has at most {most} characters.", field=field)
-    if not isinstance(tags, UnsetType):
-        if len(tags) > MEMORY_TAGS_MAX:
+    if not isinstance(said.tags, UnsetType):
+        if len(said.tags) > MEMORY_TAGS_MAX:
             raise Refusal(Code.LIMIT_REACHED, f"A memory has at most {MEMORY_TAGS_MAX} tags.", field="tags")
-        if any(len(tag) > MEMORY_TAG_CHARS_MAX for tag in tags):
+        if any(len(tag) > MEMORY_TAG_CHARS_MAX for tag in said.tags):
             raise Refusal(Code.TOO_LONG, f"A tag has at most {MEMORY_TAG_CHARS_MAX} characters.", field="tags")
-    if isinstance(confidence, int | float) and not 0 <= confidence <= 1:
+    if isinstance(said, NewMemory) and not 0 <= said.confidence <= 1:
         raise invalid("confidence", "confidence must be between 0 and 1.")

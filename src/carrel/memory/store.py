@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from carrel.kernel import Access
 from carrel.memory.model import Memory
 from carrel.memory.scopes import GLOBAL_SCOPE
-from carrel.storage import Table, Tx, json_column
+from carrel.storage import Table, Tx, in_list, json_column
 
 _TABLE = Table("memories", Memory, codecs={"tags": json_column(tuple[str, ...])})
 _SELECT = f"SELECT {_TABLE.columns} FROM memories WHERE account_id = :account"
@@ -113,8 +113,8 @@ def matching(tx: Tx, access: Access, scope: str, agent_id: str, word: str, *, li
 
 def memories_named(tx: Tx, access: Access, memory_ids: Iterable[str]) -> list[Memory]:
     """Return the still valid ones of these memories."""
-    names: dict[str, object] = {f"id_{at}": name for at, name in enumerate(memory_ids)}
+    listed, names = in_list("id", memory_ids)
     if not names:
         return []
-    sql = f"{_SELECT} AND id IN ({', '.join(f':{name}' for name in names)}) AND {_ALIVE}"
+    sql = f"{_SELECT} AND id IN ({listed}) AND {_ALIVE}"
     return _TABLE.rows(tx.all(sql, access, now=tx.now, **names))

@@ -1,9 +1,18 @@
 """Plan mode, auto runs and schedules: how a session works when nobody writes to it line by line."""
 
-from carrel.modes.auto.administration import NewAutoRun, auto_runs_of_session, find_auto_run, start_auto, stop_auto
 from carrel.modes.auto.duty import AutoTicks
 from carrel.modes.auto.model import AutoRun, RunAttributes, RunKind
-from carrel.modes.auto.registry import AutoShape, auto_shape, observe_sessions, prune_auto_runs
+from carrel.modes.auto.registry import (
+    AutoShape,
+    NewAutoRun,
+    auto_runs_of_session,
+    auto_shape,
+    find_auto_run,
+    observe_sessions,
+    prune_auto_runs,
+    start_auto,
+    stop_auto,
+)
 from carrel.modes.auto.store import auto_runs_by_id
 from carrel.modes.plan.mode import (
     active_plan,
@@ -21,6 +30,7 @@ from carrel.modes.plan.mode import (
     write_plan,
 )
 from carrel.modes.plan.model import PlanState
+from carrel.modes.plan.narrowing import NOT_PLANNING, PLANNING, SET_PLAN, is_hidden_while_planning
 from carrel.modes.plan.shapes import PlanStateShape, plan_state_shape
 from carrel.modes.plan.store import states_of
 from carrel.modes.schedules.administration import (
@@ -38,12 +48,12 @@ from carrel.modes.schedules.model import UNLIMITED, Schedule, ScheduleType
 from carrel.modes.schedules.store import schedules_of, schedules_seen
 
 __all__ = [
-    "UNLIMITED", "AutoRun", "AutoShape", "AutoTicks", "NewAutoRun", "NewSchedule", "PlanState", "PlanStateShape",
-    "RunAttributes", "RunKind", "Schedule", "ScheduleChange", "ScheduleShape", "ScheduleType", "Schedules",
-    "active_plan", "approve_session_plan", "auto_runs_by_id", "auto_runs_of_session", "auto_shape",
-    "cancel_session_plan", "change_schedule", "choose_plan", "disable_plan_mode", "enable_plan_mode", "find_auto_run",
-    "find_schedule", "fire_now", "hold_open_plan", "is_planning", "is_unwritten", "make_schedule", "observe_runs",
-    "observe_sessions", "plan_gauges", "plan_state", "plan_state_shape", "prune_auto_runs", "remove_schedule",
-    "resume_session_plan", "schedule_shape", "schedules_of", "schedules_seen", "start_auto", "states_of", "stop_auto",
-    "write_plan",
+    "NOT_PLANNING", "PLANNING", "SET_PLAN", "UNLIMITED", "AutoRun", "AutoShape", "AutoTicks", "NewAutoRun",
+    "NewSchedule", "PlanState", "PlanStateShape", "RunAttributes", "RunKind", "Schedule", "ScheduleChange",
+    "ScheduleShape", "ScheduleType", "Schedules", "active_plan", "approve_session_plan", "auto_runs_by_id",
+    "auto_runs_of_session", "auto_shape", "cancel_session_plan", "change_schedule", "choose_plan", "disable_plan_mode",
+    "enable_plan_mode", "find_auto_run", "find_schedule", "fire_now", "hold_open_plan", "is_hidden_while_planning",
+    "is_planning", "is_unwritten", "make_schedule", "observe_runs", "observe_sessions", "plan_gauges", "plan_state",
+    "plan_state_shape", "prune_auto_runs", "remove_schedule", "resume_session_plan", "schedule_shape", "schedules_of",
+    "schedules_seen", "start_auto", "states_of", "stop_auto", "write_plan",
 ]  # fmt: skip

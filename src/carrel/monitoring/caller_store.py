@@ -53,8 +53,7 @@ def count_caller_runs(tx: Tx, access: Access, run_filter: CallerRunFilter) -> in
     where, values = _where(access, run_filter)
     if where == [_OF_CALLER]:
         return count_of_caller(tx, access, run_filter.agent_id)
-    row = tx.one(f"SELECT count(*) FROM runs WHERE {' AND '.join(where)}", access, **values)
-    return int(row[0]) if row else 0
+    return tx.value(f"SELECT count(*) FROM runs WHERE {' AND '.join(where)}", access, **values) or 0
 
 
 def _where(access: Access, run_filter: CallerRunFilter) -> tuple[list[str], dict[str, Any]]:

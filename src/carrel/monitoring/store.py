@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from carrel.kernel import Access
 from carrel.runs import RUN_TABLE, Run
-from carrel.storage import Tx
+from carrel.storage import Tx, in_list
 from carrel.visibility import seen_runs
 
 # A run waits for a person, or for the program that sent its message to return the output of a function.
@@ -37,8 +37,8 @@ def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str 
     if waits_for is not None:
         where.append(f"state = 'waiting' AND waiting_for {'=' if waits_for == 'program' else '<>'} 'tool_output'")
     if task_ids is not None:
-        named = {f"task_{at}": task_id for at, task_id in enumerate(task_ids)}
-        where.append(f"task_id IN ({', '.join(f':{name}' for name in named)})" if named else "FALSE")
+        listed, named = in_list("task", task_ids)
+        where.append(f"task_id IN ({listed})" if named else "FALSE")
         values |= named
     seen, more = seen_runs(tx, access)
     where.append(seen)

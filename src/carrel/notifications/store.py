@@ -36,8 +36,7 @@ def newest_notifications(
 def count_unread(tx: Tx, access: Access, recipient: str, *, seen: Condition = EVERYTHING) -> int:
     """Return how many visible notifications of a mailbox are unread."""
     sql = f"SELECT count(*) FROM notifications WHERE {_UNREAD} AND {seen[0]}"
-    row = tx.one(sql, access, recipient=recipient, **seen[1])
-    return int(row[0]) if row else 0
+    return tx.value(sql, access, recipient=recipient, **seen[1]) or 0
 
 
 def notification_by_id(tx: Tx, access: Access, recipient: str, notification_id: str) -> Notification | None:

@@ -106,8 +106,7 @@ def next_post_due(tx: Tx, channel: str) -> int | None:
         f"SELECT p.due_at FROM posts p WHERE p.channel = :channel AND p.due_at IS NOT NULL AND {_IS_FIRST} "
         "ORDER BY p.due_at LIMIT 1"
     )
-    row = tx.one(sql, channel=channel)
-    return None if row is None else int(row[0])
+    return tx.value(sql, channel=channel)
 
 
 def release_posts(tx: Tx, channel: str) -> int:

@@ -3,32 +3,57 @@
 Nothing is sent here; a channel's surface takes posts, sends them part by part, and reports the outcome.
 """
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from carrel.chats import pointed_lane
-from carrel.kernel import MS_PER_SECOND, Access, Provenance, SessionKey, clip
-from carrel.kernel.limits import (
-    ERROR_CHARS_MAX,
-    POST_LEASE_SECONDS,
-    POSTING_HOURS_MAX,
-    POSTS_KEPT_HOURS,
-    PRUNE_ROWS_MAX,
-)
+from carrel.kernel import INTERNAL_CHANNEL, MS_PER_HOUR, MS_PER_SECOND, Access, Provenance, SessionKey, clip, limits
 from carrel.outbox import post_store
 from carrel.outbox.post_store import POSTS, About, Post
+from carrel.outbox.webhooks import mark_webhooks_due
 from carrel.runs import Claim, Rules, Run, RunChanged, RunRetried, retry_delay_ms, run_by_id
-from carrel.sessions import lane_of, require_sending
-from carrel.storage import Tx
+from carrel.sessions import Lane, lane_of, require_sending
+from carrel.storage import Database, Tx
 
 # The channels to which messages are posted; the others show what is stored.
 POSTED_CHANNELS = ("telegram",)
 _POSTED_STATES: dict[str, About] = {"completed": "completed", "failed": "failed", "waiting": "waiting"}
-_LEASE_MS = POST_LEASE_SECONDS * MS_PER_SECOND
-_HOUR_MS = 3_600_000
+_LEASE_MS = limits.POST_LEASE_SECONDS * MS_PER_SECOND
 _source = msgspec.json.Decoder(Provenance).decode
+
+
+class ChannelMessage(Struct, frozen=True, kw_only=True):
+    """A message to post on a channel. It may be offered more than once, with the same id."""
+
+    id: str
+    account_id: str
+    key: SessionKey
+    channel: str
+    to: str | None
+    text: str
+
+
+class ChannelFault(Exception):
+    """A message could not be posted; another attempt may succeed."""
+
+
+class Channel(Protocol):
+    """A service outside Carrel to which messages can be posted."""
+
+    async def post(self, post: ChannelMessage) -> None:
+        """Post a message; raise ChannelFault if that failed."""
+        ...
+
+
+Channels = Mapping[str, Channel]
+
+
+def channel_of(lane: Lane) -> str:
+    """Return the channel of a lane, `internal` if it has none."""
+    return lane.channel or INTERNAL_CHANNEL
 
 
 def post_text(
@@ -108,7 +133,9 @@ def postable_run(tx: Tx, post: Post, rules: Rules) -> Run | None:
 
 def drop_post(tx: Tx, post: Post, why: str) -> None:
     """Drop a leased post that should not be sent after all."""
-    noted = structs.replace(post, state="dropped", due_at=None, ended_at=tx.now, error=clip(why, ERROR_CHARS_MAX))
+    noted = structs.replace(
+        post, state="dropped", due_at=None, ended_at=tx.now, error=clip(why, limits.ERROR_CHARS_MAX)
+    )
     post_store.note_post(tx, post.access, noted)
     tx.wake(POSTS)
 
@@ -135,11 +162,11 @@ def post_failed(
     """
     attempts = post.attempts + 1
     delay_ms = max(retry_delay_ms(attempts, tx.chance()), int(after_seconds * MS_PER_SECOND))
-    dropped = final or tx.now + delay_ms > post.created_at + POSTING_HOURS_MAX * _HOUR_MS
+    dropped = final or tx.now + delay_ms > post.created_at + limits.POSTING_HOURS_MAX * MS_PER_HOUR
     noted = structs.replace(
         post,
         attempts=attempts,
-        error=clip(reason, ERROR_CHARS_MAX),
+        error=clip(reason, limits.ERROR_CHARS_MAX),
         state="dropped" if dropped else "open",
         due_at=None if dropped else tx.now + delay_ms,
         ended_at=tx.now if dropped else None,
@@ -151,4 +178,13 @@ def post_failed(
 
 def prune_posts(tx: Tx, access: Access) -> int:
     """Delete a batch of posts that ended long enough ago; return how many."""
-    return post_store.prune_posts(tx, access, tx.now - POSTS_KEPT_HOURS * _HOUR_MS, limit=PRUNE_ROWS_MAX)
+    return post_store.prune_posts(
+        tx, access, tx.now - limits.POSTS_KEPT_HOURS * MS_PER_HOUR, limit=limits.PRUNE_ROWS_MAX
+    )
+
+
+def observe_runs(db: Database) -> None:
+    """Register the observers of runs."""
+    db.observe(RunChanged, mark_webhooks_due)
+    db.observe(RunChanged, post_outcome)
+    db.observe(RunRetried, copy_reply_address)

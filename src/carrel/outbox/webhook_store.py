@@ -96,8 +96,7 @@ def due_webhooks(tx: Tx, limit: int, *, but: Collection[str] = ()) -> list[Webho
 def next_webhook_due(tx: Tx, *, but: Collection[str] = ()) -> int | None:
     """Return when the next webhook is due, across all accounts; hosts in `but` are left out."""
     others, hosts = _others(but)
-    row = tx.one(f"SELECT due_at FROM webhooks WHERE due_at IS NOT NULL{others} ORDER BY due_at LIMIT 1", **hosts)
-    return None if row is None else int(row[0])
+    return tx.value(f"SELECT due_at FROM webhooks WHERE due_at IS NOT NULL{others} ORDER BY due_at LIMIT 1", **hosts)
 
 
 def _others(but: Collection[str]) -> tuple[str, dict[str, object]]:

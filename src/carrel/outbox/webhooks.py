@@ -9,19 +9,13 @@ from typing import Literal
 
 from msgspec import structs
 
-from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, clip, not_found
-from carrel.kernel.limits import (
-    ERROR_CHARS_MAX,
-    WEBHOOK_LEASE_SECONDS,
-    WEBHOOKS_PER_HOST_AT_A_TIME,
-    WEBHOOKS_PER_RUN_MAX,
-)
+from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, clip, limits, not_found
 from carrel.outbox import webhook_store
 from carrel.outbox.webhook_store import WEBHOOKS, Webhook, WebhookAddress
 from carrel.runs import RunChanged, hold_run, retry_delay_ms
 from carrel.storage import Tx
 
-_LEASE_MS = WEBHOOK_LEASE_SECONDS * MS_PER_SECOND
+_LEASE_MS = limits.WEBHOOK_LEASE_SECONDS * MS_PER_SECOND
 
 
 def save_webhook(
@@ -37,8 +31,10 @@ def save_webhook(
         raise not_found("run")
     known = webhook_store.webhooks_of_run(tx, access, run_id)
     same = next((webhook for webhook in known if webhook.id == webhook_id), None)
-    if same is None and len(known) >= WEBHOOKS_PER_RUN_MAX:
-        raise Refusal(Code.LIMIT_REACHED, f"A run has at most {WEBHOOKS_PER_RUN_MAX} webhooks; delete one first.")
+    if same is None and len(known) >= limits.WEBHOOKS_PER_RUN_MAX:
+        raise Refusal(
+            Code.LIMIT_REACHED, f"A run has at most {limits.WEBHOOKS_PER_RUN_MAX} webhooks; delete one first."
+        )
     sent = same.sent_change if same else run.changes if after is None else after
     webhook = Webhook(
         **structs.asdict(address),
@@ -66,7 +62,7 @@ def mark_webhooks_due(tx: Tx, changed: RunChanged) -> None:
 
 def saturated_hosts(busy: Mapping[str, int]) -> list[str]:
     """Return the hosts to which as many webhooks are being sent as allowed."""
-    return [host for host, count in busy.items() if count >= WEBHOOKS_PER_HOST_AT_A_TIME]
+    return [host for host, count in busy.items() if count >= limits.WEBHOOKS_PER_HOST_AT_A_TIME]
 
 
 def take_webhooks(tx: Tx, busy: Mapping[str, int], limit: int) -> list[Webhook]:
@@ -75,7 +71,7 @@ def take_webhooks(tx: Tx, busy: Mapping[str, int], limit: int) -> list[Webhook]:
     taken: list[Webhook] = []
     claim = tx.new_id("whc")
     for webhook in webhook_store.due_webhooks(tx, limit, but=saturated_hosts(busy)):
-        if in_flight[webhook.host] < WEBHOOKS_PER_HOST_AT_A_TIME:
+        if in_flight[webhook.host] < limits.WEBHOOKS_PER_HOST_AT_A_TIME:
             in_flight[webhook.host] += 1
             taken.append(structs.replace(webhook, claim=claim, due_at=tx.now + _LEASE_MS))
     webhook_store.claim_webhooks(tx, taken)
@@ -99,6 +95,6 @@ def webhook_failed(
         webhook,
         attempt=attempt,
         due_at=None if is_last else tx.now + retry_delay_ms(attempt, tx.chance()),
-        given_up=clip(reason, ERROR_CHARS_MAX) if is_last else None,
+        given_up=clip(reason, limits.ERROR_CHARS_MAX) if is_last else None,
     )
     return "lost" if not noted else "given_up" if is_last else "again"

@@ -13,34 +13,33 @@ from carrel.records.artifact_store import (
     artifacts_of,
     insert_artifact,
 )
-from carrel.records.artifacts import ArtifactFile, artifact_files, run_of_artifact
+from carrel.records.artifacts import ArtifactFields, ArtifactFile, artifact_files, run_of_artifact
 from carrel.records.attachment_store import (
     Attachment,
-    AttachmentHead,
     FileShape,
     attachment_heads,
     attachments_by_id,
     delete_attachments,
     insert_attachment,
+    upload_of,
 )
 from carrel.records.call_store import (
     Call,
     call_of,
+    count_refusal,
     finish_call,
     has_written,
     is_open,
     outside_call,
     record_call,
+    refusals_of,
     tools_called,
     wrote_from_outside,
 )
-from carrel.records.file_text import text_of
-from carrel.records.refusal_store import count_refusal, refusals_of
-from carrel.records.upload_store import upload_of
-from carrel.records.uploads import attach, keep_file, prune_uploads, use_files
+from carrel.records.uploads import attach, keep_file, prune_uploads, text_of, use_files
 
 __all__ = [
-    "REPLY_ARTIFACT", "Artifact", "ArtifactFile", "ArtifactHead", "Attachment", "AttachmentHead", "Call", "FileShape",
+    "REPLY_ARTIFACT", "Artifact", "ArtifactFields", "ArtifactFile", "ArtifactHead", "Attachment", "Call", "FileShape",
     "artifact_files", "artifact_heads", "artifact_part", "artifact_sizes", "artifacts_of", "attach", "attachment_heads",
     "attachments_by_id", "call_of", "count_refusal", "delete_attachments", "finish_call", "has_written",
     "insert_artifact", "insert_attachment", "is_open", "keep_file", "outside_call", "prune_uploads", "record_call",

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from carrel.kernel import Access
-from carrel.storage import Table, Tx
+from carrel.storage import Table, Tx, in_list
 
 # A run's reply is listed among its artifacts under this id.
 REPLY_ARTIFACT = "result"
 
 
-class Artifact(Struct, frozen=True):
-    """One part that an agent added in a turn; parts of one artifact share its id and are in order."""
+class ArtifactFields(Struct, frozen=True):
+    """One part of an artifact: its position, and what it is."""
 
     artifact_id: str
     seq: int
@@ -20,21 +20,20 @@ class Artifact(Struct, frozen=True):
     media_type: str | None
     filename: str | None
     kind: str
+
+
+class Artifact(ArtifactFields, frozen=True):
+    """One part that an agent added in a turn; parts of one artifact share its id and are in order."""
+
     content: str
     added_at: int
     change: int
 
 
-class ArtifactHead(Struct, frozen=True):
-    """One part of an artifact without its content; `stored_bytes` is the stored size, base64 for files."""
+class ArtifactHead(ArtifactFields, frozen=True):
+    """One part of a run's artifact without its content; `stored_bytes` is the stored size, base64 for files."""
 
     run_id: str
-    artifact_id: str
-    seq: int
-    name: str | None
-    media_type: str | None
-    filename: str | None
-    kind: str
     stored_bytes: int
 
 
@@ -60,12 +59,12 @@ def artifact_sizes(tx: Tx, access: Access, run_id: str) -> list[tuple[str, int]]
 
 def artifact_heads(tx: Tx, access: Access, run_ids: Iterable[str], *, limit: int) -> list[ArtifactHead]:
     """Return the newest parts that the agents of those runs added, in order."""
-    names: dict[str, object] = {f"run_{at}": run_id for at, run_id in enumerate(run_ids)}
+    listed, names = in_list("run", run_ids)
     if not names:
         return []
     sql = (
-        "SELECT run_id, artifact_id, seq, name, media_type, filename, kind, octet_length(content) FROM artifacts "
-        f"WHERE account_id = :account AND run_id IN ({', '.join(f':{name}' for name in names)}) "
+        "SELECT artifact_id, seq, name, media_type, filename, kind, run_id, octet_length(content) FROM artifacts "
+        f"WHERE account_id = :account AND run_id IN ({listed}) "
         "ORDER BY seq DESC LIMIT :limit"
     )
     return [ArtifactHead(*row) for row in reversed(tx.all(sql, access, limit=limit, **names))]

@@ -4,9 +4,9 @@ import base64
 from collections.abc import Iterable
 from typing import Literal
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from carrel.kernel import clip
+from carrel.kernel import Shape, clip
 from carrel.kernel.limits import ARTIFACT_PREVIEW_CHARS_MAX
 from carrel.records.artifact_store import Artifact
 
@@ -18,8 +18,8 @@ _ANY = "application/octet-stream"
 _SAFE = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf", "application/json"})
 
 
-class ArtifactFile(Struct, frozen=True, kw_only=True):
-    """A downloadable piece of a result; texts that were appended to one another are one piece."""
+class ArtifactFields(Shape, frozen=True, kw_only=True):
+    """What is said of a piece of a result."""
 
     id: str
     run_id: str
@@ -27,6 +27,11 @@ class ArtifactFile(Struct, frozen=True, kw_only=True):
     kind: FileKind
     media_type: str | None
     filename: str | None
+
+
+class ArtifactFile(ArtifactFields, frozen=True, kw_only=True):
+    """A downloadable piece of a result; texts that were appended to one another are one piece."""
+
     content: bytes
     added_at: int
 

@@ -6,6 +6,7 @@ A call of an MCP server has its effect outside our transaction: it is recorded w
 from msgspec import Struct
 
 from carrel.kernel import Access
+from carrel.kernel.limits import REFUSALS_PER_LANE_MAX
 from carrel.storage import Table, Tx
 
 
@@ -83,3 +84,38 @@ def is_open(tx: Tx, access: Access, run_id: str) -> bool:
     """
     sql = f"SELECT 1 FROM calls WHERE {_OF_RUN} AND result = '' AND call_id NOT LIKE :outside LIMIT 1"
     return tx.one(sql, access, run_id=run_id, outside=outside_call("%")) is not None
+
+
+class Refused(Struct, frozen=True, kw_only=True):
+    """How often a rule refused a tool, and when last."""
+
+    tool: str
+    rule: str
+    times: int
+    last_at: int
+
+
+_REFUSALS = Table("refusals", Refused, key=("account_id", "key"))
+_LANE = "account_id = :account AND key = :key"
+
+
+def count_refusal(tx: Tx, access: Access, key: str, tool: str, rule: str) -> None:
+    """Count a refusal to a lane's agent, unless the lane does not exist or has too many kinds already."""
+    refused = {"key": key, "tool": tool, "rule": rule, "now": tx.now}
+    again = f"UPDATE refusals SET times = times + 1, last_at = :now WHERE {_LANE} AND tool = :tool AND rule = :rule"
+    if tx.run(again, access, **refused) or tx.one(f"SELECT 1 FROM lanes WHERE {_LANE}", access, key=key) is None:
+        return
+    kinds = tx.one(f"SELECT count(*) FROM refusals WHERE {_LANE}", access, key=key)
+    if kinds is not None and kinds[0] < REFUSALS_PER_LANE_MAX:
+        sql = (
+            "INSERT INTO refusals (account_id, key, tool, rule, times, last_at) "
+            "VALUES (:account, :key, :tool, :rule, 1, :now) ON CONFLICT (account_id, key, tool, rule) "
+            "DO UPDATE SET times = refusals.times + 1, last_at = excluded.last_at"
+        )
+        tx.run(sql, access, **refused)
+
+
+def refusals_of(tx: Tx, access: Access, key: str) -> list[Refused]:
+    """Return what was refused to the agent of a lane, latest first."""
+    sql = f"SELECT {_REFUSALS.columns} FROM refusals WHERE {_LANE} ORDER BY last_at DESC, tool, rule"
+    return _REFUSALS.rows(tx.all(sql, access, key=key))

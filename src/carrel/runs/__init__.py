@@ -5,13 +5,13 @@ The queue, claims, leases, outcomes and retries. The rooms above decide what hap
 
 from carrel.runs.advances import advance
 from carrel.runs.answers import (
-    ACT,
+    AGENT_ACTION,
     CallOutput,
     answer,
     continue_run,
     end_unanswered,
     is_sender_call,
-    open_acts,
+    open_actions,
     open_calls,
     run_that_made,
 )
@@ -22,6 +22,7 @@ from carrel.runs.concurrency import UNLIMITED, Concurrency, Shortage, shortage_o
 from carrel.runs.count_store import count_of_caller
 from carrel.runs.dispatcher import Dispatcher
 from carrel.runs.entries import agent_entry, run_entry
+from carrel.runs.faults import FaultFields
 from carrel.runs.held_store import release_held
 from carrel.runs.model import (
     OVERTAKEN,
@@ -29,10 +30,10 @@ from carrel.runs.model import (
     Claim,
     ClaimLost,
     Completed,
+    ExternalCall,
     Failed,
     NeedsInput,
     Outcome,
-    OutsideCall,
     RequestedEnd,
     Run,
 )
@@ -57,13 +58,13 @@ from carrel.runs.store import (
 from carrel.runs.watch import Watch
 
 __all__ = [
-    "ACT", "OVERTAKEN", "RUN_TABLE", "UNLIMITED", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed",
-    "Concurrency", "Delivering", "Dispatcher", "Failed", "LaneStopped", "NeedsInput", "Outages", "Outcome",
-    "OutsideCall", "Pruner", "RequestedEnd", "Rules", "Run", "RunChanged", "RunRetried", "Shortage", "Watch",
+    "AGENT_ACTION", "OVERTAKEN", "RUN_TABLE", "UNLIMITED", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed",
+    "Concurrency", "Delivering", "Dispatcher", "ExternalCall", "Failed", "FaultFields", "LaneStopped", "NeedsInput",
+    "Outages", "Outcome", "Pruner", "RequestedEnd", "Rules", "Run", "RunChanged", "RunRetried", "Shortage", "Watch",
     "about_run", "advance", "agent_entry", "answer", "bind_session", "cancel", "continue_run", "count_change",
     "count_of_caller", "deliver", "end_unanswered", "extend_queued", "extras_of", "fence", "hold_run", "is_sender_call",
-    "lane_head", "live_runs_of_lane", "open_acts", "open_calls", "publish_change", "queue_position", "release_held",
-    "release_sender", "remove_lane", "remove_lane_when_stopped", "replace_requested_end", "request_end",
-    "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "run_entry", "run_that_made",
-    "shortage_of", "stop_lane", "take_up",
+    "lane_head", "live_runs_of_lane", "open_actions", "open_calls", "publish_change", "queue_position", "release_held",
+    "release_sender", "remove_lane", "remove_lane_when_stopped", "replace_requested_end", "request_end", "retire_agent",
+    "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "run_entry", "run_that_made", "shortage_of", "stop_lane",
+    "take_up",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ from carrel.runs.model import CONTINUED, RUNS, Run, not_waiting
 from carrel.storage import Tx
 
 # Marks entries about calls that the agent behind a gateway made by itself.
-ACT = "byAgent"
+AGENT_ACTION = "byAgent"
 
 
 class CallOutput(Struct, frozen=True, kw_only=True):
@@ -108,7 +108,7 @@ def open_calls(own: Sequence[Entry]) -> list[Entry]:
     return [entry for entry in _without_result(own) if not is_act(entry)]
 
 
-def open_acts(own: Sequence[Entry]) -> list[Entry]:
+def open_actions(own: Sequence[Entry]) -> list[Entry]:
     """Return the calls that the agent behind the gateway began by itself and that have no result yet."""
     return [entry for entry in _without_result(own) if is_act(entry)]
 
@@ -121,7 +121,7 @@ def _without_result(own: Sequence[Entry]) -> list[Entry]:
 
 def is_act(entry: Entry) -> bool:
     """Return whether the agent behind the gateway made the call by itself: we do not make it."""
-    return bool((entry.details or {}).get(ACT))
+    return bool((entry.details or {}).get(AGENT_ACTION))
 
 
 def is_sender_call(call: Entry) -> bool:

@@ -17,20 +17,20 @@ def claim(tx: Tx, worker: str, lease_ms: int, limit: int, limits: Concurrency = 
 def claim_or_wait(
     tx: Tx, worker: str, lease_ms: int, limit: int, limits: Concurrency
 ) -> tuple[list[Claim], int | None]:  # fmt: skip
-    """Claim runs; without any, also return when to look again, None for whenever something becomes due."""
+    """Claim runs; if there are none, also return when to look again, None for whenever one becomes due."""
     heads = Heads(tx, limit, limits)
     if heads.runs:
         return start(tx, heads.runs, worker, lease_ms), None
     due_at = queue_store.next_due(tx)
     if not heads.is_limited or due_at is None or due_at > tx.now:
         return [], due_at
-    # What is due waits for places, and is woken when one is free; for one that frees elsewhere we look.
+    # Due runs wait for slots. A slot that becomes free here wakes us; for one that becomes free elsewhere we look.
     look_at = tx.now + PLACE_LOOK_MS
     return [], min(look_at, queue_store.next_due(tx, after=tx.now) or look_at)
 
 
 def start(tx: Tx, heads: list[Claim], worker: str, lease_ms: int) -> list[Claim]:
-    """Start heads of lanes that may start, and publish it."""
+    """Start heads of lanes that may start, and publish their start."""
     return publish_started(tx, queue_store.start(tx, heads, worker, tx.now + lease_ms))
 
 

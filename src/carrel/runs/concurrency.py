@@ -1,7 +1,7 @@
 """Concurrency: how many runs of one gateway, and of one agent, may work at once, on all servers together.
 
-A claim counts the runs that work, with all other such claims waiting for it, and takes the oldest heads of lanes for
-which there is a slot. Heads without one stay due, so nothing has to be returned when a worker is lost.
+A claim counts the working runs, while other such claims wait for it, and takes the oldest heads of lanes for which
+there is a slot. Heads without one stay due, so nothing has to be returned when a worker is lost.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,10 +17,10 @@ from carrel.storage import Tx
 
 
 class Concurrency(Struct, frozen=True, kw_only=True):
-    """The limits of the settings: by gateway, and for each agent that has no limit of its own; 0 is none."""
+    """The limits in the settings: for each gateway, and for agents without a limit of their own; 0 means none."""
 
     gateways: Mapping[str, int] = {}
-    # What runs of agents that name no gateway go to.
+    # The gateway of agents that name none.
     default_gateway: str = "builtin"
     per_agent: int = 0
 
@@ -30,7 +30,7 @@ class Concurrency(Struct, frozen=True, kw_only=True):
         return bool(self.per_agent or any(self.gateways.values()))
 
     def gateway_limit(self, gateway: str) -> int:
-        """Return how many runs may work at a gateway, which is empty for the default one; 0 for any number."""
+        """Return how many runs may work at a gateway, an empty name being the default one; 0 for any number."""
         return self.gateways.get(gateway or self.default_gateway, 0)
 
     def agent_limit(self, own: int | None) -> int:
@@ -43,13 +43,13 @@ Limits = Callable[[], Concurrency]
 
 
 class Shortage(NamedTuple):
-    """Where a run waits for a slot: at a gateway, or else at its agent. `limit` runs work there, which is the most."""
+    """Where a run waits for a slot: at a gateway, or else at its agent. `limit` is how many may work there."""
 
     gateway: str | None
     limit: int
 
 
-class Slots:
+class FreeSlots:
     """Counts the free slots of gateways and agents, and takes them."""
 
     def __init__(self, working: Iterable[Working], limits: Concurrency) -> None:
@@ -61,7 +61,7 @@ class Slots:
 
     @classmethod
     def held(cls, tx: Tx, limits: Concurrency) -> Self:
-        """Return the free slots; no other claim counts them before the transaction ends."""
+        """Return the free slots; other claims wait to count them until the transaction ends."""
         concurrency_store.hold_claims(tx)
         return cls(concurrency_store.working(tx), limits)
 
@@ -110,19 +110,19 @@ class Slots:
 
 
 class Heads:
-    """The heads of lanes that one claim starts: up to a number, and only those for which there is a slot."""
+    """The heads of lanes that one claim starts: at most a given number, and only if there is a slot for them."""
 
     def __init__(self, tx: Tx, limit: int, limits: Concurrency) -> None:
         self._tx = tx
         self._limit = limit
         self._limits = limits
-        self._slots = Slots.held(tx, limits) if limits.any else None
+        self._slots = FreeSlots.held(tx, limits) if limits.any else None
         self.runs: list[Claim] = []
         self._add_due()
 
     @property
     def is_limited(self) -> bool:
-        """Whether heads that are due may be left waiting for a slot."""
+        """Whether due heads may be left waiting for a slot."""
         return self._slots is not None
 
     @property
@@ -133,15 +133,15 @@ class Heads:
     def add(self, head: Head) -> bool:
         """Add a head whose lane is locked; False if there is no slot for it."""
         if self._slots is None and head.concurrency:
-            # What was added before belongs to agents without a limit.
-            self._slots = Slots.held(self._tx, self._limits)
+            # The heads added before belong to agents without a limit.
+            self._slots = FreeSlots.held(self._tx, self._limits)
         if self._slots is not None and not self._slots.take(head):
             return False
         self.runs.append(head.run)
         return True
 
     def _add_due(self) -> None:
-        """Add the oldest due heads. Who is found full is left out of the next look, so each look gets further."""
+        """Add the oldest due heads. Each query leaves out who was found full before, so it gets further."""
         last: Head | None = None
         while not self.is_full:
             wanted, full = self._limit - len(self.runs), self._slots
@@ -161,4 +161,4 @@ def shortage_of(tx: Tx, access: Access, run: Run, limits: Concurrency) -> Shorta
     head = concurrency_store.head_of(tx, access, run)
     if head is None or not (limits.any or head.concurrency):
         return None
-    return Slots(concurrency_store.working(tx), limits).shortage(head)
+    return FreeSlots(concurrency_store.working(tx), limits).shortage(head)

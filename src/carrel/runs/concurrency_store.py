@@ -8,12 +8,12 @@ from carrel.runs.model import Claim
 from carrel.storage import Row, Table, Tx, padded
 
 _CLAIMS = Table("runs", Claim)
-# With what a limit may depend on behind a run's own fields. A run that only repeats a step may go to another gateway.
+# A claim's columns, and what limits depend on. A replay may name a gateway other than its agent's.
 _COLUMNS = f"{_CLAIMS.columns_of('r')}, r.due_at, COALESCE(r.gateway, a.gateway), a.concurrency"
 _HEADS = f"SELECT {_COLUMNS} FROM runs r JOIN agents a ON a.account_id = r.account_id AND a.id = r.agent_id"
 _SELECT_DUE = f"{_HEADS} WHERE r.due_at <= :now ORDER BY r.due_at, r.seq LIMIT :limit FOR UPDATE OF r SKIP LOCKED"
 _SELECT_NEXT = f"{_HEADS} WHERE r.account_id = :account AND r.key = :key AND r.state = 'queued' ORDER BY r.seq LIMIT 1"
-# A run in a call that waits for another one, which has not settled, has lent its slot.
+# A run whose tool call waits for another run that has not settled has lent its slot.
 _HAS_LENT = (
     "SELECT 1 FROM calls c JOIN runs w ON w.account_id = c.account_id AND w.id = c.waits_for "
     "WHERE c.account_id = r.account_id AND c.run_id = r.id AND c.waits_until > :now "
@@ -22,7 +22,7 @@ _HAS_LENT = (
 
 
 class Head(NamedTuple):
-    """A run that is next in its lane; its gateway, which is empty for the default one, and its agent's own limit."""
+    """The next run of a lane, its gateway (empty for the default one), and its agent's own limit."""
 
     run: Claim
     due_at: int | None
@@ -41,7 +41,7 @@ class Working(NamedTuple):
 
 
 def hold_claims(tx: Tx) -> None:
-    """Let other claims that count wait until this transaction has ended."""
+    """Make other claims that count slots wait until this transaction has ended."""
     tx.run(
         "INSERT INTO concurrency_locks (name) VALUES ('claims') ON CONFLICT (name) DO UPDATE SET name = excluded.name"
     )
@@ -61,7 +61,7 @@ def due_heads(
     tx: Tx, limit: int, *, after: Head | None = None, full_gateways: Sequence[str] = (),
     full_agents: Sequence[tuple[str, str]] = (),
 ) -> list[Head]:  # fmt: skip
-    """Return the oldest due heads of lanes across all accounts, locked: behind one, and of nobody who is full."""
+    """Lock and return the oldest due heads of lanes after a given one, across all accounts; none that are full."""
     if after is None and not full_gateways and not full_agents:
         return list(map(_head, tx.all(_SELECT_DUE, now=tx.now, limit=limit)))
     where, values = ["r.due_at <= :now"], dict[str, object]()
@@ -88,7 +88,7 @@ def next_head(tx: Tx, access: Access, key: str) -> Head | None:
 
 
 def head_of(tx: Tx, access: Access, run: Claim) -> Head | None:
-    """Return a run with what a limit of it depends on."""
+    """Return a run with what its limits depend on."""
     row = tx.one(f"{_HEADS} WHERE r.account_id = :account AND r.id = :id", access, id=run.id)
     return None if row is None else _head(row)
 

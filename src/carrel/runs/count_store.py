@@ -46,4 +46,4 @@ def _count(tx: Tx, access: Access, actor_id: str, agent_id: str, key: str, more:
         ":stripe, :more) ON CONFLICT (account_id, actor_id, agent_id, stripe) DO UPDATE SET n = task_counts.n + :more"
     )
     # At the end of the unit of work, so that this row is locked as briefly as possible.
-    tx.later(sql, access, actor=actor_id, agent=agent_id, stripe=crc32(key.encode()) % _STRIPES, more=more)
+    tx.defer(sql, access, actor=actor_id, agent=agent_id, stripe=crc32(key.encode()) % _STRIPES, more=more)

@@ -21,7 +21,7 @@ from carrel.runs.model import RUNS, STOPS, Cancelled, Claim, ClaimLost, Failed, 
 from carrel.runs.outcome_writer import OutcomeWriter
 from carrel.runs.outcomes import Ending, settle
 from carrel.runs.slots import Slots
-from carrel.storage import Database, Landing, Tx, repeat
+from carrel.storage import CommitCallback, Database, Tx, repeat
 
 Handler = Callable[[Claim], Awaitable[Ending]]
 _log = getLogger("carrel.runs")
@@ -57,13 +57,13 @@ class Dispatcher:
     async def serve(self) -> None:
         """Claim and run turns until cancelled."""
         if self._db.engine == "sqlite":
-            # One server owns the file, so whatever is running in it was left by a server that is gone.
+            # One server owns the file, so whatever is still running in it was left by a server that has ended.
             await self._db.write(queue_store.expire_leases)
-        # The settings may be others than when they were held.
+        # The settings may have changed since these runs were held.
         await self._db.write(held_store.release_every_held)
         while await self._db.write(rescue_lost):
             pass
-        self._db.join(RUNS, self._claim_in_same_commit)
+        self._db.before_commit(RUNS, self._claim_in_same_commit)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._claim_due())
             group.create_task(repeat(self._db, "renew", self._lease_ms / 3 / MS_PER_SECOND, self._renew))
@@ -79,7 +79,7 @@ class Dispatcher:
                 self._group = None
 
     async def work_off(self) -> int:
-        """Take the turns that are due now, one after the other, without serving; return how many."""
+        """Take the turns that are due now, one after another, without serving; return how many."""
         count = 0
         while claimed := await self._db.write(lambda tx: claim(tx, self._worker, self._lease_ms, 1, self._limits())):
             (run,) = claimed
@@ -96,8 +96,8 @@ class Dispatcher:
         self._db.bell(RUNS).ring()
         try:
             async with asyncio.timeout(seconds_max):
-                # A claim under way has its slots reserved, so we wait for it like for a turn. It may return them on the
-                # writer's thread, which cannot set an event of this loop: hence the polling.
+                # A claim in progress has slots reserved, so we wait for it as for a turn. It may return them on the
+                # writer's thread, which cannot set an event of this loop, so we poll.
                 while self._slots.taken:  # noqa: ASYNC110
                     await asyncio.sleep(_DRAIN_POLL_SECONDS)
         except TimeoutError:
@@ -105,7 +105,7 @@ class Dispatcher:
 
     @contextmanager
     def lend_slot(self) -> Iterator[None]:
-        """Lend a turn's slot while it only waits for another run; otherwise all slots could wait for each other."""
+        """Lend a turn's slot while it only waits for another run; otherwise all turns could wait for each other."""
         self._slots.lend()
         self._freed.set()
         try:
@@ -113,12 +113,12 @@ class Dispatcher:
         finally:
             self._slots.take_back()
 
-    def _claim_in_same_commit(self, tx: Tx) -> Landing | None:
-        """Claim in the transaction that made runs due: a message to an idle server starts with one commit."""
+    def _claim_in_same_commit(self, tx: Tx) -> CommitCallback | None:
+        """Claim in the transaction that made runs due, so that a message to an idle server starts with one commit."""
         due = tx.woken[RUNS]
         claimed, slots = self._reserve_and_claim(tx, due)
         if slots == due:
-            # As many were claimed as became due here; other due runs have rung the bell themselves.
+            # As many were claimed as became due here; the transactions of other due runs ring the bell themselves.
             del tx.woken[RUNS]
         return partial(self._start_turns, claimed) if claimed else None
 
@@ -170,7 +170,7 @@ class Dispatcher:
         self._freed.clear()
 
     def _claim_or_wait(self, tx: Tx, slots: int) -> tuple[list[Claim], float]:
-        """Claim runs, or tell how many seconds to wait for the next one to become due."""
+        """Claim runs, or return how many seconds to wait for the next one to become due."""
         if self.draining:
             return [], SAFETY_POLL_SECONDS
         claimed, due_at = claim_or_wait(tx, self._worker, self._lease_ms, slots, self._limits())
@@ -178,7 +178,7 @@ class Dispatcher:
         return claimed, max(0.001, min(wait_seconds, SAFETY_POLL_SECONDS))
 
     async def _work(self, run: Claim | None) -> None:
-        """Work in one slot: one run after the other, until none is due."""
+        """Work in one slot: one run after another, until none is due."""
         try:
             while run is not None:
                 outcome = await self._run_turn(run)
@@ -191,7 +191,7 @@ class Dispatcher:
     async def _run_turn(self, run: Claim) -> Ending | None:
         earlier = self._turns.get(run.id)
         if earlier is not None:
-            # Its lease ran out while its turn was running here. That claim can write nothing more.
+            # Its lease ran out while its turn was running here. The earlier claim can write nothing more.
             earlier.end(_RECLAIMED)
         turn = self._turns[run.id] = _Turn(run)
         try:
@@ -211,7 +211,7 @@ class Dispatcher:
                 del self._turns[run.id]
 
     async def _outcome(self, run: Claim) -> Ending:
-        """The handler's outcome; a stop may end the claim before the watch of stops has come to end the turn."""
+        """The handler's outcome; a stop request may end the claim before the watch ends the turn."""
         try:
             return await self._handler(run)
         except ClaimLost:
@@ -221,13 +221,13 @@ class Dispatcher:
             return Cancelled(reason=stop[0])
 
     def _renew(self, tx: Tx) -> int:
-        # Only turns that are running: a run whose outcome could not be written must not be held forever.
+        # Only running turns: a run whose outcome could not be written must not be held forever.
         running = [turn.run for turn in list(self._turns.values())]
         queue_store.renew_leases(tx, self._worker, running, tx.now + self._lease_ms)
         return 0
 
     async def _watch_deadlines(self) -> None:
-        # One loop for all turns: a timer each would cost more than the rest of a turn's bookkeeping.
+        # One loop for all turns: a timer for each would cost more than the rest of a turn's bookkeeping.
         while True:
             await asyncio.sleep(DEADLINE_SECONDS)
             for turn in list(self._turns.values()):
@@ -242,7 +242,7 @@ class Dispatcher:
                 for run_id, reason in await self._db.read(lambda tx: queue_store.stopping_runs(tx, self._worker)):
                     if run_id in self._turns:
                         self._turns[run_id].end(Cancelled(reason=reason))
-            except Exception as error:  # boundary: what could not be read now is read the next time
+            except Exception as error:  # boundary: what cannot be read now is read the next time
                 log_trouble(_log, "stops_unread", error)
             await bell.wait(version, SAFETY_POLL_SECONDS)
 

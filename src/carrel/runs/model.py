@@ -8,7 +8,6 @@ from msgspec import Struct, structs
 
 from carrel.journal import TaskView, json_text
 from carrel.kernel import (
-    MS_PER_SECOND,
     SCOPE_END,
     Access,
     Code,
@@ -21,7 +20,8 @@ from carrel.kernel import (
     system_access,
 )
 from carrel.kernel.limits import ERROR_CHARS_MAX
-from carrel.runs.decisions import decision_in
+from carrel.runs.approval_words import decision_in
+from carrel.runs.faults import Fault
 from carrel.visibility import PERSONAL_KINDS
 
 # The `behalf` of a run that several people caused: it sees the chats of none of them.
@@ -199,7 +199,7 @@ class Run(Claim, frozen=True):
         return self.state in SETTLED_STATES
 
     @property
-    def last_fault(self) -> "Fault | None":
+    def last_fault(self) -> Fault | None:
         """Why its newest attempt failed, while the next one is pending or running."""
         failed = self.attempt if self.state == "queued" else self.attempt - 1
         # An attempt that reached nobody, or was held, is not counted: the next one has the same number.
@@ -298,35 +298,6 @@ class Run(Claim, frozen=True):
         return _decode_names(self.attachment_ids)
 
 
-class Fault(Struct, frozen=True, kw_only=True):
-    """Why an attempt failed, and when the next one starts; None once it has started."""
-
-    attempt: int
-    attempts_max: int
-    code: str
-    message: str
-    at: int
-    next_attempt_at: int | None
-    # Set if the gateway was unreachable; then the attempt is not counted.
-    unreachable_since: int | None = None
-    # Whether it was held; then it is not counted either.
-    is_held: bool = False
-
-    def told(self, now: int | None = None) -> str:
-        """Return a sentence for people; `now` is the moment it counts from, by default that of the failure."""
-        said = f"{self.message.rstrip('. ')}."
-        if self.is_held:
-            return said
-        if self.unreachable_since is None:
-            said = f"Attempt {self.attempt} of {self.attempts_max} failed: {said}"
-        else:
-            said = f"{said} The message is kept and answered when it can be reached."
-        if self.next_attempt_at is None:
-            return f"{said} The next one is under way."
-        seconds = max(1, round((self.next_attempt_at - (self.at if now is None else now)) / MS_PER_SECOND))
-        return f"{said} Next try in {seconds} s."
-
-
 class ClaimLost(Exception):
     """This worker has lost its claim on a run, so it must write nothing more."""
 
@@ -376,7 +347,7 @@ class Cancelled(Struct, frozen=True, kw_only=True):
 Outcome = Completed | NeedsInput | Failed | Cancelled
 
 
-class OutsideCall(Struct, frozen=True, kw_only=True):
+class ExternalCall(Struct, frozen=True, kw_only=True):
     """A tool call made from outside the turn: its arguments and its result."""
 
     name: str
@@ -388,7 +359,7 @@ class RequestedEnd(Struct, frozen=True, kw_only=True):
     """How a run should end its turn; `said` is what the agent said beside a call from outside, no reply."""
 
     outcome: NeedsInput | Failed
-    call: OutsideCall | None = None
+    call: ExternalCall | None = None
     said: str = ""
 
 

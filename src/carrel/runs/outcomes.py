@@ -10,6 +10,7 @@ from carrel.runs.changes import count_end, publish_change
 from carrel.runs.claims import start
 from carrel.runs.concurrency import UNLIMITED, Concurrency, Heads
 from carrel.runs.concurrency_store import next_head
+from carrel.runs.faults import Fault
 from carrel.runs.model import (
     RUNS,
     Cancelled,
@@ -17,7 +18,6 @@ from carrel.runs.model import (
     ClaimLost,
     Completed,
     Failed,
-    Fault,
     NeedsInput,
     Outcome,
     read_requested_end,
@@ -54,7 +54,9 @@ def settle_and_claim(
     """
     freed = [run for run, outcome in ended if _write(tx, run, outcome)]
     if not limits.any:
-        tx.ahead(lambda: Heads(tx, len(ended), limits), *(partial(next_head, tx, run.access, run.key) for run in freed))
+        tx.prefetch(
+            lambda: Heads(tx, len(ended), limits), *(partial(next_head, tx, run.access, run.key) for run in freed)
+        )
     heads = Heads(tx, len(ended), limits)
     for run in freed:
         head = None if heads.is_full else next_head(tx, run.access, run.key)
@@ -97,11 +99,6 @@ def _written(tx: Tx, outcome: Ending) -> Outcome:
 
 def _write_run(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
     """Write the outcome of a run that already left its lane; returns what `_write` returns."""
-    # The common case first: the UPDATE itself checks the claim; only if it matched no row do we look closer.
-    if isinstance(outcome, Completed) and _end(
-        tx, run, "completed", None, outcome.usage, reply=outcome.reply, note=outcome.note
-    ):
-        return True
     stop = store.claimed_stop(tx, run)
     if stop is None:
         return None
@@ -111,6 +108,8 @@ def _write_run(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
     elif (end := read_requested_end(stop[1])) is not None:
         outcome = apply_requested_end(tx, run, end, outcome)
     match outcome:
+        case Completed():
+            _end(tx, run, "completed", None, outcome.usage, reply=outcome.reply, note=outcome.note)
         case NeedsInput():
             _park(tx, run, outcome)
         case Cancelled():
@@ -127,14 +126,13 @@ def _write_run(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
 def _end(
     tx: Tx, run: Claim, state: str, reason: str | None, usage: dict[str, object] | None, *, reply: str | None = None,
     note: str | None = None, error_code: str | None = None, error_message: str | None = None,
-) -> bool:  # fmt: skip
-    if not store.end_claimed(
+) -> None:  # fmt: skip
+    store.end_claimed(
         tx, run, state=state, reason=reason, reply=reply, note=note, error_code=error_code, error_message=error_message,
         usage=json_text(usage) if usage else None,
         # A reply is a change of its own: A2A shows it as the last artifact before the end.
         changes=2 if reply else 1,
-    ):  # fmt: skip
-        return False
+    )  # fmt: skip
     if _tokens(usage):
         note_tokens(tx, run.access, run.key, _tokens(usage))
     more: dict[str, object] = {"reply": reply} if state == "completed" else {}
@@ -142,7 +140,6 @@ def _end(
         more["error"] = {"code": error_code, "message": error_message}
     publish_change(tx, run, f"run.{state}", state=state, reason=reason, **more)
     count_end(run, state, reason, tx.now)
-    return True
 
 
 def _park(tx: Tx, run: Claim, outcome: NeedsInput) -> None:

@@ -25,7 +25,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     runs: RunsSettings = RunsSettings()
     send_policy: SendPolicySettings = SendPolicySettings()
     a2a_timeout_minutes: float = 30
-    # Whether messages about a task go to its own lane; else to the agent's main lane.
+    # Whether messages about a task go to the task's own lane; else to the agent's main lane.
     task_scoped: bool = True
 
     def timeout_ms(self, envelope: Envelope) -> int:
@@ -40,7 +40,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     def patience_ms(self, envelope: Envelope) -> int | None:
         """Return how long the run waits for a gateway that does not answer; None for ever.
 
-        A limit that its sender has set holds for that too, which is told by 0.
+        0 means that the sender's time limit applies to this wait too.
         """
         if envelope.timeout_seconds:
             return 0
@@ -49,7 +49,7 @@ class Rules(Struct, frozen=True, kw_only=True):
 
 
 def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
-    """Queue an envelope in its lane. A sender's message delivered twice is the same run."""
+    """Queue an envelope in its lane. A message delivered twice by its sender is one run."""
     message = envelope.message
     if message.sender_id is not None:
         known = store.run_by_sender(tx, access, message.sender_id)
@@ -75,16 +75,16 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
 def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
     """Count the run into its lane, created by its first message; return the queue position, 0 for the head.
 
-    A refusal has changed nothing yet, so the caller may catch it and go on in the same transaction.
+    When it refuses, nothing has changed yet, so the caller may catch that and go on in the same transaction.
     """
     key = str(envelope.key)
-    tx.ahead(lambda: queue_store.hold_entry(tx, access, key), tx.tick)
+    tx.prefetch(lambda: queue_store.hold_entry(tx, access, key), tx.tick)
     entry = queue_store.hold_entry(tx, access, key) or _create_lane(tx, access, envelope, rules)
     depth, override, enabled, made_by = entry
     if not may_see(tx, access, envelope.key, made_by):
         raise not_found("session")
     _require_open(envelope, rules, enabled, override)
-    # `depth` counts the running run too, which is not in the queue.
+    # `depth` includes the running run, which is not in the queue.
     position = depth + 1 - queue_store.lane_is_busy(tx, access, key) if depth else 0
     if position > rules.runs.lane_queue_max:
         raise Refusal(
@@ -112,8 +112,8 @@ def _create_lane(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Ro
     require_valid_new_key(key)
     _require_open(envelope, rules, enabled, None)
     insert_lane(tx, access, key)
-    # The run's number was drawn before there was a lane to lock: others may be in it by now, with higher ones.
-    tx.forget()
+    # The run's number was drawn before there was a lane to lock: runs with higher numbers may be in it by now.
+    tx.invalidate()
     entry = queue_store.hold_entry(tx, access, str(key))
     if entry is None:
         # Another transaction had created the lane, and deleted it before we could lock it.
@@ -122,7 +122,7 @@ def _create_lane(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Ro
 
 
 def _limits(tx: Tx, access: Access, envelope: Envelope) -> dict[str, Any]:
-    """What limits a run: whoever has sent its message and, where another run has caused it, whoever caused that one."""
+    """What limits a run: the sender of its message and, if another run caused it, whoever caused that one."""
     parent = store.run_by_id(tx, access, envelope.parent_run_id) if envelope.parent_run_id is not None else None
     spaces = access.space_ids if parent is None else access.narrowed(parent.spaces)
     behalf = access.speaks_for or (None if parent is None else parent.behalf)
@@ -131,7 +131,7 @@ def _limits(tx: Tx, access: Access, envelope: Envelope) -> dict[str, Any]:
 
 def _new_run(tx: Tx, access: Access, envelope: Envelope, rules: Rules, *, head: bool) -> Run:
     message, run_id = envelope.message, tx.new_id("run")
-    # The message's entry will get this id, so that it can be referred to before the turn starts.
+    # The message's entry will have this id, so that it can be referred to before the turn starts.
     message_id = "ent_" + run_id.removeprefix("run_")
     attachments = attach(tx, access, message.attachments, message_id)
     return Run(

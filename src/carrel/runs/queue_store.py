@@ -24,32 +24,32 @@ def hold_entry(tx: Tx, access: Access, key: str) -> Row | None:
 
 
 def enter_lane(tx: Tx, access: Access, key: str, channel: str) -> None:
-    """Count one more run in a locked lane; messages between lanes leave its channel as it is."""
+    """Count one more run in a locked lane; messages between lanes do not change its channel."""
     kept = channel == INTERNAL_CHANNEL
     sql = (
         "UPDATE lanes SET depth = depth + 1, updated_at = :now, archived_at = NULL, "
         f"last_channel = {'last_channel' if kept else ':channel'} WHERE {_LANE}"
     )
-    tx.soon(sql, access, key=key, now=tx.now, **({} if kept else {"channel": channel}))
+    tx.pipeline(sql, access, key=key, now=tx.now, **({} if kept else {"channel": channel}))
 
 
 def leave_lane(tx: Tx, access: Access, key: str) -> None:
-    """Count one run less in a lane, which locks the lane."""
-    tx.soon(f"UPDATE lanes SET depth = depth - 1 WHERE {_LANE}", access, key=key)
+    """Count one run less in a lane; this locks the lane."""
+    tx.pipeline(f"UPDATE lanes SET depth = depth - 1 WHERE {_LANE}", access, key=key)
 
 
 def stay_in_lane(tx: Tx, access: Access, key: str) -> None:
     """Undo `leave_lane` for a run that stays."""
-    tx.soon(f"UPDATE lanes SET depth = depth + 1 WHERE {_LANE}", access, key=key)
+    tx.pipeline(f"UPDATE lanes SET depth = depth + 1 WHERE {_LANE}", access, key=key)
 
 
 def insert_run(tx: Tx, run: Run) -> None:
     """Write a new run."""
-    tx.soon(RUN_TABLE.insert, run, **RUN_TABLE.values(run))
+    tx.pipeline(RUN_TABLE.insert, run, **RUN_TABLE.values(run))
 
 
 def extend_queued(tx: Tx, access: Access, run: Run, text: str) -> bool:
-    """Replace the text of a run that nobody has started yet, and who it is for; False when it was claimed meanwhile."""
+    """Replace the text and the recipient of a run that has not started; False if it was claimed meanwhile."""
     sql = (
         "UPDATE runs SET text = :text, updated_at = :now, space_ids = :space_ids, behalf = :behalf "
         "WHERE account_id = :account AND id = :id AND state = 'queued' AND attempt = 0 AND session_id IS NULL"
@@ -67,7 +67,7 @@ _START = (
 
 
 def start(tx: Tx, heads: list[Claim], worker: str, lease_until: int) -> list[Claim]:
-    """Start runs; every claim is made here. The runs, or their lanes, must be locked."""
+    """Start runs; every claim is made here. The runs or their lanes must be locked."""
     for run in heads:
         require_move(run.state, "running")
     claimed = [
@@ -90,7 +90,7 @@ def start(tx: Tx, heads: list[Claim], worker: str, lease_until: int) -> list[Cla
 
 
 def next_due(tx: Tx, after: int = -1) -> int | None:
-    """Return when the next head of a lane may be claimed, across all accounts: the first moment after another one."""
+    """Return when the next head of a lane may be claimed, across all accounts: the first such time after `after`."""
     row = tx.one("SELECT due_at FROM runs WHERE due_at > :after ORDER BY due_at LIMIT 1", after=after)
     return row[0] if row else None
 
@@ -127,7 +127,9 @@ def promote_next(tx: Tx, access: Access, key: str) -> bool:
     head = next_in_lane(tx, access, key)
     if head is None:
         return False
-    tx.soon("UPDATE runs SET due_at = :now WHERE account_id = :account AND id = :id", access, id=head.id, now=tx.now)
+    tx.pipeline(
+        "UPDATE runs SET due_at = :now WHERE account_id = :account AND id = :id", access, id=head.id, now=tx.now
+    )
     return True
 
 
@@ -146,7 +148,7 @@ def before_in_lane(tx: Tx, access: Access, run: Run) -> Claim | None:
 
 
 def exchange_places(tx: Tx, access: Access, run: Run, other: Claim) -> None:
-    """Let two queued runs of a locked lane change places; neither may be the head, which may be claimed at any time."""
+    """Swap two queued runs of a locked lane; neither may be the head, which may be claimed at any time."""
     sql = (
         "UPDATE runs SET seq = :seq, updated_at = :now, changes = changes + 1 "
         "WHERE account_id = :account AND id = :id AND state = 'queued' AND due_at IS NULL"
@@ -162,7 +164,7 @@ def live_runs_of_lane(tx: Tx, access: Access, key: str) -> list[Run]:
 
 
 def lane_head(tx: Tx, access: Access, key: str) -> Run | None:
-    """Return the run that holds a lane: the running one, or the one that is next, however long it has to wait."""
+    """Return the run that holds a lane: the running one, or the next one, however long it has to wait."""
     sql = f"{RUN_TABLE.select} WHERE {_LANE} AND (due_at IS NOT NULL OR state = 'running')"
     return RUN_TABLE.row(tx.one(sql, access, key=key))
 

@@ -12,7 +12,7 @@ from carrel.journal import append_entry, json_text
 from carrel.kernel import Access, Code, Refusal
 from carrel.runs import store
 from carrel.runs.entries import agent_entry
-from carrel.runs.model import Cancelled, Claim, Failed, NeedsInput, Outcome, OutsideCall, RequestedEnd
+from carrel.runs.model import Cancelled, Claim, ExternalCall, Failed, NeedsInput, Outcome, RequestedEnd
 from carrel.storage import Tx
 
 
@@ -42,7 +42,7 @@ def apply_requested_end(tx: Tx, run: Claim, end: RequestedEnd, actual: Outcome) 
     return structs.replace(end.outcome, usage=actual.usage)
 
 
-def _journal(tx: Tx, claim: Claim, end: RequestedEnd, call: OutsideCall) -> None:
+def _journal(tx: Tx, claim: Claim, end: RequestedEnd, call: ExternalCall) -> None:
     """Append the entries that the turn would have written if it had made the call itself."""
     named: dict[str, Any] = {"callId": tx.new_id("call"), "name": call.name}
     made = named | {"arguments": call.arguments} | ({"said": end.said} if end.said else {})

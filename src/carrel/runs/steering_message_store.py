@@ -10,8 +10,8 @@ _ONE = "account_id = :account AND id = :id"
 
 def aim(tx: Tx, access: Access, run_id: str, at: str) -> None:
     """Let a queued message wait for the next step of a run; its lane must be locked."""
-    tx.soon(f"UPDATE runs SET steers = :at, updated_at = :now WHERE {_ONE}", access, id=run_id, at=at, now=tx.now)
-    tx.soon(f"UPDATE runs SET steered = 1 WHERE {_ONE}", access, id=at)
+    tx.pipeline(f"UPDATE runs SET steers = :at, updated_at = :now WHERE {_ONE}", access, id=run_id, at=at, now=tx.now)
+    tx.pipeline(f"UPDATE runs SET steered = 1 WHERE {_ONE}", access, id=at)
 
 
 def messages_for(tx: Tx, access: Access, run_id: str, limit: int) -> list[Run]:
@@ -36,4 +36,4 @@ def join(tx: Tx, access: Access, message: Run, into: Run) -> None:
 
 def note_taken(tx: Tx, access: Access, run_id: str, *, more: bool) -> None:
     """Record whether more messages wait to join a run."""
-    tx.soon(f"UPDATE runs SET steered = :more WHERE {_ONE}", access, id=run_id, more=int(more))
+    tx.pipeline(f"UPDATE runs SET steered = :more WHERE {_ONE}", access, id=run_id, more=int(more))

@@ -91,9 +91,13 @@ def run_by_sender(tx: Tx, access: Access, sender_id: str, *, answered: bool = Fa
 
 
 def claimed_stop(tx: Tx, run: Claim) -> Row | None:
-    """Lock a claimed run and return (stop reason, requested end), each None if absent; None for a lost claim."""
+    """Lock a claimed run and return (stop reason, requested end), each None if absent; None for a lost claim.
+
+    The lock keeps both as they are, so they are read once in a unit of work.
+    """
     sql = f"SELECT stopping, wanted_end FROM runs WHERE {_ONE} AND state = 'running' AND {_FENCE} FOR UPDATE"
-    return tx.one(sql, run, id=run.id, claim_no=run.claim_no, now=tx.now)
+    of_run: dict[str, object] = {"id": run.id, "claim_no": run.claim_no, "now": tx.now}
+    return tx.cached(("claim", run.id, run.claim_no), lambda: tx.one(sql, run, **of_run))
 
 
 _END_CLAIMED = {
@@ -110,16 +114,15 @@ _END_CLAIMED = {
 
 def end_claimed(tx: Tx, run: Claim, *, state: str, reason: str | None, reply: str | None, note: str | None,
                 error_code: str | None, error_message: str | None, usage: str | None,
-                changes: int) -> bool:  # fmt: skip
-    """End a run while this claim holds it; otherwise write nothing and return False.
+                changes: int) -> None:  # fmt: skip
+    """End a run that `claimed_stop` has locked; a lost claim writes nothing.
 
     A run that was asked to stop can only become cancelled, and one with a requested end cannot be completed.
     """
-    ended = tx.run(
+    tx.pipeline(
         _END_CLAIMED[state], run, id=run.id, claim_no=run.claim_no, now=tx.now, state=state, reason=reason,
         reply=reply, note=note, error_code=error_code, error_message=error_message, usage=usage, changes=changes,
     )  # fmt: skip
-    return ended > 0
 
 
 _END_UNCLAIMED = {
@@ -209,12 +212,14 @@ def _require(moved: int) -> None:
 
 def ask_to_stop(tx: Tx, access: Access, run_id: str, reason: str) -> None:
     """Ask a running run to stop: its turn can write nothing more. The state changes once the turn has stopped."""
+    tx.invalidate()
     sql = f"UPDATE runs SET stopping = COALESCE(stopping, :reason) WHERE {_ONE} AND state = 'running'"
     tx.run(sql, access, id=run_id, reason=reason)
 
 
 def want_end(tx: Tx, access: Access, run_id: str, end: str) -> bool:
     """Store the requested end of a running run; False if it has one already or was asked to stop."""
+    tx.invalidate()
     sql = (
         f"UPDATE runs SET wanted_end = :end WHERE {_ONE} AND state = 'running' AND stopping IS NULL "
         "AND wanted_end IS NULL"
@@ -224,6 +229,7 @@ def want_end(tx: Tx, access: Access, run_id: str, end: str) -> bool:
 
 def keep_end(tx: Tx, access: Access, run_id: str, end: str) -> None:
     """Replace the requested end of a run; this transaction must have locked it."""
+    tx.invalidate()
     tx.run(f"UPDATE runs SET wanted_end = :end WHERE {_ONE}", access, id=run_id, end=end)
 
 
@@ -237,7 +243,7 @@ def bind_session(
         f"instructions_sha256 = COALESCE(:sha256, instructions_sha256) WHERE {_ONE}"
     )
     named: dict[str, object] = {"session_id": session_id, "generation": generation}
-    tx.soon(sql, run, id=run.id, version=version, sha256=sha256, **named)
+    tx.pipeline(sql, run, id=run.id, version=version, sha256=sha256, **named)
 
 
 def count_change(tx: Tx, run: Claim) -> int:

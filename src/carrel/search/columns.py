@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+Ints = NDArray[np.int64]
+Positions = NDArray[Any]
+Mask = NDArray[np.bool_]
 _CAPACITY_MIN = 1_024
 
 

@@ -19,18 +19,18 @@ from carrel.kernel.limits import (
 )
 from carrel.kernel.settings import SearchSettings
 from carrel.search import ranking, store
-from carrel.search.account_index import AccountIndexes, Positions, View
+from carrel.search.account_index import AccountIndexes, View
+from carrel.search.columns import Positions
 from carrel.search.embedders import Embedder, EmbeddingUnavailable
-from carrel.search.gate import Gate
-from carrel.search.model import KINDS, Found, SearchMode, SearchQuery
-from carrel.search.pace import Pace
+from carrel.search.gate import Gate, Pace
+from carrel.search.model import KINDS, SearchMode, SearchQuery, SearchResult
 from carrel.search.store import Stored
 from carrel.search.vectors import Floats, similarities, unit_query
 from carrel.search.words import query_words, without_names, words_of
 from carrel.storage import FEED, Database, LongTx
 
 _log = getLogger("carrel.search")
-_Cached = tuple[int, Found]
+_Cached = tuple[int, SearchResult]
 
 
 class Search:
@@ -63,7 +63,7 @@ class Search:
         """Whether meanings should be compared but cannot be."""
         return self._settings.embedding != "none" and not self._has_meanings
 
-    async def find(self, access: Access, query: SearchQuery) -> Found:
+    async def find(self, access: Access, query: SearchQuery) -> SearchResult:
         """Return what a query finds; raise Refusal `search_busy` if too many searches are running."""
         query.check()
         asked = elapsed_seconds()
@@ -122,7 +122,7 @@ class Search:
             return None
         return unit_query(vectors[0])
 
-    def search(self, tx: LongTx, access: Access, query: SearchQuery, model: str, vector: Floats | None) -> Found:
+    def search(self, tx: LongTx, access: Access, query: SearchQuery, model: str, vector: Floats | None) -> SearchResult:
         """Return what a query finds at one moment of the store."""
         version, key = store.newest_version(tx, access), (access.account_id, model, query)
         with self._cache_lock:
@@ -140,14 +140,16 @@ class Search:
                 self._cache.popitem(last=False)
         return found
 
-    def _search(self, tx: LongTx, access: Access, query: SearchQuery, model: str, vector: Floats | None) -> Found:
+    def _search(
+        self, tx: LongTx, access: Access, query: SearchQuery, model: str, vector: Floats | None
+    ) -> SearchResult:
         scope = query.scope(access.account_id)
         index = self._indexes.of(access, model)
         with index.lock:
             index.refresh(tx, access)
             view = index.view(scope, tuple(words_of(query.text)))
         if not view.count:
-            return Found(dense=vector is not None)
+            return SearchResult(dense=vector is not None)
         words = query_words(query.text)
         matches = ranking.match_words(tx, access, view, scope, words, quick=query.quick)
         limits = ranking.candidate_limits(query, len(words), self._settings)
@@ -166,7 +168,7 @@ class Search:
         wanted = {KINDS.index(kind): limit for kind, limit in query.limits().items()}
         hits = ranking.hits(view, matches, seen, similar, wanted)
         topics, tasks, logs, notes = (tuple(hit for hit in hits if hit.kind == kind) for kind in KINDS)
-        return Found(topics=topics, tasks=tasks, logs=logs, notes=notes, dense=vector is not None)
+        return SearchResult(topics=topics, tasks=tasks, logs=logs, notes=notes, dense=vector is not None)
 
 
 def _read(tx: LongTx, access: Access, view: View, at: Positions, *, before: bool) -> dict[int, Stored]:

@@ -1,4 +1,4 @@
-"""Decides who may search next: a few at a time, alternating between accounts and callers."""
+"""When a search may start: a few at a time, by account and caller in turn, with pauses while others write."""
 
 import asyncio
 from collections import Counter
@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
 
-from carrel.kernel import Access
-from carrel.kernel.limits import SEARCH_ADMISSIONS_KEPT_MAX, SEARCH_TURN_SECONDS_MAX
+from carrel.kernel import Access, limits
 
 # (account, caller)
 _Holder = tuple[str, str]
@@ -36,7 +35,7 @@ class Gate:
         self._waiting[turn] = holder
         self._admit()
         try:
-            async with asyncio.timeout(max(wait_seconds, SEARCH_TURN_SECONDS_MAX) if is_only else wait_seconds):
+            async with asyncio.timeout(max(wait_seconds, limits.SEARCH_TURN_SECONDS_MAX) if is_only else wait_seconds):
                 await turn
             yield
         finally:
@@ -55,7 +54,7 @@ class Gate:
                 self._held[name] += 1
                 self._admitted.pop(name, None)
                 self._admitted[name] = next(self._admissions)
-            while len(self._admitted) > SEARCH_ADMISSIONS_KEPT_MAX:
+            while len(self._admitted) > limits.SEARCH_ADMISSIONS_KEPT_MAX:
                 del self._admitted[next(iter(self._admitted))]
             turn.set_result(None)
 
@@ -66,3 +65,26 @@ class Gate:
         self._free += 1
         self._held -= Counter((holder[0], holder))
         self._admit()
+
+
+class Pace:
+    """Lets one search start after another, with a pause in between while others write.
+
+    They all need the interpreter's lock: without pauses, searches would take most of it from writers.
+    """
+
+    def __init__(self) -> None:
+        self._free_at = 0.0
+        self._apart_seconds = 0.0
+
+    def wait_seconds(self, now: float) -> float:
+        """Return how long the next search has to wait; the one after it waits for this one."""
+        starts_at = max(now, self._free_at)
+        self._free_at = starts_at + self._apart_seconds
+        return starts_at - now
+
+    def ended(self, took_seconds: float, writes: int) -> None:
+        """Record how long a search took, and how much others wrote meanwhile."""
+        is_busy = writes > took_seconds * limits.SEARCH_BUSY_WRITES_PER_SECOND
+        rest = min(took_seconds * limits.SEARCH_REST, limits.SEARCH_REST_SECONDS_MAX)
+        self._apart_seconds = took_seconds + rest if is_busy else 0.0

@@ -14,14 +14,14 @@ from carrel.journal import EntriesDeleted, Event, Follower
 from carrel.kernel import MS_PER_SECOND, Access, system_access
 from carrel.kernel.limits import SEARCH_REBUILD_ROWS, SEARCH_REBUILDS_AT_A_TIME
 from carrel.kernel.settings import SearchSettings
-from carrel.search import rebuild_store, store
+from carrel.search import store
 from carrel.search.embedders import Embedder, EmbeddingUnavailable, embed_texts
-from carrel.search.index import has_words_of, marks_text, put_document
-from carrel.search.model import Document, DocumentKind, place_mark
-from carrel.search.rebuild_store import Rebuild
+from carrel.search.model import KEPT, Document, DocumentKind, place_mark
+from carrel.search.store import Rebuild, Stored
 from carrel.search.vectors import NO_VECTORS, Vectors
+from carrel.search.words import date_words, distinct_words, words_of
 from carrel.storage import Database, Duty, Tx
-from carrel.visibility import session_mark, space_mark
+from carrel.visibility import is_mark, session_mark, space_mark
 
 # Rung when a rebuild was requested.
 REBUILDS = "search_rebuilds"
@@ -48,6 +48,57 @@ _PARTS: dict[str, Callable[[str, str], str]] = {
     "account": lambda account_id, _: space_mark(account_id, None),
 }
 _read = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def put_document(tx: Tx, access: Access, document: Document, vectors: Vectors = NO_VECTORS) -> None:
+    """Index a document, replacing the earlier one with its kind and id; without vectors, only words find it."""
+    reach, places = document.reach(access.account_id), document.places(access.account_id)
+    kept = () if document.kind == "log" else (KEPT,)
+    said, speaker = _said(document), words_of(document.speaker)
+    stored = Stored(
+        number=0,
+        version=0,
+        kind=document.kind,
+        id=document.id,
+        at=document.at,
+        reach=" ".join(reach),
+        places=" ".join(places),
+        speaker=" ".join(distinct_words(speaker)),
+        session_key=document.session_key,
+        sequence=document.sequence,
+        length=len(said),
+        is_question=int(document.text.rstrip().endswith("?")),
+        model=vectors.model,
+        codes=vectors.codes,
+        label=" ".join(distinct_words(words_of(document.label))),
+        terms=" ".join((*reach, *places, *kept, *_own_terms(document, said, speaker))),
+        vectors=vectors.quantized,
+    )
+    store.write_document(tx, access, stored)
+
+
+def _said(document: Document) -> list[str]:
+    return words_of(f"{document.label} {document.text}")
+
+
+def _own_terms(document: Document, said: list[str], speaker: list[str]) -> tuple[str, ...]:
+    return distinct_words((*said, *speaker, *date_words(document.at)))
+
+
+def has_words_of(stored: Stored, document: Document) -> bool:
+    """Return whether a stored document has the same words as this one, so that its vectors can be reused."""
+    said = _said(document)
+    if stored.length != len(said):
+        return False
+    own = tuple(term for term in stored.terms.split() if not is_mark(term))
+    return own == _own_terms(document, said, words_of(document.speaker))
+
+
+def marks_text(access: Access, document: Document | None) -> str:
+    """Return the marks of a document as they are stored, empty for none."""
+    if document is None:
+        return ""
+    return " ".join((" ".join(document.reach(access.account_id)), " ".join(document.places(access.account_id))))
 
 
 class Source(Protocol):
@@ -124,7 +175,7 @@ class Indexing(Follower[Prepared]):
         self.put(tx, access, prepared)
         for event in events:
             if event.name == "space.deleted" and event.space_id is not None:
-                rebuild_store.request(tx, access, f"{_SPACE}:{event.space_id}")
+                store.request_rebuild(tx, access, f"{_SPACE}:{event.space_id}")
                 tx.wake(REBUILDS)
 
     def put(self, tx: Tx, access: Access, prepared: Prepared, *, spread: bool = True) -> None:
@@ -137,7 +188,7 @@ class Indexing(Follower[Prepared]):
         names: list[Name] = [(kind, name) for subject, name in prepared.subjects for kind in _DOCUMENTS[subject]]
         before = store.marks_named(tx, access, names)
         spreads = spread and any(kind in _SPREADING for kind, _ in names)
-        is_rebuilding = spreads and rebuild_store.is_rebuilding(tx, access)
+        is_rebuilding = spreads and store.is_rebuilding(tx, access)
         for name, document in ((name, found.get(name)) for name in names):
             if document is not None:
                 put_document(tx, access, document, prepared.vectors.get(name, NO_VECTORS))
@@ -172,7 +223,7 @@ class Lag(Struct, frozen=True, kw_only=True):
 def index_lag(tx: Tx, access: Access) -> Lag:
     """Return how far the index of an account is behind."""
     events, since = Indexing.lag(tx, access)
-    parts, requested = rebuild_store.oldest_rebuild(tx, access)
+    parts, requested = store.oldest_rebuild(tx, access)
     oldest = min((at for at in (since, requested) if at is not None), default=tx.now)
     return Lag(seconds=max(0, tx.now - oldest) / MS_PER_SECOND, pending=events + parts)
 
@@ -193,13 +244,13 @@ def request_rebuild(tx: Tx, access: Access, kind: SubjectKind | None = None, nam
     Searches continue meanwhile.
     """
     for each in _DOCUMENTS if kind is None else (kind,):
-        rebuild_store.request(tx, access, each if name is None else f"{each}:{name}")
+        store.request_rebuild(tx, access, each if name is None else f"{each}:{name}")
     tx.wake(REBUILDS)
 
 
 def request_session_rebuild(tx: Tx, access: Access, session_key: str) -> None:
     """Request that everything said in a session is indexed anew, because its visibility changed."""
-    rebuild_store.request(tx, access, f"{_SESSION}:{session_key}")
+    store.request_rebuild(tx, access, f"{_SESSION}:{session_key}")
     tx.wake(REBUILDS)
 
 
@@ -209,6 +260,7 @@ class Rebuilds(Duty[Rebuild]):
     name = "search_rebuilds"
     bell = REBUILDS
     items_max = SEARCH_REBUILDS_AT_A_TIME
+    take = staticmethod(store.rebuilds_due)
 
     def __init__(self, indexing: Indexing) -> None:
         super().__init__(indexing.db)
@@ -216,11 +268,7 @@ class Rebuilds(Duty[Rebuild]):
 
     def next_due(self, tx: Tx) -> int | None:
         """At once if anything is to be rebuilt."""
-        return tx.now if rebuild_store.rebuilds_due(tx, 1) else None
-
-    def take(self, tx: Tx, limit: int) -> list[Rebuild]:
-        """Return the unfinished rebuilds."""
-        return rebuild_store.rebuilds_due(tx, limit)
+        return tx.now if store.rebuilds_due(tx, 1) else None
 
     async def do(self, item: Rebuild) -> None:
         """Write one page; if another server works on the same page, nothing changes."""
@@ -246,7 +294,7 @@ class Rebuilds(Duty[Rebuild]):
     def _write(self, tx: Tx, access: Access, item: Rebuild, prepared: Prepared, cursor: str) -> None:
         is_whole = ":" not in item.part
         if prepared.subjects:
-            if rebuild_store.advance(tx, access, item, cursor):
+            if store.advance_rebuild(tx, access, item, cursor):
                 self._indexing.put(tx, access, prepared, spread=is_whole)
             return
         kinds = _DOCUMENTS[_SUBJECTS[item.part]] if is_whole else ()
@@ -254,4 +302,4 @@ class Rebuilds(Duty[Rebuild]):
             store.delete_older_documents(tx, access, kind, item.version, limit=SEARCH_REBUILD_ROWS) for kind in kinds
         ]
         if SEARCH_REBUILD_ROWS not in left:
-            rebuild_store.finish(tx, access, item)
+            store.finish_rebuild(tx, access, item)

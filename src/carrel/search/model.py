@@ -1,11 +1,11 @@
 """Documents, who may find them, queries and results. Pure."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from msgspec import Struct
 
-from carrel.kernel import invalid
+from carrel.kernel import Shape, invalid
 from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_SPACES_MAX
 from carrel.visibility import Findable, Viewer, mark
 
@@ -119,8 +119,8 @@ class SearchQuery(Query, frozen=True, kw_only=True):
             raise invalid("allowedSpaceIds", f"At most {SEARCH_SPACES_MAX} spaces can be searched at once.")
 
 
-class Reason(Struct, frozen=True, kw_only=True):
-    """Why something was found: what each part adds to the score."""
+class HitReason(Shape, frozen=True, kw_only=True):
+    """What each part adds to a score."""
 
     words: float
     meaning: float
@@ -129,24 +129,29 @@ class Reason(Struct, frozen=True, kw_only=True):
     label: float
 
 
+InTopics = TypeVar("InTopics")
+InTasks = TypeVar("InTasks")
+InLogs = TypeVar("InLogs")
+
+
 class Hit(Struct, frozen=True, kw_only=True):
     """A document that was found. The score is between 0 and 1 and means the same for every query."""
 
     kind: DocumentKind
     id: str
     score: float
-    reason: Reason
+    reason: HitReason
     # Its number within its session; documents with near numbers belong together.
     position: int = 0
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class FoundOf(Struct, Generic[InTopics, InTasks, InLogs], frozen=True, kw_only=True):
     """What a query found, best first; `dense` says whether meanings were compared, or only words."""
 
-    topics: tuple[Hit, ...] = ()
-    tasks: tuple[Hit, ...] = ()
-    logs: tuple[Hit, ...] = ()
-    notes: tuple[Hit, ...] = ()
+    topics: tuple[InTopics, ...] = ()
+    tasks: tuple[InTasks, ...] = ()
+    logs: tuple[InLogs, ...] = ()
+    notes: tuple[InLogs, ...] = ()
     dense: bool = False
     # How long it had to wait for other searches.
     gate_wait_ms: int = 0
@@ -155,6 +160,10 @@ class Found(Struct, frozen=True, kw_only=True):
     def mode(self) -> SearchMode:
         """How it was searched."""
         return "hybrid" if self.dense else "lexical"
+
+
+class SearchResult(FoundOf[Hit, Hit, Hit], frozen=True, kw_only=True):
+    """The documents that a query found."""
 
 
 # The mark of everything but entries, which may be very many.

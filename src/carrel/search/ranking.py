@@ -23,8 +23,9 @@ from carrel.kernel.limits import (
 )
 from carrel.kernel.settings import SearchSettings
 from carrel.search import store
-from carrel.search.account_index import Positions, View
-from carrel.search.model import KEPT, KINDS, DocumentKind, Hit, Reason, Scope, SearchQuery
+from carrel.search.account_index import View
+from carrel.search.columns import Positions
+from carrel.search.model import KEPT, KINDS, DocumentKind, Hit, HitReason, Scope, SearchQuery
 from carrel.search.store import Stored
 from carrel.search.vectors import Codes, Floats, codes_of
 from carrel.storage import Tx
@@ -34,7 +35,7 @@ _SATURATION, _LENGTH = 1.2, 0.3
 # Documents up to two entries before or after count half. By the number of occurrences nearby: how much a word counts.
 _SPAN = 2
 _NEAR_BY_COUNT = np.array([n / (n + 2 * _SATURATION) for n in range(2 * _SPAN + 3)], dtype=np.float32)
-_OWN, _NEAR, _STRETCH = 0.2, 1.0, 0.8
+_OWN, _NEAR, _SEGMENT = 0.2, 1.0, 0.8
 _MEANING, _MEANING_BEFORE = 0.4, 0.15
 _NAMED, _LABEL, _NOTE, _QUESTION = 0.15, 0.3, 0.15, -0.08
 # About the score of a text that contains all words of a query and means the same.
@@ -63,8 +64,8 @@ class Matches(Struct, frozen=True, kw_only=True):
     # How much of the query the document itself covers; and how much together with its neighbours.
     said: Floats
     near: Floats
-    # The same for whole stretches of conversation on one topic.
-    stretches: "Stretches"
+    # The same for whole segments of conversation on one topic.
+    segments: "Segments"
     # Words that too many documents have; only the best of the others are checked for them.
     common: tuple[str, ...]
 
@@ -98,7 +99,7 @@ def match_words(
         rows=sums.rows,
         said=sums.said,
         near=sums.near,
-        stretches=sums.stretches(),
+        segments=sums.segments(),
         common=common,
     )
 
@@ -166,10 +167,10 @@ class _Sums:
         self.said, self.near = np.zeros((2, len(self.at) + 1), dtype=np.float32)
         # How often a word is at a document or beside it: twice for the document itself, and once for each neighbour.
         self._counts = np.zeros(len(self.at) + 1, dtype=np.int8)
-        # For each word: the stretches that have it, and what it counts there.
-        self._in_stretches: list[tuple[NDArray[np.int64], Floats]] = []
-        self._stretches = max(1, int(np.count_nonzero(view.said)))
-        self._stretch_length = float(view.said.sum()) / self._stretches
+        # For each word: the segments that have it, and what it counts there.
+        self._in_segments: list[tuple[NDArray[np.int64], Floats]] = []
+        self._segments = max(1, int(np.count_nonzero(view.said)))
+        self._segment_length = float(view.said.sum()) / self._segments
 
     def add(self, word: int, share: float, total: float) -> None:
         """Add one of the words."""
@@ -183,21 +184,21 @@ class _Sums:
         # A row may occur several times; the same value is written each time.
         self.near[touched] = self.near[touched] + share * _NEAR_BY_COUNT[self._counts[touched]]
         self._counts[touched] = 0
-        stretches, having = np.unique(_stretch_keys(view, positions), return_counts=True)
-        weight = _weight(len(stretches), self._stretches) / total
-        norm = _norm(view.said[stretches >> _TOPIC_BITS], self._stretch_length)
-        self._in_stretches.append((stretches, (weight * having / (having + norm)).astype(np.float32)))
+        segments, having = np.unique(_segment_keys(view, positions), return_counts=True)
+        weight = _weight(len(segments), self._segments) / total
+        norm = _norm(view.said[segments >> _TOPIC_BITS], self._segment_length)
+        self._in_segments.append((segments, (weight * having / (having + norm)).astype(np.float32)))
 
-    def stretches(self) -> "Stretches":
-        """Return what the words together count in each stretch."""
+    def segments(self) -> "Segments":
+        """Return what the words together count in each segment."""
         none = np.zeros(0, dtype=np.int64)
-        keys, of = np.unique(np.concatenate([none, *(keys for keys, _ in self._in_stretches)]), return_inverse=True)
-        counted = np.concatenate([none.astype(np.float32), *(counted for _, counted in self._in_stretches)])
-        return Stretches(keys, np.bincount(of, weights=counted, minlength=len(keys)).astype(np.float32))
+        keys, of = np.unique(np.concatenate([none, *(keys for keys, _ in self._in_segments)]), return_inverse=True)
+        counted = np.concatenate([none.astype(np.float32), *(counted for _, counted in self._in_segments)])
+        return Segments(keys, np.bincount(of, weights=counted, minlength=len(keys)).astype(np.float32))
 
 
-class Stretches(Struct, frozen=True):
-    """How much of a query each stretch of conversation on one topic covers.
+class Segments(Struct, frozen=True):
+    """How much of a query each segment of conversation on one topic covers.
 
     A session moves on to other subjects: what was said on one topic says nothing about a line on another.
     """
@@ -206,8 +207,8 @@ class Stretches(Struct, frozen=True):
     said: Floats
 
     def at(self, view: View, positions: Positions) -> Floats:
-        """Return the values for the stretches of these documents."""
-        wanted = _stretch_keys(view, positions)
+        """Return the values for the segments of these documents."""
+        wanted = _segment_keys(view, positions)
         if not len(self.keys):
             return np.zeros(len(positions), dtype=np.float32)
         found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
@@ -215,8 +216,8 @@ class Stretches(Struct, frozen=True):
         return said
 
 
-def _stretch_keys(view: View, positions: Positions) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = view.stretches[positions].astype(np.int64) << _TOPIC_BITS | view.topics[positions]
+def _segment_keys(view: View, positions: Positions) -> NDArray[np.int64]:
+    keys: NDArray[np.int64] = view.segments[positions].astype(np.int64) << _TOPIC_BITS | view.topics[positions]
     return keys
 
 
@@ -230,7 +231,7 @@ def best_by_words(view: View, matches: Matches, limits: dict[int, int]) -> Posit
     """Return the positions of the best documents of each kind, judged by words and neighbours."""
     at = matches.at
     score = _OWN * _own(view, matches, at) + _NEAR * matches.near[matches.rows[at]]
-    score += _STRETCH * matches.stretches.at(view, at)
+    score += _SEGMENT * matches.segments.at(view, at)
     score += _NAMED * view.named[view.speakers[at]] + _QUESTION * view.questions[at]
     return _best(at, -score, view.kinds, limits)
 
@@ -314,7 +315,7 @@ def hits(
         _OWN * own + _NEAR * alone + _QUESTION * view.questions[at],
         _MEANING * meaning + _MEANING_BEFORE * before,
         _NOTE * (view.kinds[at] == _NOTE_KIND),
-        _NEAR * around + _STRETCH * matches.stretches.at(view, at),
+        _NEAR * around + _SEGMENT * matches.segments.at(view, at),
         _LABEL * labels + _NAMED * view.named[view.speakers[at]],
     ]) / _FULL  # fmt: skip
     scores = np.clip(parts.sum(axis=0), 0, 1)
@@ -334,7 +335,7 @@ def _hit(document: Stored, score: float, parts: NDArray[Any], position: int) -> 
         kind=cast(DocumentKind, document.kind),
         id=document.id,
         score=round(float(score), 4),
-        reason=Reason(words=words, meaning=meaning, note=note, session=session, label=label),
+        reason=HitReason(words=words, meaning=meaning, note=note, session=session, label=label),
         position=int(position),
     )
 

@@ -1,7 +1,7 @@
-"""The SQL of search: documents, the index of their words, and removals."""
+"""The SQL of search: documents, the index of their words, removals, and rebuilding parts of the index."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from itertools import starmap
 
 import numpy as np
 from msgspec import Struct
@@ -10,33 +10,10 @@ from numpy.typing import NDArray
 from carrel.kernel import Access
 from carrel.kernel.limits import SEARCH_LOAD_ROWS, SEARCH_REMOVALS_MAX
 from carrel.search.model import Scope
-from carrel.storage import Row, Table, Tx, padded
+from carrel.storage import Row, Table, Tx, in_list, padded
 
 
-class Stored(Struct, frozen=True):
-    """A document as it is stored. Marks and terms are separated by spaces."""
-
-    kind: str
-    id: str
-    at: int
-    reach: str
-    places: str
-    speaker: str
-    session_key: str | None
-    sequence: int
-    length: int
-    is_question: int
-    model: str
-    codes: bytes
-    label: str
-    terms: str
-    vectors: bytes
-    # Assigned when it is written.
-    number: int = 0
-    version: int = 0
-
-
-class Figures(NamedTuple):
+class Figures(Struct, frozen=True):
     """What is kept in memory of a document."""
 
     number: int
@@ -53,8 +30,18 @@ class Figures(NamedTuple):
     codes: bytes
 
 
+class Stored(Figures, frozen=True):
+    """A document as it is stored; its number and version are assigned then. Marks and terms are separated by spaces."""
+
+    id: str
+    at: int
+    label: str
+    terms: str
+    vectors: bytes
+
+
 _DOCUMENTS = Table("search_documents", Stored, key=("account_id", "kind", "id"))
-_SELECT_FIGURES = f"SELECT {', '.join(Figures._fields)} FROM search_documents WHERE account_id = :account"
+_SELECT_FIGURES = f"SELECT {', '.join(Figures.__struct_fields__)} FROM search_documents WHERE account_id = :account"
 _CHANGES = ", ".join(f"{name} = excluded.{name}" for name in Stored.__struct_fields__ if name != "number")
 _WRITE = (
     f"{_DOCUMENTS.insert.replace(':number', 'tick()').replace(':version', 'tick()')} "
@@ -69,17 +56,17 @@ _NUMBERS = ", ".join(f":n_{at}" for at in range(_NUMBERED))
 
 def write_document(tx: Tx, access: Access, document: Stored) -> None:
     """Write a document, replacing the one of that kind and id but keeping its number; the version is new."""
-    tx.soon(_WRITE, access, **_DOCUMENTS.values(document))
+    tx.pipeline(_WRITE, access, **_DOCUMENTS.values(document))
 
 
 def delete_documents(tx: Tx, access: Access, kind: str, ids: Iterable[str]) -> int:
     """Delete the documents of a kind with those ids, and have readers forget them; return how many existed."""
-    named: dict[str, object] = {f"id_{at}": name for at, name in enumerate(ids)}
+    listed, named = in_list("id", ids)
     if not named:
         return 0
     sql = (
         "DELETE FROM search_documents WHERE account_id = :account AND kind = :kind "
-        f"AND id IN ({', '.join(f':{name}' for name in named)}) RETURNING number"
+        f"AND id IN ({listed}) RETURNING number"
     )
     return _note_removals(tx, access, [row[0] for row in tx.all(sql, access, kind=kind, **named)])
 
@@ -128,7 +115,7 @@ def figures_after(tx: Tx, access: Access, after: int) -> list[Figures]:
     changed: list[Figures] = []
     is_full = True
     while is_full:
-        page = list(map(Figures._make, tx.all(sql, access, after=after, limit=SEARCH_LOAD_ROWS)))
+        page = list(starmap(Figures, tx.all(sql, access, after=after, limit=SEARCH_LOAD_ROWS)))
         changed += page
         is_full = len(page) == SEARCH_LOAD_ROWS
         after = page[-1].version if page else after
@@ -230,3 +217,65 @@ def documents_numbered(tx: Tx, access: Access, numbers: list[int]) -> list[Store
         some += [-1] * (_NUMBERED - len(some))
         found += _DOCUMENTS.rows(tx.all(sql, access, **{f"n_{at}": number for at, number in enumerate(some)}))
     return found
+
+
+class Rebuild(Struct, frozen=True):
+    """The rebuilding of one part of an account's index, up to `cursor`; it replaces what is older than `version`.
+
+    A part is `topic`, `task` or `entry` for all of them, or `topic:<id>` for one with what belongs to it.
+    """
+
+    account_id: str
+    part: str
+    cursor: str
+    version: int
+
+
+def request_rebuild(tx: Tx, access: Access, part: str) -> None:
+    """Begin, or begin anew."""
+    sql = (
+        "INSERT INTO search_rebuilds (account_id, part, cursor, version, requested_at) "
+        "VALUES (:account, :part, '', tick(), :now) ON CONFLICT (account_id, part) "
+        "DO UPDATE SET cursor = '', version = excluded.version, requested_at = excluded.requested_at"
+    )
+    tx.run(sql, access, part=part, now=tx.now)
+
+
+def rebuilds_due(tx: Tx, limit: int) -> list[Rebuild]:
+    """Return rebuilds that are not finished, the oldest first."""
+    sql = (
+        "SELECT account_id, part, cursor, version FROM search_rebuilds "
+        "ORDER BY requested_at, account_id, part LIMIT :limit"
+    )
+    return [Rebuild(*row) for row in tx.all(sql, limit=limit)]
+
+
+def advance_rebuild(tx: Tx, access: Access, rebuild: Rebuild, cursor: str) -> bool:
+    """Move past a page; False, with nothing written, if another server already did."""
+    sql = (
+        "UPDATE search_rebuilds SET cursor = :cursor WHERE account_id = :account AND part = :part "
+        "AND cursor = :before AND version = :version"
+    )
+    held = {"part": rebuild.part, "before": rebuild.cursor, "version": rebuild.version}
+    return tx.run(sql, access, cursor=cursor, **held) > 0
+
+
+def finish_rebuild(tx: Tx, access: Access, rebuild: Rebuild) -> None:
+    """End it, unless it was begun anew."""
+    sql = (
+        "DELETE FROM search_rebuilds WHERE account_id = :account AND part = :part AND cursor = :before "
+        "AND version = :version"
+    )
+    tx.run(sql, access, part=rebuild.part, before=rebuild.cursor, version=rebuild.version)
+
+
+def oldest_rebuild(tx: Tx, access: Access) -> tuple[int, int | None]:
+    """Return how many parts of an account's index are being rebuilt, and the age of the oldest."""
+    row = tx.one("SELECT count(*), min(requested_at) FROM search_rebuilds WHERE account_id = :account", access)
+    assert row is not None, "a count always has a row"
+    return row[0], row[1]
+
+
+def is_rebuilding(tx: Tx, access: Access) -> bool:
+    """Return whether a part of an account's index is being rebuilt and may be incomplete."""
+    return tx.one("SELECT 1 FROM search_rebuilds WHERE account_id = :account", access) is not None

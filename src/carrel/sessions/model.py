@@ -1,10 +1,13 @@
 """Lanes and sessions as values, and the rules that need no database."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from carrel.kernel import INTERNAL_CHANNEL, Access, Grammar, SessionKey
+from carrel.agents import Thinking
+from carrel.kernel import INTERNAL_CHANNEL, Access, Grammar, Input, SessionKey
+from carrel.kernel.fields import ShortText
+from carrel.kernel.limits import LABEL_CHARS_MAX
 from carrel.kernel.settings import Recall
 
 ClosedReason = Literal["task_done", "task_archived", "reset", "deleted", "archived", "agent_disabled", "rotated"]
@@ -139,16 +142,21 @@ class LaneFilter(Struct, frozen=True, kw_only=True):
     updated_since: int | None = None
 
 
-class LaneChange(Struct, frozen=True, kw_only=True):
-    """Changes to a lane; None inherits the default, unset fields stay as they are."""
+class LaneOptions(Input, frozen=True, kw_only=True):
+    """Changes to what a lane is called and how it works; None inherits the default, unset fields stay as they are."""
 
-    label: str | UnsetType | None = UNSET
-    display_name: str | UnsetType | None = UNSET
+    label: Annotated[str, Meta(max_length=LABEL_CHARS_MAX)] | UnsetType | None = UNSET
+    display_name: ShortText | UnsetType | None = UNSET
     recall: Recall | UnsetType | None = UNSET
     send_policy: SendPolicy | UnsetType | None = UNSET
-    model: str | UnsetType | None = UNSET
-    thinking_level: str | UnsetType | None = UNSET
-    verbose_level: str | UnsetType | None = UNSET
+    model: ShortText | UnsetType | None = UNSET
+    thinking_level: Thinking | UnsetType | None = UNSET
+    verbose_level: ShortText | UnsetType | None = UNSET
+
+
+class LaneChange(LaneOptions, frozen=True, kw_only=True):
+    """Changes to a lane."""
+
     pinned_at: int | UnsetType | None = UNSET
 
 

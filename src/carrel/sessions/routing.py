@@ -71,7 +71,7 @@ def _find(
     if parsed.slug:
         # Most agents are still called by their id, and then the lane is that of the reference.
         named = SessionKey(parsed.slug, parsed.rest)
-        tx.ahead(lambda: _agent(tx, access, parsed.slug), lambda: store.lane_of(tx, access, named))
+        tx.prefetch(lambda: _agent(tx, access, parsed.slug), lambda: store.lane_of(tx, access, named))
     key = SessionKey.of(_agent(tx, access, parsed.slug).id, parsed.rest)
     # Before anything is looked up, so that no refusal reveals what exists.
     _require_shown(tx, access, visibility, key)

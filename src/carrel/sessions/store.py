@@ -2,9 +2,11 @@
 
 import re
 
+from msgspec import Struct
+
 from carrel.kernel import INTERNAL_CHANNEL, Access, Grammar, SessionKey
 from carrel.sessions.model import CHANNEL_KINDS, Lane, LaneFilter, LaneRow, Session, stored_channel
-from carrel.storage import Row, Table, Tx
+from carrel.storage import Row, Table, Tx, in_list
 from carrel.visibility import seen_lanes, seen_tasks
 
 LANE_TABLE = Table("lanes", Lane, key=("account_id", "key"))
@@ -17,6 +19,8 @@ _OF_TASK_CALLED = (
     "AND t.id = substr(l.conversation, 6) AND lower(t.title) LIKE :like ESCAPE '!' AND {seen}))"
 )
 _LIKE_SIGNS = re.compile("[!%_]")
+# Rung when a folder of files is no longer needed.
+LEFTOVERS = "leftovers"
 
 
 def lane_of(tx: Tx, access: Access, key: SessionKey) -> Lane | None:
@@ -81,7 +85,7 @@ def show_lane(tx: Tx, access: Access, key: str) -> None:
 def note_tokens(tx: Tx, access: Access, key: str, tokens: int) -> None:
     """Record how many tokens the lane's last run used."""
     sql = f"UPDATE lanes SET total_tokens = total_tokens + :tokens, last_tokens = :tokens WHERE {_LANE}"
-    tx.soon(sql, access, key=key, tokens=tokens)
+    tx.pipeline(sql, access, key=key, tokens=tokens)
 
 
 def delete_lane(tx: Tx, access: Access, key: str) -> None:
@@ -105,6 +109,15 @@ def insert_session(tx: Tx, access: Access, session: Session) -> None:
 def open_session_of(tx: Tx, access: Access, key: str) -> Session | None:
     """Return the open generation of a key."""
     return _SESSIONS.row(tx.one(f"{_SELECT_SESSION} WHERE {_LANE} AND closed_at IS NULL", access, key=key))
+
+
+def open_session_has_entries(tx: Tx, access: Access, key: str, count: int) -> bool:
+    """Return True when the open generation of a key has at least `count` entries."""
+    sql = (
+        "SELECT 1 FROM entries WHERE account_id = :account AND session_id = "
+        f"(SELECT id FROM sessions WHERE {_LANE} AND closed_at IS NULL) ORDER BY seq LIMIT 1 OFFSET :before"
+    )
+    return tx.one(sql, access, key=key, before=count - 1) is not None
 
 
 def session_by_id(tx: Tx, access: Access, session_id: str) -> Session | None:
@@ -193,8 +206,8 @@ def _conditions(tx: Tx, access: Access, wanted: LaneFilter) -> tuple[list[str], 
     if wanted.pinned:
         where.append("l.pinned_at IS NOT NULL")
     if wanted.kinds:
-        kinds = {f"kind_{at}": kind for at, kind in enumerate(wanted.kinds)}
-        where.append(f"l.kind IN ({', '.join(f':{name}' for name in kinds)})")
+        listed, kinds = in_list("kind", wanted.kinds)
+        where.append(f"l.kind IN ({listed})")
         values |= kinds
     if wanted.channel is not None:
         where.append(_in_channel(wanted.channel))
@@ -257,3 +270,71 @@ def _lane_row(row: Row) -> LaneRow:
     lane, session = row[: len(LANE_TABLE.fields)], row[len(LANE_TABLE.fields) : -3]
     found = None if session[0] is None else _SESSIONS.row(session)
     return LaneRow(LANE_TABLE.row(lane), found, row[-3], bool(row[-2]), row[-1])
+
+
+class NewChild(Struct, frozen=True, kw_only=True):
+    """A lane to be spawned."""
+
+    key: SessionKey
+    spawned_by: SessionKey
+    sandboxed: bool = False
+    label: str | None = None
+    model: str | None = None
+    thinking_level: str | None = None
+    # The folder of the files it was given, and their receipt, as JSON.
+    files: str | None = None
+
+
+def insert_child(tx: Tx, access: Access, child: NewChild) -> None:
+    """Create a spawned lane; its key must be new."""
+    key = child.key
+    tx.run(
+        "INSERT INTO lanes (account_id, key, agent_id, kind, conversation, made_by, spawned_by, sandboxed, label, "
+        "model, thinking_level, files, created_at, updated_at) VALUES (:account, :key, :agent, :kind, :conversation, "
+        ":made_by, :spawned_by, :sandboxed, :label, :model, :thinking_level, :files, :now, :now)",
+        access, key=str(key), agent=key.agent, kind=key.kind, conversation=key.conversation,
+        made_by=access.actor_id, spawned_by=str(child.spawned_by), sandboxed=int(child.sandboxed), label=child.label,
+        model=child.model, thinking_level=child.thinking_level, files=child.files, now=tx.now,
+    )  # fmt: skip
+
+
+def count_live_children(tx: Tx, access: Access, key: str) -> int:
+    """Return how many lanes spawned from a lane have a queued, running or waiting run."""
+    sql = (
+        "SELECT count(*) FROM lanes l WHERE l.account_id = :account AND l.spawned_by = :key AND (l.depth > 0 OR EXISTS "
+        "(SELECT 1 FROM runs r WHERE r.account_id = l.account_id AND r.key = l.key AND r.state = 'waiting'))"
+    )
+    return tx.value(sql, access, key=key) or 0
+
+
+def idle_children(tx: Tx, access: Access, agent_id: str, before: int, *, limit: int) -> list[Lane]:
+    """Return lanes spawned by an agent's lanes in which nothing has happened since a moment, by key."""
+    sql = (
+        f"SELECT {LANE_TABLE.columns} FROM lanes l WHERE l.account_id = :account AND l.kind = 'subagent' "
+        "AND l.archived_at IS NULL AND l.updated_at < :before AND l.depth = 0 AND l.spawned_by LIKE :like ESCAPE '!' "
+        "AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.account_id = l.account_id AND r.key = l.key "
+        "AND (r.ended_at IS NULL OR r.ended_at >= :before)) ORDER BY l.key LIMIT :limit"
+    )
+    like = f"agent:{agent_id.replace('_', '!_')}:%"
+    return LANE_TABLE.rows(tx.all(sql, access, before=before, like=like, limit=limit))
+
+
+def leave_files(tx: Tx, access: Access, lane: Lane) -> None:
+    """Record that the files a lane was given are no longer needed; the sweeper deletes them."""
+    if lane.files is None:
+        return
+    sql = "INSERT INTO leftovers (account_id, id, files, left_at) VALUES (:account, :id, :files, :now)"
+    tx.run(sql, access, id=tx.new_id("lft"), files=lane.files, now=tx.now)
+    tx.run("UPDATE lanes SET files = NULL WHERE account_id = :account AND key = :key", access, key=lane.key)
+    tx.wake(LEFTOVERS)
+
+
+def leftovers_of(tx: Tx, access: Access, *, limit: int) -> list[tuple[str, str]]:
+    """Return (id, files) of what to delete, oldest first."""
+    sql = "SELECT id, files FROM leftovers WHERE account_id = :account ORDER BY id LIMIT :limit"
+    return [(row[0], row[1]) for row in tx.all(sql, access, limit=limit)]
+
+
+def forget_leftover(tx: Tx, access: Access, leftover_id: str) -> None:
+    """Record that the files are deleted."""
+    tx.run("DELETE FROM leftovers WHERE account_id = :account AND id = :id", access, id=leftover_id)

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from carrel.kernel import Access
 from carrel.kernel.limits import SESSION_TITLE_CHARS_MAX
-from carrel.storage import Tx
+from carrel.storage import Tx, in_list
 from carrel.visibility import seen_entries, seen_lanes, seen_tasks, seen_topics
 
 _NAME = "COALESCE(l.display_name, l.label)"
@@ -30,7 +30,7 @@ class TitleSource(Struct, frozen=True):
 
 def title_sources(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, TitleSource]:
     """Return, by key, what the titles of these lanes are made from, for the visible ones."""
-    names: dict[str, object] = {f"key_{at}": key for at, key in enumerate(dict.fromkeys(keys))}
+    listed, names = in_list("key", keys)
     if not names:
         return {}
     lanes, of_lanes = seen_lanes(tx, access)
@@ -40,7 +40,7 @@ def title_sources(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, Titl
         f"SELECT l.key, l.spawned_by, {_NAME}, g.name, {item}, k.name, {words} FROM lanes l "
         "JOIN agents g ON g.account_id = l.account_id AND g.id = l.agent_id "
         "LEFT JOIN tokens k ON k.account_id = l.account_id AND k.id = l.made_by AND k.kind = 'client' "
-        f"WHERE l.account_id = :account AND l.key IN ({', '.join(f':{name}' for name in names)}) AND {lanes}"
+        f"WHERE l.account_id = :account AND l.key IN ({listed}) AND {lanes}"
     )
     values = names | of_lanes | of_items | of_words
     rows = tx.all(sql, access, **values, chars=SESSION_TITLE_CHARS_MAX)
@@ -72,12 +72,9 @@ def _words(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
 
 def task_titles(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, str]:
     """Return the beginnings of these tasks' titles, for the visible ones."""
-    names: dict[str, object] = {f"id_{at}": one for at, one in enumerate(dict.fromkeys(ids))}
+    listed, names = in_list("id", ids)
     if not names:
         return {}
     seen, values = seen_tasks(tx, access)
-    sql = (
-        "SELECT id, substr(title, 1, :chars) FROM tasks WHERE account_id = :account "
-        f"AND id IN ({', '.join(f':{name}' for name in names)}) AND {seen}"
-    )
+    sql = f"SELECT id, substr(title, 1, :chars) FROM tasks WHERE account_id = :account AND id IN ({listed}) AND {seen}"
     return {row[0]: row[1] for row in tx.all(sql, access, **names, **values, chars=SESSION_TITLE_CHARS_MAX)}

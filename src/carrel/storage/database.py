@@ -17,7 +17,7 @@ from carrel.storage.bells import Bell
 T = TypeVar("T")
 C = TypeVar("C")
 # Called on the loop once it is known whether the transaction was committed.
-Landing = Callable[[bool], None]
+CommitCallback = Callable[[bool], None]
 Row = tuple[Any, ...]
 # Type of a change -> who is called when one is published, in order.
 Observers = dict[type[Any], list[Callable[["Tx", Any], None]]]
@@ -50,26 +50,30 @@ class Tx(Protocol):
         """Return the first row, or None."""
         ...
 
+    def value(self, sql: str, access: InAccount | None = None, /, **values: object) -> Any | None:
+        """Return the first column of the first row, or None."""
+        ...
+
     def run(self, sql: str, access: InAccount | None = None, /, **values: object) -> int:
         """Execute and return the number of rows changed."""
         ...
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
-        """Execute once for each set of values, as `soon` does."""
+        """Execute once for each set of values, as `pipeline` does."""
         ...
 
-    def soon(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+    def pipeline(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         """Execute before the next statement, without waiting; an error may be raised there.
 
         On PostgreSQL this costs no extra round trip.
         """
         ...
 
-    def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+    def defer(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         """Execute at the end of this unit of work, in one batch with everything deferred under the same SQL."""
         ...
 
-    def ahead(self, *reads: Callable[[], object]) -> None:
+    def prefetch(self, *reads: Callable[[], object]) -> None:
         """Prefetch: run the first statement of each of these functions now, in this order.
 
         On PostgreSQL this takes one round trip for all of them. A later statement takes its answer from there, once,
@@ -78,15 +82,15 @@ class Tx(Protocol):
         """
         ...
 
-    def once(self, name: Hashable, read: Callable[[], T]) -> T:
+    def cached(self, name: Hashable, read: Callable[[], T]) -> T:
         """Return what `read` returns, read once per unit of work: for values that many use and few change.
 
-        Whoever writes or locks such a value calls `forget`.
+        Whoever writes or locks such a value calls `invalidate`.
         """
         ...
 
-    def forget(self) -> None:
-        """Drop what was read `once` and the numbers that were drawn ahead, so that both are read again."""
+    def invalidate(self) -> None:
+        """Drop what was read `cached` and the numbers that were drawn ahead, so that both are read again."""
         ...
 
     def attempt(self, work: Callable[[], T]) -> T:
@@ -177,8 +181,8 @@ class Database(Protocol):
         """
         ...
 
-    def join(self, bell: str, rider: "Callable[[Tx], Landing | None]") -> None:
-        """Call `rider` at the end of every transaction that rings `bell`, inside that transaction.
+    def before_commit(self, bell: str, hook: "Callable[[Tx], CommitCallback | None]") -> None:
+        """Call `hook` at the end of every transaction that rings `bell`, inside that transaction.
 
         It must not fail. It may remove the bell from `tx.woken` if there is nothing left to wake for.
         """
@@ -203,13 +207,17 @@ class CommonTx(Tx):
         self.woken = Counter()
         self._known: dict[Hashable, Any] = {}
 
-    def once(self, name: Hashable, read: Callable[[], T]) -> T:
+    def value(self, sql: str, access: InAccount | None = None, /, **values: object) -> Any | None:
+        row = self.one(sql, access, **values)
+        return row[0] if row else None
+
+    def cached(self, name: Hashable, read: Callable[[], T]) -> T:
         if name not in self._known:
             self._known[name] = read()
         known: T = self._known[name]
         return known
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         self._known.clear()
 
     def new_id(self, prefix: str) -> str:
@@ -235,7 +243,7 @@ class CommonDatabase(Database):
         self._loop = asyncio.get_running_loop()
         self._bells: defaultdict[str, Bell] = defaultdict(Bell)
         self._observers: Observers = {}
-        self._riders: dict[str, Callable[[Tx], Landing | None]] = {}
+        self._hooks: dict[str, Callable[[Tx], CommitCallback | None]] = {}
         self._closed = False
 
     def bell(self, name: str) -> Bell:
@@ -244,8 +252,8 @@ class CommonDatabase(Database):
     def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
         self._observers.setdefault(change, []).append(observer)
 
-    def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
-        self._riders[bell] = rider
+    def before_commit(self, bell: str, hook: Callable[[Tx], CommitCallback | None]) -> None:
+        self._hooks[bell] = hook
 
     def _require_open(self) -> None:
         if self._closed:

@@ -9,6 +9,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from logging import getLogger
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -16,18 +17,16 @@ from typing import Generic, TypeVar
 import psycopg
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal, limits, log_trouble
+from carrel.kernel.limits import ANALYZED_ROWS_MIN, WRITES_PER_LOOK_AT_STATISTICS
 from carrel.storage.backup import copy_to_sqlite
 from carrel.storage.bell_relay import Ringer
 from carrel.storage.bells import FEED
-from carrel.storage.database import CommonDatabase, Landing, LongTx, Row, Tx
+from carrel.storage.database import CommitCallback, CommonDatabase, LongTx, Row, Tx
 from carrel.storage.dialect import script_for
-from carrel.storage.horizon import BEGIN, Horizon
-from carrel.storage.long_reads import Deadline, LongReads
-from carrel.storage.postgres_transaction import LongPostgresTx, PostgresTx
+from carrel.storage.long_reads import Deadline, LongReads, Workers
+from carrel.storage.postgres_transaction import BEGIN, Horizon, LongPostgresTx, PostgresTx
 from carrel.storage.schema import pending
 from carrel.storage.statements import Connection, Statements
-from carrel.storage.statistics import Statistics
-from carrel.storage.workers import Workers
 
 T = TypeVar("T")
 _log = getLogger("carrel.storage")
@@ -44,6 +43,10 @@ _NO_HANGING = (
 # large now; a table is scanned only if no index fits.
 _BY_INDEX = "SET enable_seqscan TO off"
 _MIGRATION_LOCK = 7_279_143_051
+_UNKNOWN = (
+    "SELECT format('%I.%I', schemaname, relname) FROM pg_stat_user_tables WHERE last_analyze IS NULL "
+    "AND last_autoanalyze IS NULL AND n_live_tup >= :rows"
+)
 
 
 class _Unfed(Generic[T]):
@@ -189,11 +192,11 @@ class PostgresDatabase(CommonDatabase):
         statements = self._connection()
         statements.begin(*BEGIN)
         tx = self._tx(statements)
-        landings: list[Landing] = []
+        landings: list[CommitCallback] = []
         try:
             result = work(tx)
-            for bell in tx.woken.keys() & self._riders.keys():
-                landings += filter(None, [self._riders[bell](tx)])
+            for bell in tx.woken.keys() & self._hooks.keys():
+                landings += filter(None, [self._hooks[bell](tx)])
             tx.commit()
         except BaseException:
             self._loop.call_soon_threadsafe(self._land, landings, set[str](), False)
@@ -214,7 +217,7 @@ class PostgresDatabase(CommonDatabase):
             # Without statistics everything works, only slower; the next look tries again.
             log_trouble(_log, "statistics_failed", error)
 
-    def _land(self, landings: list[Landing], woken: set[str], committed: bool) -> None:
+    def _land(self, landings: list[CommitCallback], woken: set[str], committed: bool) -> None:
         for landing in landings:
             landing(committed)
         self._ring(woken)
@@ -296,3 +299,22 @@ def migrate_postgres(connection: Connection) -> list[str]:
             connection.execute(script_for("postgresql", migration.script))
             connection.execute("INSERT INTO schema_version VALUES (%s)", (migration.number,))
     return [migration.name for migration in todo]
+
+
+class Statistics:
+    """Decides when to look for tables without statistics, and gathers them."""
+
+    def __init__(self) -> None:
+        self._writes = count(1)
+
+    def is_due(self) -> bool:
+        """Count a write; True if it is time to look. Any thread may ask."""
+        return not next(self._writes) % WRITES_PER_LOOK_AT_STATISTICS
+
+    def gather(self, statements: Statements) -> list[str]:
+        """Analyze tables that never were, outside a transaction; return which. Later, autovacuum does it."""
+        found = statements.rows(statements.execute(_UNKNOWN, {"rows": ANALYZED_ROWS_MIN}))
+        for (table,) in found:
+            # Skip a table that somebody else is analyzing now.
+            statements.execute(f"ANALYZE (SKIP_LOCKED) {table}", {})
+        return [table for (table,) in found]

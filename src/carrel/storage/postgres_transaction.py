@@ -1,5 +1,6 @@
 """Transactions on PostgreSQL: statements are sent together where possible, to save round trips."""
 
+import threading
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
@@ -7,12 +8,48 @@ from psycopg.pq.abc import PGresult
 
 from carrel.kernel import Chance, Ids
 from carrel.storage.database import CommonTx, InAccount, Observers, Row
-from carrel.storage.horizon import Horizon
 from carrel.storage.long_reads import Deadline
 from carrel.storage.statements import Statements
 
+# The upper 16 bits of our advisory locks; the 48 below are the number.
+_MARK = 0x4341
+_FIRST = _MARK << 48
+# A plain SELECT of `last_value` may see a value that was logged ahead but not drawn; the function does not.
+_NEWEST = "COALESCE(pg_sequence_last_value('ticks'), 0)"
+NEWEST = f"SELECT {_NEWEST}"
+_LOWEST_HELD = (
+    f"SELECT min((classid::bigint << 32 | objid::bigint) - {_FIRST}) FROM pg_locks WHERE locktype = 'advisory' "
+    f"AND objsubid = 1 AND classid::bigint >> 16 = {_MARK} "
+    "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+# How every write begins. The lock is shared, so nobody waits for it, and it is released once the commit is visible.
+BEGIN = ("BEGIN", f"SELECT pg_advisory_xact_lock_shared({_FIRST} + {_NEWEST})")
 T = TypeVar("T")
 _DRAW = "SELECT nextval('ticks')"
+
+
+class Horizon:
+    """The horizon as one server knows it; it never goes back, since settled numbers stay settled."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # The newest horizon known.
+        self.settled = 0
+
+    def look(self, statements: Statements) -> int:
+        """Return the horizon now; read rows afterwards, in a statement that sees everything committed by then."""
+        newest = _value(statements, NEWEST)
+        # The order matters: a write that begins between these statements draws numbers above the newest one.
+        if newest is not None and newest > self.settled:
+            held = _value(statements, _LOWEST_HELD)
+            with self._lock:
+                self.settled = max(self.settled, newest if held is None else min(newest, held))
+        return self.settled
+
+
+def _value(statements: Statements, sql: str) -> int | None:
+    value: int | None = statements.rows(statements.execute(sql, {}))[0][0]
+    return value
 
 
 class _Foreseen(BaseException):
@@ -53,7 +90,7 @@ class PostgresTx(CommonTx):
         answer = self._answers.pop(_named(sql, values), None) if self._answers else None
         return self._statements.execute(sql, values) if answer is None else answer
 
-    def ahead(self, *reads: Callable[[], object]) -> None:
+    def prefetch(self, *reads: Callable[[], object]) -> None:
         foreseen = list(filter(None, map(self._first_of, reads)))
         for sql, values in foreseen:
             self._statements.add(sql, values)
@@ -89,13 +126,13 @@ class PostgresTx(CommonTx):
         for row in rows:
             self._statements.add(sql, row)
 
-    def soon(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+    def pipeline(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         if access is not None:
             values["account"] = access.account_id
         self._answers.clear()
         self._statements.add(sql, values)
 
-    def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+    def defer(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         if access is not None:
             values["account"] = access.account_id
         self._later.setdefault(sql, []).append(values)
@@ -120,11 +157,11 @@ class PostgresTx(CommonTx):
             self._statements.add("ROLLBACK TO part", {})
             self._statements.execute("RELEASE part", {})
             self.woken, self._later = woken, later
-            self.forget()
+            self.invalidate()
             raise
 
-    def forget(self) -> None:
-        super().forget()
+    def invalidate(self) -> None:
+        super().invalidate()
         self._drawn.clear()
 
     def tick(self) -> int:

@@ -17,7 +17,7 @@ import apsw
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
 from carrel.kernel.limits import LONG_READ_SECONDS_MAX, LONG_READERS_SQLITE, PATIENT_READERS_SQLITE
-from carrel.storage.database import CommonDatabase, CommonTx, InAccount, Landing, LongTx, Observers, Row, Tx
+from carrel.storage.database import CommitCallback, CommonDatabase, CommonTx, InAccount, LongTx, Observers, Row, Tx
 from carrel.storage.dialect import for_sqlite
 from carrel.storage.long_reads import Deadline, LongReads
 from carrel.storage.sqlite_file import copy_file, migrate_file, open_file
@@ -72,20 +72,20 @@ class SqliteTx(CommonTx):
         self._cursor.execute(text, ordered(values))
         return self._connection.changes()
 
-    def soon(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+    def pipeline(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         self.run(sql, access, **values)
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
         text, ordered = for_sqlite(sql)
         self._cursor.executemany(text, map(ordered, rows))
 
-    def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+    def defer(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         if access is not None:
             values["account"] = access.account_id
         text, ordered = for_sqlite(sql)
         self._later.setdefault(text, []).append(ordered(values))
 
-    def ahead(self, *reads: Callable[[], object]) -> None:
+    def prefetch(self, *reads: Callable[[], object]) -> None:
         """Do nothing: prefetching saves no time here."""
 
     def finish(self) -> None:
@@ -104,7 +104,7 @@ class SqliteTx(CommonTx):
             if self._connection.in_transaction:
                 self._cursor.execute("ROLLBACK TO part")
             self.woken, self._later = woken, later
-            self.forget()
+            self.invalidate()
             raise
         finally:
             if self._connection.in_transaction:
@@ -180,7 +180,7 @@ class SqliteDatabase(CommonDatabase):
             urgent: LongReads(lambda: open_file(path, durability), self._long_read, threads)
             for urgent, threads in ((True, LONG_READERS_SQLITE), (False, PATIENT_READERS_SQLITE))
         }
-        self._landings: list[Landing] = []
+        self._landings: list[CommitCallback] = []
         self._queue: SimpleQueue[_Work | None] = SimpleQueue()
         self._writer = threading.Thread(target=self._write_groups, name="carrel-writer", daemon=True)
         self._writer.start()
@@ -297,15 +297,15 @@ class SqliteDatabase(CommonDatabase):
         return True
 
     def _ride(self) -> None:
-        for bell in self._write_tx.woken.keys() & self._riders.keys():
-            item = _Work(self._riders[bell])
+        for bell in self._write_tx.woken.keys() & self._hooks.keys():
+            item = _Work(self._hooks[bell])
             _do_guarded(self._writing, self._write_tx, item)
             if item.error is not None:
-                _log.error("rider_failed", exc_info=item.error, extra={"bell": bell})
+                _log.error("commit_hook_failed", exc_info=item.error, extra={"bell": bell})
             elif item.result is not None:
-                self._landings.append(cast(Landing, item.result))
+                self._landings.append(cast(CommitCallback, item.result))
 
-    def _answer(self, group: list[_Work], woken: Counter[str], landings: list[Landing], committed: bool) -> None:
+    def _answer(self, group: list[_Work], woken: Counter[str], landings: list[CommitCallback], committed: bool) -> None:
         for item in group:
             if item.future is None or item.future.done():
                 continue

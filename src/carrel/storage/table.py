@@ -105,6 +105,12 @@ class Table(Generic[S]):
         )
 
 
+def in_list(name: str, values: Iterable[object]) -> tuple[str, dict[str, object]]:
+    """Return the parameters of an `IN` list, each value once, and their values by name."""
+    bound = {f"{name}_{at}": value for at, value in enumerate(dict.fromkeys(values))}
+    return ", ".join(f":{each}" for each in bound), bound
+
+
 def padded(values: list[V]) -> list[V]:
     """Return a list for `IN`, padded with its last value to a power of two, so that few statements are prepared."""
     return values + values[-1:] * ((1 << (len(values) - 1).bit_length()) - len(values))

@@ -4,6 +4,14 @@ from carrel.tools.caller import caller_again, caller_at, run_caller
 from carrel.tools.catalog import CATALOG
 from carrel.tools.cleanup import Cleanup
 from carrel.tools.coding import CODING_CATALOG
+from carrel.tools.external_callers import (
+    ExternalCaller,
+    access_by_session_key,
+    external_caller,
+    note_refused_read,
+    with_view,
+)
+from carrel.tools.external_calls import ExternalCalls, NewCall
 from carrel.tools.invocation import call_tool, finish_waiting, lock_caller, prepare_call, refuse_call
 from carrel.tools.memory.readers import (
     context_reader,
@@ -14,29 +22,11 @@ from carrel.tools.memory.readers import (
     reader_within,
     visible_memory,
 )
-from carrel.tools.model import (
-    Caller,
-    NoChannelThread,
-    OpenChannelThread,
-    Params,
-    Preparation,
-    Result,
-    Tool,
-    ToolServices,
-    Wait,
-)
-from carrel.tools.outside_callers import (
-    OutsideCaller,
-    access_by_session_key,
-    note_refused_read,
-    outside_caller,
-    with_view,
-)
-from carrel.tools.outside_calls import NewCall, OutsideCalls
+from carrel.tools.model import Caller, NoChannelThread, OpenChannelThread, Preparation, Result, Tool, ToolServices, Wait
 from carrel.tools.profiles import is_exchange_step, shown_tools
 from carrel.tools.refusals import account_wide
 from carrel.tools.remote import (
-    Begun,
+    BegunCall,
     begin_remote,
     catalog_for,
     connected_tool,
@@ -53,13 +43,12 @@ from carrel.tools.toolset import Catalog, Permitted, Toolset, names_in, toolset_
 from carrel.tools.transcript import message_shape
 
 __all__ = [
-    "CATALOG", "CODING_CATALOG", "Begun", "Caller", "Catalog", "Cleanup", "NewCall", "NoChannelThread",
-    "OpenChannelThread", "OutsideCaller", "OutsideCalls", "Params", "Permitted", "PlanMode", "Preparation",
-    "Result", "SessionAccess", "SessionHistory", "SessionRow", "Tool", "ToolServices", "Toolset", "Wait",
-    "access_by_session_key", "account_wide", "begin_remote", "call_tool", "caller_again", "caller_at",
-    "catalog_for", "connected_tool", "connectors_of",
-    "context_reader", "end_remote", "finish_waiting", "is_exchange_step", "known_catalog", "lock_caller",
-    "memory_reader", "message_shape", "names_in", "note_refused_read", "outside_caller", "plan_worked_on",
+    "CATALOG", "CODING_CATALOG", "BegunCall", "Caller", "Catalog", "Cleanup", "ExternalCaller", "ExternalCalls",
+    "NewCall", "NoChannelThread", "OpenChannelThread", "Permitted", "PlanMode", "Preparation", "Result",
+    "SessionAccess", "SessionHistory", "SessionRow", "Tool", "ToolServices", "Toolset", "Wait", "access_by_session_key",
+    "account_wide", "begin_remote", "call_tool", "caller_again", "caller_at", "catalog_for", "connected_tool",
+    "connectors_of", "context_reader", "end_remote", "external_caller", "finish_waiting", "is_exchange_step",
+    "known_catalog", "lock_caller", "memory_reader", "message_shape", "names_in", "note_refused_read", "plan_worked_on",
     "prepare_call", "reader_named", "reader_of", "reader_within", "refuse_call", "require_part", "run_caller",
     "session_access", "session_row", "shown_key", "shown_tools", "toolset_for", "visible_memory", "with_view",
     "workspace_of",

@@ -22,18 +22,17 @@ from carrel.board import (
 from carrel.context import ContextLimits, ContextRequest, ContextShape, context_shape, depth_named, key_named
 from carrel.journal import clean
 from carrel.kernel import Refusal, SessionKey, invalid, limits
+from carrel.kernel.fields import AnySession, Id
 from carrel.memory import Reader
 from carrel.storage import Database, Tx
 from carrel.tools.memory.readers import context_reader
-from carrel.tools.model import Caller, Params, Preparation, Result, Shown, Tool
+from carrel.tools.model import Caller, Params, Preparation, Result, Shown, Tool, answer
 from carrel.tools.tasks.changes import MomentOrNone, Priority, Tags, level, moment
 from carrel.tools.tasks.shapes import TaskResult, first_that_fit, result_of
 from carrel.tools.tool_rules import require_part
-from carrel.topics import TopicShape, readable_topic, topic_shape
+from carrel.topics import TopicShape, readable_topic
 from carrel.work import TaskChange, change_task, readable_task, task_shape
 
-Id = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX)]
-Session = Annotated[str, Meta(min_length=1, max_length=limits.SESSION_REFERENCE_CHARS_MAX)]
 _KINDS = ("topics", "tasks", "logs", "notes")
 # Only programs that display results need these; their defaults suit a model.
 _SEARCH_TUNING = ("sessionKey", "includePending", "limitTopics", "limitTasks", "limitLogs", "limitNotes")
@@ -43,7 +42,7 @@ class SearchBoard(Params, frozen=True, kw_only=True):
     """What to look for, and how much of each kind to return; numbers out of range are clamped."""
 
     q: Annotated[str, Meta(min_length=1, max_length=limits.SEARCH_QUERY_CHARS_MAX, description="what to look for")]
-    session_key: Annotated[Session, Meta(description="look from this session; your own by default")] | None = None
+    session_key: Annotated[AnySession, Meta(description="look from this session; your own by default")] | None = None
     topic_id: Annotated[Id, Meta(description="only within this topic")] | None = None
     include_pending: Annotated[bool, Meta(description="also what is not sorted yet")] = True
     limit_topics: Annotated[int, Meta(description="how many topics")] = 8
@@ -56,7 +55,7 @@ class ContextOf(Params, frozen=True, kw_only=True):
     """The context of which session, for which question, and how much; numbers out of range are clamped."""
 
     q: Annotated[str, Meta(description="the question it should fit")] = ""
-    session_key: Annotated[Session, Meta(description="your own by default")] | None = None
+    session_key: Annotated[AnySession, Meta(description="your own by default")] | None = None
     mode: Annotated[str, Meta(description="auto, cheap, full or patient")] = "auto"
     max_chars: Annotated[int, Meta(description="how many characters")] = 6_000
     working_set_limit: Annotated[int, Meta(description="how many topics and tasks")] = 8
@@ -101,16 +100,8 @@ class UpdateBoardTask(BoardTask, frozen=True, kw_only=True):
     tags: Tags | UnsetType = UNSET
 
 
-class TopicResult(Struct, frozen=True, kw_only=True):
-    """A topic."""
-
-    topic: TopicShape
-
-
-class LogResult(Struct, frozen=True, kw_only=True):
-    """An entry."""
-
-    log: LogShape
+TopicResult = answer("TopicResult", "A topic.", topic=TopicShape)
+LogResult = answer("LogResult", "An entry.", log=LogShape)
 
 
 class _Searched(Struct, frozen=True):
@@ -189,7 +180,7 @@ async def _context(db: Database, caller: Caller, params: ContextOf) -> dict[str,
 
 
 def _get_topic(tx: Tx, caller: Caller, params: OneOf) -> Result:
-    return result_of(TopicResult(topic=topic_shape(readable_topic(tx, caller.own_access, params.id))))
+    return result_of(TopicResult(topic=TopicShape.of(readable_topic(tx, caller.own_access, params.id))))
 
 
 def _get_task(tx: Tx, caller: Caller, params: BoardTask) -> Result:

@@ -19,10 +19,10 @@ from carrel.kernel.settings import Settings
 from carrel.sessions import LEFTOVERS, forget_leftover, lane_of, leftovers_of
 from carrel.storage import Database, Duty, Tx
 from carrel.tools.sessions.spawn import workspace_of
-from carrel.workspaces import Placed, Workspace, held_folders, remove_folder
+from carrel.workspaces import PlacedFiles, Workspace, held_folders, remove_folder
 
 _log = getLogger("carrel.delivery")
-_placed = msgspec.json.Decoder(Placed).decode
+_placed = msgspec.json.Decoder(PlacedFiles).decode
 
 
 Leftover = tuple[Access, str, str]

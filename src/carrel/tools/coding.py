@@ -21,7 +21,7 @@ class Described(Params, frozen=True, kw_only=True):
 
 
 class CodingAct(Tool, frozen=True, kw_only=True):
-    """A kind of act."""
+    """A kind of action."""
 
     def read_params(self, arguments: str, called: str = "") -> Described:
         try:

@@ -7,6 +7,7 @@ from msgspec import Meta, convert, structs, to_builtins
 from carrel.goals import (
     Goal,
     GoalChange,
+    GoalFields,
     PlannedTask,
     change_goal,
     complete_goal,
@@ -17,14 +18,15 @@ from carrel.goals import (
     plan_goal_tasks,
 )
 from carrel.kernel import Access, SessionKey, Shape, clip, limits
+from carrel.kernel.fields import Id
 from carrel.storage import Tx
 from carrel.tools.memory.readers import goal_worked_for
-from carrel.tools.model import Caller, Params, Result, Tool
+from carrel.tools.model import Caller, Params, Result, Tool, answer
 from carrel.tools.plans import NewPlanTask
 from carrel.tools.tasks.shapes import first_that_fit
 from carrel.work import task_shapes
 
-GoalId = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX, description="id of a goal")]
+GoalId = Annotated[Id, Meta(description="id of a goal")]
 GoalName = Annotated[
     str, Meta(min_length=1, max_length=limits.GOAL_NAME_CHARS_MAX, description="what is to be achieved")
 ]
@@ -84,36 +86,17 @@ class BriefTask(Shape, frozen=True, kw_only=True):
     dependencies: list[str]
 
 
-class BriefGoal(Shape, frozen=True, kw_only=True):
+class BriefGoal(GoalFields[str], frozen=True, kw_only=True):
     """A goal with the progress of its plans and tasks; a long description is clipped."""
 
-    id: str
     session_id: str
-    name: str
-    description: str
-    status: str
     plans: list[BriefPlan]
     tasks: list[BriefTask]
-    created_at: str
-    updated_at: str
 
 
-class GoalResult(Shape, frozen=True, kw_only=True):
-    """A goal."""
-
-    goal: BriefGoal
-
-
-class GoalsResult(Shape, frozen=True, kw_only=True):
-    """The goals of this session, newest first."""
-
-    goals: list[BriefGoal]
-
-
-class PlannedResult(Shape, frozen=True, kw_only=True):
-    """The tasks that were added, in their order."""
-
-    tasks: list[BriefTask]
+GoalResult = answer("GoalResult", "A goal.", goal=BriefGoal)
+GoalsResult = answer("GoalsResult", "The goals of this session, newest first.", goals=list[BriefGoal])
+PlannedResult = answer("PlannedResult", "The tasks that were added, in their order.", tasks=list[BriefTask])
 
 
 def goal_session(tx: Tx, caller: Caller) -> SessionKey:

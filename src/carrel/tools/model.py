@@ -14,14 +14,14 @@ from carrel.agents import Agent
 from carrel.connectors import Connectors
 from carrel.context import Contexts
 from carrel.gateway import Gateway
-from carrel.kernel import Access, Code, NewAttachment, Refusal, SessionKey, ToolVisibility, decode_json
+from carrel.kernel import Access, Code, NewAttachment, Refusal, SessionKey, Shape, ToolVisibility, decode_json
 from carrel.kernel.settings import Settings
 from carrel.runs import Failed, NeedsInput, Rules, Run
 from carrel.search import Search
 from carrel.sessions import Session
 from carrel.storage import Database, Tx
 from carrel.tools.compact_schema import compact_schema
-from carrel.tools.plain_arguments import as_meant
+from carrel.tools.normalized_arguments import normalized
 from carrel.work import Action, Actor
 
 Effect = Literal["read", "write"]
@@ -102,6 +102,12 @@ class Caller(Struct, frozen=True, kw_only=True):
         """The run of a call that is made during one."""
         assert self.run is not None, "a tool that ends or feeds a turn is only offered during one"
         return self.run
+
+
+def answer(name: str, said: str, **fields: Any) -> Any:
+    """Return the class of a result, for its schema: its name, what is said of it, and its fields."""
+    space = {"__doc__": said, "__module__": __name__}
+    return msgspec.defstruct(name, [*fields.items()], bases=(Shape,), namespace=space, frozen=True, kw_only=True)
 
 
 class Wait(Struct, frozen=True):
@@ -231,5 +237,5 @@ class Tool(Struct, frozen=True):
 
         Refusals name the tool as it was `called`, by default by its first name.
         """
-        raw = as_meant(arguments.encode(), self.params) or b"{}"
+        raw = normalized(arguments.encode(), self.params) or b"{}"
         return decode_json(raw, self.params, code=Code.INVALID_PARAMS, of=f"{called or self.name}: ", strict=False)

@@ -6,12 +6,10 @@ from msgspec import Meta, convert, to_builtins
 
 from carrel.goals import PlannedTask, PlanShape, plan_shape
 from carrel.kernel import Shape, limits
-from carrel.modes import active_plan, hold_open_plan, plan_state, write_plan
+from carrel.kernel.fields import Id
+from carrel.modes import SET_PLAN, active_plan, hold_open_plan, plan_state, write_plan
 from carrel.storage import Tx
-from carrel.tools.model import Caller, Params, Result, Tool
-from carrel.tools.toolset import SET_PLAN
-
-Dependency = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX)]
+from carrel.tools.model import Caller, Params, Result, Tool, answer
 
 
 class GetPlan(Params, frozen=True, kw_only=True):
@@ -24,7 +22,7 @@ class NewPlanTask(Params, frozen=True, kw_only=True):
     title: Annotated[str, Meta(min_length=1, max_length=limits.TASK_TITLE_CHARS_MAX, description="what is to be done")]
     description: Annotated[str, Meta(max_length=limits.TASK_DESCRIPTION_CHARS_MAX, description="more about it")] = ""
     dependencies: Annotated[
-        tuple[Dependency, ...],
+        tuple[Id, ...],
         Meta(
             max_length=limits.TASK_DEPENDENCIES_MAX,
             description="what comes before: ids of tasks, or task-<n>, the n-th from 0",
@@ -57,10 +55,7 @@ class PlanFound(Shape, frozen=True, kw_only=True):
     plan: PlanShape | None
 
 
-class PlanWritten(Shape, frozen=True, kw_only=True):
-    """The plan as it is now."""
-
-    plan: PlanShape
+PlanWritten = answer("PlanWritten", "The plan as it is now.", plan=PlanShape)
 
 
 def _get(tx: Tx, caller: Caller, _params: GetPlan) -> Result:

@@ -58,7 +58,7 @@ class ConnectedTool(Tool, frozen=True, kw_only=True):
         return RemoteArguments(values=values)
 
 
-class Begun(Struct, frozen=True, kw_only=True):
+class BegunCall(Struct, frozen=True, kw_only=True):
     """A call that was recorded and is about to be made."""
 
     tool: ConnectedTool
@@ -128,7 +128,7 @@ def catalog_with(lists: tuple[ToolList, ...]) -> Catalog:
 
 def begin_remote(
     tx: Tx, toolset: Toolset, caller: Caller, call_id: str, name: str, arguments: str
-) -> Begun | tuple[str, Result]:  # fmt: skip
+) -> BegunCall | tuple[str, Result]:  # fmt: skip
     """Record a call before it is made; or return its result if it was made, lost or is refused."""
     if call_of(tx, caller.access, caller.own_run.id, call_id) is not None:
         return call_tool(tx, toolset, caller, call_id, name, arguments)
@@ -142,11 +142,11 @@ def begin_remote(
     assert isinstance(tool, ConnectedTool), "a tool of ours is called at once"
     assert isinstance(params, RemoteArguments), "what such a tool reads"
     record_call(tx, caller.access, caller.own_run.id, call_id, tool=name, effect=tool.effect, result="")
-    return Begun(tool=tool, arguments=params.values, account_slug=account_of(tx, caller.access).slug)
+    return BegunCall(tool=tool, arguments=params.values, account_slug=account_of(tx, caller.access).slug)
 
 
 def end_remote(
-    tx: Tx, caller: Caller, call_id: str, begun: Begun, made: CallResult | CallFailed
+    tx: Tx, caller: Caller, call_id: str, begun: BegunCall, made: CallResult | CallFailed
 ) -> tuple[str, Result]:  # fmt: skip
     """Record the outcome of a call; files are kept as artifacts of the run, and images are shown to the model."""
     images: tuple[NewAttachment, ...] = ()

@@ -1,14 +1,13 @@
 """Toolsets: sets of tools that are narrowed by wrapping. A tool that a wrapper hides cannot be called either."""
 
 from collections.abc import Callable, Hashable
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Protocol
 
 from carrel.agents import ToolRules
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import ToolNamesSettings
-from carrel.modes import is_planning
+from carrel.modes import NOT_PLANNING, PLANNING, SET_PLAN, is_hidden_while_planning, is_planning
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Tool
 from carrel.tools.tool_rules import is_permitted, matches, needs_approval
@@ -142,14 +141,6 @@ class Entitled(_Narrowed):
         return tool
 
 
-SET_PLAN = "plan_set_content"
-# Tools that may be used in plan mode, beside those that only read.
-_FOR_PLANNING = (SET_PLAN, "goal_*", "request_input")
-PLANNING = (
-    "this session is in plan mode, where you may only look and plan. Write what you would do with plan_set_content; it "
-    "is done once a person approves the plan or leaves plan mode."
-)
-_NOT_PLANNING = "this session is not in plan mode, which a person switches on, for example with /plan on."
 _REPLACED = "the sender of the message brought a function of this name, which stands in its place."
 # Not offered to sub-agents: they see only their own task.
 _NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "agents_list")
@@ -182,7 +173,7 @@ def _toolset(
         found = Without(found, lambda tool: _hidden_from_subagent(tool, of_subagents), "this is a sub-agent's session.")
     if is_planning:
         return Without(found, _hidden_in_plan_mode, PLANNING)
-    return Without(found, lambda tool: tool.name == SET_PLAN, _NOT_PLANNING)
+    return Without(found, lambda tool: tool.name == SET_PLAN, NOT_PLANNING)
 
 
 @lru_cache(maxsize=256)
@@ -198,9 +189,7 @@ def require_offered_now(tx: Tx, caller: Caller, tool: Tool) -> None:
 
 
 def _hidden_in_plan_mode(tool: Tool) -> bool:
-    # A server's tool may have a name that begins like one of ours.
-    is_for_planning = tool.server is None and any(fnmatchcase(tool.name, pattern) for pattern in _FOR_PLANNING)
-    return tool.effect == "write" and not is_for_planning
+    return is_hidden_while_planning(tool.name, tool.effect, tool.server)
 
 
 def _hidden_from_subagent(tool: Tool, names: ToolNamesSettings) -> bool:

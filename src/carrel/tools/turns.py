@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from carrel.kernel import Code, Refusal, invalid, limits
+from carrel.kernel.fields import Name
 from carrel.records import REPLY_ARTIFACT
 from carrel.runs import Failed, NeedsInput
 from carrel.storage import Tx
@@ -16,7 +17,6 @@ from carrel.tools.artifacts import add_part, known_artifacts
 from carrel.tools.model import Caller, Params, Result, Shown, Tool
 from carrel.tools.sessions.shapes import Added
 
-Short = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX)]
 Text = Annotated[str, Meta(min_length=1, max_length=limits.QUESTION_CHARS_MAX)]
 
 
@@ -44,11 +44,11 @@ class ArtifactAdd(Params, frozen=True, kw_only=True):
     base64_text: Annotated[str, Meta(description="a file")] | None = msgspec.field(name="dataBase64", default=None)
     url: Annotated[str, Meta(max_length=4000, description="an http or https address")] | None = None
     structured: Annotated[Any, Meta(description="any JSON")] = msgspec.field(name="data", default=msgspec.UNSET)
-    filename: Annotated[Short, Meta(description="name of the file")] | None = None
-    name: Annotated[Short, Meta(description="name of the result")] | None = None
-    media_type: Annotated[Short, Meta(description="for example text/csv")] | None = None
+    filename: Annotated[Name, Meta(description="name of the file")] | None = None
+    name: Annotated[Name, Meta(description="name of the result")] | None = None
+    media_type: Annotated[Name, Meta(description="for example text/csv")] | None = None
     append: Annotated[bool, Meta(description="add to artifactId")] = False
-    artifact_id: Annotated[Short, Meta(description="id of the result")] | None = None
+    artifact_id: Annotated[Name, Meta(description="id of the result")] | None = None
 
 
 def _request_input(_tx: Tx, _caller: Caller, params: RequestInput) -> Result:

@@ -1,11 +1,12 @@
 """Topics as values: the board groups tasks and entries under them."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Generic, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Access, Code, Refusal, Shape, invalid
+from carrel.kernel import Access, Code, Input, Refusal, Shape, When, invalid
+from carrel.kernel.fields import SOME_TEXT, Moment, Name, NewId, ShortText, at_most, checked, up_to
 from carrel.kernel.limits import (
     NAME_CHARS_MAX,
     TASK_TAG_CHARS_MAX,
@@ -18,6 +19,10 @@ TopicStatus = Literal["active", "snoozed", "archived"]
 CreatedBy = Literal["user", "agent", "classifier", "import"]
 PRIORITIES = ("critical", "high", "medium", "low", "lowest")
 DEFAULT_PRIORITY = 3
+# This room checks these and words the refusals; here they are only described.
+TopicName = Annotated[str, checked(pattern=SOME_TEXT, maxLength=TOPIC_NAME_CHARS_MAX)]
+Tags = Annotated[tuple[Annotated[str, up_to(TASK_TAG_CHARS_MAX)], ...], at_most(TASK_TAGS_MAX)]
+Priority = Annotated[int, checked(minimum=1, maximum=len(PRIORITIES))] | Annotated[str, checked(enum=list(PRIORITIES))]
 
 
 class Merged(Shape, frozen=True, kw_only=True):
@@ -29,54 +34,57 @@ class Merged(Shape, frozen=True, kw_only=True):
     entry_ids: tuple[str, ...]
 
 
-class Topic(Struct, frozen=True, kw_only=True):
-    """A topic; its fields are the columns of its table."""
-
+class _TopicFields(Shape, Generic[When], frozen=True, kw_only=True):
     id: str
     space_id: str
     name: str
+    description: str
+    status: TopicStatus
+    snoozed_until: When | None
+    priority: int
+    tags: tuple[str, ...]
+    parent_id: str | None
+    pinned: bool
+    color: str | None
+    sort_index: float
+    digest: str | None
+    digest_updated_at: When | None
+    merged_from: tuple[Merged, ...]
     created_by: CreatedBy
-    created_at: int
-    updated_at: int
-    description: str = ""
-    status: TopicStatus = "active"
-    snoozed_until: int | None = None
-    priority: int = DEFAULT_PRIORITY
-    tags: tuple[str, ...] = ()
-    parent_id: str | None = None
-    pinned: bool = False
-    color: str | None = None
-    sort_index: float = 0
-    digest: str | None = None
-    digest_updated_at: int | None = None
+    created_at: When
+    updated_at: When
+
+
+class Topic(_TopicFields[int], frozen=True, kw_only=True):
+    """A topic; its fields are the columns of its table."""
+
     # Somebody named it, moved it or sorted something into it: the classifier neither renames nor merges it.
     curated: bool = False
-    merged_from: tuple[Merged, ...] = ()
     # The number of its newest change.
     seq: int = 0
 
 
-class TopicChange(Struct, frozen=True, kw_only=True):
-    """Changes to a topic; unset fields stay as they are. Tags replace the earlier ones."""
+class TopicChange(Input, frozen=True, kw_only=True):
+    """Changes of a topic; fields left out stay as they are. Tags replace what was there."""
 
-    name: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
+    name: TopicName | UnsetType = UNSET
+    description: Annotated[str, up_to(TOPIC_DESCRIPTION_CHARS_MAX)] | UnsetType = UNSET
     status: TopicStatus | UnsetType = UNSET
-    snoozed_until: int | UnsetType | None = UNSET
-    priority: int | str | UnsetType = UNSET
-    tags: tuple[str, ...] | UnsetType = UNSET
-    space_id: str | UnsetType = UNSET
-    parent_id: str | UnsetType | None = UNSET
+    snoozed_until: Moment | UnsetType | None = UNSET
+    priority: Priority | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    space_id: Name | UnsetType = UNSET
+    parent_id: ShortText | UnsetType | None = UNSET
     pinned: bool | UnsetType = UNSET
-    color: str | UnsetType | None = UNSET
+    color: ShortText | UnsetType | None = UNSET
     sort_index: float | UnsetType = UNSET
 
 
 class NewTopic(TopicChange, frozen=True, kw_only=True):
-    """A topic to be created or, if its id is known, changed."""
+    """A topic to be made or, where its id is known, changed; only the name is required."""
 
-    name: str
-    id: str | None = None
+    name: TopicName
+    id: NewId | None = None
     created_by: CreatedBy = "user"
 
 
@@ -89,27 +97,8 @@ class TopicFilter(Struct, frozen=True, kw_only=True):
     spaces: tuple[str, ...] | None = None
 
 
-class TopicShape(Shape, frozen=True, kw_only=True):
+class TopicShape(_TopicFields[str], frozen=True, kw_only=True):
     """A topic as surfaces show it."""
-
-    id: str
-    space_id: str
-    name: str
-    description: str
-    status: TopicStatus
-    snoozed_until: str | None
-    priority: int
-    tags: tuple[str, ...]
-    parent_id: str | None
-    pinned: bool
-    color: str | None
-    sort_index: float
-    digest: str | None
-    digest_updated_at: str | None
-    merged_from: tuple[Merged, ...]
-    created_by: CreatedBy
-    created_at: str
-    updated_at: str
 
 
 class TopicMoved(Struct, frozen=True):
@@ -118,11 +107,6 @@ class TopicMoved(Struct, frozen=True):
     access: Access
     topic_id: str
     space_id: str | None
-
-
-def topic_shape(topic: Topic) -> TopicShape:
-    """Return a topic as surfaces show it."""
-    return TopicShape.of(topic)
 
 
 def read_priority(given: int | str) -> int:

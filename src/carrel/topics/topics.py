@@ -5,26 +5,33 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType, structs
 
-from carrel.access import SpaceRemoved, ensure_spaces_of_tags, readable_space, space_of_tag
+from carrel.access import SpaceRemoved, readable_space
 from carrel.journal import DEFAULT_SPACE, About, append_event, json_text
 from carrel.kernel import Access, Code, Grammar, Refusal, clip, invalid, iso, not_found, system_access
 from carrel.kernel.limits import TOPIC_DEPTH_MAX, TOPIC_DIGEST_CHARS_MAX, TOPIC_MERGES_KEPT
 from carrel.storage import Database, Tx
-from carrel.topics import location_store, store
+from carrel.topics import store
 from carrel.topics.model import (
+    DEFAULT_PRIORITY,
     Merged,
     NewTopic,
     Topic,
     TopicChange,
     TopicMoved,
+    TopicShape,
     check_change,
     read_priority,
-    topic_shape,
 )
+from carrel.topics.tags import clean_tags, space_of_tag, spaces_of_tags
 
 _ID = re.compile(Grammar.CLIENT_ID)
 # Fields that have no rule beyond their size.
 _PLAIN = ("name", "description", "status", "snoozed_until", "pinned", "color", "sort_index")
+# What a new topic is, unless it says otherwise.
+_UNCHANGED: dict[str, Any] = {
+    "description": "", "status": "active", "snoozed_until": None, "priority": DEFAULT_PRIORITY, "pinned": False,
+    "color": None, "digest": None, "digest_updated_at": None, "merged_from": (),
+}  # fmt: skip
 # Fixed for the classifier once anybody else has changed it.
 _CURATED = ("name", "space_id", "parent_id")
 
@@ -37,8 +44,8 @@ def put_topic(tx: Tx, access: Access, new: NewTopic) -> tuple[Topic, bool]:
         raise invalid("id", message)
     if new.id is not None and store.topic_by_id(tx, access, new.id) is not None:
         return change_topic(tx, access, new.id, new), False
-    tags = () if new.tags is UNSET else _clean(new.tags)
-    named = _named(tx, access, tags)
+    tags = () if new.tags is UNSET else clean_tags(new.tags)
+    named = spaces_of_tags(tx, access, tags)
     space_id = _owner(tx, access, new.space_id, named, first_space(access))
     topic = Topic(
         id=new.id or tx.new_id("topic"),
@@ -49,7 +56,7 @@ def put_topic(tx: Tx, access: Access, new: NewTopic) -> tuple[Topic, bool]:
         created_at=tx.now,
         updated_at=tx.now,
         seq=tx.tick(),
-        **{"sort_index": store.first_sort_index(tx, access) - 1} | _plain(new),
+        **_UNCHANGED | {"sort_index": store.first_sort_index(tx, access) - 1} | _plain(new),
     )
     if not store.insert_topic(tx, access, topic):
         raise Refusal.of_taken_id(topic.id)
@@ -64,10 +71,10 @@ def change_topic(tx: Tx, access: Access, topic_id: str, change: TopicChange) -> 
     New tags without a given space move it to the first space that they name; if they name none, it stays.
     """
     check_change(change)
-    topic = _held(tx, access, topic_id)
+    topic = readable_topic(tx, access, topic_id, hold=True)
     given = _plain(change)
-    tags = topic.tags if change.tags is UNSET else _clean(change.tags)
-    named = _named(tx, access, tags, topic)
+    tags = topic.tags if change.tags is UNSET else clean_tags(change.tags)
+    named = spaces_of_tags(tx, access, tags, topic)
     if change.parent_id is not UNSET:
         given["parent_id"] = _parent(tx, access, change.parent_id, topic_id=topic.id)
     if tags != topic.tags:
@@ -87,20 +94,20 @@ def change_topic(tx: Tx, access: Access, topic_id: str, change: TopicChange) -> 
 
 def remove_topic(tx: Tx, access: Access, topic_id: str) -> None:
     """Remove a topic; its tasks and entries keep their spaces, without a topic."""
-    topic = _held(tx, access, topic_id)
+    topic = readable_topic(tx, access, topic_id, hold=True)
     spaces = store.spaces_of_topic(tx, access, topic.id)
-    location_store.depart_with_topic(tx, access, topic.id, spaces)
+    store.depart_with_topic(tx, access, topic.id, spaces)
     tx.publish(TopicMoved(access, topic.id, None))
-    location_store.detach_entries_of_topic(tx, access, topic.id)
+    store.detach_entries_of_topic(tx, access, topic.id)
     store.delete_topic(tx, access, topic.id)
-    body = {"topic": topic_shape(topic), "spaceIds": spaces}
+    body = {"topic": TopicShape.of(topic), "spaceIds": spaces}
     append_event(tx, access, "topic.deleted", _about(topic), json_text(body))
 
 
 def reorder_topics(tx: Tx, access: Access, ordered_ids: tuple[str, ...]) -> None:
     """Put topics into an order; together they keep their positions among all others."""
     # Locked in order of id, so that two reorderings at once do not deadlock.
-    held = {topic_id: _held(tx, access, topic_id) for topic_id in sorted(set(ordered_ids))}
+    held = {topic_id: readable_topic(tx, access, topic_id, hold=True) for topic_id in sorted(set(ordered_ids))}
     indexes = sorted(topic.sort_index for topic in held.values())
     if len(set(indexes)) < len(indexes):
         # Equal sort indexes have no order of their own; these topics now come first.
@@ -112,9 +119,9 @@ def reorder_topics(tx: Tx, access: Access, ordered_ids: tuple[str, ...]) -> None
             _publish(tx, access, "topic.updated", store.save_topic(tx, access, moved))
 
 
-def readable_topic(tx: Tx, access: Access, topic_id: str) -> Topic:
-    """Return a topic that the caller may see; otherwise refuse as not found."""
-    topic = store.topic_by_id(tx, access, topic_id)
+def readable_topic(tx: Tx, access: Access, topic_id: str, *, hold: bool = False) -> Topic:
+    """Return a topic that the caller may see, locked with `hold`; otherwise refuse as not found."""
+    topic = store.topic_by_id(tx, access, topic_id, hold=hold)
     if topic is None:
         raise not_found("topic")
     return topic
@@ -122,14 +129,14 @@ def readable_topic(tx: Tx, access: Access, topic_id: str) -> Topic:
 
 def set_topic_digest(tx: Tx, access: Access, topic_id: str, text: str) -> Topic:
     """Replace the digest of a topic without changing its time of change or its position in lists."""
-    topic = _held(tx, access, topic_id)
+    topic = readable_topic(tx, access, topic_id, hold=True)
     renewed = structs.replace(topic, digest=clip(text, TOPIC_DIGEST_CHARS_MAX), digest_updated_at=tx.now)
     return store.save_topic(tx, access, renewed, quiet=True)
 
 
 def curate_topic(tx: Tx, access: Access, topic_id: str) -> None:
     """Note that somebody sorted something into a topic: the classifier no longer renames or merges it."""
-    topic = store.hold_topic(tx, access, topic_id)
+    topic = store.topic_by_id(tx, access, topic_id, hold=True)
     if topic is not None and not topic.curated and _is_curated_by(access, topic):
         store.save_topic(tx, access, structs.replace(topic, curated=True), quiet=True)
 
@@ -137,19 +144,19 @@ def curate_topic(tx: Tx, access: Access, topic_id: str) -> None:
 def absorb_topic(tx: Tx, access: Access, topic_id: str, other: Topic, entry_ids: tuple[str, ...]) -> Topic:
     """Remove a topic whose entries were moved into another, which records them; publish `topic.merged`."""
     merged = Merged(id=other.id, name=other.name, at=iso(tx.now) or "", entry_ids=entry_ids)
-    topic = _held(tx, access, topic_id)
+    topic = readable_topic(tx, access, topic_id, hold=True)
     kept = (*topic.merged_from, *other.merged_from, merged)[-TOPIC_MERGES_KEPT:]
     curated = topic.curated or _is_curated_by(access, topic)
     changed = store.save_topic(tx, access, structs.replace(topic, merged_from=kept, curated=curated))
     remove_topic(tx, access, other.id)
-    body = {"topic": topic_shape(changed), "merged": merged}
+    body = {"topic": TopicShape.of(changed), "merged": merged}
     append_event(tx, access, "topic.merged", _about(changed), json_text(body))
     return changed
 
 
 def forget_merges(tx: Tx, access: Access, topic_id: str) -> None:
     """Forget the merges of a topic: old names may repeat words that were removed."""
-    topic = _held(tx, access, topic_id)
+    topic = readable_topic(tx, access, topic_id, hold=True)
     if topic.merged_from:
         store.save_topic(tx, access, structs.replace(topic, merged_from=()), quiet=True)
 
@@ -171,7 +178,7 @@ def _leave_space(tx: Tx, removed: SpaceRemoved) -> None:
         tags = tuple(tag for tag in topic.tags if space_of_tag(tag) != removed.space_id)
         own = DEFAULT_SPACE if topic.space_id == removed.space_id else topic.space_id
         change_topic(tx, access, topic.id, TopicChange(tags=tags, space_id=own))
-    location_store.move_entries_of_space(tx, access, removed.space_id, DEFAULT_SPACE)
+    store.move_entries_of_space(tx, access, removed.space_id, DEFAULT_SPACE)
 
 
 def _is_curated_by(access: Access, topic: Topic) -> bool:
@@ -182,22 +189,6 @@ def _is_curated_by(access: Access, topic: Topic) -> bool:
 def _plain(change: TopicChange) -> dict[str, Any]:
     given = {name: value for name in _PLAIN if (value := getattr(change, name)) is not UNSET}
     return given if change.priority is UNSET else given | {"priority": read_priority(change.priority)}
-
-
-def _clean(tags: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(stripped for tag in tags if (stripped := tag.strip())))
-
-
-def _named(tx: Tx, access: Access, tags: tuple[str, ...], topic: Topic | None = None) -> tuple[str, ...]:
-    """Return the spaces that tags put a topic into; new tags count only for spaces that the caller may name.
-
-    A tag that the topic already has keeps its meaning, whoever sends it again.
-    """
-    had, known = ((), ()) if topic is None else (topic.tags, store.spaces_of_topic(tx, access, topic.id))
-    added = ensure_spaces_of_tags(tx, access, (tag for tag in tags if tag not in had))
-    kept = {space_of_tag(tag) for tag in tags if tag in had}.intersection(known)
-    spaces = (space_of_tag(tag) for tag in tags)
-    return tuple(dict.fromkeys(space for space in spaces if space is not None and (space in added or space in kept)))
 
 
 def _owner(tx: Tx, access: Access, given: str | UnsetType, named: tuple[str, ...], else_: str) -> str:
@@ -227,25 +218,18 @@ def _parent(
     raise Refusal(Code.LIMIT_REACHED, f"Topics are nested at most {TOPIC_DEPTH_MAX} deep.", field="parentId")
 
 
-def _held(tx: Tx, access: Access, topic_id: str) -> Topic:
-    topic = store.hold_topic(tx, access, topic_id)
-    if topic is None:
-        raise not_found("topic")
-    return topic
-
-
 def _place(tx: Tx, access: Access, before: Topic, after: Topic, named: tuple[str, ...]) -> None:
     """Make a changed topic visible where its space and tags say, and move what is below it."""
     known = store.spaces_of_topic(tx, access, after.id)
     spaces = tuple(dict.fromkeys((after.space_id, *named)))
     if set(spaces) != set(known):
         store.replace_spaces(tx, access, after.id, spaces)
-        location_store.depart_with_topic(tx, access, after.id, [space for space in known if space not in spaces])
+        store.depart_with_topic(tx, access, after.id, [space for space in known if space not in spaces])
         if not set(spaces) <= set(known):
-            location_store.appear_with_topic(tx, access, after.id)
+            store.appear_with_topic(tx, access, after.id)
     if after.space_id != before.space_id:
         tx.publish(TopicMoved(access, after.id, after.space_id))
-        location_store.move_entries_of_topic(tx, access, after.id, after.space_id)
+        store.move_entries_of_topic(tx, access, after.id, after.space_id)
 
 
 def _about(topic: Topic) -> About:
@@ -253,4 +237,4 @@ def _about(topic: Topic) -> About:
 
 
 def _publish(tx: Tx, access: Access, name: str, topic: Topic) -> None:
-    append_event(tx, access, name, _about(topic), json_text({"topic": topic_shape(topic)}))
+    append_event(tx, access, name, _about(topic), json_text({"topic": TopicShape.of(topic)}))

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct, structs
 
-from carrel.gateway import Usage
+from carrel.kernel import Usage
 from carrel.kernel.settings import PriceSettings
 
 By = Literal["day", "agent", "model", "task", "session"]

@@ -17,9 +17,18 @@ _ADD = (
     f"INSERT INTO usage_days (account_id, {', '.join(_ADDED)}) VALUES "
     f"(:account, {', '.join(f':{name}' for name in _ADDED)}) "
     "ON CONFLICT (account_id, day, key, task_id, model) DO UPDATE SET "
-    f"{', '.join(f'{name} = usage_days.{name} + excluded.{name}' for name in _SUMS)} "
-    "RETURNING (SELECT 1 FROM budgets WHERE account_id = :account LIMIT 1)"
+    f"{', '.join(f'{name} = usage_days.{name} + excluded.{name}' for name in _SUMS)}"
 )
+_ADD_AND_ASK = f"{_ADD} RETURNING (SELECT 1 FROM budgets WHERE account_id = :account LIMIT 1)"
+
+
+class Spender(Struct, frozen=True, kw_only=True):
+    """Whose usage it is; the task is empty for none."""
+
+    key: str
+    task_id: str
+    model: str
+    agent_id: str
 
 
 class UsageFilter(Struct, frozen=True, kw_only=True):
@@ -33,13 +42,18 @@ class UsageFilter(Struct, frozen=True, kw_only=True):
     model: str | None = None
 
 
-def add_usage(
-    tx: Tx, access: Access, *, key: str, agent_id: str, task_id: str | None, model: str, added: Tally
-) -> bool:  # fmt: skip
+def add_usage(tx: Tx, access: Access, spender: Spender, added: Tally) -> None:
+    """Add to the usage of a day, without waiting."""
+    tx.pipeline(_ADD, access, **_row(tx, spender, added))
+
+
+def add_usage_and_ask(tx: Tx, access: Access, spender: Spender, added: Tally) -> bool:
     """Add to the usage of a day; return whether the account has budgets, which saves the caller a statement."""
-    named = {"day": tx.now // MS_PER_DAY, "key": key, "task_id": task_id or "", "model": model, "agent_id": agent_id}
-    row = tx.one(_ADD, access, **named, **structs.asdict(added))
-    return row is not None and row[0] is not None
+    return tx.value(_ADD_AND_ASK, access, **_row(tx, spender, added)) is not None
+
+
+def _row(tx: Tx, spender: Spender, added: Tally) -> dict[str, object]:
+    return {"day": tx.now // MS_PER_DAY} | structs.asdict(spender) | structs.asdict(added)
 
 
 def usage_of(

@@ -6,7 +6,7 @@ from carrel.access import account_of
 from carrel.agents import account_settings
 from carrel.journal import DEFAULT_SPACE, json_text
 from carrel.kernel import Access
-from carrel.storage import Tx
+from carrel.storage import Tx, in_list
 from carrel.visibility.lane_store import seen_lanes
 from carrel.visibility.tree_store import PERSONAL
 
@@ -38,10 +38,10 @@ def seen_topics(
     seen = access.narrowed(spaces)
     if "*" in seen:
         return "TRUE", {}
-    values: dict[str, object] = {f"seen_space_{at}": space for at, space in enumerate(seen)}
+    listed, values = in_list("seen_space", seen)
     condition = (
         "EXISTS (SELECT 1 FROM topic_spaces p WHERE p.account_id = :account "
-        f"AND p.topic_id = {column} AND p.space_id IN ({', '.join(f':{name}' for name in values)}))"
+        f"AND p.topic_id = {column} AND p.space_id IN ({listed}))"
     )
     return (condition, values) if values else ("FALSE", {})
 
@@ -220,9 +220,8 @@ def entries_seen(tx: Tx, access: Access, ids: Iterable[str], spaces: tuple[str, 
 def _among(
     tx: Tx, access: Access, table: str, ids: Iterable[str], seen: str, values: dict[str, object]
 ) -> set[str]:  # fmt: skip
-    names: dict[str, object] = {f"id_{at}": one for at, one in enumerate(dict.fromkeys(ids))}
+    listed, names = in_list("id", ids)
     if seen == "TRUE" or not names:
         return {str(one) for one in names.values()}
-    listed = ", ".join(f":{name}" for name in names)
     sql = f"SELECT id FROM {table} WHERE account_id = :account AND id IN ({listed}) AND {seen}"
     return {row[0] for row in tx.all(sql, access, **names, **values)}

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import structs
 
 from carrel.kernel import Access, ToolVisibility
-from carrel.storage import Tx
+from carrel.storage import Tx, in_list
 from carrel.visibility.tool_visibility import visible_agents
 from carrel.visibility.tree_store import EVERYWHERE, TREE, in_spaces, open_to_person
 
@@ -59,10 +59,9 @@ def is_narrowed(tx: Tx, access: Access) -> bool:
 
 def lanes_named(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, bool]:
     """Return the existing lanes among those keys, each with whether the caller may see it."""
-    names: dict[str, object] = {f"key_{at}": key for at, key in enumerate(keys)}
+    listed, names = in_list("key", keys)
     if not names:
         return {}
     seen, values = seen_lanes(tx, access)
-    listed = ", ".join(f":{name}" for name in names)
     sql = f"SELECT l.key, {seen} FROM lanes l WHERE l.account_id = :account AND l.key IN ({listed})"
     return {row[0]: bool(row[1]) for row in tx.all(sql, access, **names, **values)}

@@ -5,12 +5,10 @@ Only this room makes requests (besides the bridge). It retries nothing; that is 
 
 from carrel.wire.client import StreamedReply, Wire
 from carrel.wire.guard import ForbiddenAddress, Resolver, is_in_own_network, public_target, resolve_by_system, web_host
-from carrel.wire.model import Reply, ServerEvent, WireFault, WireFaultKind, WireLimits
+from carrel.wire.model import Reply, WireFault, WireFaultKind
 from carrel.wire.sdk_client import sdk_client
-from carrel.wire.sse import EventReader
 
 __all__ = [
-    "EventReader", "ForbiddenAddress", "Reply", "Resolver", "ServerEvent", "StreamedReply", "Wire", "WireFault",
-    "WireFaultKind", "WireLimits", "is_in_own_network", "public_target", "resolve_by_system", "sdk_client",
-    "web_host",
+    "ForbiddenAddress", "Reply", "Resolver", "StreamedReply", "Wire", "WireFault", "WireFaultKind",
+    "is_in_own_network", "public_target", "resolve_by_system", "sdk_client", "web_host",
 ]  # fmt: skip

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from carrel.kernel import EventReader, EventTooLarge, ServerEvent
 from carrel.wire.guard import Resolver, public_target, resolve_by_system
-from carrel.wire.model import Reply, ServerEvent, WireFault, WireFaultKind, WireLimits
-from carrel.wire.sse import EventReader
+from carrel.wire.model import Reply, WireFault, WireFaultKind, WireLimits
 
 
 class StreamedReply:
@@ -42,7 +42,11 @@ class StreamedReply:
         """Yield the server-sent events of the body as they arrive."""
         reader = EventReader(self._limits.event_bytes_max)
         async for piece in self._pieces:
-            for event in reader.feed(piece):
+            try:
+                events = reader.feed(piece)
+            except EventTooLarge as error:
+                raise WireFault(WireFaultKind.TOO_LARGE, str(error)) from None
+            for event in events:
                 yield event
         for event in reader.close():
             yield event

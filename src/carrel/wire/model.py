@@ -1,4 +1,4 @@
-"""Limits, responses, events and faults of HTTP requests, as values."""
+"""Limits, responses and faults of HTTP requests, as values."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -44,10 +44,3 @@ class Reply(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str]
     body: bytes
     address: str = ""
-
-
-class ServerEvent(Struct, frozen=True):
-    """One server-sent event: its name (empty if the server sent none) and its text."""
-
-    name: str
-    text: str

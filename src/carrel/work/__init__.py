@@ -5,19 +5,31 @@ task comes to an end. A task is a row; its thread, history and activities are vi
 """
 
 from carrel.work.activities import TaskChanged
-from carrel.work.admission import hear, is_reopened_since
+from carrel.work.admission import admit, is_reopened_since
 from carrel.work.assignments import assign_task
 from carrel.work.briefings import TaskBriefing, task_briefing, team_of
 from carrel.work.changes import visible_changes
 from carrel.work.directory import Directory
-from carrel.work.duties import duties
-from carrel.work.model import NewTask, Task, TaskChange, TaskFilter, Words
+from carrel.work.model import (
+    BlockedReason,
+    Dependencies,
+    Description,
+    Names,
+    NewTask,
+    StatusWord,
+    Task,
+    TaskChange,
+    TaskCriteria,
+    TaskFilter,
+    Title,
+    Words,
+)
 from carrel.work.moves import move_task, reopen_task, stop_task
 from carrel.work.notice_store import notices_of
-from carrel.work.observers import observe_runs
+from carrel.work.observers import duties, observe_runs
 from carrel.work.orchestrator import open_chat
 from carrel.work.permissions import Action, Actor, Rights, actor_of, read_file, readable_task
-from carrel.work.planned import (
+from carrel.work.plan_tasks import (
     Progress,
     hold_planned,
     move_planned,
@@ -29,9 +41,8 @@ from carrel.work.planned import (
     tasks_planned,
 )
 from carrel.work.requests import ResponseRequests, request_responses
-from carrel.work.search import FoundTask, search_tasks
 from carrel.work.shapes import TaskShape, ThreadMessage, task_shape, task_shapes
-from carrel.work.tasks import change_task, create_task, list_tasks, reorder_tasks
+from carrel.work.tasks import FoundTask, change_task, create_task, list_tasks, reorder_tasks, search_tasks
 from carrel.work.thread import (
     Posted,
     TaskHistory,
@@ -45,13 +56,13 @@ from carrel.work.thread import (
 from carrel.work.why import explain_task
 
 __all__ = [
-    "Action", "Actor", "Directory", "FoundTask", "NewTask", "Posted", "Progress", "ResponseRequests", "Rights", "Task",
-    "TaskBriefing", "TaskChange", "TaskChanged", "TaskFilter", "TaskHistory", "TaskShape", "Thread", "ThreadMessage",
-    "Words", "actor_of", "assign_task", "change_task", "create_task", "duties", "explain_task", "hear", "hold_planned",
+    "Action", "Actor", "BlockedReason", "Dependencies", "Description", "Directory", "FoundTask", "Names", "NewTask",
+    "Posted", "Progress", "ResponseRequests", "Rights", "StatusWord", "Task", "TaskBriefing", "TaskChange",
+    "TaskChanged", "TaskCriteria", "TaskFilter", "TaskHistory", "TaskShape", "Thread", "ThreadMessage", "Title",
+    "Words", "actor_of", "admit", "assign_task", "change_task", "create_task", "duties", "explain_task", "hold_planned",
     "is_reopened_since", "list_tasks", "mark_read", "move_planned", "move_task", "needed_tasks", "notices_of",
     "observe_runs", "open_chat", "plan_tasks", "post_message", "post_report", "progress_of", "read_file",
     "read_history", "read_thread", "readable_task", "release_planned", "reopen_task", "reorder_tasks",
-    "request_responses",
-    "search_tasks", "start_planned", "stop_task", "task_briefing", "task_shape", "task_shapes", "tasks_planned",
-    "team_of", "visible_changes",
+    "request_responses", "search_tasks", "start_planned", "stop_task", "task_briefing", "task_shape", "task_shapes",
+    "tasks_planned", "team_of", "visible_changes",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from carrel.work.notice_store import Notice
 _RESTS = ("done", "blocked")
 
 
-def hear(tx: Tx, run: Run) -> Cancelled | Failed | None:
+def admit(tx: Tx, run: Run) -> Cancelled | Failed | None:
     """Record that a run about a task starts; or return how it ends if its agent may not get it.
 
     The task is locked, so that moves of it come before or after.

@@ -9,10 +9,9 @@ from carrel.storage import Tx
 from carrel.work import store
 from carrel.work.activities import publish, record
 from carrel.work.directory import Directory
-from carrel.work.fanout import Recipient
 from carrel.work.model import Party, PartyKind, Status, Task
 from carrel.work.moves import enter_status, refuse_chat
-from carrel.work.notices import TaskNotice, notify_recipients
+from carrel.work.notices import Recipient, TaskNotice, notify_recipients
 from carrel.work.permissions import Actor, actor_of, readable_task
 
 Parties = list[tuple[PartyKind, str]]

@@ -9,7 +9,7 @@ from carrel.agents import account_settings, every_agent
 from carrel.journal import Entry, entries_by_id, entries_of_task, unheard_messages
 from carrel.kernel import Access
 from carrel.kernel.limits import TEAM_SHOWN_MAX
-from carrel.records import AttachmentHead, attachment_heads
+from carrel.records import FileShape, attachment_heads
 from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.work import notice_store, store
@@ -34,7 +34,7 @@ class TaskLine(Struct, frozen=True, kw_only=True):
     # When it was said; 0 if unknown.
     at: int = 0
     # The files that came with it.
-    files: tuple[AttachmentHead, ...] = ()
+    files: tuple[FileShape, ...] = ()
 
 
 class Teammate(Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class TaskBriefing(Struct, frozen=True, kw_only=True):
     is_assigned: bool = False
     is_reviewer: bool = False
     # The files of those thread messages; files of a message sent to the run itself belong to the run.
-    files: tuple[AttachmentHead, ...] = ()
+    files: tuple[FileShape, ...] = ()
     # The other agents, whom it may ask for a response.
     team: tuple[Teammate, ...] = ()
     # When the task was last reopened, and by whom; messages from before are not shown.
@@ -170,7 +170,7 @@ def _earlier(
     return lines, more + len(newest) - len(lines)
 
 
-def _files(tx: Tx, access: Access, notices: list[Notice]) -> tuple[AttachmentHead, ...]:
+def _files(tx: Tx, access: Access, notices: list[Notice]) -> tuple[FileShape, ...]:
     brought = entries_by_id(tx, access, [notice.entry_id for notice in notices if notice.entry_id is not None])
     return tuple(attachment_heads(tx, access, _attached(brought)))
 

@@ -29,8 +29,8 @@ from carrel.kernel import (
 from carrel.runs import Rules, deliver
 from carrel.storage import Database, StepDuty, Tx
 from carrel.visibility import tasks_seen
-from carrel.work import heartbeat_store, store
-from carrel.work.heartbeat_store import Due, Heartbeat, Trace
+from carrel.work import notice_store, store
+from carrel.work.notice_store import Due, Heartbeat, Trace
 
 # The bell that is rung when the heartbeats of an agent have changed.
 HEARTBEATS = "heartbeats"
@@ -44,10 +44,10 @@ def follow_agent(tx: Tx, changed: AgentChanged) -> None:
     if interval == (None if before is None else _interval_ms(before)):
         return
     if interval is None:
-        heartbeat_store.delete_heartbeat(tx, changed.access, agent.id)
+        notice_store.delete_heartbeat(tx, changed.access, agent.id)
         return
     first = Heartbeat(account_id=changed.access.account_id, agent_id=agent.id, due_at=tx.now + interval, seq=tx.tick())
-    heartbeat_store.put_heartbeat(tx, changed.access, first)
+    notice_store.put_heartbeat(tx, changed.access, first)
     tx.wake(HEARTBEATS)
 
 
@@ -66,8 +66,8 @@ class Heartbeats(StepDuty[Heartbeat]):
     name = "heartbeats"
     bell = HEARTBEATS
     items_max = limits.HEARTBEATS_AT_A_TIME
-    next_due = staticmethod(heartbeat_store.next_heartbeat_due)
-    take = staticmethod(heartbeat_store.heartbeats_due)
+    next_due = staticmethod(notice_store.next_heartbeat_due)
+    take = staticmethod(notice_store.heartbeats_due)
 
     def __init__(self, db: Database, rules: Rules) -> None:
         super().__init__(db)
@@ -76,34 +76,34 @@ class Heartbeats(StepDuty[Heartbeat]):
     def advance(self, tx: Tx, item: Heartbeat) -> None:
         """Queue a heartbeat for one agent if it is still due and something changed."""
         access = system_access(item.account_id)
-        held = heartbeat_store.hold_heartbeat(tx, access, item.agent_id)
+        held = notice_store.hold_heartbeat(tx, access, item.agent_id)
         if held is None or held.due_at > tx.now:
             return
         agent = agent_by_id(tx, access, item.agent_id)
         assert agent is not None, "an agent is never deleted"
         interval = _interval_ms(agent)
         if interval is None:
-            heartbeat_store.delete_heartbeat(tx, access, agent.id)
+            notice_store.delete_heartbeat(tx, access, agent.id)
         else:
-            heartbeat_store.put_heartbeat(tx, access, _beat(tx, access, agent, held, interval, self._rules))
+            notice_store.put_heartbeat(tx, access, _beat(tx, access, agent, held, interval, self._rules))
 
     def postpone(self, tx: Tx, item: Heartbeat) -> None:
         """Look at this agent again later."""
         until = tx.now + limits.HEARTBEAT_RETRY_SECONDS * MS_PER_SECOND
-        heartbeat_store.postpone_heartbeat(tx, system_access(item.account_id), item, until)
+        notice_store.postpone_heartbeat(tx, system_access(item.account_id), item, until)
 
 
 def _beat(tx: Tx, access: Access, agent: Agent, held: Heartbeat, interval: int, rules: Rules) -> Heartbeat:
     """Queue a heartbeat if something changed; return when the next is due."""
     following = structs.replace(held, due_at=tx.now + interval)
-    if heartbeat_store.heartbeat_is_live(tx, access, str(agent.base_key)):
+    if notice_store.heartbeat_is_live(tx, access, str(agent.base_key)):
         return following
     upto = min(tx.horizon(), tx.tick())
-    traces = heartbeat_store.traces_since(tx, access, held.seq, upto, limit=limits.HEARTBEAT_ENTRIES_MAX)
+    traces = notice_store.traces_since(tx, access, held.seq, upto, limit=limits.HEARTBEAT_ENTRIES_MAX)
     more = len(traces) == limits.HEARTBEAT_ENTRIES_MAX
     changed, tasks = _changes(tx, access, agent, traces)
     soon = tx.now + limits.HEARTBEAT_DUE_DAYS * MS_PER_DAY
-    due = heartbeat_store.tasks_to_look_at(tx, access, agent.id, soon=soon, limit=limits.HEARTBEAT_TASKS_MAX)
+    due = notice_store.tasks_to_look_at(tx, access, agent.id, soon=soon, limit=limits.HEARTBEAT_TASKS_MAX)
     if not changed and not due and more:
         # The next look continues from there, at once.
         return structs.replace(held, due_at=tx.now, seq=traces[-1].seq)

@@ -4,13 +4,21 @@ Never merge `Task.status`, which people and agents move, with the state of a run
 """
 
 from collections import deque
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Generic, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
 
-from carrel.kernel import Code, Refusal, invalid, plain_word
-from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX, TASK_DESCRIPTION_CHARS_MAX, TASK_TITLE_CHARS_MAX
-from carrel.topics import DEFAULT_PRIORITY, PRIORITIES, check_tags
+from carrel.kernel import Code, Input, Refusal, Shape, When, invalid, plain_word
+from carrel.kernel.fields import Moment, Name, NewId, ShortText, at_most, checked, up_to
+from carrel.kernel.limits import (
+    BLOCKED_REASON_CHARS_MAX,
+    TASK_DEPENDENCIES_MAX,
+    TASK_DESCRIPTION_CHARS_MAX,
+    TASK_PARTIES_MAX,
+    TASK_RANK_MAX,
+    TASK_TITLE_CHARS_MAX,
+)
+from carrel.topics import DEFAULT_PRIORITY, PRIORITIES, Priority, Tags, check_tags
 
 Status = Literal["inbox", "assigned", "in_progress", "review", "done", "blocked", "archived"]
 BoardStatus = Literal["todo", "doing", "blocked", "done", "archived"]
@@ -62,27 +70,47 @@ class Words:
     PRIORITIES = PRIORITIES
 
 
-class Task(Struct, frozen=True, kw_only=True):
-    """A task; its fields are the columns of its table. `is_chat` marks the account's orchestrator chat."""
+class TaskFields(Shape, Generic[When], frozen=True, kw_only=True):
+    """What is said of a task everywhere."""
 
     id: str
-    seq: int
     space_id: str
+    topic_id: str | None
+    goal_id: str | None
+    plan_id: str | None
+    parent_id: str | None
+    task_index: int | None
     title: str
     description: str
     status: Status
+    blocked_reason: str | None
     priority: int
     tags: tuple[str, ...]
+    due_date: When | None
+    snoozed_until: When | None
+    pinned: bool
+    color: str | None
+    sort_index: float
+    digest: str | None
+    digest_updated_at: When | None
     metadata: dict[str, Any]
     created_by: CreatedBy
-    created_at: int
-    updated_at: int
-    status_at: int
+    created_at: When
+    updated_at: When
+    last_message_at: When | None
+    archived_at: When | None
+
+
+class Task(TaskFields[int], frozen=True, kw_only=True):
+    """A task; its fields are the columns of its table. `is_chat` marks the account's orchestrator chat."""
+
+    seq: int
     topic_id: str | None = None
     goal_id: str | None = None
     plan_id: str | None = None
     parent_id: str | None = None
     task_index: int | None = None
+    status_at: int
     blocked_reason: str | None = None
     due_date: int | None = None
     snoozed_until: int | None = None
@@ -123,55 +151,94 @@ class Searchable(Struct, frozen=True, kw_only=True):
     blocked_reason: str | None
 
 
-class NewTask(Struct, frozen=True, kw_only=True):
-    """A task to create. `status` may be any spelling; by default it follows from the assignees."""
+# This room checks most of these and words the refusals; here they are only described.
+Title = Annotated[str, checked(minLength=1, maxLength=TASK_TITLE_CHARS_MAX)]
+Description = Annotated[str, up_to(TASK_DESCRIPTION_CHARS_MAX)]
+BlockedReason = Annotated[str, up_to(BLOCKED_REASON_CHARS_MAX)]
+# In any spelling.
+StatusWord = Annotated[str, checked(enum=list(Words.STATUSES))]
+Names = Annotated[tuple[ShortText, ...], Meta(max_length=TASK_PARTIES_MAX)]
+# Small enough that there are numbers left between any two of them.
+Rank = Annotated[float, Meta(ge=-TASK_RANK_MAX, le=TASK_RANK_MAX)]
+Dependencies = Annotated[tuple[ShortText, ...], at_most(TASK_DEPENDENCIES_MAX)]
 
-    title: str
-    id: str | None = None
-    description: str = ""
-    status: str | None = None
-    blocked_reason: str | None = None
-    priority: int | str = DEFAULT_PRIORITY
-    tags: tuple[str, ...] = ()
-    topic_id: str | None = None
-    space_id: str | None = None
-    parent_id: str | None = None
-    dependencies: tuple[str, ...] = ()
-    assigned_agent_ids: tuple[str, ...] = ()
-    assigned_user_ids: tuple[str, ...] = ()
-    due_date: int | None = None
-    snoozed_until: int | None = None
+
+class NewTask(Input, frozen=True, kw_only=True):
+    """A new task; only the title is required. Agents and people are named by id or slug."""
+
+    title: Title
+    id: NewId | None = None
+    description: Description = ""
+    # By default it follows from the assignees.
+    status: StatusWord | None = None
+    blocked_reason: BlockedReason | None = None
+    priority: Priority = DEFAULT_PRIORITY
+    tags: Tags | UnsetType = UNSET
+    # Another name for tags.
+    labels: Tags | UnsetType = UNSET
+    topic_id: ShortText | None = None
+    space_id: ShortText | None = None
+    parent_id: ShortText | None = None
+    dependencies: Dependencies = ()
+    assigned_agent_ids: Names = ()
+    assigned_user_ids: Names = ()
+    due_date: Moment | None = None
+    snoozed_until: Moment | None = None
     pinned: bool = False
-    color: str | None = None
-    metadata: dict[str, Any] = {}
-    # Who created it, if neither the person nor the agent who asks.
-    created_by: CreatedBy | None = None
+    color: ShortText | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _take_labels(self)
 
 
-class TaskChange(Struct, frozen=True, kw_only=True):
-    """Changes to a task; unset fields stay as they are. Lists replace the earlier ones."""
+class TaskChange(Input, frozen=True, kw_only=True):
+    """Changes of a task; fields left out stay as they are. Lists replace what was there.
 
-    title: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
-    status: str | UnsetType = UNSET
-    blocked_reason: str | UnsetType | None = UNSET
-    priority: int | str | UnsetType = UNSET
-    tags: tuple[str, ...] | UnsetType = UNSET
-    topic_id: str | UnsetType | None = UNSET
-    space_id: str | UnsetType = UNSET
-    parent_id: str | UnsetType | None = UNSET
-    dependencies: tuple[str, ...] | UnsetType = UNSET
-    assigned_agent_ids: tuple[str, ...] | UnsetType = UNSET
-    assigned_user_ids: tuple[str, ...] | UnsetType = UNSET
-    due_date: int | UnsetType | None = UNSET
-    snoozed_until: int | UnsetType | None = UNSET
+    `beforeId` and `afterId` put it next to another task of its column, also together with a new status. `position` is
+    its rank there; `sortIndex` is another name for it.
+    """
+
+    title: Title | UnsetType = UNSET
+    description: Description | UnsetType = UNSET
+    status: StatusWord | UnsetType = UNSET
+    expected_status: StatusWord | None = None
+    blocked_reason: BlockedReason | UnsetType | None = UNSET
+    priority: Priority | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    labels: Tags | UnsetType = UNSET
+    topic_id: ShortText | UnsetType | None = UNSET
+    space_id: ShortText | UnsetType = UNSET
+    parent_id: ShortText | UnsetType | None = UNSET
+    dependencies: Dependencies | UnsetType = UNSET
+    assigned_agent_ids: Names | UnsetType = UNSET
+    assigned_user_ids: Names | UnsetType = UNSET
+    due_date: Moment | UnsetType | None = UNSET
+    snoozed_until: Moment | UnsetType | None = UNSET
     pinned: bool | UnsetType = UNSET
-    color: str | UnsetType | None = UNSET
-    sort_index: float | UnsetType = UNSET
-    # The task before or after which it is put in its column.
-    before_id: str | UnsetType = UNSET
-    after_id: str | UnsetType = UNSET
+    color: ShortText | UnsetType | None = UNSET
+    sort_index: Rank | UnsetType = UNSET
+    position: Rank | UnsetType = UNSET
+    before_id: ShortText | UnsetType = UNSET
+    after_id: ShortText | UnsetType = UNSET
     metadata: dict[str, Any] | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        _take_labels(self)
+        if self.position is not UNSET:
+            if self.sort_index not in (UNSET, self.position):
+                raise invalid("position", "position is another name for sortIndex; send one of them.")
+            structs.force_setattr(self, "sort_index", self.position)
+
+
+def _take_labels(said: NewTask | TaskChange) -> None:
+    """Take labels as tags, which they are another name for."""
+    if said.labels is UNSET:
+        return
+    if said.tags is not UNSET:
+        raise invalid("labels", "labels is another name for tags; send one of them.")
+    structs.force_setattr(said, "tags", said.labels)
+    structs.force_setattr(said, "labels", UNSET)
 
 
 def path(before: str, after: str) -> tuple[Status, ...]:
@@ -232,30 +299,32 @@ def check_texts(
         ("description", description, TASK_DESCRIPTION_CHARS_MAX),
         ("blockedReason", blocked_reason, BLOCKED_REASON_CHARS_MAX),
     )
-    for field, text, chars_max in limited:
+    for name, text, chars_max in limited:
         if isinstance(text, str) and len(text) > chars_max:
-            raise Refusal(Code.TOO_LONG, f"{field} has at most {chars_max} characters.", field=field)
+            raise Refusal(Code.TOO_LONG, f"{name} has at most {chars_max} characters.", field=name)
     if not isinstance(tags, UnsetType):
         check_tags(tags, "task")
         if CHAT_TAG in tags:
             raise invalid("tags", f"{CHAT_TAG} is reserved; choose another tag.")
 
 
-class TaskFilter(Struct, frozen=True, kw_only=True):
-    """Which tasks to list; None matches everything. The orchestrator chat is never listed.
+class TaskCriteria(Input, frozen=True, kw_only=True):
+    """Which tasks to list; None matches everything. The orchestrator chat is never listed."""
 
-    `status` may be any spelling.
-    """
-
-    status: str | None = None
-    topic_id: str | None = None
-    goal_id: str | None = None
-    plan_id: str | None = None
-    assignee_id: str | None = None
-    tag: str | None = None
+    status: StatusWord | None = None
+    topic_id: Name | None = None
+    goal_id: Name | None = None
+    plan_id: Name | None = None
+    assignee_id: Name | None = None
+    tag: Name | None = None
     pinned: bool | None = None
     include_archived: bool = False
     # A task: what it is part of, its sub-tasks, what it waits for and what waits for it.
-    related_to: str | None = None
+    related_to: Name | None = None
+
+
+class TaskFilter(TaskCriteria, frozen=True, kw_only=True):
+    """Which tasks to list, and in which spaces."""
+
     # Narrows the readable tasks to those visible in these spaces.
     spaces: tuple[str, ...] | None = None

@@ -11,7 +11,6 @@ from carrel.storage import Tx
 from carrel.work import notice_store, store
 from carrel.work.activities import publish, record
 from carrel.work.directory import Directory
-from carrel.work.fanout import Recipient
 from carrel.work.model import (
     CLOSING,
     MOVES,
@@ -25,7 +24,7 @@ from carrel.work.model import (
     read_status,
     statuses_meant,
 )
-from carrel.work.notices import TaskNotice, audience_of, notify_recipients
+from carrel.work.notices import Recipient, TaskNotice, audience_of, notify_recipients
 from carrel.work.permissions import Actor, readable_task
 from carrel.work.positions import first_rank
 

@@ -1,8 +1,9 @@
-"""Notifying agents and people about tasks, in the transaction of the change.
+"""Who is notified about tasks, and how, in the transaction of the change.
 
 An agent's notification is a queued run in its lane of the task; a person's is a line in a mailbox.
 """
 
+from collections.abc import Iterable
 from logging import getLogger
 from textwrap import indent
 
@@ -17,8 +18,8 @@ from carrel.runs import Rules, Run, deliver, extend_queued
 from carrel.storage import Tx
 from carrel.work import notice_store, store
 from carrel.work.directory import Directory
-from carrel.work.fanout import Audience, Recipient
-from carrel.work.model import NoticeType, Task
+from carrel.work.mentions import Mention
+from carrel.work.model import NoticeType, Party, PartyKind, Task
 from carrel.work.notice_store import Notice
 from carrel.work.permissions import Actor
 
@@ -31,6 +32,93 @@ _TITLES: dict[str, str] = {
     "response_request": "{name} asks you about: {title}",
     "stalled": "Stalled: {title}",
 }
+# In these statuses, agents only get messages that are addressed to them.
+_QUIET = ("done", "blocked", "archived")
+
+
+class Recipient(Struct, frozen=True, order=True):
+    """Somebody who is notified, and of what."""
+
+    kind: PartyKind
+    id: str
+    type: NoticeType
+
+
+class Audience(Struct, frozen=True, kw_only=True):
+    """A task with everyone who could be notified, and their roles."""
+
+    task: Task
+    parties: tuple[Party, ...]
+    orchestrator: str | None
+    # The agents that may review tasks.
+    reviewers: frozenset[str] = frozenset()
+
+    @property
+    def assigned_agents(self) -> frozenset[str]:
+        """The ids of the assigned agents."""
+        return frozenset(party.party_id for party in self._assigned if party.kind == "agent")
+
+    @property
+    def _assigned(self) -> list[Party]:
+        return [party for party in self.parties if party.assigned_at is not None]
+
+    def of_message(
+        self, author: tuple[PartyKind, str], mentions: Iterable[Mention] = (), *, answers: str | None = None
+    ) -> list[Recipient]:  # fmt: skip
+        """Return who is notified of a message; `answers` is the notice that an agent's message answers."""
+        mentioned = [(each.kind, each.id) for each in mentions if (each.kind, each.id) != author]
+        addressed = [Recipient(kind, party, "mention") for kind, party in mentioned if self._hears(kind, party)]
+        told = {(each.kind, each.id) for each in addressed} | {author}
+        subscribed = [(party.kind, party.party_id) for party in self.parties if party.subscribed]
+        if self.orchestrator is not None and ("agent", self.orchestrator) not in subscribed:
+            subscribed.append(("agent", self.orchestrator))
+        quiet = {kind for kind, _ in mentioned}
+        for kind, party in subscribed:
+            if (kind, party) in told:
+                continue
+            if kind == "user" or self._follows(party, author, quiet_agents="agent" in quiet, answers=answers):
+                addressed.append(Recipient(kind, party, "thread_update"))
+        return sorted(addressed)
+
+    def _hears(self, kind: str, party: str) -> bool:
+        """Whether somebody can be addressed on this task at all."""
+        if kind == "user":
+            return True
+        if self.task.is_chat:
+            return party == self.orchestrator
+        return self.task.status != "archived"
+
+    def _follows(
+        self, agent: str, author: tuple[PartyKind, str], *, quiet_agents: bool, answers: str | None
+    ) -> bool:  # fmt: skip
+        """Whether a subscribed agent gets a thread_update for a message that does not mention it."""
+        if self.task.is_chat:
+            return agent == self.orchestrator
+        if self.task.status in _QUIET or quiet_agents:
+            return False
+        if author[0] == "user":
+            return True
+        works_on_it = agent in self.assigned_agents or (self.task.status == "review" and agent in self.reviewers)
+        if author[1] == self.orchestrator:
+            return works_on_it
+        if answers == "thread_update":
+            # Two agents would answer each other for ever.
+            return False
+        if answers == "assignment" and agent in self.assigned_agents and agent != self.orchestrator:
+            return False
+        return works_on_it or agent == self.orchestrator
+
+    def of_move(self, actor: tuple[PartyKind, str], after: str) -> list[Recipient]:
+        """Return who is notified of a new status: the assignees, and in review the orchestrator."""
+        people = [party.party_id for party in self._assigned if party.kind == "user"]
+        agents = set(self.assigned_agents)
+        if after in _QUIET:
+            agents = set()
+        elif after == "review":
+            agents = {agent for agent in agents if agent in self.reviewers}
+            agents |= {self.orchestrator} if self.orchestrator is not None else set()
+        told = [("user", person) for person in people] + [("agent", agent) for agent in agents]
+        return sorted(Recipient(kind, party, "status_change") for kind, party in told if (kind, party) != actor)  # type: ignore[arg-type]
 
 
 class Notified(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

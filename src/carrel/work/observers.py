@@ -2,15 +2,15 @@
 
 from carrel.access import SpaceRemoved, UserRemoved
 from carrel.agents import AccountChanged, AgentChanged
-from carrel.runs import Delivering, RunChanged
+from carrel.runs import Delivering, Rules, RunChanged
 from carrel.storage import Database, Tx
 from carrel.topics import TopicMoved
 from carrel.work import store
 from carrel.work.assignments import drop_user
-from carrel.work.heartbeats import follow_agent
+from carrel.work.heartbeats import Heartbeats, follow_agent
 from carrel.work.locations import leave_space, move_with_topic
 from carrel.work.orchestrator import follow_account
-from carrel.work.run_ends import note_end, require_task
+from carrel.work.run_ends import RunEnds, Stalls, note_end, require_task
 
 
 def observe_runs(db: Database) -> None:
@@ -27,3 +27,8 @@ def observe_runs(db: Database) -> None:
 def _forget_user(tx: Tx, removed: UserRemoved) -> None:
     drop_user(tx, removed.access, removed.user_id)
     store.forget_party(tx, removed.access, "user", removed.user_id)
+
+
+def duties(db: Database, rules: Rules) -> tuple[RunEnds, Stalls, Heartbeats]:
+    """Return the duties of this room, to be served."""
+    return RunEnds(db, rules), Stalls(db, rules), Heartbeats(db, rules)

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.access import account_of
 from carrel.agents import Agent, BehaviorFlags, account_settings, agent_by_id
@@ -32,22 +32,18 @@ _NAMED_MAX = 5
 _ORCHESTRATOR_ONLY = ("assign", "message", "archive", "oversee")
 
 
-class Flags(Struct, frozen=True, kw_only=True):
-    """An agent's resolved flags; the defaults apply if neither the agent nor the account sets them."""
-
-    can_create_tasks: bool = False
-    can_modify_task_status: bool = True
-    can_mention_agents: bool = True
-    can_review_tasks: bool = False
-    can_mark_done: bool = False
-    can_promote_memory: bool = False
+# The flags that apply if neither the agent nor the account sets them.
+_BUILT_IN = BehaviorFlags(
+    can_create_tasks=False, can_modify_task_status=True, can_mention_agents=True, can_review_tasks=False,
+    can_mark_done=False, can_promote_memory=False,
+)  # fmt: skip
 
 
 class Rights(Struct, frozen=True, kw_only=True):
     """Permissions for tasks and memory in general; many actors share the same."""
 
     kind: Literal["user", "agent", "system"]
-    flags: Flags | None = None
+    flags: BehaviorFlags | None = None
     is_orchestrator: bool = False
     # Whether its run is a heartbeat, which may write to threads: its answer is posted nowhere.
     is_heartbeat: bool = False
@@ -175,24 +171,19 @@ def agent_actor(tx: Tx, access: Access, agent: Agent, run: Run | None = None) ->
         run_id=access.run_id,
         flags=resolve_flags(agent, settings["agentDefaults"].get("behaviorFlags") or {}),
         is_orchestrator=settings["orchestratorAgentId"] == agent.id,
-        task_id=place.task_id,
-        is_tick=place.is_tick,
-        is_planned=place.is_planned,
-        is_limited=place.is_limited,
-        is_answering=place.is_answering,
-        is_heartbeat=place.is_heartbeat,
+        **structs.asdict(place),
         spaces=access.narrowed(agent.profile.space_ids),
     )
 
 
-def resolve_flags(agent: Agent, account: dict[str, object]) -> Flags:
+def resolve_flags(agent: Agent, account: dict[str, object]) -> BehaviorFlags:
     """Return an agent's flags: its own, else the account's, else the built-in ones."""
     own, resolved = agent.profile.behavior_flags, dict[str, bool]()
-    for name in Flags.__struct_fields__:
+    for name in BehaviorFlags.__struct_fields__:
         for value in (account.get(_WIRE_NAMES[name]), getattr(own, name)):
             if isinstance(value, bool):
                 resolved[name] = value
-    return Flags(**resolved)
+    return structs.replace(_BUILT_IN, **resolved)
 
 
 _WIRE_NAMES = dict(zip(BehaviorFlags.__struct_fields__, BehaviorFlags.__struct_encode_fields__, strict=True))

@@ -14,7 +14,7 @@ from carrel.visibility import tasks_seen
 from carrel.work import store
 from carrel.work.activities import publish
 from carrel.work.model import Status, Task, TaskChange
-from carrel.work.position_store import lowest_rank, tasks_beside
+from carrel.work.store import lowest_rank, tasks_beside
 
 
 def first_rank(tx: Tx, access: Access, status: Status) -> float:

@@ -4,20 +4,17 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
-from carrel.kernel import Access, Code, Refusal, Shape, invalid
+from carrel.kernel import MS_PER_HOUR, Access, Code, Refusal, Shape, invalid
 from carrel.kernel.limits import RESPONSE_RECIPIENTS_MAX, RESPONSE_REQUEST_CHARS_MAX, RESPONSE_REQUEST_HOURS
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.work import notice_store, store
 from carrel.work.activities import record
 from carrel.work.directory import Directory
-from carrel.work.fanout import Recipient
 from carrel.work.model import Task
 from carrel.work.notice_store import ResponseRequest
-from carrel.work.notices import TaskNotice, notify_recipients
+from carrel.work.notices import Recipient, TaskNotice, notify_recipients
 from carrel.work.permissions import Actor, readable_task
-
-_MS_PER_HOUR = 3_600_000
 
 
 class Requested(Shape, frozen=True, kw_only=True):
@@ -104,4 +101,4 @@ def _why_not(
         return None
     if last.delivered_at is None:
         return "waiting"
-    return "recent" if tx.now - last.delivered_at < RESPONSE_REQUEST_HOURS * _MS_PER_HOUR else None
+    return "recent" if tx.now - last.delivered_at < RESPONSE_REQUEST_HOURS * MS_PER_HOUR else None

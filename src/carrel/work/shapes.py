@@ -10,46 +10,20 @@ from carrel.storage import Tx
 from carrel.topics import PRIORITIES
 from carrel.work import store
 from carrel.work.directory import Directory, first_name
-from carrel.work.model import BoardStatus, CreatedBy, Party, PartyKind, Status, Task
+from carrel.work.model import BoardStatus, Party, PartyKind, Task, TaskFields
 
 ActivityType = Literal["created", "moved", "assigned", "unassigned", "updated", "message", "run", "session"]
 
 
-class TaskShape(Shape, frozen=True, kw_only=True):
+class TaskShape(TaskFields[str], frozen=True, kw_only=True):
     """A task."""
 
-    id: str
-    space_id: str
-    topic_id: str | None
-    goal_id: str | None
-    plan_id: str | None
-    parent_id: str | None
-    task_index: int | None
     dependencies: list[str]
-    title: str
-    description: str
-    status: Status
     board_status: BoardStatus
-    blocked_reason: str | None
-    priority: int
     priority_label: str
     assigned_user_ids: list[str]
     assigned_agent_ids: list[str]
-    tags: tuple[str, ...]
-    due_date: str | None
-    snoozed_until: str | None
-    pinned: bool
-    color: str | None
-    sort_index: float
     position: float
-    digest: str | None
-    digest_updated_at: str | None
-    metadata: dict[str, Any]
-    created_by: CreatedBy
-    created_at: str
-    updated_at: str
-    last_message_at: str | None
-    archived_at: str | None
 
 
 class MentionShape(Shape, frozen=True, kw_only=True):
@@ -122,7 +96,7 @@ def thread_messages(tx: Tx, access: Access, entries: Iterable[Entry], directory:
             author_id=author_id(entry),
             author_name=author_name(entry, directory),
             mentions=[MentionShape(**each) for each in (entry.details or {}).get("mentions", [])],
-            attachments=[files[name].shown() for name in entry.attachment_ids if name in files],
+            attachments=[files[name] for name in entry.attachment_ids if name in files],
         )
         for entry in kept
     ]

@@ -8,9 +8,9 @@ from msgspec import Struct, structs
 from carrel.journal import json_text
 from carrel.kernel import Access
 from carrel.runs import Run
-from carrel.storage import FLAG, Table, Tx, json_column
+from carrel.storage import FLAG, Table, Tx, in_list, json_column
 from carrel.visibility import seen_tasks
-from carrel.work.model import Party, PartyKind, Searchable, Task, TaskFilter, statuses_meant
+from carrel.work.model import Party, PartyKind, Searchable, Status, Task, TaskFilter, statuses_meant
 
 TASK_TABLE = Table(
     "tasks",
@@ -32,6 +32,7 @@ _RELATED = (
     "UNION ALL SELECT task_id FROM task_dependencies WHERE account_id = :account AND depends_on = :related_to))"
 )
 _SELECT_PARTY = f"SELECT {_PARTIES.columns} FROM task_parties WHERE account_id = :account"
+_COLUMN = f"{TASK_TABLE.select} WHERE account_id = :account AND status = :status AND is_chat = 0 AND id <> :own"
 
 
 def insert_task(tx: Tx, access: Access, task: Task) -> bool:
@@ -104,28 +105,30 @@ def tasks_newest_first(
     tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None, limit: int
 ) -> list[Task]:  # fmt: skip
     """Return visible tasks, newest first, before another's (time of creation, id)."""
-    rules, values = _conditions(wanted)
-    if before is not None:
-        rules.append("(created_at < :before OR (created_at = :before AND id < :before_id))")
-        values |= {"before": before[0], "before_id": before[1]}
-    seen, named = seen_tasks(tx, access, wanted.spaces)
-    where = " AND ".join(["is_chat = 0", seen, *rules])
-    sql = f"{_SELECT} AND {where} ORDER BY created_at DESC, id DESC LIMIT :limit"
-    return TASK_TABLE.rows(tx.all(sql, access, limit=limit, **values, **named))
+    return _listed(tx, access, wanted, ("created_at", "<", before), "created_at DESC, id DESC", limit)
 
 
 def tasks_by_position(
     tx: Tx, access: Access, wanted: TaskFilter, *, after: tuple[float, str] | None, limit: int
 ) -> list[Task]:  # fmt: skip
     """Return visible tasks in column order, after another's (rank, id)."""
+    return _listed(tx, access, wanted, ("sort_index", ">", after), "sort_index, id", limit)
+
+
+def _listed(
+    tx: Tx, access: Access, wanted: TaskFilter, page: tuple[str, str, tuple[float, str] | None], order: str, limit: int
+) -> list[Task]:  # fmt: skip
+    """Visible tasks in an order; `page` is the column they are ordered by, and the place of the task to go on from."""
     rules, values = _conditions(wanted)
-    if after is not None:
-        rules.append("(sort_index > :after OR (sort_index = :after AND id > :after_id))")
-        values |= {"after": after[0], "after_id": after[1]}
+    column, sign, place = page
+    if place is not None:
+        rules.append(f"({column} {sign} :place OR ({column} = :place AND id {sign} :place_id))")
+        values |= {"place": place[0], "place_id": place[1]}
     seen, named = seen_tasks(tx, access, wanted.spaces)
     where = " AND ".join(["is_chat = 0", seen, *rules])
-    sql = f"{_SELECT} AND {where} ORDER BY sort_index, id LIMIT :limit"
-    return TASK_TABLE.rows(tx.all(sql, access, limit=limit, **values, **named))
+    return TASK_TABLE.rows(
+        tx.all(f"{_SELECT} AND {where} ORDER BY {order} LIMIT :limit", access, limit=limit, **values, **named)
+    )
 
 
 def _conditions(wanted: TaskFilter) -> tuple[list[str], dict[str, object]]:
@@ -178,8 +181,7 @@ def tasks_changed(tx: Tx, access: Access, after: int, upto: int, *, limit: int) 
 
 def highest_sort_index(tx: Tx, access: Access) -> float:
     """Return the sort index of the last task on the board."""
-    row = tx.one("SELECT max(sort_index) FROM tasks WHERE account_id = :account", access)
-    return float(row[0]) if row and row[0] is not None else 0.0
+    return tx.value("SELECT max(sort_index) FROM tasks WHERE account_id = :account", access) or 0.0
 
 
 def parties_of(tx: Tx, access: Access, task_id: str) -> list[Party]:
@@ -219,10 +221,10 @@ def tasks_assigned_to(tx: Tx, access: Access, kind: PartyKind, party_id: str) ->
 
 def tasks_known_to(tx: Tx, access: Access, task_ids: Iterable[str], kind: PartyKind, party_id: str) -> set[str]:
     """Return the tasks among these that somebody takes or took part in."""
-    names: dict[str, object] = {f"id_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
+    listed, names = in_list("id", task_ids)
     sql = (
         "SELECT task_id FROM task_parties WHERE account_id = :account AND kind = :kind AND party_id = :party_id "
-        f"AND task_id IN ({', '.join(f':{name}' for name in names)})"
+        f"AND task_id IN ({listed})"
     )
     return {row[0] for row in tx.all(sql, access, kind=kind, party_id=party_id, **names)}
 
@@ -276,12 +278,12 @@ def forget_party(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> None
 
 def dependencies_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, list[str]]:
     """Return the dependencies of several tasks, by task."""
-    names: dict[str, object] = {f"id_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
+    listed, names = in_list("id", task_ids)
     if not names:
         return {}
     sql = (
         "SELECT task_id, depends_on FROM task_dependencies WHERE account_id = :account "
-        f"AND task_id IN ({', '.join(f':{name}' for name in names)}) ORDER BY task_id, depends_on"
+        f"AND task_id IN ({listed}) ORDER BY task_id, depends_on"
     )
     found: dict[str, list[str]] = {}
     for task_id, other in tx.all(sql, access, **names):
@@ -342,3 +344,20 @@ def _place(
         task_id=task_id, is_tick=auto_run_id is not None, is_planned=is_planned, is_limited=space_ids is not None,
         is_answering=kind in ANSWERING_KINDS, is_heartbeat=kind == "heartbeat",
     )  # fmt: skip
+
+
+def tasks_beside(
+    tx: Tx, access: Access, status: Status, rank: float, task_id: str, own: str, *, above: bool, limit: int
+) -> list[Task]:  # fmt: skip
+    """Return the tasks of a column next to a (rank, id), nearest first; `own` is left out."""
+    sign, order = ("<", "DESC") if above else (">", "ASC")
+    beside = f"(sort_index {sign} :rank OR (sort_index = :rank AND id {sign} :task))"
+    sql = f"{_COLUMN} AND {beside} ORDER BY sort_index {order}, id {order} LIMIT :limit"
+    found = tx.all(sql, access, status=status, rank=rank, task=task_id, own=own, limit=limit)
+    return TASK_TABLE.rows(found)
+
+
+def lowest_rank(tx: Tx, access: Access, status: Status) -> float | None:
+    """Return the rank of the first task in a column; None if it is empty."""
+    sql = "SELECT min(sort_index) FROM tasks WHERE account_id = :account AND status = :status AND is_chat = 0"
+    return tx.value(sql, access, status=status)

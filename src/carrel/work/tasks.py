@@ -7,13 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType, structs
 
 from carrel.access import hold_account
-from carrel.kernel import Access, Code, Grammar, Refusal, invalid, not_found
-from carrel.kernel.limits import (
-    TASK_DEPENDENCIES_IN_ALL_MAX,
-    TASK_DEPENDENCIES_MAX,
-    TASK_DEPTH_MAX,
-    TASK_METADATA_BYTES_MAX,
-)
+from carrel.kernel import Access, Code, Grammar, Refusal, invalid, limits, not_found
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.topics import read_priority
@@ -27,7 +21,9 @@ from carrel.work.model import (
     CHAT_NAME,
     NEEDS_ASSIGNEE,
     REASON_NOT_GIVEN,
+    CreatedBy,
     NewTask,
+    Searchable,
     Task,
     TaskChange,
     TaskFilter,
@@ -38,14 +34,23 @@ from carrel.work.model import (
 from carrel.work.moves import Moved, enter_status, move_held, refuse_chat, require_expected
 from carrel.work.permissions import Actor, actor_of, readable_task
 from carrel.work.positions import hold_order, put_beside
+from carrel.work.shapes import TaskShape, task_shapes
 
 _ID = re.compile(Grammar.CLIENT_ID)
 # Fields that have no rule beyond their size.
 _PLAIN = ("title", "description", "tags", "due_date", "snoozed_until", "pinned", "color", "sort_index", "metadata")
+# A match counts most in the title, least in the reason why a task is blocked.
+_WEIGHTS = {"title": 3, "description": 2, "blocked_reason": 1}
 
 
-def create_task(tx: Tx, access: Access, new: NewTask, rules: Rules, *, actor: Actor | None = None) -> Task:
-    """Create a task, assign it if requested, and notify the assignees; `actor` is who does it, if known."""
+def create_task(
+    tx: Tx, access: Access, new: NewTask, rules: Rules, *, actor: Actor | None = None,
+    created_by: CreatedBy | None = None,
+) -> Task:  # fmt: skip
+    """Create a task, assign it if requested, and notify the assignees.
+
+    `actor` is who does it, if known; `created_by` is said of it unless that is a person or an agent.
+    """
     actor = actor or actor_of(tx, access)
     actor.require("create")
     check_texts(new.title, new.description, new.blocked_reason, new.tags)
@@ -58,7 +63,7 @@ def create_task(tx: Tx, access: Access, new: NewTask, rules: Rules, *, actor: Ac
     usual = leaves_inbox_as(actor) if parties else "inbox"
     status = read_status(new.status or usual, has_assignee=bool(parties), first=True)
     _require_first(status, new, parties)
-    task = insert_new(tx, access, actor, new)
+    task = insert_new(tx, access, actor, new, created_by)
     if actor.kind != "system":
         store.subscribe(tx, access, task.id, *actor.party)
     if directory.orchestrator is not None:
@@ -92,7 +97,9 @@ def _require_first(status: str, new: NewTask, parties: Parties) -> None:
         )
 
 
-def insert_new(tx: Tx, access: Access, actor: Actor, new: NewTask, **place: Any) -> Task:
+def insert_new(
+    tx: Tx, access: Access, actor: Actor, new: NewTask, created_by: CreatedBy | None = None, **place: Any
+) -> Task:  # fmt: skip
     """Write a new task in the inbox; `place` names its plan and goal."""
     task = Task(
         id=new.id or tx.new_id("task"),
@@ -102,14 +109,14 @@ def insert_new(tx: Tx, access: Access, actor: Actor, new: NewTask, **place: Any)
         description=new.description,
         status="inbox",
         priority=read_priority(new.priority),
-        tags=tuple(dict.fromkeys(new.tags)),
+        tags=() if new.tags is UNSET else tuple(dict.fromkeys(new.tags)),
         due_date=new.due_date,
         snoozed_until=new.snoozed_until,
         pinned=new.pinned,
         color=new.color,
         sort_index=store.highest_sort_index(tx, access) + 1,
         metadata=new.metadata,
-        created_by=new.created_by or ("agent" if actor.kind == "agent" else "user"),
+        created_by=created_by or ("agent" if actor.kind == "agent" else "user"),
         created_at=tx.now,
         updated_at=tx.now,
         status_at=tx.now,
@@ -121,15 +128,13 @@ def insert_new(tx: Tx, access: Access, actor: Actor, new: NewTask, **place: Any)
     return task
 
 
-def change_task(
-    tx: Tx, access: Access, task_id: str, change: TaskChange, rules: Rules, *, expected: str | None = None
-) -> Moved:  # fmt: skip
+def change_task(tx: Tx, access: Access, task_id: str, change: TaskChange, rules: Rules) -> Moved:
     """Change fields of a task; a status is reached along the shortest legal path."""
     hold_order(tx, access, change)
     task, actor = readable_task(tx, access, task_id, hold=True)
     actor.require("change")
     refuse_chat(task)
-    require_expected(task, expected)
+    require_expected(task, change.expected_status)
     check_texts(change.title, change.description, change.blocked_reason, change.tags)
     changed = _change_fields(tx, access, actor, task, change)
     changed = _change_assignees(tx, access, actor, changed, change, rules)
@@ -202,8 +207,8 @@ def set_dependencies(tx: Tx, access: Access, task: Task, others: tuple[str, ...]
     wanted = tuple(sorted(set(others)))
     if list(wanted) == store.dependencies_of(tx, access, [task.id]).get(task.id, []):
         return False
-    if len(wanted) > TASK_DEPENDENCIES_MAX:
-        message = f"A task has at most {TASK_DEPENDENCIES_MAX} dependencies."
+    if len(wanted) > limits.TASK_DEPENDENCIES_MAX:
+        message = f"A task has at most {limits.TASK_DEPENDENCIES_MAX} dependencies."
         raise Refusal(Code.LIMIT_REACHED, message, field="dependencies")
     known = {other.id for other in store.tasks_by_id(tx, access, tasks_seen(tx, access, wanted))}
     for other in wanted:
@@ -220,8 +225,8 @@ def _refuse_circle(tx: Tx, access: Access, task_id: str, others: tuple[str, ...]
         if task_id in ahead:
             raise invalid("dependencies", "A task cannot depend on itself, not even through others.")
         seen |= ahead
-        if len(seen) > TASK_DEPENDENCIES_IN_ALL_MAX:
-            message = f"A task depends on at most {TASK_DEPENDENCIES_IN_ALL_MAX} others in all."
+        if len(seen) > limits.TASK_DEPENDENCIES_IN_ALL_MAX:
+            message = f"A task depends on at most {limits.TASK_DEPENDENCIES_IN_ALL_MAX} others in all."
             raise Refusal(Code.LIMIT_REACHED, message, field="dependencies")
         found = store.dependencies_of(tx, access, ahead)
         ahead = {other for each in found.values() for other in each} - seen
@@ -235,13 +240,13 @@ def _parent(
         return None
     above: Task | None = _other(tx, access, parent_id, "parentId")
     # Bounded, since two concurrent changes may have closed a circle somewhere above.
-    for _ in range(TASK_DEPTH_MAX):
+    for _ in range(limits.TASK_DEPTH_MAX):
         if above is None:
             return parent_id
         if above.id == task_id:
             raise invalid("parentId", "A task cannot be a part of itself, not even through others.")
         above = None if above.parent_id is None else store.task_by_id(tx, access, above.parent_id)
-    raise Refusal(Code.LIMIT_REACHED, f"Tasks are nested at most {TASK_DEPTH_MAX} deep.", field="parentId")
+    raise Refusal(Code.LIMIT_REACHED, f"Tasks are nested at most {limits.TASK_DEPTH_MAX} deep.", field="parentId")
 
 
 def _other(tx: Tx, access: Access, task_id: str, field: str) -> Task:
@@ -252,8 +257,8 @@ def _other(tx: Tx, access: Access, task_id: str, field: str) -> Task:
 
 
 def _check_metadata(metadata: dict[str, object]) -> None:
-    if len(msgspec.json.encode(metadata)) > TASK_METADATA_BYTES_MAX:
-        message = f"metadata has at most {TASK_METADATA_BYTES_MAX} bytes as JSON."
+    if len(msgspec.json.encode(metadata)) > limits.TASK_METADATA_BYTES_MAX:
+        message = f"metadata has at most {limits.TASK_METADATA_BYTES_MAX} bytes as JSON."
         raise Refusal(Code.TOO_LONG, message, field="metadata")
 
 
@@ -299,3 +304,40 @@ def reorder_tasks(
         held = locked[task_id]
         if held is not None and held.sort_index != index:
             publish(tx, access, "task.updated", store.save_task(tx, access, structs.replace(held, sort_index=index)))
+
+
+class FoundTask(TaskShape, frozen=True, kw_only=True):
+    """A task found by a search; `score` is 1 if every field matches."""
+
+    score: float
+
+
+def search_tasks(tx: Tx, access: Access, query: str, *, limit: int) -> list[FoundTask]:
+    """Return the tasks that contain the words and that the caller may read: best first, then newest."""
+    wanted, scores = " ".join(query.split()).casefold(), dict[str, float]()
+    before, left = None, limits.TASK_SEARCH_ROWS_MAX
+    while wanted and left > 0:
+        page = store.searchable_tasks(tx, access, before=before, limit=min(left, limits.TASK_SEARCH_PAGE_ROWS))
+        scores |= {one.id: score for one in page if (score := _score(one, wanted))}
+        if len(page) < limits.TASK_SEARCH_PAGE_ROWS:
+            break
+        before, left = page[-1].id, left - len(page)
+    return _found(tx, access, scores, limit)
+
+
+def _score(task: Searchable, wanted: str) -> float:
+    texts = {name: " ".join((getattr(task, name) or "").split()).casefold() for name in _WEIGHTS}
+    return sum(weight for name, weight in _WEIGHTS.items() if wanted in texts[name]) / sum(_WEIGHTS.values())
+
+
+def _found(tx: Tx, access: Access, scores: dict[str, float], limit: int) -> list[FoundTask]:
+    # Refuses callers who have nothing to do with tasks.
+    actor_of(tx, access)
+    ranked = sorted(scores, key=lambda task_id: (scores[task_id], task_id), reverse=True)
+    seen = tasks_seen(tx, access, ranked)
+    best = [task_id for task_id in ranked if task_id in seen][:limit]
+    readable = sorted(store.tasks_by_id(tx, access, best), key=lambda task: best.index(task.id))
+    return [
+        FoundTask(**structs.asdict(shape), score=round(scores[shape.id], 3))
+        for shape in task_shapes(tx, access, readable)
+    ]

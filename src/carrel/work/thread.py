@@ -84,7 +84,7 @@ def post_message(
     # Only people mention: an agent asks another one for a response instead, so that no two mention each other for ever.
     mentions = read_mentions(content, directory.mentionable()) if actor.kind == "user" else []
     entry = append_entry(tx, access, _entry(actor, task, content, mentions, attachment_ids))
-    notified = spread(tx, access, actor, task, entry, directory, rules, mentions=mentions)
+    notified = distribute(tx, access, actor, task, entry, directory, rules, mentions=mentions)
     return Posted(message=thread_messages(tx, access, [entry], directory)[0], notified=notified)
 
 
@@ -92,7 +92,7 @@ def post_report(tx: Tx, access: Access, actor: Actor, task: Task, content: str, 
     """Post a program's report to the thread of a locked task, and notify everyone it concerns."""
     reported = Provenance(kind="reported", actor=actor.id, by=actor.id)
     new = structs.replace(_entry(actor, task, content, [], ()), provenance=reported)
-    spread(tx, access, actor, task, append_entry(tx, access, new), Directory(tx, access), rules)
+    distribute(tx, access, actor, task, append_entry(tx, access, new), Directory(tx, access), rules)
 
 
 def _entry(
@@ -120,7 +120,7 @@ def _entry(
     )
 
 
-def spread(
+def distribute(
     tx: Tx, access: Access, actor: Actor, task: Task, entry: Entry, directory: Directory, rules: Rules, *,
     mentions: list[Mention] | None = None, answers: str | None = None, besides: frozenset[str] = frozenset(),
 ) -> list[Notified]:  # fmt: skip

@@ -5,7 +5,7 @@ from carrel.kernel.limits import STALL_PAUSES_MINUTES
 from carrel.monitoring import Reason, Why, explain
 from carrel.runs import UNLIMITED, Concurrency
 from carrel.storage import Tx
-from carrel.work import notice_store, stall_store, store
+from carrel.work import notice_store, store
 from carrel.work.directory import Directory
 from carrel.work.model import Party, Task
 from carrel.work.permissions import readable_task
@@ -72,7 +72,7 @@ def _nobody_works(tx: Tx, access: Access, task: Task) -> list[Reason]:
 
 def _quiet(tx: Tx, access: Access, task: Task, assignees: list[Party], directory: Directory) -> Reason:
     """Nothing runs or waits: say whose turn it is."""
-    stall = stall_store.stall_of(tx, access, task.id)
+    stall = notice_store.stall_of(tx, access, task.id)
     if stall is not None and stall.due_at is not None:
         text = (
             "The last turn ended without saying that the task is done. It is taken up again "

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX
-from carrel.workspaces.model import MANIFEST, NewFile, Placed, Workspace, receipt_of
+from carrel.workspaces.model import MANIFEST, NewFile, PlacedFiles, Workspace, receipt_of
 
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
@@ -24,7 +24,7 @@ class CannotPlace(Exception):
     """The files could not be placed; none is left behind."""
 
 
-def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -> Placed:
+def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -> PlacedFiles:
     """Write files and their manifest into a new private folder and sync them to disk."""
     try:
         receipt = receipt_of(workspace, folder, files)
@@ -42,13 +42,13 @@ def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -
                 raise
     except (OSError, ValueError) as error:
         raise CannotPlace(str(error)) from error
-    return Placed(
+    return PlacedFiles(
         base=str(workspace.base), root=str(workspace.root), attachments=workspace.attachments, folder=folder,
         receipt=receipt,
     )  # fmt: skip
 
 
-def read_placed(placed: Placed, name: str) -> bytes | None:
+def read_placed(placed: PlacedFiles, name: str) -> bytes | None:
     """Return the content of one placed file; None if it is gone, has grown too large, or was replaced by a link."""
     if all(file.name != name for file in placed.receipt.files):
         return None

@@ -34,7 +34,7 @@ class Receipt(Struct, frozen=True, kw_only=True, rename="camel"):
     files: list[Attached]
 
 
-class Placed(Struct, frozen=True, kw_only=True):
+class PlacedFiles(Struct, frozen=True, kw_only=True):
     """Placed files, with everything needed to find them even if settings and profiles change.
 
     `base` is empty for files that were placed before it was recorded.

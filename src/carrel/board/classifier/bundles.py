@@ -1,7 +1,7 @@
-"""Bundles: entries of one conversation that are about the same and get the same place. Pure.
+"""Bundles: entries of one conversation that are about the same thing and get the same location. Pure.
 
-A bundle begins with the oldest entry that has no place yet. What answers a message goes where the message went; a new
-message begins the next bundle, unless it says as little as "yes", or follows before an answer and says nothing else.
+A bundle begins with the oldest entry that has no location yet. Answers go where the message went; a new message begins
+the next bundle, unless it says as little as "yes", or comes before any answer and adds nothing of its own.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from carrel.board.classifier.phrases import is_terse
-from carrel.board.profiles import telling_words
+from carrel.board.profiles import distinctive_words
 from carrel.journal import Entry
 from carrel.kernel.limits import TERSE_CHARS_MAX
 
@@ -17,8 +17,8 @@ from carrel.kernel.limits import TERSE_CHARS_MAX
 class Bundle(Struct, frozen=True):
     """Pending entries that belong together.
 
-    `opening` is the message that they begin with or answer; None where there is none. `follows` says that it has its
-    place already, which is then theirs too.
+    `opening` is the message that they begin with or answer, if any. `follows` says that it already has a location,
+    which is then theirs too.
     """
 
     entries: tuple[Entry, ...]
@@ -27,23 +27,23 @@ class Bundle(Struct, frozen=True):
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """What was asked or noted in it, in order; answers say nothing about where it belongs."""
+        """The texts of its messages and notes, in order; answers say nothing about where it belongs."""
         said = (entry for entry in self.entries if is_question(entry) or entry.type == "note")
         return tuple(entry.content for entry in said if entry.content.strip())
 
 
 def is_question(entry: Entry) -> bool:
-    """Return whether an entry is a message that asks for something, from whomever, not an answer or a tool's trace."""
+    """Return whether an entry is a message to an agent from anybody, not an answer or the trace of a tool."""
     return entry.role == "user"
 
 
 def is_request(entry: Entry) -> bool:
-    """Return whether an entry is a message of a person: nothing else gets a topic by what it says."""
+    """Return whether an entry is a message of a person: only such messages get a topic by their content."""
     return is_question(entry) and entry.author_kind == "user"
 
 
 def bundle_at(conversation: Sequence[Entry], at: int) -> Bundle:
-    """Return the bundle of the pending entry at a position; all before it that are in sight have their place."""
+    """Return the bundle of the pending entry at a position; all entries before it have their location."""
     first = conversation[at]
     opening = _opening(conversation, at)
     follows = opening is not None and opening.id != first.id
@@ -58,21 +58,21 @@ def bundle_at(conversation: Sequence[Entry], at: int) -> Bundle:
 
 
 def _joins(opening: Entry | None, question: Entry, follows: bool, answered: bool) -> bool:
-    """Whether a further message is about the same as the first."""
+    """Whether a further message is about the same thing as the first."""
     if follows or opening is None or not (is_request(opening) and is_request(question)):
         return False
     return is_terse(question.content) or (not answered and not _is_own(opening, question))
 
 
 def _is_own(opening: Entry, question: Entry) -> bool:
-    """Whether a message before any answer says something else than the first, so that it may have another topic."""
-    words = telling_words(question.content).keys()
+    """Whether a message before any answer adds something to the first, so that it may have another topic."""
+    words = distinctive_words(question.content).keys()
     is_short = len(question.content.strip()) <= TERSE_CHARS_MAX
-    return bool(words) and not is_short and words.isdisjoint(telling_words(opening.content))
+    return bool(words) and not is_short and words.isdisjoint(distinctive_words(opening.content))
 
 
 def _opening(conversation: Sequence[Entry], at: int) -> Entry | None:
-    """The message that an entry answers: that of its own run, or the last one before it where it has no run."""
+    """The message that an entry answers: that of its own run, or the last one before it if it has no run."""
     run_id = conversation[at].run_id
     asked = (entry for entry in reversed(conversation[: at + 1]) if is_question(entry))
     return next((entry for entry in asked if run_id is None or entry.run_id == run_id), None)

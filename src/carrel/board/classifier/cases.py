@@ -1,27 +1,24 @@
-"""Cases: what is to be decided about the next bundle of a session, read from one moment of the store.
+"""Cases: what has to be decided about the next bundle of a session, read at one moment of the store.
 
-Most cases decide themselves: by the key of the session, by the message that is answered, by the link to the run that
-caused it, or because no person asked for anything. Only what is left is decided by what was said.
+Most cases are clear: from the key of the session, the message that is answered, the link to the run that caused it, or
+because no person asked for anything. Only the rest is decided by content.
 """
 
 from collections.abc import Container, Iterator, Sequence
 
 from msgspec import Struct, structs
 
-from carrel.board.classifier import profile_store, store
+from carrel.board.classifier import store
 from carrel.board.classifier.bundles import Bundle, bundle_at, is_request
 from carrel.board.classifier.phrases import is_small_talk, is_terse
-from carrel.board.classifier.rules import SMALL_TALK, Choice, Surroundings
-from carrel.board.classifier.scores import Candidate, TaskCandidate, scores
-from carrel.board.classifier.store import Placed
+from carrel.board.classifier.rules import SMALL_TALK, Candidate, Choice, Surroundings, TaskCandidate, scores
+from carrel.board.classifier.store import EntryLocation
 from carrel.board.filters import PRIVATE, UNALLOCATED, Verdict, is_subagent_key, is_tool_trace, verdict
-from carrel.board.locations import inherited_place
+from carrel.board.locations import inherited_place, named_by
 from carrel.board.model import Location
 from carrel.board.own_request_store import own_verdict
 from carrel.board.profiles import Profile
-from carrel.board.route_store import newest_routes
-from carrel.board.routing import named_by
-from carrel.board.store import location_of_task, place_of_topic
+from carrel.board.store import location_of_task, newest_routes, place_of_topic
 from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id
 from carrel.kernel import MS_PER_SECOND, Access, SessionKey, limits
 from carrel.sessions import lane_of
@@ -30,22 +27,22 @@ from carrel.visibility import Recalls
 
 _UNALLOCATED: Verdict = ("failed", UNALLOCATED)
 _PRIVATE: Verdict = ("classified", PRIVATE)
-# What says by itself what it is about; the rest has a place only if it was given one.
+# Types of entries whose content says what they are about; others have a location only if they were given one.
 _SORTED_TYPES = ("conversation", "action")
 
 
 class Case(Struct, frozen=True, kw_only=True):
     """A bundle, and what is known about where it belongs.
 
-    One of these is set: `ruled` is how it ends without a place, `place` where it belongs in any case, `around` what it
-    can be sorted into. None is while it has to wait for what it follows.
+    One of these is set: `ruled` is how it ends without a location, `place` where it belongs in any case, `around` what
+    it can be sorted into. None of them while it waits for the entry before it.
     """
 
     bundle: Bundle
     ruled: Verdict | None = None
     place: Location | None = None
     around: Surroundings | None = None
-    # The space in which it is sorted; and whether its topic was given, by its sender or by the key of its session.
+    # The space in which it is sorted, and whether its sender or the key of its session gave its topic.
     space_id: str = DEFAULT_SPACE
     is_given: bool = False
 
@@ -56,20 +53,20 @@ class Case(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_thought(self) -> bool:
-        """Whether a model could know better than the rules."""
+        """Whether a model could decide it better than the rules."""
         telling = [text for text in self.bundle.asked if not is_terse(text)]
         is_open = self.around is not None and self.around.topic_id is None
         return is_open and bool(telling) and not all(map(is_small_talk, telling))
 
 
 def read_case(tx: Tx, access: Access, entry_id: str) -> Case | None:
-    """Return the case of a pending entry; None when it is not pending any more."""
+    """Return the case of a pending entry; None when it is no longer pending."""
     found = entries_by_id(tx, access, (entry_id,))
     if not found or found[0].classification != "pending":
         return None
     entry = found[0]
     alone = Bundle((entry,), entry, False)
-    # What comes back from a host may come before we have the answer ourselves.
+    # A host may send an answer back before we have stored it ourselves.
     ruled = verdict(entry) or own_verdict(tx, access, entry)
     if ruled is not None and not (is_tool_trace(entry) and entry.run_id is not None):
         return Case(bundle=alone, ruled=ruled)
@@ -88,7 +85,7 @@ def read_case(tx: Tx, access: Access, entry_id: str) -> Case | None:
 
 
 def _conversation(tx: Tx, access: Access, entry: Entry) -> list[Entry]:
-    """What was said around an entry in its session, without what is no part of a conversation."""
+    """The conversation around an entry in its session."""
     if entry.session_key is None:
         return [entry]
     around = store.conversation_around(tx, access, entry, count=limits.CLASSIFIER_BUNDLE_ENTRIES_MAX)
@@ -102,13 +99,13 @@ def _takes_part(entry: Entry) -> bool:
 
 
 def _given(tx: Tx, access: Access, entry: Entry) -> Location | None:
-    """The place that an entry was given: by its sender, or by the key of its session. None when nobody gave one."""
+    """The location that an entry was given, by its sender or by the key of its session; None if it was given none."""
     topic_id, task_id = named_by(entry.session_key or "")
     return known_place(tx, access, entry.topic_id or topic_id, entry.task_id or task_id)
 
 
 def known_place(tx: Tx, access: Access, topic_id: str | None, task_id: str | None) -> Location | None:
-    """Return the place of a task, else that of a topic, as it is now; None when there is neither."""
+    """Return the present location of a task, else of a topic; None when there is neither."""
     task = location_of_task(tx, access, task_id) if task_id is not None else None
     if task is not None and task.topic_id is not None:
         return task
@@ -117,7 +114,7 @@ def known_place(tx: Tx, access: Access, topic_id: str | None, task_id: str | Non
 
 
 def _within_topic(tx: Tx, access: Access, alone: Bundle, opening: Entry | None, given: Location) -> Case:
-    """The case of an entry whose topic is given: a message may be about a task in it, and an answer about the same."""
+    """The case of an entry with a given topic: a message may be about a task in it, and an answer about that task."""
     topic_id, space_id = given.topic_id, given.space_id or DEFAULT_SPACE
     assert topic_id is not None
     if is_request(alone.entries[0]):
@@ -130,11 +127,13 @@ def _within_topic(tx: Tx, access: Access, alone: Bundle, opening: Entry | None, 
 
 
 def _note(tx: Tx, access: Access, alone: Bundle) -> Case:
-    """The case of a note: it goes where the entry is that it belongs to; a person's own note says what it is about."""
+    """The case of a note: it goes where its entry is; a person's separate note is sorted by its content."""
     note = alone.entries[0]
     related = entries_by_id(tx, access, (note.related_id,)) if note.related_id is not None else []
     if related:
-        return _after(tx, access, alone, Placed(related[0].topic_id, related[0].task_id, related[0].classification))
+        return _after(
+            tx, access, alone, EntryLocation(related[0].topic_id, related[0].task_id, related[0].classification)
+        )
     return _sorted(tx, access, alone) if note.author_kind == "user" else Case(bundle=alone, ruled=_UNALLOCATED)
 
 
@@ -142,12 +141,12 @@ def _decide(tx: Tx, access: Access, bundle: Bundle, conversation: Sequence[Entry
     first, opening = bundle.entries[0], bundle.opening
     if is_subagent_key(first.session_key):
         return _spawned(tx, access, bundle, first.session_key or "")
-    # What its own key names is gone; no other topic was meant.
+    # The topic or task that the session's key names is gone, and no other was meant.
     is_lost = named_by(first.session_key or "") != (None, None)
     if opening is None or is_lost or first.type not in _SORTED_TYPES:
         return Case(bundle=bundle, ruled=_UNALLOCATED)
     if bundle.follows:
-        return _after(tx, access, bundle, Placed(opening.topic_id, opening.task_id, opening.classification))
+        return _after(tx, access, bundle, EntryLocation(opening.topic_id, opening.task_id, opening.classification))
     if not is_request(opening):
         return _linked(tx, access, bundle, _cause(tx, access, opening))
     return _sorted(tx, access, bundle, conversation)
@@ -160,20 +159,20 @@ def _sorted(tx: Tx, access: Access, bundle: Bundle, conversation: Sequence[Entry
 
 
 def _spawned(tx: Tx, access: Access, bundle: Bundle, session_key: str) -> Case:
-    """The case of what is said in a sub-agent's session: only the link of this very session says where it belongs."""
+    """The case of a message in a sub-agent's session: only this session's link says where it belongs."""
     run_id = store.spawning_run(tx, access, session_key)
     if run_id is not None:
         return _linked(tx, access, bundle, run_id)
     place = inherited_place(tx, access, session_key)
     asked = store.asked_before_spawn(tx, access, session_key) if place is None else None
     if asked is not None:
-        # Another system's spawn has no place of its own: it was made for what was asked there last.
+        # Another system's spawn has no location of its own: it was made for what was asked there last.
         return _after(tx, access, bundle, asked)
     return Case(bundle=bundle, place=place, ruled=_UNALLOCATED if place is None else None)
 
 
 def _cause(tx: Tx, access: Access, message: Entry) -> str | None:
-    """The run that a message comes from: one that caused its run, or that spawned the child it tells of."""
+    """The run that a message comes from: the one that caused its run, or that spawned the child it reports on."""
     if message.run_id is not None:
         return store.parent_of_run(tx, access, message.run_id)
     child = message.provenance.source_session_key
@@ -184,13 +183,13 @@ def _cause(tx: Tx, access: Access, message: Entry) -> str | None:
 
 
 def _linked(tx: Tx, access: Access, bundle: Bundle, run_id: str | None) -> Case:
-    """The case of what no person said: it goes where the message went that caused it, and nowhere else."""
+    """The case of what no person said: it goes where the message that caused it went, and nowhere else."""
     found = store.place_of_run(tx, access, run_id) if run_id is not None else None
     return Case(bundle=bundle, ruled=_UNALLOCATED) if found is None else _after(tx, access, bundle, found)
 
 
-def _after(tx: Tx, access: Access, bundle: Bundle, found: Placed) -> Case:
-    """The case of what follows something else: the same place, once that is known."""
+def _after(tx: Tx, access: Access, bundle: Bundle, found: EntryLocation) -> Case:
+    """The case of what follows another entry: the same location, once that is known."""
     if found.classification == "pending":
         return Case(bundle=bundle)
     place = known_place(tx, access, found.topic_id, found.task_id) if found.classification == "classified" else None
@@ -200,9 +199,9 @@ def _after(tx: Tx, access: Access, bundle: Bundle, found: Placed) -> Case:
 def _surroundings(
     tx: Tx, access: Access, bundle: Bundle, space_id: str, conversation: Sequence[Entry]
 ) -> Surroundings:  # fmt: skip
-    """What a bundle can be sorted into: topics of its space and no other, those that fit best first."""
+    """What a bundle can be sorted into: topics of its space only, best match first."""
     text = "\n".join(bundle.asked)
-    rows = profile_store.topics_of_space(tx, access, space_id, limit=limits.CLASSIFIER_CANDIDATES_MAX)
+    rows = store.topics_of_space(tx, access, space_id, limit=limits.CLASSIFIER_CANDIDATES_MAX)
     topics = {row.id: row for row in _profiled(tx, access, rows)}
     last = _last(tx, access, bundle, topics)
     best = [score.id for score in scores(text, list(topics.values()), {})]
@@ -220,18 +219,18 @@ def _surroundings(
 
 
 def _profiled(tx: Tx, access: Access, rows: Sequence[Candidate]) -> Iterator[Candidate]:
-    """Topics with their profiles; those of a few that have none are made from what was last said there."""
+    """Topics with their profiles; missing profiles, up to a limit, are made from the topic's newest entries."""
     left = limits.CLASSIFIER_UNPROFILED_MAX
     for row in rows:
         if row.profile is None and left > 0:
-            said = profile_store.said_in_topic(tx, access, row.id, read=limits.CLASSIFIER_SAID_ENTRIES_READ)
+            said = store.said_in_topic(tx, access, row.id, read=limits.CLASSIFIER_SAID_ENTRIES_READ)
             row = structs.replace(row, profile=Profile().with_said(reversed(said)))
             left -= 1
         yield row
 
 
 def _recent(conversation: Sequence[Entry], first: Entry, last: Choice | None) -> list[Entry]:
-    """The newest messages before an entry that went where its session was last, oldest first."""
+    """The newest messages before an entry in the last location of its session, oldest first."""
     before = [entry for entry in conversation if entry.seq < first.seq and is_request(entry) and entry.topic_id]
     at_last = [entry for entry in before if last is not None and entry.topic_id == last.topic_id]
     return at_last[-limits.CLASSIFIER_RECENT_SAID_MAX :]
@@ -242,9 +241,9 @@ def _is_later(before: Entry, entry: Entry) -> bool:
 
 
 def _last(tx: Tx, access: Access, bundle: Bundle, topics: Container[str]) -> Choice | None:
-    """Where the session was when it was said, as far as that is among the topics it can be sorted into.
+    """The last location of the session before the bundle, if it can be sorted into that topic.
 
-    What was only polite in between does not count.
+    Small talk in between does not count.
     """
     first = bundle.entries[0]
     key = first.session_key

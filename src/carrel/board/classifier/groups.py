@@ -1,9 +1,9 @@
-"""Groups: which messages of a space are about the same. Pure.
+"""Groups: which messages of a space are about the same thing. Pure.
 
-A chat is cut where what is said next is no more like what was said before than any two messages are; the pieces that
-are as like one another as they are within become one group; and each message then goes to the group that it is most
-like, unless it is about as like the one before it. Every measure is relative to the messages at hand: how alike two
-of them are by chance, also where their language is not known, and how alike those of one piece are.
+A chat is cut where the next messages are no more similar to those before than any two messages are. Pieces that are as
+similar to one another as within themselves become one group. Each message then goes to the group that it is most
+similar to, unless that of the message before is about as similar. Every measure is relative to the messages at hand:
+how similar two of them are by chance, even in an unknown language, and how similar those of one piece are.
 """
 
 import math
@@ -14,35 +14,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from carrel.board.classifier import thresholds
 from carrel.kernel.limits import CLASSIFIER_RECENT_SAID_MAX
 from carrel.search import Floats
 
-# How much meaning counts, where words count once.
-_MEANING = 0.3
-# By chance two texts are about so near in meaning; and the share of words that are repeated counts so many times that.
-_CHANCE, _REPEATED = 0.1, 4.0
-# So many messages ahead are looked at, and how near the next is to those behind it counts so much.
-_COMING, _AHEAD = 3, 0.3
-# A chat is cut where the next message is nearer by less than so many times chance; after a pause it has to be nearer.
-_CUT, _PAUSE = 0.4, 1.0
-# Two pieces are about the same when their messages are so much as alike as those of each of them; and two groups, of
-# which more is known, with less.
-_SAME_PIECES, _SAME_GROUPS = 0.45, 0.15
-# A word counts by this power of how rare it is among groups: those of every conversation hardly, in any language.
-_RARITY = 3
-# How alike the messages of a piece are is known from so many pairs; until then it is as in other pieces.
-_PAIRS_KNOWN = 6.0
-# Two messages are alike by chance as those of different pieces are; with few pairs of them, hardly.
-_PAIRS_APART = 100.0
-# Messages with a smaller share of known common words are in a language that has no list of them.
-_KNOWN_LANGUAGE = 0.25
-# What leaving a group costs, in messages that are as like another as its own are; and how much less it costs after a
-# pause.
-_LEAVING, _LEAVING_LATER = 1.0, 0.5
-_LEAST, _MOST, _ALONE = -0.5, 3.0, 0.3
-# Messages go to groups so many times: with what they bring, it is clearer what a group is about, and which words set
-# it apart.
-_ROUNDS = 3
 _NEVER = -9.0
 
 Piece = list[int]
@@ -50,10 +25,10 @@ Sums = NDArray[np.float64]
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """What a person said: in which chat, by which words that say something, and whether a pause was before it.
+    """A person's message: its chat, its distinctive words, and whether it came after a pause.
 
     `common` is the share of known common words in it, which `words` leaves out. `settled` names the group that it
-    stays in, whatever it says; None if it may go to any group.
+    stays in whatever it says; None if it may go to any group.
     """
 
     chat: str
@@ -64,15 +39,15 @@ class Message(Struct, frozen=True, kw_only=True):
 
 
 def group_messages(messages: Sequence[Message], meanings: Floats | None) -> list[list[int]]:
-    """Return the messages that belong together, by their positions; `meanings` has a direction for each."""
+    """Return the groups as positions of their messages; `meanings` has a unit vector for each message."""
     if not messages:
         return []
     near = np.zeros((len(messages), 1), np.float32) if meanings is None else meanings
     pieces = [*_settled(messages), *_cut(messages, near)]
-    groups = _joined(messages, _traits(messages, near, pieces), pieces, _SAME_PIECES)
-    for _ in range(_ROUNDS):
+    groups = _joined(messages, _traits(messages, near, pieces), pieces, thresholds.SAME_PIECES)
+    for _ in range(thresholds.GROUP_ROUNDS):
         groups = _assigned(messages, _traits(messages, near, groups), groups)
-    groups = _joined(messages, _traits(messages, near, groups), groups, _SAME_GROUPS)
+    groups = _joined(messages, _traits(messages, near, groups), groups, thresholds.SAME_GROUPS)
     return _assigned(messages, _traits(messages, near, groups), groups)
 
 
@@ -101,8 +76,8 @@ def _cut(messages: Sequence[Message], near: Floats) -> Iterator[Piece]:
     for chat in _chats(messages):
         piece = [chat[0]]
         for number, at in enumerate(chat[1:], 1):
-            coming = chat[number : number + _COMING]
-            if _goes_on(messages, near, weights, piece[-CLASSIFIER_RECENT_SAID_MAX:], coming) < _CUT:
+            coming = chat[number : number + thresholds.GROUP_COMING]
+            if _goes_on(messages, near, weights, piece[-CLASSIFIER_RECENT_SAID_MAX:], coming) < thresholds.GROUP_CUT:
                 yield piece
                 piece = []
             piece.append(at)
@@ -112,16 +87,20 @@ def _cut(messages: Sequence[Message], near: Floats) -> Iterator[Piece]:
 def _goes_on(
     messages: Sequence[Message], near: Floats, weights: Mapping[str, float], before: Piece, coming: Piece
 ) -> float:  # fmt: skip
-    """How much nearer a message is to what was said before it than by chance; what follows it tells that as well.
+    """How much more similar a message is to those before it than by chance; those after it count too.
 
-    Where it is near to what follows, it begins that rather than that it ends what was before.
+    If it is similar to those after it, it begins something new rather than ending what was before.
     """
     said = _words(messages, before)
     repeated = sum(_share(_words(messages, some), said, weights) for some in (coming[:1], coming))
     middle, ahead, behind = (_unit(near[some].sum(axis=0)) for some in (before, coming, coming[1:]))
     first = near[coming[0]]
-    meaning = float(middle @ (first + ahead)) / 2 - _AHEAD * float(first @ behind)
-    return meaning / _CHANCE + _REPEATED * repeated - (_PAUSE if messages[coming[0]].is_later else 0.0)
+    meaning = float(middle @ (first + ahead)) / 2 - thresholds.GROUP_AHEAD * float(first @ behind)
+    return (
+        meaning / thresholds.GROUP_CHANCE
+        + thresholds.GROUP_REPEATED * repeated
+        - (thresholds.GROUP_PAUSE if messages[coming[0]].is_later else 0.0)
+    )
 
 
 def _words(messages: Sequence[Message], some: Piece) -> set[str]:
@@ -129,30 +108,30 @@ def _words(messages: Sequence[Message], some: Piece) -> set[str]:
 
 
 def _share(words: set[str], said: set[str], weights: Mapping[str, float]) -> float:
-    """How much of what some words say was said before."""
+    """The weighted share of some words that were said before."""
     total = sum(weights[word] for word in sorted(words))
     return sum(weights[word] for word in sorted(words & said)) / total if total else 0.0
 
 
 def _traits(messages: Sequence[Message], near: Floats, pieces: Sequence[Piece]) -> Floats:
-    """Each message as a direction, by its words, which count the more the fewer pieces have them, and its meaning.
+    """A unit vector for each message, from its meaning and its words, which count more the fewer pieces have them.
 
-    The words of every conversation of a language are in most pieces of it, and count for little in any language.
+    The words that every conversation in a language has are in most of its pieces, so they count little.
     """
     having = Counter(word for piece in pieces for word in {word for at in piece for word in messages[at].words})
     said = Counter(word for message in messages for word in message.words)
     shared = {word: at for at, word in enumerate(word for word, count in said.items() if count > 1)}
     words: Floats = np.zeros((len(messages), len(shared)), np.float32)
     for at, message in enumerate(messages):
-        weights = {word: math.log(1 + len(pieces) / having[word]) ** _RARITY for word in message.words}
+        weights = {word: math.log(1 + len(pieces) / having[word]) ** thresholds.GROUP_RARITY for word in message.words}
         length = math.hypot(*weights.values()) or 1.0
         for word in weights.keys() & shared.keys():
             words[at, shared[word]] = weights[word] / length
-    return np.hstack([words, math.sqrt(_MEANING) * near]).astype(np.float32)
+    return np.hstack([words, math.sqrt(thresholds.GROUP_MEANING) * near]).astype(np.float32)
 
 
 class _Sums:
-    """How alike the messages of pieces are to one another, on average over pairs of messages."""
+    """How similar the messages of pieces are to one another, as averages over pairs of messages."""
 
     def __init__(self, messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece]) -> None:
         self.sums = np.array([traits[piece].sum(axis=0) for piece in pieces], np.float64)
@@ -161,43 +140,45 @@ class _Sums:
         self.dots = self.sums @ self.sums.T
         pairs, within = self._within()
         known = pairs > 0
-        usual = float(np.median(within[known] / pairs[known])) if known.any() else _MEANING
+        usual = float(np.median(within[known] / pairs[known])) if known.any() else thresholds.GROUP_MEANING
         everywhere = self._apart(np.full(len(pieces), fill_value=True))
-        # Where the messages of most pieces are hardly alike, others that are hardly alike are not about the same.
-        self.usual = max(usual, everywhere + _CHANCE)
+        # If the messages within most pieces are hardly similar, other hardly similar ones are not about the same thing.
+        self.usual = max(usual, everywhere + thresholds.GROUP_CHANCE)
         self.least = self.usual - everywhere
         foreign = np.array([_are_foreign(messages, piece) for piece in pieces])
-        # In a language that has no list, common words make messages similar that have nothing to do with each other.
+        # In a language without a list, common words make unrelated messages similar.
         self.chance = np.where(foreign, max(everywhere, self._apart(foreign)), everywhere)
 
     def _apart(self, some: NDArray[np.bool_]) -> float:
-        """Return how alike the messages of different pieces are, among some of the pieces."""
+        """Return how similar the messages of different pieces are, among some of the pieces."""
         dots, sizes = self.dots[np.ix_(some, some)], self.sizes[some]
         pairs = float(sizes.sum() ** 2 - (sizes**2).sum()) / 2
-        return float(dots.sum() - np.trace(dots)) / 2 / (pairs + _PAIRS_APART)
+        return float(dots.sum() - np.trace(dots)) / 2 / (pairs + thresholds.GROUP_PAIRS_APART)
 
     def _within(self) -> tuple[Sums, Sums]:
         within: Sums = (np.diag(self.dots) - self.alone) / 2
         return self.sizes * (self.sizes - 1) / 2, within
 
     def cohesion(self) -> Sums:
-        """How much more alike the messages of each piece are than by chance, but no less than is usual.
+        """How much more similar the messages of each piece are than by chance, but no less than usual.
 
-        What is about many things would otherwise be like everything.
+        A piece about many things would otherwise be similar to everything.
         """
         pairs, within = self._within()
-        found: Sums = (within + _PAIRS_KNOWN * self.usual) / (pairs + _PAIRS_KNOWN) - self.chance
+        found: Sums = (within + thresholds.GROUP_PAIRS_KNOWN * self.usual) / (
+            pairs + thresholds.GROUP_PAIRS_KNOWN
+        ) - self.chance
         return np.maximum(found, self.least)
 
     def alike(self, one: int | slice, cohesion: Sums) -> Sums:
-        """Return how alike one piece, or each of them, is to all others: 1 if as much as the messages within them."""
+        """How similar a piece, or each of them, is to all others: 1 if as similar as the messages within them."""
         chance = np.minimum.outer(self.chance[one], self.chance)
         means = self.dots[one] / np.multiply.outer(self.sizes[one], self.sizes)
         found: Sums = (means - chance) / np.sqrt(np.multiply.outer(cohesion[one], cohesion))
         return found
 
     def join(self, one: int, other: int) -> None:
-        """Let one piece take up another."""
+        """Merge another piece into one."""
         weights = self.sizes[[one, other]]
         self.chance[one] = np.average(self.chance[[one, other]], weights=weights)
         self.dots[one] += self.dots[other]
@@ -207,7 +188,7 @@ class _Sums:
 
 
 def _joined(messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece], least: float) -> list[Piece]:
-    """The pieces that are about the same as one, the likest joined first."""
+    """The pieces after merging those about the same thing, the most similar first."""
     sums = _Sums(messages, traits, pieces)
     groups = {at: list(piece) for at, piece in enumerate(pieces)}
     settled = np.array([any(messages[at].settled is not None for at in piece) for piece in pieces])
@@ -229,7 +210,7 @@ def _joined(messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece]
 
 
 def _assigned(messages: Sequence[Message], traits: Floats, groups: Sequence[Piece]) -> list[Piece]:
-    """Let each message go to the group that it is likest, chat by chat; what is settled stays."""
+    """The groups after each message went to the most similar one, chat by chat; settled messages stay."""
     fits = _fits(messages, traits, groups)
     found: list[Piece] = [[at for at in group if messages[at].settled is not None] for group in groups]
     for chat in _chats(messages):
@@ -239,24 +220,30 @@ def _assigned(messages: Sequence[Message], traits: Floats, groups: Sequence[Piec
 
 
 def _fits(messages: Sequence[Message], traits: Floats, groups: Sequence[Piece]) -> Floats:
-    """How like each message is to the others of each group: 1 where it is as like them as they are to one another."""
+    """How well each message fits each group: 1 if it is as similar to the others there as they are to one another."""
     sums = _Sums(messages, traits, groups)
     dots, counts = traits @ sums.sums.T, np.tile(sums.sizes, (len(messages), 1))
     for number, group in enumerate(groups):
         dots[group, number] -= (traits[group] ** 2).sum(axis=1)
         counts[group, number] -= 1
     fits = (dots / np.maximum(counts, 1) - sums.chance) / sums.cohesion()
-    # A group of few messages is not well known; and what is alone needs a reason to go elsewhere.
-    return np.where(counts > 0, np.clip(fits * counts / (counts + 1), _LEAST, _MOST), _ALONE)
+    # Little is known about a group of few messages; and a message that is alone needs a reason to go elsewhere.
+    return np.where(
+        counts > 0,
+        np.clip(fits * counts / (counts + 1), thresholds.GROUP_LEAST, thresholds.GROUP_MOST),
+        thresholds.GROUP_ALONE,
+    )
 
 
 def _path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> list[int]:
-    """The groups that the messages of a chat fit best in all, where leaving one has its cost."""
+    """The best sequence of groups for the messages of a chat, where leaving a group has a cost."""
     score, steps = fits[chat[0]].copy(), list[Floats]()
     here = np.arange(len(score))
     for at in chat[1:]:
         best = int(np.argmax(score))
-        left = score[best] - _LEAVING * (_LEAVING_LATER if messages[at].is_later else 1.0)
+        left = score[best] - thresholds.GROUP_LEAVING * (
+            thresholds.GROUP_LEAVING_LATER if messages[at].is_later else 1.0
+        )
         steps.append(np.where(score >= left, here, best))
         score = np.maximum(score, left) + fits[at]
     path = [int(np.argmax(score))]
@@ -266,8 +253,8 @@ def _path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> lis
 
 
 def _are_foreign(messages: Sequence[Message], piece: Piece) -> bool:
-    """Return whether messages are in a language that has no list of common words."""
-    return sum(messages[at].common for at in piece) < _KNOWN_LANGUAGE * len(piece)
+    """Return whether messages are in a language without a list of common words."""
+    return sum(messages[at].common for at in piece) < thresholds.GROUP_KNOWN_LANGUAGE * len(piece)
 
 
 def _unit(vector: Floats) -> Floats:

@@ -1,8 +1,8 @@
-"""Grouping the messages of a space anew as it grows: what is about the same becomes one topic, named by its words.
+"""Regrouping the messages of a space as it grows: those about the same thing become one topic, named by its words.
 
-A topic that is merged into another is an event, the other remembers it, and a person can take it back; a message that
-goes to another topic is one that changes. Nothing that a person has named or sorted is renamed, moved or merged, and
-nothing leaves its space.
+A merge of topics is an event, the remaining topic remembers it, and a person can undo it; a message that moves to
+another topic is a changed entry. Nothing that a person has named or sorted is renamed, moved or merged, and nothing
+leaves its space.
 """
 
 import asyncio
@@ -13,52 +13,162 @@ from functools import partial
 
 from msgspec import structs
 
-from carrel.board.classifier import merge_store, profile_store
-from carrel.board.classifier.asides import asides_of
+from carrel.board.classifier import store, thresholds
 from carrel.board.classifier.cases import Case
 from carrel.board.classifier.groups import group_messages
 from carrel.board.classifier.moves import Move, Unit, moves_to, units_of
-from carrel.board.classifier.rules import SMALL_TALK
-from carrel.board.classifier.scores import Candidate
-from carrel.board.classifier.topic_merges import merge_topics, move_messages
+from carrel.board.classifier.phrases import asides_of, name_of
+from carrel.board.classifier.rules import SMALL_TALK, Candidate
+from carrel.board.digest_store import note_digest
+from carrel.board.digests import forget_digest
+from carrel.board.entries import change_entry, readable_entry
+from carrel.board.model import LogChange
 from carrel.board.profiles import Profile, Weights, name_by_words
-from carrel.kernel import Access
+from carrel.board.store import move_route, move_routes
+from carrel.journal import entries_by_id, update_entry
+from carrel.kernel import MS_PER_MINUTE, Access, invalid
 from carrel.kernel.limits import (
     CLASSIFIER_CANDIDATES_MAX,
     CLASSIFIER_FRAGMENT_LINES_MAX,
     CLASSIFIER_GROUPED_AFTER_MAX,
     CLASSIFIER_GROUPED_ENTRIES_MAX,
     CLASSIFIER_GROUPED_SHARE,
+    CLASSIFIER_MERGED_ENTRIES_MAX,
 )
 from carrel.kernel.settings import DigestsSettings
-from carrel.search import Nearness
+from carrel.search import Similarity
 from carrel.storage import Database, Tx
-from carrel.topics import TopicChange, change_topic
+from carrel.topics import (
+    NewTopic,
+    Topic,
+    TopicChange,
+    absorb_topic,
+    change_topic,
+    curate_topic,
+    put_topic,
+    readable_topic,
+    spaces_of_topic,
+)
 
-# A name lasts until a topic has so many times the messages it was named after, or some of them go elsewhere.
-_RENAMED_AT = 2
+
+def merge_topics(tx: Tx, access: Access, topic_id: str, other_id: str, settings: DigestsSettings) -> bool:
+    """Merge a topic that the classifier has made into another; False when that is no longer allowed."""
+    # Topics are always locked in the same order.
+    held = {name: store.hold_loose(tx, access, name) for name in sorted((topic_id, other_id))}
+    if not held[other_id] or _hindrance(tx, access, topic_id, other_id) is not None:
+        return False
+    known = [store.profile_of(tx, access, name) for name in (topic_id, other_id)]
+    _move(tx, access, topic_id, other_id)
+    if known[0] is not None and known[1] is not None:
+        store.save_profile(tx, access, topic_id, known[0].joined(known[1]))
+    note_digest(tx, access, "topic", topic_id, int(settings.interval_minutes * MS_PER_MINUTE))
+    return True
+
+
+def move_messages(tx: Tx, access: Access, move: Move, space_id: str, settings: DigestsSettings) -> set[str]:
+    """Move messages out of a topic that the classifier has made; return the topics that have changed, if any."""
+    held = {name: store.hold_loose(tx, access, name) for name in sorted(filter(None, (move.topic_id, move.to)))}
+    if not held[move.topic_id]:
+        return set()
+    name = name_of(move.units[0].entry.text)
+    to = move.to or put_topic(tx, access, NewTopic(name=name, space_id=space_id, created_by="classifier"))[0].id
+    if _distance(tx, access, move.topic_id, to) is not None:
+        return set()
+    forget_digest(tx, access, "topic", move.topic_id)
+    for topic_id in (move.topic_id, to):
+        note_digest(tx, access, "topic", topic_id, int(settings.interval_minutes * MS_PER_MINUTE))
+    for entry in entries_by_id(tx, access, [entry_id for unit in move.units for entry_id in unit.entry_ids]):
+        if (entry.topic_id, entry.task_id) == (move.topic_id, None):
+            update_entry(tx, access, structs.replace(entry, topic_id=to))
+            move_route(tx, access, entry.session_key or "", entry.seq, to)
+    return {move.topic_id, to}
+
+
+def join_topics(tx: Tx, access: Access, topic_id: str, other_ids: Sequence[str]) -> Topic:
+    """Merge topics into another for a person; Refusal if something keeps them apart."""
+    topic = readable_topic(tx, access, topic_id)
+    for other_id in dict.fromkeys(other_ids):
+        readable_topic(tx, access, other_id)
+        for name in sorted((topic_id, other_id)):
+            store.hold_loose(tx, access, name)
+        hindrance = _hindrance(tx, access, topic_id, other_id)
+        if hindrance is not None:
+            raise invalid("topicIds", hindrance)
+        forget_digest(tx, access, "topic", topic_id)
+        topic = _move(tx, access, topic_id, other_id)
+    return topic
+
+
+def split_topic(tx: Tx, access: Access, topic_id: str, entry_ids: Sequence[str], name: str | None) -> Topic:
+    """Move entries of a topic into a new one, and return that; the classifier no longer merges the two."""
+    topic = readable_topic(tx, access, topic_id)
+    entries = [readable_entry(tx, access, entry_id) for entry_id in dict.fromkeys(entry_ids)]
+    if not entries or any(entry.topic_id != topic.id for entry in entries):
+        raise invalid("entryIds", "entryIds must name entries of this topic, at least one.")
+    if any(entry.task_id is not None for entry in entries):
+        raise invalid("entryIds", "An entry of a task stays with its task; move the task instead.")
+    first = min(entries, key=lambda entry: entry.seq)
+    new = NewTopic(name=name or name_of(first.content), space_id=topic.space_id)
+    made = put_topic(tx, access, new)[0]
+    for entry in entries:
+        change_entry(tx, access, entry.id, LogChange(topic_id=made.id))
+    curate_topic(tx, access, topic.id)
+    return made
+
+
+def _hindrance(tx: Tx, access: Access, topic_id: str, other_id: str) -> str | None:
+    """Why a topic cannot be merged into another; None when it can."""
+    if topic_id == other_id:
+        return "A topic cannot be merged into itself."
+    distance = _distance(tx, access, topic_id, other_id)
+    if distance is not None:
+        return distance
+    if store.is_used(tx, access, other_id):
+        return f"The topic '{other_id[:80]}' has tasks, topics below it or a session of its own; move those first."
+    if len(store.entries_of_topic(tx, access, other_id, limit=CLASSIFIER_MERGED_ENTRIES_MAX + 1)) > (
+        CLASSIFIER_MERGED_ENTRIES_MAX
+    ):
+        return f"A topic of more than {CLASSIFIER_MERGED_ENTRIES_MAX} entries is not merged; merge the other into it."
+    return None
+
+
+def _distance(tx: Tx, access: Access, topic_id: str, other_id: str) -> str | None:
+    """Why entries cannot move from one topic to another; None when they can."""
+    spaces = [spaces_of_topic(tx, access, name) for name in (topic_id, other_id)]
+    if spaces[0] != spaces[1] or not spaces[0]:
+        return "Only topics that are visible in the same spaces can be merged."
+    return None
+
+
+def _move(tx: Tx, access: Access, topic_id: str, other_id: str) -> Topic:
+    other = readable_topic(tx, access, other_id)
+    ids = store.entries_of_topic(tx, access, other_id, limit=CLASSIFIER_MERGED_ENTRIES_MAX)
+    for entry in entries_by_id(tx, access, ids):
+        update_entry(tx, access, structs.replace(entry, topic_id=topic_id))
+    move_routes(tx, access, other_id, topic_id)
+    return absorb_topic(tx, access, topic_id, other, tuple(ids))
 
 
 class Merges:
-    """What a turn of sorting has to look at again."""
+    """The topics that a turn of sorting has to group again."""
 
-    def __init__(self, db: Database, access: Access, nearness: Nearness, settings: DigestsSettings) -> None:
-        self._db, self._access, self._nearness, self._settings = db, access, nearness, settings
+    def __init__(self, db: Database, access: Access, similarity: Similarity, settings: DigestsSettings) -> None:
+        self._db, self._access, self._similarity, self._settings = db, access, similarity, settings
         self._sorted = Counter[str]()
 
     @property
     def waiting(self) -> int:
-        """How much was sorted since topics were last looked at."""
+        """How many bundles were sorted since topics were last grouped."""
         return self._sorted.total()
 
     def note(self, case: Case) -> None:
-        """Note that something was sorted by what it says."""
+        """Note that a bundle was sorted by its content."""
         self._sorted[case.space_id] += 1
 
     async def merge(self) -> None:
-        """Group and name the topics of late, space by space."""
+        """Group and name the topics that were sorted into, space by space."""
         for space_id, count in sorted(self._sorted.items()):
-            await _Space(self._db, self._access, self._nearness, self._settings, space_id).group(count)
+            await _Space(self._db, self._access, self._similarity, self._settings, space_id).group(count)
         self._sorted.clear()
 
 
@@ -66,39 +176,39 @@ class _Space:
     """The topics of one space while its messages are grouped."""
 
     def __init__(
-        self, db: Database, access: Access, nearness: Nearness, settings: DigestsSettings, space_id: str
+        self, db: Database, access: Access, similarity: Similarity, settings: DigestsSettings, space_id: str
     ) -> None:  # fmt: skip
-        self._db, self._access, self._nearness, self._space_id = db, access, nearness, space_id
+        self._db, self._access, self._similarity, self._space_id = db, access, similarity, space_id
         self._settings = settings
 
     async def group(self, count: int) -> None:
-        """Group the messages of the space, if so many new ones are reason enough, and name what has changed."""
+        """Group the messages of the space if there are enough new ones, and name the topics that changed."""
         topics, units = await self._db.long_read(lambda tx: self._read(tx, count))
         changed = set[str]()
         asides = asides_of([unit.entry.text for unit in units])
         for move in await self._moves(topics, units, asides):
             changed |= await self._move(move)
         for topic_id in sorted(changed):
-            await self._db.write(partial(merge_store.learn_again, access=self._access, topic_id=topic_id))
+            await self._db.write(partial(store.learn_again, access=self._access, topic_id=topic_id))
         if units or changed:
             await self._name(changed, asides)
 
     def _read(self, tx: Tx, count: int) -> tuple[dict[str, Candidate], list[Unit]]:
-        """The topics that take part, and their messages; none where it is too soon to group them again."""
-        rows = profile_store.topics_of_space(tx, self._access, self._space_id, limit=CLASSIFIER_CANDIDATES_MAX)
+        """The topics that take part, and their messages; none if it is too soon to group them again."""
+        rows = store.topics_of_space(tx, self._access, self._space_id, limit=CLASSIFIER_CANDIDATES_MAX)
         topics = {row.id: row for row in rows if is_groupable(row)}
         if not _is_due(sum((topic.profile or Profile()).lines for topic in topics.values()), count):
             return topics, []
-        entries = merge_store.said_in_topics(tx, self._access, sorted(topics), limit=CLASSIFIER_GROUPED_ENTRIES_MAX)
+        entries = store.said_in_topics(tx, self._access, sorted(topics), limit=CLASSIFIER_GROUPED_ENTRIES_MAX)
         return topics, units_of(entries)
 
     async def _moves(
         self, topics: Mapping[str, Candidate], units: Sequence[Unit], asides: AbstractSet[str]
     ) -> list[Move]:  # fmt: skip
         gists = [" ".join(unit.telling(asides).values()) for unit in units]
-        meanings = await self._nearness.directions(gists) if units else None
+        meanings = await self._similarity.directions(gists) if units else None
         messages = [unit.message(not topics[unit.entry.topic_id].is_loose, asides) for unit in units]
-        # In a thread: with thousands of messages it takes as long as many turns.
+        # In a thread: with thousands of messages this takes as long as many turns.
         found = await asyncio.to_thread(group_messages, messages, meanings)
         settled = {
             number: message
@@ -109,7 +219,7 @@ class _Space:
         return moves_to([[units[at] for at in group] for group in found], settled)
 
     async def _move(self, move: Move) -> set[str]:
-        """Let messages go to another topic; return the topics that have changed."""
+        """Move messages to another topic; return the topics that have changed."""
         if move.is_all and move.to is not None:
             work = partial(merge_topics, topic_id=move.to, other_id=move.topic_id, settings=self._settings)
             return {move.to} if await self._db.write(partial(work, access=self._access)) else set()
@@ -117,13 +227,13 @@ class _Space:
         return await self._db.write(partial(moved, access=self._access))
 
     async def _name(self, changed: set[str], asides: AbstractSet[str]) -> None:
-        """Name topics by the words that set them apart: those that have changed, and those that have grown much."""
-        read = partial(profile_store.topics_of_space, access=self._access, space_id=self._space_id)
+        """Name the topics that have changed or grown much, by the words that set them apart."""
+        read = partial(store.topics_of_space, access=self._access, space_id=self._space_id)
         rows = await self._db.long_read(partial(read, limit=CLASSIFIER_CANDIDATES_MAX))
         weights = Weights([(row.profile or Profile()).words for row in rows])
         for topic in sorted(rows, key=lambda row: row.id):
             profile = topic.profile or Profile()
-            is_grown = profile.lines >= _RENAMED_AT * profile.named
+            is_grown = profile.lines >= thresholds.RENAMED_AT * profile.named
             if topic.is_loose and is_groupable(topic) and not is_fragment(topic) and (is_grown or topic.id in changed):
                 name = name_by_words(profile, weights, asides)
                 if name is not None:
@@ -131,27 +241,27 @@ class _Space:
 
 
 def is_groupable(topic: Candidate) -> bool:
-    """Return whether a topic takes part in grouping: small talk, what is put aside and what other spaces see do not."""
+    """Return whether a topic takes part in grouping; small talk, snoozed topics and those other spaces see do not."""
     return topic.is_plain and not topic.is_snoozed and topic.name != SMALL_TALK
 
 
 def is_fragment(topic: Candidate) -> bool:
-    """Return whether a topic has too few messages to have a name of its words."""
+    """Return whether a topic has too few messages to be named by its words."""
     return (topic.profile or Profile()).lines <= CLASSIFIER_FRAGMENT_LINES_MAX
 
 
 def _is_due(messages: int, new: int) -> bool:
-    """Whether messages are grouped again after so many new ones: each time that there are a tenth more."""
+    """Whether there are enough new messages to group all again: a tenth of them."""
     step = min(CLASSIFIER_GROUPED_AFTER_MAX, max(1, messages // CLASSIFIER_GROUPED_SHARE))
     return messages // step > (messages - new) // step
 
 
 def _rename(tx: Tx, access: Access, topic_id: str, name: str) -> None:
-    """Name a topic, unless somebody has named it or taken something out of it meanwhile."""
-    if not merge_store.hold_loose(tx, access, topic_id):
+    """Name a topic, unless a person has named it or moved something out of it meanwhile."""
+    if not store.hold_loose(tx, access, topic_id):
         return
-    profile = profile_store.profile_of(tx, access, topic_id)
+    profile = store.profile_of(tx, access, topic_id)
     if profile is None:
         return
-    profile_store.save_profile(tx, access, topic_id, structs.replace(profile, named=profile.lines))
+    store.save_profile(tx, access, topic_id, structs.replace(profile, named=profile.lines))
     change_topic(tx, access, topic_id, TopicChange(name=name))

@@ -1,4 +1,4 @@
-"""Moves: what has to go where so that the topics of a space are as its messages are grouped. Pure."""
+"""Moves: which messages have to change topics so that the topics of a space match the groups. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,13 +9,13 @@ from msgspec import Struct
 
 from carrel.board.classifier.groups import Message
 from carrel.board.classifier.phrases import opens_new_topic
-from carrel.board.profiles import common_share, telling_words
+from carrel.board.profiles import common_share, distinctive_words
 from carrel.kernel import MS_PER_SECOND
 from carrel.kernel.limits import CLASSIFIER_FRAGMENT_LINES_MAX, CLASSIFIER_PAUSE_SECONDS
 
 
 class SaidEntry(Struct, frozen=True, kw_only=True):
-    """An entry of a topic: what it says, whether a person says it, and whether it was given its place."""
+    """An entry of a topic: its text, whether a person wrote it, and whether its location was given."""
 
     id: str
     topic_id: str
@@ -27,7 +27,7 @@ class SaidEntry(Struct, frozen=True, kw_only=True):
 
 
 class Unit(Struct, frozen=True):
-    """A message that says what it is about, and what follows it in its chat, which goes where it goes."""
+    """A message with content of its own, and the entries after it in its chat, which go where it goes."""
 
     entry: SaidEntry
     entry_ids: tuple[str, ...]
@@ -35,11 +35,11 @@ class Unit(Struct, frozen=True):
 
     def telling(self, asides: AbstractSet[str]) -> Mapping[str, str]:
         """Return its distinctive words without asides, each with the form it has in the message."""
-        said = telling_words(self.entry.text)
+        said = distinctive_words(self.entry.text)
         return {word: form for word, form in said.items() if word not in asides}
 
     def message(self, is_settled: bool, asides: AbstractSet[str]) -> Message:
-        """Return it as it is grouped; one that is settled stays in its topic."""
+        """Return it in the form that is grouped; a settled one stays in its topic."""
         words = tuple(self.telling(asides))
         settled = self.entry.topic_id if is_settled or self.entry.is_given else None
         common = common_share(self.entry.text)
@@ -47,9 +47,9 @@ class Unit(Struct, frozen=True):
 
 
 class Move(Struct, frozen=True):
-    """Units of one topic that belong in another: one that there is, or a new one, which has no id yet.
+    """Units of one topic that belong in another: an existing one, or a new one, which has no id yet.
 
-    `is_all` says that nothing is left in the topic.
+    `is_all` says that nothing is left in the first topic.
     """
 
     topic_id: str
@@ -59,7 +59,7 @@ class Move(Struct, frozen=True):
 
 
 def units_of(entries: Sequence[SaidEntry]) -> list[Unit]:
-    """Return the messages of all chats that say something, in order; entries are sorted by chat and number."""
+    """Return the messages of all chats that have content of their own, in order; entries come by chat and number."""
     found: list[Unit] = []
     for _, chat in groupby(entries, key=lambda entry: entry.chat):
         found += _units(list(chat))
@@ -69,7 +69,7 @@ def units_of(entries: Sequence[SaidEntry]) -> list[Unit]:
 def _units(chat: Sequence[SaidEntry]) -> Iterator[Unit]:
     opening, ids, before = None, list[str](), 0
     for entry in chat:
-        if entry.is_persons and telling_words(entry.text):
+        if entry.is_persons and distinctive_words(entry.text):
             if opening is not None:
                 yield Unit(opening, tuple(ids), _is_later(opening, before))
                 before = opening.at
@@ -85,9 +85,9 @@ def _is_later(entry: SaidEntry, before: int) -> bool:
 
 
 def moves_to(groups: Sequence[Sequence[Unit]], settled: Mapping[int, str]) -> list[Move]:
-    """Return what has to move so that each group is one topic; `settled` has the topics that groups have already.
+    """Return what has to move so that each group is one topic; `settled` has the topics that groups already have.
 
-    A group takes the topic that has most of it. A small one for which none is left stays where it is.
+    A group takes the topic that has most of its messages. A small group for which none is left stays where it is.
     """
     topics = _topics_of(groups, settled)
     going: dict[tuple[str, int], list[Unit]] = {}
@@ -108,7 +108,7 @@ def moves_to(groups: Sequence[Sequence[Unit]], settled: Mapping[int, str]) -> li
 
 
 def _topics_of(groups: Sequence[Sequence[Unit]], settled: Mapping[int, str]) -> dict[int, str]:
-    """The topic of each group, as far as there are enough of them."""
+    """The topic of each group, as long as there are topics left."""
     topics, taken = dict(settled), set(settled.values())
     shares = Counter((number, unit.entry.topic_id) for number, group in enumerate(groups) for unit in group)
     for (number, topic_id), _ in sorted(shares.items(), key=lambda each: (-each[1], each[0])):

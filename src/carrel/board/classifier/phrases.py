@@ -1,11 +1,15 @@
 """What short phrases in a message mean for where it belongs. Pure, and linear in the text."""
 
 import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
+from carrel.board.classifier import thresholds
 from carrel.board.common_words import FIRST_NAMES, SOCIAL_WORDS
-from carrel.board.profiles import telling_words
+from carrel.board.profiles import distinctive_words
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import CLASSIFIER_NAME_CHARS_MAX, SUMMARY_READ_CHARS_MAX, TERSE_CHARS_MAX
+from carrel.search import words_of
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _AFFIRMING = frozenset((
@@ -28,7 +32,7 @@ _NEW_TOPIC = re.compile(
     r"\bchange of (?:topic|subject)\b|\bunrelated\b",
     re.IGNORECASE,
 )
-# Said outright: nothing less makes a task of a message.
+# An explicit request: nothing less turns a message into a task.
 _TASK = re.compile(
     r"(?:^|\n)\s*(?:todo|to-do|task)\s*:\s*(?P<named>[^\n]+)|"
     r"\b(?:add|create|make|open) (?:a |an )?(?:new )?(?:task|todo|to-do|ticket) (?:to|for|called|named|:)\s*"
@@ -43,8 +47,11 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?\n](?:\s|$)")
-# How people are addressed before they are told something: "Hey Maria,", "Thanks, Jon!", "Wow!".
+# How people are addressed at the beginning of a message: "Hey Maria,", "Thanks, Jon!", "Wow!".
 _ADDRESSED = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?[\s,!.:;-]*")
+_LETTERS = re.compile(r"[^\W\d_]+")
+# "Ada, …", "@Ada …", "hey Ada, …", "hey Ada!" and "…, Ada!"
+_CALLED = re.compile(r"^\W*(?:[^\W\d_]+[ ])?([^\W\d_]+)[ ]*(?=[,!]|$)|@([^\W\d_]+)|,[ ]+([^\W\d_]+)[\s.!?]*$")
 
 
 def is_terse(text: str) -> bool:
@@ -55,36 +62,36 @@ def is_terse(text: str) -> bool:
 
 
 def is_small_talk(text: str) -> bool:
-    """Return whether a message is a greeting, thanks or the like and nothing else."""
+    """Return whether a message is nothing but a greeting, thanks or the like."""
     words = _WORD.findall(one_line(text[: TERSE_CHARS_MAX * _SOCIAL_WORDS_MAX]).lower())
     return 0 < len(words) <= _SOCIAL_WORDS_MAX and all(word in _SOCIAL or _is_address(word) for word in words)
 
 
 def opens_new_topic(text: str) -> bool:
-    """Return whether a message says that it is about something else than what came before."""
+    """Return whether a message says that it is about something other than those before it."""
     return _NEW_TOPIC.search(text[:SUMMARY_READ_CHARS_MAX]) is not None
 
 
 def task_in(text: str) -> str | None:
-    """Return the title of the task that a message asks for in so many words, else None."""
+    """Return the title of the task that a message explicitly asks for, else None."""
     match = _TASK.search(text[:SUMMARY_READ_CHARS_MAX])
     return None if match is None else name_of(next(filter(None, match.groups())))
 
 
 def name_of(text: str) -> str:
-    """Return a name for what a message is about: its first sentence that says something, without what is only polite.
+    """Return a name for the subject of a message: its first sentence with content, without polite phrases.
 
-    A message that says nothing at all is named after its words.
+    A message without content is named by its words.
     """
     line = one_line(text[:SUMMARY_READ_CHARS_MAX])
     sentences = (_plain(sentence) for sentence in _SENTENCE_END.split(line))
-    said = next((sentence for sentence in sentences if telling_words(sentence)), None) or _plain(line) or line
+    said = next((sentence for sentence in sentences if distinctive_words(sentence)), None) or _plain(line) or line
     name = clip(said, CLASSIFIER_NAME_CHARS_MAX)
     return name[:1].upper() + name[1:]
 
 
 def _plain(sentence: str) -> str:
-    """A sentence without how somebody is addressed or greeted in front of it."""
+    """A sentence without the greeting or address before it."""
     at = 0
     while (word := _ADDRESSED.match(sentence, at)) is not None and _is_address(word[0].strip(" ,!.:;-").lower()):
         at = word.end()
@@ -94,3 +101,29 @@ def _plain(sentence: str) -> str:
 
 def _is_address(word: str) -> bool:
     return word in FIRST_NAMES or word in SOCIAL_WORDS
+
+
+def asides_of(texts: Sequence[str]) -> frozenset[str]:
+    """Return the words with which people greet, thank and address one another, in the form of `distinctive_words`.
+
+    No list has them all, in any language, so they are recognised by their position: greetings and thanks are mostly
+    messages of their own, and the name of somebody who is addressed stands next to a comma or after "@".
+    """
+    having, aside = Counter[str](), Counter[str]()
+    for text in texts:
+        words = distinctive_words(text).keys()
+        having.update(words)
+        is_alone = len(_LETTERS.findall(text)) <= thresholds.ALONE_WORDS_MAX
+        aside.update(words if is_alone else words & set(_called(text)))
+    return frozenset(
+        word
+        for word, count in aside.items()
+        if count >= thresholds.ASIDES_MIN and count >= thresholds.ASIDES_SHARE * having[word]
+    )
+
+
+def _called(text: str) -> Iterable[str]:
+    for match in _CALLED.finditer(text):
+        name = next(filter(None, match.groups()))
+        if name[0].isupper() or match[0].startswith("@"):
+            yield from words_of(name)

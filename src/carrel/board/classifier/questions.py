@@ -1,7 +1,7 @@
 """What a model is asked about a bundle, and what its answer may say. Pure.
 
-Everything it is shown is material. Its answer can only choose among the topics and tasks that it was shown, which are
-those of the bundle's space, or name new ones; whatever else it says is no answer.
+Everything it is shown is material, never an instruction. Its answer can only choose among the topics and tasks that it
+was shown, which are those of the bundle's space, or name new ones; anything else is not accepted.
 """
 
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ class Question(Struct, frozen=True, kw_only=True):
         return "\n\n".join(f"{title}:\n" + ("\n".join(lines) or "none") for title, lines in (*parts, ("Entries", said)))
 
     def read(self, answer: str) -> Answer:
-        """Return what a model's answer says; ValueError when it says nothing that can be used."""
+        """Return what a model's answer says; ValueError when it is unusable."""
         found = msgspec.json.decode(answer[answer.find("{") : answer.rfind("}") + 1], type=_Sorted)
         summaries = tuple(short(text, limits.SUMMARY_CHARS_MAX) for text in found.summaries[: len(self.entries)])
         return Answer(self._choice(found), summaries)
@@ -82,7 +82,7 @@ class Question(Struct, frozen=True, kw_only=True):
         found_topic = Choice(topic_id=topic) if topic is not None else named(name, self.around.topics)
         task = _numbered("K", found.task, [task.id for task in self.around.tasks])
         of_topic = {one.id for one in self.around.tasks if one.topic_id == found_topic.topic_id}
-        # A task is made where a person asks for one, and not because a model would like to have it.
+        # A task is created only if a person asks for one, not because a model suggests it.
         wanted = task_in("\n".join(self.asked)) if task is None else None
         return Choice(
             topic_id=found_topic.topic_id,
@@ -93,7 +93,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 def question_about(bundle: Bundle, around: Surroundings) -> Question:
-    """Return what a model is asked about a bundle, within its bounds; the best candidates come first."""
+    """Return what a model is asked about a bundle, within the limits; the best candidates come first."""
     topics = around.topics[: limits.CLASSIFIER_SHOWN_TOPICS_MAX]
     shown = {topic.id for topic in topics}
     tasks = [task for task in around.tasks if task.topic_id in shown][: limits.CLASSIFIER_SHOWN_TASKS_MAX]
@@ -109,7 +109,7 @@ def _speaker(entry: Entry) -> str:
 
 
 def _numbered(letter: str, number: str | None, ids: Sequence[str]) -> str | None:
-    """The id of what has this number; ValueError when nothing has it."""
+    """The id with this number; ValueError when there is none."""
     if number is None:
         return None
     at = int(number.removeprefix(letter))

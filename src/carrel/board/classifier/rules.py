@@ -1,26 +1,87 @@
-"""Where a bundle belongs, by rules alone. Pure: the candidates are those of one space, and no other can be chosen."""
+"""Where a bundle belongs, by rules alone; candidates that are not of its space cannot be chosen. Pure."""
 
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from carrel.board.classifier import thresholds
 from carrel.board.classifier.phrases import is_small_talk, is_terse, name_of, opens_new_topic, task_in
-from carrel.board.classifier.scores import Candidate, TaskCandidate, likeness, scores
-from carrel.board.profiles import Weights, telling_words
+from carrel.board.profiles import Profile, Weights, distinctive_words
 from carrel.kernel.limits import CLASSIFIER_FRAGMENT_LINES_MAX
+from carrel.search import query_words
 
 SMALL_TALK = "Small Talk"
-# From here on a task fits; a topic that somebody has named; one that the classifier has just made; one that it has made
-# and in which more was said, so that it has many words; and names mean the same.
-_TASK_MIN, _TOPIC_MIN, _YOUNG_MIN, _MADE_MIN = 0.4, 0.29, 0.37, 0.6
-_SAME_TOPIC, _SAME_TASK = 0.72, 0.78
-# Whether a message continues what was said before it, as a sum: what speaks for that in any case, soon after it or
-# after a pause; how near it is in meaning; and how much of what its words say was said before. It continues from 0 on,
-# and from _HELD on no other topic takes it away.
-_SOON, _LATER, _MEANING, _WORDS = -0.3, -1.6, 6.0, 3.5
-_HELD = 1.5
-# With fewer words that say something, a message continues what was said, as far as its meaning is not known.
-_OWN_WORDS_MIN = 4
+
+
+class Candidate(Struct, frozen=True, kw_only=True):
+    """A topic or a task that a text may belong to."""
+
+    id: str
+    name: str
+    description: str = ""
+    # The words of what people said there; None until they are known.
+    profile: Profile | None = None
+    is_snoozed: bool = False
+    # Whether it is visible only in its own space, and whether the classifier may rename it and merge it into another.
+    is_plain: bool = True
+    is_loose: bool = False
+
+    @property
+    def known_by(self) -> Profile:
+        """The words of its messages, and those of its name and description."""
+        return (self.profile or Profile()).with_said((self.name, self.description))
+
+    @property
+    def text(self) -> str:
+        """Everything that it is recognised by."""
+        return self.known_by.text
+
+
+class TaskCandidate(Candidate, frozen=True, kw_only=True):
+    """A task that a text may belong to, and its topic."""
+
+    topic_id: str | None = None
+
+
+class Score(Struct, frozen=True, kw_only=True):
+    """How well a candidate fits, from 0 to 1."""
+
+    id: str
+    value: float
+
+
+def scores(text: str, candidates: Sequence[Candidate], meanings: Mapping[str, float]) -> list[Score]:
+    """Return the score of each candidate, best first; `meanings` has the similarity in meaning of those known.
+
+    Each part is between 0 and 1 regardless of the other candidates, so that a lone weak candidate gets a low score.
+    """
+    asked = distinctive_words(text)
+    bags = [candidate.known_by.words for candidate in candidates]
+    weights = Weights(bags)
+
+    def score(candidate: Candidate, bag: Mapping[str, tuple[int, str]]) -> Score:
+        known = {word: bag[word][0] / (bag[word][0] + thresholds.FIT_SATURATION) for word in asked if word in bag}
+        words = weights.share(known, asked) * len(asked) / (len(asked) + thresholds.FIT_FEW)
+        # Words of the name that the text has; a long name needs more of them, and so does a long text.
+        name = distinctive_words(candidate.name)
+        named = weights.share(dict.fromkeys(name.keys() & asked.keys(), 1.0), name)
+        named *= (1 + weights.share(dict.fromkeys(known, 1.0), asked)) / 2
+        penalty = thresholds.SNOOZED_PENALTY if candidate.is_snoozed else 0.0
+        value = (
+            thresholds.FIT_NAME * named
+            + thresholds.FIT_WORDS * words
+            + thresholds.FIT_MEANING * max(0.0, meanings.get(candidate.id, 0.0))
+            - penalty
+        )
+        return Score(id=candidate.id, value=min(1.0, max(0.0, value)))
+
+    return sorted(map(score, candidates, bags), key=lambda score: -score.value)
+
+
+def likeness(one: str, other: str) -> float:
+    """Return how similar two names are: the share of words that they have in common."""
+    first, second = set(query_words(one)), set(query_words(other))
+    return len(first & second) / len(first | second) if first or second else float(one == other)
 
 
 class Choice(Struct, frozen=True, kw_only=True):
@@ -37,12 +98,12 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 
     topics: Sequence[Candidate] = ()
     tasks: Sequence[TaskCandidate] = ()
-    # The topic and task that the session was last at; None when that is not among the candidates.
+    # The session's last topic and task; None if they are not among the candidates.
     last: Choice | None = None
-    # What was said there of late, and whether that was a while ago.
+    # What was said there most recently, and whether that was a while ago.
     recent: Sequence[str] = ()
     is_later: bool = False
-    # The topic that the session's own key names; then only its tasks can be chosen.
+    # The topic that the session's key names, if any; then only its tasks can be chosen.
     topic_id: str | None = None
 
 
@@ -51,7 +112,8 @@ def choose_by_rules(
 ) -> Choice:  # fmt: skip
     """Return where the messages of a bundle belong.
 
-    `meanings` has how near each candidate is, and `recent` how near what the session said of late is, as far as known.
+    `meanings` has the similarity in meaning of each candidate, and `recent` that of what the session said last, if
+    known.
     """
     telling = [text for text in asked if not is_terse(text)]
     text = "\n".join(telling)
@@ -59,20 +121,20 @@ def choose_by_rules(
         return _within(around.topic_id, text, around, meanings)
     if telling and all(map(is_small_talk, telling)):
         return small_talk(around.topics)
-    if not telling_words(text) and task_in(text) is None and not opens_new_topic(text):
+    if not distinctive_words(text) and task_in(text) is None and not opens_new_topic(text):
         return around.last or small_talk(around.topics)
     return _by_words(text, around, meanings, recent)
 
 
 def small_talk(topics: Sequence[Candidate]) -> Choice:
-    """Return the place of what is only polite."""
+    """Return the topic for small talk."""
     return named(SMALL_TALK, topics)
 
 
 def named(name: str, topics: Sequence[Candidate]) -> Choice:
-    """Return the topic that has nearly this name, else a new one."""
+    """Return the topic with nearly this name, else a new one."""
     alike = max(((likeness(name, topic.name), topic.id) for topic in topics), default=(0.0, ""))
-    return Choice(topic_id=alike[1]) if alike[0] >= _SAME_TOPIC else Choice(new_topic=name)
+    return Choice(topic_id=alike[1]) if alike[0] >= thresholds.SAME_TOPIC else Choice(new_topic=name)
 
 
 def _by_words(
@@ -81,7 +143,7 @@ def _by_words(
     last = around.last
     stays = _continues(text, around, recent)
     best = _best_topic(text, around, meanings)
-    if best is not None and stays < _HELD:
+    if best is not None and stays < thresholds.CONTINUES_HELD:
         return _within(best, text, around, meanings)
     if last is not None and last.topic_id is not None and stays >= 0:
         return _with_task(last.topic_id, text, around, meanings, otherwise=last.task_id)
@@ -99,7 +161,7 @@ def _new(text: str, around: Surroundings, meanings: Mapping[str, float]) -> Choi
 
 
 def _best_topic(text: str, around: Surroundings, meanings: Mapping[str, float]) -> str | None:
-    """The topic that a text is about, if any; one that the classifier has made has to fit better."""
+    """The topic that a text is about, if any; one made by the classifier has to fit better."""
     fits = {topic.id: _least(topic) for topic in around.topics}
     found = (score.id for score in scores(text, around.topics, meanings) if score.value >= fits[score.id])
     return next(found, None)
@@ -107,22 +169,26 @@ def _best_topic(text: str, around: Surroundings, meanings: Mapping[str, float]) 
 
 def _least(topic: Candidate) -> float:
     if not topic.is_loose:
-        return _TOPIC_MIN
+        return thresholds.TOPIC_MIN
     is_young = topic.profile is None or topic.profile.lines <= CLASSIFIER_FRAGMENT_LINES_MAX
-    return _YOUNG_MIN if is_young else _MADE_MIN
+    return thresholds.YOUNG_MIN if is_young else thresholds.MADE_MIN
 
 
 def _continues(text: str, around: Surroundings, recent: float | None) -> float:
-    """How much speaks for a message continuing what its session was last at; from 0 on it does."""
+    """How likely it is that a message continues the session's last topic; from 0 on it does."""
     if around.last is None or opens_new_topic(text):
         return float("-inf")
-    asked = telling_words(text)
-    if recent is None and len(asked) < _OWN_WORDS_MIN:
+    asked = distinctive_words(text)
+    if recent is None and len(asked) < thresholds.OWN_WORDS_MIN:
         return 0.0
     weights = Weights([topic.known_by.words for topic in around.topics])
-    said = telling_words("\n".join(around.recent))
+    said = distinctive_words("\n".join(around.recent))
     shared = weights.share(dict.fromkeys(asked.keys() & said.keys(), 1.0), asked)
-    return (_LATER if around.is_later else _SOON) + _MEANING * (recent or 0.0) + _WORDS * shared
+    return (
+        (thresholds.CONTINUES_LATER if around.is_later else thresholds.CONTINUES_SOON)
+        + thresholds.CONTINUES_MEANING * (recent or 0.0)
+        + thresholds.CONTINUES_WORDS * shared
+    )
 
 
 def _within(topic_id: str, text: str, around: Surroundings, meanings: Mapping[str, float]) -> Choice:
@@ -134,12 +200,12 @@ def _within(topic_id: str, text: str, around: Surroundings, meanings: Mapping[st
 def _with_task(
     topic_id: str, text: str, around: Surroundings, meanings: Mapping[str, float], *, otherwise: str | None
 ) -> Choice:  # fmt: skip
-    """Return the topic with the task that the text is about; a new one only where the text asks for a task outright."""
+    """Return the topic with the task that the text is about; a new one only if the text explicitly asks for a task."""
     tasks = [task for task in around.tasks if task.topic_id == topic_id]
     title = task_in(text)
     if title is not None:
         alike = max(((likeness(title, task.name), task.id) for task in tasks), default=(0.0, ""))
-        same = alike[1] if alike[0] >= _SAME_TASK else None
+        same = alike[1] if alike[0] >= thresholds.SAME_TASK else None
         return Choice(topic_id=topic_id, task_id=same, new_task=None if same else title)
     best = _best_task(text, tasks, meanings)
     return Choice(topic_id=topic_id, task_id=otherwise if best is None else best.id)
@@ -148,6 +214,6 @@ def _with_task(
 def _best_task(text: str, tasks: Sequence[TaskCandidate], meanings: Mapping[str, float]) -> TaskCandidate | None:
     """The task that a text is about, if any."""
     ranked = scores(text, tasks, meanings) if text else []
-    if not ranked or ranked[0].value < _TASK_MIN:
+    if not ranked or ranked[0].value < thresholds.TASK_MIN:
         return None
     return next(task for task in tasks if task.id == ranked[0].id)

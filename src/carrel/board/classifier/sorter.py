@@ -1,29 +1,149 @@
 """Sorting the entries of one account: bundle by bundle, oldest first, each in a transaction of its own."""
 
+from collections.abc import Iterable, Sequence
 from functools import partial
 from logging import getLogger
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.board.classifier import store
+from carrel.board.classifier.bundles import is_request
 from carrel.board.classifier.cases import Case, known_place, read_case
 from carrel.board.classifier.merges import Merges
-from carrel.board.classifier.placement import PlaceChanged, give_up, make, put, rule_out
 from carrel.board.classifier.questions import SORTING_INSTRUCTIONS, Answer, question_about
-from carrel.board.classifier.rules import choose_by_rules
-from carrel.board.filters import UNALLOCATED
+from carrel.board.classifier.rules import Choice, choose_by_rules
+from carrel.board.digest_store import Kind, note_digest
+from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, Verdict, is_tool_trace, verdict
+from carrel.board.locations import remember_route
+from carrel.board.model import Location
 from carrel.board.model_calls import Model
-from carrel.board.profiles import gist
+from carrel.board.profiles import Profile, gist
+from carrel.board.summaries import summary_of
 from carrel.gateway import GatewayFault
-from carrel.journal import Entry, pending_entries
-from carrel.kernel import Access, elapsed_seconds, log_trouble
-from carrel.kernel.limits import CLASSIFIER_ENTRIES_AT_A_TIME, CLASSIFIER_MERGE_BUNDLES, CLASSIFIER_TURN_SECONDS_MAX
-from carrel.kernel.settings import Settings
+from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id, pending_entries, update_entry
+from carrel.kernel import METRICS, MS_PER_MINUTE, Access, elapsed_seconds, limits, log_trouble
+from carrel.kernel.settings import DigestsSettings, Settings
 from carrel.runs import Rules
-from carrel.search import Nearness
+from carrel.search import Similarity
 from carrel.storage import Database, Tx
+from carrel.topics import NewTopic, put_topic
+from carrel.work import NewTask, create_task
 
+_UNALLOCATED: Verdict = ("failed", UNALLOCATED)
+_EXHAUSTED: Verdict = ("failed", ATTEMPTS_EXHAUSTED)
 _log = getLogger("carrel.board")
+
+
+class PlaceChanged(Exception):
+    """The topic that was chosen has been moved or removed meanwhile."""
+
+
+def rule_out(tx: Tx, access: Access, case: Case, ruled: Verdict) -> None:
+    """End a bundle without a location."""
+    for entry in _still_pending(tx, access, case):
+        end(tx, access, entry, ruled)
+
+
+def give_up(tx: Tx, access: Access, entry_ids: Iterable[str]) -> None:
+    """End entries that could not be sorted in the allowed number of attempts."""
+    for entry in entries_by_id(tx, access, entry_ids):
+        if entry.classification == "pending":
+            end(tx, access, entry, _EXHAUSTED)
+
+
+def put(
+    tx: Tx, access: Access, case: Case, place: Location, settings: DigestsSettings, summaries: Sequence[str] = ()
+) -> None:  # fmt: skip
+    """Write the location of a bundle."""
+    # Locked before its entries, in the same order as by whoever moves a topic or a task with its entries.
+    places: tuple[tuple[Kind, str | None], ...] = (("topic", place.topic_id), ("task", place.task_id))
+    for kind, item_id in places:
+        if item_id is not None:
+            note_digest(tx, access, kind, item_id, int(settings.interval_minutes * MS_PER_MINUTE))
+    said = dict(zip((entry.id for entry in case.bundle.entries), summaries, strict=False))
+    entries = _still_pending(tx, access, case)
+    for entry in entries:
+        _put(tx, access, entry, case, place, said.get(entry.id))
+    if place.topic_id is not None:
+        learn(tx, access, place.topic_id, [entry for entry in entries if is_request(entry) or entry.type == "note"])
+    request = next((entry for entry in reversed(entries) if is_request(entry) and entry.content.strip()), None)
+    if request is not None and request.session_key is not None and place.topic_id is not None:
+        at = request.seq
+        remember_route(tx, access, request.session_key, place.topic_id, place.task_id, request.content, seq=at)
+
+
+def learn(tx: Tx, access: Access, topic_id: str, entries: Sequence[Entry]) -> None:
+    """Add what people have just said in a topic to its profile. The topic is already locked."""
+    known = store.profile_of(tx, access, topic_id)
+    if known is None:
+        said = store.said_in_topic(tx, access, topic_id, read=limits.CLASSIFIER_SAID_ENTRIES_READ)
+        store.save_profile(tx, access, topic_id, Profile().with_said(reversed(said)))
+    elif entries:
+        more = known.with_said(entry.content for entry in entries if entry.author_kind == "user")
+        store.save_profile(tx, access, topic_id, more)
+
+
+def make(tx: Tx, access: Access, case: Case, choice: Choice, rules: Rules) -> Location:
+    """Return the chosen location and create its topic or task if new; PlaceChanged if it no longer exists."""
+    topic_id = choice.topic_id or _topic(tx, access, case.space_id, choice.new_topic or "")
+    # An entry is sorted only into its own space, even if the chosen topic has moved since.
+    if store.hold_topic(tx, access, topic_id) != case.space_id:
+        raise PlaceChanged(topic_id)
+    if choice.new_task is not None:
+        new = NewTask(title=choice.new_task, topic_id=topic_id, space_id=case.space_id)
+        return Location(topic_id, create_task(tx, access, new, rules, created_by="classifier").id, case.space_id)
+    place = known_place(tx, access, topic_id, choice.task_id)
+    return place if place is not None and place.topic_id == topic_id else Location(topic_id, None, case.space_id)
+
+
+def _topic(tx: Tx, access: Access, space_id: str, name: str) -> str:
+    known = store.topic_named(tx, access, space_id, name)
+    if known is not None:
+        return known
+    return put_topic(tx, access, NewTopic(name=name, space_id=space_id, created_by="classifier"))[0].id
+
+
+def _still_pending(tx: Tx, access: Access, case: Case) -> list[Entry]:
+    """The entries of a bundle that are still pending; those that a person has placed meanwhile stay there."""
+    wanted = {entry.id: entry for entry in case.bundle.entries}
+    return [
+        entry
+        for entry in entries_by_id(tx, access, wanted)
+        if entry.classification == "pending" and _where(entry) == _where(wanted[entry.id])
+    ]
+
+
+def _where(entry: Entry) -> tuple[str | None, str | None, str | None]:
+    return entry.topic_id, entry.task_id, entry.space_id
+
+
+def _put(tx: Tx, access: Access, entry: Entry, case: Case, place: Location, summary: str | None) -> None:
+    if entry.space_id not in (None, place.space_id) and not case.is_given:
+        end(tx, access, entry, _UNALLOCATED)
+        return
+    space_id = entry.space_id or (None if place.space_id == DEFAULT_SPACE else place.space_id)
+    placed = structs.replace(
+        entry,
+        topic_id=place.topic_id,
+        task_id=place.task_id,
+        space_id=space_id,
+        summary=entry.summary or summary or summary_of(entry.content),
+    )
+    end(tx, access, placed, (verdict(placed) if is_tool_trace(placed) else None) or ("classified", ""))
+
+
+def end(tx: Tx, access: Access, entry: Entry, ruled: Verdict) -> None:
+    """Write an entry's verdict."""
+    status, code = ruled
+    attempts = entry.classification_attempts + 1
+    update_entry(
+        tx,
+        access,
+        structs.replace(
+            entry, classification=status, classification_error=code or None, classification_attempts=attempts
+        ),
+    )
+    METRICS.count(f"classifier.{status}.count", access.account_id, code=code or "allocated")
 
 
 class Undecided(Exception):
@@ -31,16 +151,16 @@ class Undecided(Exception):
 
 
 class Sorter(Struct, frozen=True, kw_only=True):
-    """What sorting needs; one for each process."""
+    """What sorting needs: one per process."""
 
     db: Database
     settings: Settings
     rules: Rules
-    nearness: Nearness
+    similarity: Similarity
 
 
 class Sorting:
-    """One turn of one account."""
+    """One turn of sorting for one account."""
 
     def __init__(
         self, sorter: Sorter, access: Access, cycle_id: str, model: Model | None, calls_max: int
@@ -49,34 +169,34 @@ class Sorting:
         self._db = sorter.db
         self._access = access
         self._cycle_id = cycle_id
-        # None once it has failed: what is left would only wait for it in vain.
+        # None after it has failed: the rest would only wait for it in vain.
         self.model = model
         self._has_model = model is not None
         self._attempts_max = sorter.settings.classifier.attempts_max
         self._asked = 0
         self._calls_max = calls_max
-        self._merges = Merges(sorter.db, access, sorter.nearness, sorter.settings.digests)
+        self._merges = Merges(sorter.db, access, sorter.similarity, sorter.settings.digests)
 
     async def sort(self, entries_max: int | None) -> bool:
-        """Sort what is pending; return whether something is left that need not wait for the next turn."""
-        limit = min(entries_max or CLASSIFIER_ENTRIES_AT_A_TIME, CLASSIFIER_ENTRIES_AT_A_TIME)
+        """Sort what is pending; return whether something is left that should not wait for the next interval."""
+        limit = min(entries_max or limits.CLASSIFIER_ENTRIES_AT_A_TIME, limits.CLASSIFIER_ENTRIES_AT_A_TIME)
         page = await self._db.long_read(lambda tx: pending_entries(tx, self._access, 0, limit=limit))
         begun, tried, ended = elapsed_seconds(), set[str](), 0
         for entry in page:
             if entry.id in tried:
                 continue
-            if elapsed_seconds() - begun > CLASSIFIER_TURN_SECONDS_MAX:
+            if elapsed_seconds() - begun > limits.CLASSIFIER_TURN_SECONDS_MAX:
                 return True
             bundled, is_ended = await self._try(entry)
             tried |= bundled
             ended += is_ended
-            if self._merges.waiting >= CLASSIFIER_MERGE_BUNDLES:
+            if self._merges.waiting >= limits.CLASSIFIER_MERGE_BUNDLES:
                 await self._merges.merge()
         await self._merges.merge()
         return len(page) == limit and ended > 0 and entries_max is None
 
     async def _try(self, entry: Entry) -> tuple[set[str], bool]:
-        """Sort the bundle of an entry; return what it consists of, and False where that has to be tried again."""
+        """Sort the bundle of an entry; return its entries, and False if that has to be tried again."""
         bundled, is_last = {entry.id}, entry.classification_attempts + 1 >= self._attempts_max
         try:
             case = await self._db.long_read(lambda tx: read_case(tx, self._access, entry.id))
@@ -86,7 +206,7 @@ class Sorting:
             return bundled, True
         except Undecided as reason:
             _log.info("classification_put_off", extra={"entry_id": entry.id, "reason": str(reason)[:200]})
-        except Exception as error:  # boundary: one bundle that cannot be sorted keeps no other from it
+        except Exception as error:  # boundary: one bundle that cannot be sorted must not stop the others
             log_trouble(_log, "classification_failed", error, entry_id=entry.id)
         if is_last:
             await self._db.write(lambda tx: give_up(tx, self._access, bundled))
@@ -128,7 +248,7 @@ class Sorting:
         assert case.around is not None
         asked, candidates = case.bundle.asked, [*case.around.topics, *case.around.tasks]
         recent, text = gist("\n".join(case.around.recent)), gist("\n".join(asked))
-        near = await self._sorter.nearness.of(text, [recent, *(candidate.text for candidate in candidates)])
+        near = await self._sorter.similarity.of(text, [recent, *(candidate.text for candidate in candidates)])
         meanings = dict(zip((candidate.id for candidate in candidates), near[1:], strict=False))
         return Answer(choose_by_rules(asked, case.around, meanings, near[0] if near and recent else None), ())
 

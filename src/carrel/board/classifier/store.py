@@ -1,16 +1,19 @@
-"""The SQL of sorting: whose turn it is, what a bundle can be sorted into, and how often it was tried."""
+"""The SQL of sorting: whose turn it is, what a bundle can be sorted into, and what topics are recognised by."""
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
 from msgspec import Struct
 
-from carrel.board.classifier.scores import TaskCandidate
-from carrel.journal import Entry, entries_by_id
+from carrel.board.classifier.moves import SaidEntry
+from carrel.board.classifier.rules import Candidate, TaskCandidate
+from carrel.board.profiles import Profile
+from carrel.journal import Entry, entries_by_id, json_text
 from carrel.kernel import Access
-from carrel.kernel.limits import CLASSIFIER_SAID_CHARS_MAX, WAITING_COUNTED_MAX
-from carrel.storage import Tx
+from carrel.kernel.limits import CLASSIFIER_MERGED_ENTRIES_MAX, CLASSIFIER_SAID_CHARS_MAX, WAITING_COUNTED_MAX
+from carrel.storage import Tx, in_list
 
-# An account is due when it has entries to sort or digests to renew, and nobody has it wait.
+# An account is due when it has entries to sort or digests to renew, and its turn has come.
 _DUE = (
     "SELECT a.id FROM accounts a LEFT JOIN classifier_cycles c ON c.account_id = a.id "
     "WHERE (c.due_at IS NULL OR c.due_at <= :upto) "
@@ -21,6 +24,9 @@ _DIGESTS = (
     " OR EXISTS (SELECT 1 FROM topics o WHERE o.account_id = a.id AND o.digest_due_at <= :upto) "
     "OR EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = a.id AND t.digest_due_at <= :upto)"
 )
+_words = msgspec.json.Decoder(dict[str, tuple[int, str]]).decode
+_ONE = "account_id = :account AND topic_id = :topic_id"
+_LOOSE = "created_by = 'classifier' AND curated = 0"
 
 
 class Cycle(Struct, frozen=True):
@@ -32,7 +38,7 @@ class Cycle(Struct, frozen=True):
     entries_max: int | None
 
 
-class Placed(Struct, frozen=True):
+class EntryLocation(Struct, frozen=True):
     """Where an entry is, and whether that is settled."""
 
     topic_id: str | None
@@ -41,19 +47,18 @@ class Placed(Struct, frozen=True):
 
 
 def accounts_due(tx: Tx, upto: int, limit: int, *, digests: bool) -> list[str]:
-    """Return accounts that have something to sort or, with `digests`, to renew and whose turn it is by a moment."""
+    """Return accounts whose turn has come and that have entries to sort or, with `digests`, digests to renew."""
     sql = _DUE.format(digests=_DIGESTS if digests else "")
     return [row[0] for row in tx.all(sql, upto=upto, limit=limit)]
 
 
 def next_cycle_due(tx: Tx) -> int | None:
-    """Return when the turn of the next account comes that was asked for; None when none is known."""
-    row = tx.one("SELECT min(due_at) FROM classifier_cycles WHERE due_at > :now", now=tx.now)
-    return None if row is None or row[0] is None else int(row[0])
+    """Return when the next account's turn comes; None when none is known."""
+    return tx.value("SELECT min(due_at) FROM classifier_cycles WHERE due_at > :now", now=tx.now)
 
 
 def take_cycle(tx: Tx, access: Access, cycle_id: str, until: int) -> Cycle | None:
-    """Hold an account's turn; None when another server was faster."""
+    """Take an account's turn; None when another server was faster."""
     sql = (
         "INSERT INTO classifier_cycles (account_id, cycle_id, due_at) VALUES (:account, :cycle_id, :until) "
         "ON CONFLICT (account_id) DO UPDATE SET due_at = :until, cycle_id = COALESCE(classifier_cycles.cycle_id, "
@@ -73,7 +78,7 @@ def end_cycle(tx: Tx, access: Access, cycle: Cycle, due_at: int) -> None:
 
 
 def ask_for_cycle(tx: Tx, access: Access, cycle_id: str, entries_max: int | None) -> str:
-    """Let an account's turn come now, unless one is under way; return the id of the turn that is meant."""
+    """Make an account's turn due now, unless one is in progress; return the id of that turn."""
     sql = (
         "INSERT INTO classifier_cycles (account_id, cycle_id, due_at, entries_max) "
         "VALUES (:account, :cycle_id, :now, :entries_max) ON CONFLICT (account_id) DO UPDATE "
@@ -87,18 +92,17 @@ def ask_for_cycle(tx: Tx, access: Access, cycle_id: str, entries_max: int | None
 
 
 def release_cycles(tx: Tx) -> int:
-    """Let the turns begin anew that a server held which is gone; return how many."""
+    """Make the turns due again that were held by a server that has ended; return how many."""
     return tx.run("UPDATE classifier_cycles SET due_at = :now, cycle_id = NULL WHERE cycle_id IS NOT NULL", now=tx.now)
 
 
 def last_cycle(tx: Tx, access: Access) -> int | None:
     """Return when an account's entries were last sorted."""
-    row = tx.one("SELECT last_cycle_at FROM classifier_cycles WHERE account_id = :account", access)
-    return None if row is None else row[0]
+    return tx.value("SELECT last_cycle_at FROM classifier_cycles WHERE account_id = :account", access)
 
 
 def backlog(tx: Tx, access: Access) -> tuple[int, int | None]:
-    """Return how many entries are still to be sorted, up to a limit, and when the oldest of them was written."""
+    """Return how many entries wait to be sorted, up to a limit, and when the oldest of them was written."""
     pending = "FROM entries WHERE account_id = :account AND classification = 'pending'"
     sql = (
         f"SELECT (SELECT count(*) FROM (SELECT 1 {pending} LIMIT :most) AS waiting), "
@@ -110,7 +114,7 @@ def backlog(tx: Tx, access: Access) -> tuple[int, int | None]:
 
 
 def conversation_around(tx: Tx, access: Access, entry: Entry, *, count: int) -> list[Entry]:
-    """Return an entry among up to `count` before it and `count` behind it in its session, oldest first."""
+    """Return an entry with up to `count` before it and `count` after it in its session, oldest first."""
     column, name = ("key", entry.key) if entry.key is not None else ("bucket", entry.bucket)
     ids: list[str] = []
     for side in ("<= :seq ORDER BY seq DESC", "> :seq ORDER BY seq"):
@@ -120,20 +124,18 @@ def conversation_around(tx: Tx, access: Access, entry: Entry, *, count: int) -> 
 
 
 def hold_topic(tx: Tx, access: Access, topic_id: str) -> str | None:
-    """Return the space of a topic, which stays there until the end of the transaction; None when it is gone."""
+    """Lock a topic and return its space; None when it is gone."""
     sql = "SELECT space_id FROM topics WHERE account_id = :account AND id = :id FOR NO KEY UPDATE"
-    row = tx.one(sql, access, id=topic_id)
-    return None if row is None else str(row[0])
+    return tx.value(sql, access, id=topic_id)
 
 
 def topic_named(tx: Tx, access: Access, space_id: str, name: str) -> str | None:
-    """Return the id of the topic of a space with this very name."""
+    """Return the id of the topic in a space with exactly this name."""
     sql = (
         "SELECT id FROM topics WHERE account_id = :account AND space_id = :space_id AND lower(name) = lower(:name) "
         "AND status <> 'archived' ORDER BY id LIMIT 1"
     )
-    row = tx.one(sql, access, space_id=space_id, name=name)
-    return None if row is None else str(row[0])
+    return tx.value(sql, access, space_id=space_id, name=name)
 
 
 def open_tasks_of(
@@ -142,25 +144,25 @@ def open_tasks_of(
     """Return the open tasks of topics, as far as they belong to the same space, newest change first."""
     if not topic_ids:
         return []
-    names = {f"topic_{at}": topic_id for at, topic_id in enumerate(topic_ids)}
+    listed, names = in_list("topic", topic_ids)
     sql = (
         "SELECT id, title, substr(description, 1, :chars), topic_id FROM tasks "
         "WHERE account_id = :account AND space_id = :space_id "
-        f"AND topic_id IN ({', '.join(f':{name}' for name in names)}) AND status NOT IN ('done', 'archived') "
+        f"AND topic_id IN ({listed}) AND status NOT IN ('done', 'archived') "
         "ORDER BY updated_at DESC, id LIMIT :limit"
     )
     rows = tx.all(sql, access, space_id=space_id, chars=CLASSIFIER_SAID_CHARS_MAX, limit=limit, **names)
     return [TaskCandidate(id=row[0], name=row[1], description=row[2], topic_id=row[3]) for row in rows]
 
 
-def place_of_run(tx: Tx, access: Access, run_id: str) -> Placed | None:
-    """Return where the message of a run is; None when there is none, or it is gone."""
+def place_of_run(tx: Tx, access: Access, run_id: str) -> EntryLocation | None:
+    """Return the location of a run's message; None if there is none, or it is gone."""
     sql = (
         "SELECT topic_id, task_id, classification FROM entries WHERE account_id = :account AND run_id = :run_id "
         "AND role = 'user' ORDER BY seq LIMIT 1"
     )
     row = tx.one(sql, access, run_id=run_id)
-    return None if row is None else Placed(*row)
+    return None if row is None else EntryLocation(*row)
 
 
 def parent_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
@@ -170,17 +172,16 @@ def parent_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
 
 
 def spawning_run(tx: Tx, access: Access, key: str) -> str | None:
-    """Return the run that spawned the lane of this very key."""
+    """Return the run that spawned the lane with exactly this key."""
     sql = (
         "SELECT parent_run_id FROM runs WHERE account_id = :account AND key = :key AND provenance_kind = 'spawn' "
         "ORDER BY seq LIMIT 1"
     )
-    row = tx.one(sql, access, key=key)
-    return None if row is None else row[0]
+    return tx.value(sql, access, key=key)
 
 
-def asked_before_spawn(tx: Tx, access: Access, child_key: str) -> Placed | None:
-    """Return where the newest message of a person went before the entry that tells of a foreign session's spawning."""
+def asked_before_spawn(tx: Tx, access: Access, child_key: str) -> EntryLocation | None:
+    """Return where the newest message of a person went before the entry that reports a foreign session's spawn."""
     sql = (
         "SELECT e.topic_id, e.task_id, e.classification FROM spawn_links l "
         "JOIN entries s ON s.account_id = :account AND s.id = l.entry_id "
@@ -189,15 +190,123 @@ def asked_before_spawn(tx: Tx, access: Access, child_key: str) -> Placed | None:
         "ORDER BY e.seq DESC LIMIT 1"
     )
     row = tx.one(sql, access, child_key=child_key)
-    return None if row is None else Placed(*row)
+    return None if row is None else EntryLocation(*row)
 
 
 def count_attempt(tx: Tx, access: Access, entry_ids: Iterable[str]) -> None:
-    """Note that entries were tried to be sorted, without telling anybody."""
-    names: dict[str, object] = {f"id_{at}": entry_id for at, entry_id in enumerate(entry_ids)}
+    """Count an attempt to sort entries, without an event."""
+    listed, names = in_list("id", entry_ids)
     if names:
         sql = (
             "UPDATE entries SET classification_attempts = classification_attempts + 1 WHERE account_id = :account "
-            f"AND classification = 'pending' AND id IN ({', '.join(f':{name}' for name in names)})"
+            f"AND classification = 'pending' AND id IN ({listed})"
         )
         tx.run(sql, access, **names)
+
+
+def topics_of_space(tx: Tx, access: Access, space_id: str, *, limit: int) -> list[Candidate]:
+    """Return the topics that belong to a space and are not archived, with their profiles, the newest change first.
+
+    A topic's profile is None until one is made.
+    """
+    sql = (
+        "SELECT o.id, o.name, substr(o.description, 1, :chars), o.status, p.lines, p.words, p.named, o.tags, "
+        "o.created_by = 'classifier' AND o.curated = 0 AND o.pinned = 0 AND o.parent_id IS NULL AND o.tags = '[]' "
+        "AND o.status = 'active' AND o.description = '' "
+        "FROM topics o LEFT JOIN topic_profiles p ON p.account_id = o.account_id AND p.topic_id = o.id "
+        "WHERE o.account_id = :account AND o.space_id = :space_id AND o.status <> 'archived' "
+        "ORDER BY o.updated_at DESC, o.id LIMIT :limit"
+    )
+    rows = tx.all(sql, access, space_id=space_id, chars=CLASSIFIER_SAID_CHARS_MAX, limit=limit)
+    return [
+        Candidate(
+            id=row[0],
+            name=row[1],
+            description=row[2],
+            is_snoozed=row[3] == "snoozed",
+            profile=None if row[4] is None else Profile(row[4], _words(row[5]), row[6]),
+            is_plain=row[7] == "[]",
+            is_loose=bool(row[8]),
+        )
+        for row in rows
+    ]
+
+
+def profile_of(tx: Tx, access: Access, topic_id: str) -> Profile | None:
+    """Return the profile of a topic; None until one is made."""
+    row = tx.one(f"SELECT lines, words, named FROM topic_profiles WHERE {_ONE}", access, topic_id=topic_id)
+    return None if row is None else Profile(row[0], _words(row[1]), row[2])
+
+
+def save_profile(tx: Tx, access: Access, topic_id: str, profile: Profile) -> None:
+    """Write the profile of a topic, which must be locked, so that nobody deletes the profile's entries meanwhile."""
+    sql = (
+        "INSERT INTO topic_profiles (account_id, topic_id, lines, named, words) "
+        "VALUES (:account, :topic_id, :lines, :named, :words) ON CONFLICT (account_id, topic_id) DO UPDATE "
+        "SET lines = excluded.lines, named = excluded.named, words = excluded.words"
+    )
+    words = json_text(profile.words)
+    tx.run(sql, access, topic_id=topic_id, lines=profile.lines, named=profile.named, words=words)
+
+
+def said_in_topic(tx: Tx, access: Access, topic_id: str, *, read: int) -> list[str]:
+    """Return what people said among the newest entries of a topic, newest first."""
+    sql = (
+        "SELECT substr(content, 1, :chars), role, author_kind, type FROM entries WHERE account_id = :account "
+        "AND topic_id = :topic_id ORDER BY seq DESC LIMIT :read"
+    )
+    rows = tx.all(sql, access, topic_id=topic_id, chars=CLASSIFIER_SAID_CHARS_MAX, read=read)
+    return [row[0] for row in rows if row[2] == "user" and (row[1] == "user" or row[3] == "note")]
+
+
+def said_in_topics(tx: Tx, access: Access, topic_ids: Sequence[str], *, limit: int) -> list[SaidEntry]:
+    """Return the newest entries of topics, by chat and number; entries with a task count as given, and stay."""
+    if not topic_ids:
+        return []
+    listed, names = in_list("topic", topic_ids)
+    sql = (
+        "SELECT id, topic_id, COALESCE(key, bucket, id), created_at, substr(content, 1, :chars), "
+        "author_kind = 'user' AND (role = 'user' OR type = 'note'), "
+        "task_id IS NOT NULL OR COALESCE(source, '') LIKE '%boardScopeTopicId%', seq "
+        f"FROM entries WHERE account_id = :account AND topic_id IN ({listed}) "
+        "ORDER BY seq DESC LIMIT :limit"
+    )
+    rows = tx.all(sql, access, chars=CLASSIFIER_SAID_CHARS_MAX * 2, limit=limit, **names)
+    return [
+        SaidEntry(
+            id=row[0], topic_id=row[1], chat=row[2], at=row[3], text=row[4], is_persons=bool(row[5]),
+            is_given=bool(row[6]),
+        )
+        for row in sorted(rows, key=lambda row: (row[2], row[7]))
+    ]  # fmt: skip
+
+
+def learn_again(tx: Tx, access: Access, topic_id: str) -> None:
+    """Rebuild a topic's profile from its present entries."""
+    if tx.one("SELECT 1 FROM topics WHERE account_id = :account AND id = :id FOR NO KEY UPDATE", access, id=topic_id):
+        said = said_in_topic(tx, access, topic_id, read=CLASSIFIER_MERGED_ENTRIES_MAX)
+        save_profile(tx, access, topic_id, Profile().with_said(reversed(said)))
+
+
+def hold_loose(tx: Tx, access: Access, topic_id: str) -> bool:
+    """Lock a topic; return whether the classifier may still rename it and merge it into another."""
+    sql = f"SELECT {_LOOSE} FROM topics WHERE account_id = :account AND id = :id FOR NO KEY UPDATE"
+    row = tx.one(sql, access, id=topic_id)
+    return row is not None and bool(row[0])
+
+
+def is_used(tx: Tx, access: Access, topic_id: str) -> bool:
+    """Return whether a topic has tasks, topics below it or a session of its own."""
+    sql = (
+        "SELECT 1 WHERE EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = :account AND t.topic_id = :id) "
+        "OR EXISTS (SELECT 1 FROM topics o WHERE o.account_id = :account AND o.parent_id = :id) "
+        "OR EXISTS (SELECT 1 FROM lanes l WHERE l.account_id = :account AND l.kind = 'topic' "
+        "AND l.conversation = :conversation)"
+    )
+    return tx.one(sql, access, id=topic_id, conversation=f"topic:{topic_id}") is not None
+
+
+def entries_of_topic(tx: Tx, access: Access, topic_id: str, *, limit: int) -> list[str]:
+    """Return the ids of a topic's entries, oldest first."""
+    sql = "SELECT id FROM entries WHERE account_id = :account AND topic_id = :topic_id ORDER BY seq LIMIT :limit"
+    return [row[0] for row in tx.all(sql, access, topic_id=topic_id, limit=limit)]

@@ -186,8 +186,8 @@ SEARCH_LOAD_ROWS = 20_000
 SEARCH_REMOVALS_MAX = 10_000
 # Documents of all accounts whose figures this process keeps in memory, at about 100 bytes each.
 SEARCH_DOCUMENTS_IN_MEMORY_MAX = 4_000_000
-# Entries next to one another that count as one stretch of a conversation.
-SEARCH_STRETCH_ENTRIES = 48
+# Entries next to one another that count as one segment of a conversation.
+SEARCH_SEGMENT_ENTRIES = 48
 # How many scopes per account are cached.
 SEARCH_SCOPES_KEPT = 4
 SEARCH_EMBED_TEXTS_MAX = 64
@@ -196,7 +196,7 @@ SEARCH_EMBED_SECONDS_MAX = 30
 SEARCH_QUERY_EMBED_SECONDS_MAX = 2
 SEARCH_DIMENSIONS_MAX = 8_192
 # Texts whose embeddings stay in memory for the next comparison, at about two kilobytes each.
-NEARNESS_TEXTS_KEPT = 5_000
+SIMILARITY_TEXTS_KEPT = 5_000
 SEARCH_REBUILD_ROWS = 200
 SEARCH_REBUILDS_AT_A_TIME = 2
 # Sorting: bundles of a session, candidates for them, and what a model is shown.
@@ -205,12 +205,11 @@ SUMMARY_CHARS_MAX = 56
 SUMMARY_READ_CHARS_MAX = 2_000
 CLASSIFIER_NAME_CHARS_MAX = 60
 # Read for one bundle: entries before and after its first; topics and tasks it may belong to, how many of the topics are
-# looked at closely, by their words and because they are new; and messages that represent a topic without a profile, how
-# many such topics are read, and characters of each message.
+# looked at closely; and messages that represent a topic without a profile, how many such topics are read, and
+# characters of each message.
 CLASSIFIER_BUNDLE_ENTRIES_MAX = 80
 CLASSIFIER_CANDIDATES_MAX = 500
 CLASSIFIER_SHORTLIST_MAX = 24
-CLASSIFIER_RECENT_MAX = 12
 CLASSIFIER_TASKS_MAX = 200
 CLASSIFIER_SAID_ENTRIES_READ = 48
 CLASSIFIER_UNPROFILED_MAX = 24

@@ -119,7 +119,7 @@ class Settings(Section, frozen=True, kw_only=True):
 
 
 class SettingRow(Struct, frozen=True, kw_only=True):
-    """One setting as people may see it: secrets hidden, with the source of its value."""
+    """One setting; a secret is shown as `set` or empty."""
 
     name: str
     value: Any

@@ -16,7 +16,7 @@ from carrel.main.demo.scenes import day_of_work, last_day
 from carrel.main.demo.stage import WHOLE, DemoClock, SeededChance, Size, Stage
 from carrel.main.gateways import Gateways
 from carrel.main.owner_token import ensure_owner
-from carrel.main.settings import Loaded
+from carrel.main.settings import LoadedSettings
 
 DAYS = 30
 SEED = 1911
@@ -26,7 +26,7 @@ CONNECTION = GatewaySettings(kind="responses", base_url="http://127.0.0.1:9", mo
 
 
 async def build_demo(
-    read: Callable[[], Loaded], now_ms: int, *, seed: int = SEED, days: int = DAYS, size: Size = WHOLE
+    read: Callable[[], LoadedSettings], now_ms: int, *, seed: int = SEED, days: int = DAYS, size: Size = WHOLE
 ) -> None:  # fmt: skip
     """Build the demo in the store that the settings name, so that its month ends at a moment; its folder must exist."""
     loaded = read()

@@ -7,7 +7,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from carrel.gateway import BuiltinGateway, Call, Gateway, GatewayFault, OnSend, OnText, Step, StepAnswer, Usage
+from carrel.gateway import BuiltinGateway, Call, Gateway, GatewayFault, OnSend, OnText, Step, StepAnswer
+from carrel.kernel import Usage
 
 # Stands for the lanes of sub-agents, whose keys are unknown in advance.
 SUBAGENTS = "subagents"

@@ -74,8 +74,8 @@ def _finish(tx: Tx, stage: Stage, task: Task) -> None:
     change_task(tx, stage.owner, task.id, _DONE, stage.rules)
 
 
-def _fired(tx: Tx, stage: Stage, new: NewSchedule) -> None:
-    fire_now(tx, stage.owner, make_schedule(tx, stage.owner, new).id, stage.rules)
+def _fired(tx: Tx, stage: Stage, session: str, new: NewSchedule) -> None:
+    fire_now(tx, stage.owner, make_schedule(tx, stage.owner, session, new).id, stage.rules)
 
 
 def _pause(stage: Stage) -> None:
@@ -217,10 +217,8 @@ async def _schedules(stage: Stage) -> None:
         ("support", "List the letters that are older than three days.", "30 8 * * 1-5"),
         ("editor", "Which drafts wait for a review?", "0 9 * * 1"),
     ):
-        new = NewSchedule(
-            session=f"agent:{agent}:main", type="message", message=text, cron=cron, isolated=agent == "analyst"
-        )
-        await stage.write(partial(_fired, stage=stage, new=new))
+        new = NewSchedule(type="message", message=text, cron=cron, isolated=agent == "analyst")
+        await stage.write(partial(_fired, stage=stage, session=f"agent:{agent}:main", new=new))
         await stage.settle()
     key = SessionKey.of("support", "telegram:direct:reader-1")
     await stage.write(lambda tx: make_lane(tx, stage.owner, key))

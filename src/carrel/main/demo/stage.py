@@ -85,10 +85,10 @@ class Stage:
         owner: Access, size: Size,
     ) -> None:  # fmt: skip
         self.db, self.clock, self.gateway = db, clock, gateway
-        self.rules = assembly.house.rules
+        self.rules = assembly.services.rules
         self._chance = chance
         self._dispatcher = assembly.dispatcher
-        settings, channels = assembly.house.settings, assembly.channels
+        settings, channels = assembly.services.settings, assembly.channels
         self._duties = (
             work.duties(db, self.rules)[0],
             PlanRunner(db, self.rules),

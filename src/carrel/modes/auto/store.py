@@ -44,8 +44,7 @@ def auto_runs_of(tx: Tx, access: Access, key: str, *, ended: bool = False, limit
 
 def count_live(tx: Tx, access: Access) -> int:
     """Return how many auto runs of the account have not ended."""
-    row = tx.one(f"SELECT count(*) FROM auto_runs WHERE account_id = :account AND {_LIVE}", access)
-    return int(row[0]) if row else 0
+    return tx.value(f"SELECT count(*) FROM auto_runs WHERE account_id = :account AND {_LIVE}", access) or 0
 
 
 def look_again(tx: Tx, access: Access, auto_run_id: str, run_id: str) -> None:

@@ -47,5 +47,4 @@ def set_active_plan(tx: Tx, access: Access, key: str, plan_id: str) -> bool:
 
 def count_planning(tx: Tx, access: Access) -> int:
     """Return how many sessions of the account are in plan mode."""
-    row = tx.one("SELECT count(*) FROM plan_modes WHERE account_id = :account AND enabled = 1", access)
-    return int(row[0]) if row else 0
+    return tx.value("SELECT count(*) FROM plan_modes WHERE account_id = :account AND enabled = 1", access) or 0

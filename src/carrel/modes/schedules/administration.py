@@ -1,30 +1,39 @@
 """Creating, changing, deleting and showing schedules."""
 
-from msgspec import UNSET, Struct, UnsetType, structs
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType, structs
 
 from carrel.goals import find_goal
 from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import (
     Access,
     Code,
+    Input,
     Message,
     Provenance,
     Refusal,
     SessionKey,
-    Shape,
     check_message,
     invalid,
     iso,
     not_found,
 )
-from carrel.kernel.limits import SCHEDULE_EXECUTIONS_MAX, SCHEDULES_PER_ACCOUNT_MAX
+from carrel.kernel.fields import Text, checked
+from carrel.kernel.limits import (
+    CLIENT_ID_CHARS_MAX,
+    CRON_CHARS_MAX,
+    SCHEDULE_EXECUTIONS_MAX,
+    SCHEDULES_PER_ACCOUNT_MAX,
+    TIMEZONE_CHARS_MAX,
+)
 from carrel.modes.lanes import ensure_lane
 from carrel.modes.schedules import store
 from carrel.modes.schedules.model import (
     OPEN_STATUSES,
     UNLIMITED,
-    DisabledReason,
     Schedule,
+    ScheduleFields,
     ScheduleType,
     disabled,
     enabled,
@@ -35,57 +44,46 @@ from carrel.storage import Tx
 from carrel.visibility import may_see
 from carrel.work import readable_task
 
+CronText = Annotated[str, Meta(min_length=1, max_length=CRON_CHARS_MAX)]
+Timezone = Annotated[str, Meta(min_length=1, max_length=TIMEZONE_CHARS_MAX)]
+# This room checks it and words the refusal; here it is only described.
+Executions = Annotated[int, checked(minimum=-1, maximum=SCHEDULE_EXECUTIONS_MAX, **{"not": {"const": 0}})]
 
-class NewSchedule(Struct, frozen=True, kw_only=True):
-    """A schedule to create; `session` is a session reference. It has a message, or a goal or task as its target."""
 
-    session: str
+class NewSchedule(Input, frozen=True, kw_only=True):
+    """A new schedule: which message, goal or task, in which session, and when."""
+
     type: ScheduleType
-    message: str = ""
-    target_id: str | None = None
-    cron: str
-    timezone: str = "UTC"
+    target_id: Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)] | None = None
+    message: Text | None = None
+    cron: CronText
+    timezone: Timezone = "UTC"
     isolated: bool = False
     enabled: bool = True
-    max_executions: int = UNLIMITED
+    max_executions: Executions = UNLIMITED
 
 
-class ScheduleChange(Struct, frozen=True, kw_only=True):
-    """Changes to a schedule; unset fields stay as they are."""
+class ScheduleChange(Input, frozen=True, kw_only=True):
+    """Changes of a schedule; fields left out stay as they are. A session that is named must be the schedule's own."""
 
-    message: str | UnsetType = UNSET
-    cron: str | UnsetType = UNSET
-    timezone: str | UnsetType = UNSET
+    message: Text | UnsetType = UNSET
+    cron: CronText | UnsetType = UNSET
+    timezone: Timezone | UnsetType = UNSET
     isolated: bool | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET
-    max_executions: int | UnsetType = UNSET
+    max_executions: Executions | UnsetType = UNSET
 
 
-class ScheduleShape(Shape, frozen=True, kw_only=True):
+class ScheduleShape(ScheduleFields[str | None], frozen=True, kw_only=True):
     """A schedule as the API and the feed show it."""
 
-    id: str
-    type: ScheduleType
-    target_id: str | None
     message: str | None
     session_id: str
     session_key: str
     agent_id: str
-    cron: str
-    timezone: str
     isolated: bool
     enabled: bool
-    disabled_reason: DisabledReason | None
-    max_executions: int
-    execution_count: int
-    next_at: str | None
-    retry_at: str | None
-    last_at: str | None
-    last_status: str | None
-    last_error: str | None
     last_run_id: str | None
-    created_at: str | None
-    updated_at: str | None
 
 
 def schedule_shape(tx: Tx, schedule: Schedule) -> ScheduleShape:
@@ -108,16 +106,16 @@ def schedule_shape(tx: Tx, schedule: Schedule) -> ScheduleShape:
     )
 
 
-def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
-    """Create a schedule, and its session if that does not exist."""
-    found = find_session(tx, access, new.session)
+def make_schedule(tx: Tx, access: Access, session: str, new: NewSchedule) -> Schedule:
+    """Create a schedule of a session, and the session if that does not exist."""
+    found = find_session(tx, access, session)
     _require_target(tx, access, new, found.key)
     schedule = Schedule(
         account_id=access.account_id,
         id=tx.new_id("sch"),
         key=str(found.key),
         type=new.type,
-        message=new.message,
+        message=new.message or "",
         target_id=new.target_id,
         cron=new.cron,
         timezone=new.timezone,
@@ -125,6 +123,12 @@ def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
         enabled=0,
         disabled_reason="requested",
         max_executions=new.max_executions,
+        execution_count=0,
+        next_at=None,
+        retry_at=None,
+        last_at=None,
+        last_status=None,
+        last_error=None,
         made_by=access.actor_id,
         created_at=tx.now,
         updated_at=tx.now,
@@ -174,7 +178,8 @@ def find_schedule(tx: Tx, access: Access, schedule_id: str, *, hold: bool = Fals
 def change_schedule(tx: Tx, access: Access, schedule_id: str, change: ScheduleChange) -> Schedule:
     """Change a schedule. A new expression or time zone, and enabling it, set the next window from now."""
     before = find_schedule(tx, access, schedule_id, hold=True)
-    changes = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+    names = ScheduleChange.__struct_fields__
+    changes = {name: value for name in names if (value := getattr(change, name)) is not UNSET}
     is_enabled = changes.pop("enabled", bool(before.enabled))
     if "isolated" in changes:
         changes["isolated"] = int(changes["isolated"])

@@ -4,11 +4,11 @@ A window is one of these times. It opens when the schedule fires and closes when
 Windows that pass while one is open, or while no server runs, become one late window.
 """
 
-from typing import Final, Literal
+from typing import Final, Generic, Literal
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from carrel.kernel import MS_PER_MINUTE, Access, SessionKey, clip
+from carrel.kernel import MS_PER_MINUTE, Access, SessionKey, Shape, When, clip
 from carrel.kernel.limits import ERROR_CHARS_MAX, SCHEDULE_RETRY_MINUTES
 from carrel.modes.schedules.cron import read_cron, read_zone
 
@@ -24,33 +24,37 @@ IN_PROGRESS: Final = "queued"
 OPEN_STATUSES: Final = (IN_PROGRESS, "waiting")
 
 
-class Schedule(Struct, frozen=True, kw_only=True):
+class ScheduleFields(Shape, Generic[When], frozen=True, kw_only=True):
+    """What is said of a schedule everywhere; the target is the goal or task to work on, as the type says."""
+
+    id: str
+    type: ScheduleType
+    target_id: str | None
+    cron: str
+    timezone: str
+    disabled_reason: DisabledReason | None
+    max_executions: int
+    execution_count: int
+    next_at: When | None
+    retry_at: When | None
+    last_at: When | None
+    last_status: str | None
+    last_error: str | None
+    created_at: When
+    updated_at: When
+
+
+class Schedule(ScheduleFields[int], frozen=True, kw_only=True):
     """A schedule; its fields are the columns of its table, which has `due_at` as well."""
 
     account_id: str
-    id: str
     key: str
-    type: ScheduleType
     message: str
-    cron: str
-    timezone: str
     isolated: int
     enabled: int
-    max_executions: int
     made_by: str
-    created_at: int
-    updated_at: int
-    # The goal or task to work on; the type says which.
-    target_id: str | None = None
-    disabled_reason: DisabledReason | None = None
-    execution_count: int = 0
-    next_at: int | None = None
-    retry_at: int | None = None
     retries: int = 0
     run_id: str | None = None
-    last_at: int | None = None
-    last_status: str | None = None
-    last_error: str | None = None
     # The spaces of whoever created it: its runs see no more.
     space_ids: tuple[str, ...] = ("*",)
     behalf: str | None = None

@@ -53,8 +53,7 @@ def schedules_seen(tx: Tx, access: Access, *, after: str = "", limit: int) -> li
 
 def count_schedules(tx: Tx, access: Access) -> int:
     """Return how many schedules the account has."""
-    row = tx.one("SELECT count(*) FROM schedules WHERE account_id = :account", access)
-    return int(row[0]) if row else 0
+    return tx.value("SELECT count(*) FROM schedules WHERE account_id = :account", access) or 0
 
 
 def schedules_to_move(tx: Tx, limit: int) -> list[Schedule]:
@@ -67,8 +66,7 @@ def schedules_to_move(tx: Tx, limit: int) -> list[Schedule]:
 
 def next_schedule_due(tx: Tx) -> int | None:
     """Return when the next schedule is due, across all accounts."""
-    row = tx.one("SELECT due_at FROM schedules WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1")
-    return None if row is None else int(row[0])
+    return tx.value("SELECT due_at FROM schedules WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1")
 
 
 def put_off(tx: Tx, access: Access, schedule_id: str, until: int) -> None:

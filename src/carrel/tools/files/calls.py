@@ -11,7 +11,7 @@ from carrel.storage import Database, Tx
 from carrel.tools.files.content import OpenedFile, open_file
 from carrel.tools.files.inventory import ListedFile, list_files
 from carrel.tools.files.pdf import PDF, PdfText, read_pdf
-from carrel.tools.model import Caller, Params, Preparation, Result, Shown, Tool
+from carrel.tools.model import Caller, Params, Preparation, Result, Shown, Tool, answer
 from carrel.tools.tasks.reads import TaskId
 from carrel.tools.tasks.shapes import first_that_fit
 
@@ -41,10 +41,7 @@ class ReadFile(Params, frozen=True, kw_only=True):
     task_id: Annotated[TaskId, Meta(description="whose file it is, if not yours")] | None = None
 
 
-class FileList(Shape, frozen=True, kw_only=True):
-    """Files, and where they come from."""
-
-    files: list[ListedFile]
+FileList = answer("FileList", "Files, and where they come from.", files=list[ListedFile])
 
 
 class FilePart(Shape, frozen=True, kw_only=True, omit_defaults=True):

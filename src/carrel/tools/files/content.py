@@ -13,7 +13,7 @@ from carrel.storage import Database, Tx
 from carrel.tools.files.inventory import ListedFile, list_files, path_of, placed_for, type_of
 from carrel.tools.model import Caller
 from carrel.work import readable_task
-from carrel.workspaces import Placed, read_placed
+from carrel.workspaces import PlacedFiles, read_placed
 
 
 class OpenedFile(Struct, frozen=True):
@@ -27,7 +27,7 @@ class OpenedFile(Struct, frozen=True):
 class _InWorkspace(Struct, frozen=True):
     """A file that is yet to be read from disk."""
 
-    placed: Placed
+    placed: PlacedFiles
     name: str
 
 

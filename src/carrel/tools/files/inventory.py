@@ -17,13 +17,13 @@ from carrel.tools.files.store import messages_with_files, thread_with_files
 from carrel.tools.model import Caller
 from carrel.visibility import tasks_seen, visible_entries
 from carrel.work import readable_task
-from carrel.workspaces import Placed
+from carrel.workspaces import PlacedFiles
 
 Source = Literal["message", "thread", "artifact", "workspace"]
 ANY_TYPE = "application/octet-stream"
 # Media type of a part if its agent gave none.
 _TYPES = {"text": "text/plain", "data": "application/json", "url": "text/uri-list"}
-_placed = msgspec.json.Decoder(Placed).decode
+_placed = msgspec.json.Decoder(PlacedFiles).decode
 
 
 class ListedFile(Shape, frozen=True, kw_only=True):
@@ -51,13 +51,13 @@ def list_files(tx: Tx, caller: Caller, task_id: str | None = None) -> list[Liste
     return list({file.id: file for file in found}.values())
 
 
-def placed_for(tx: Tx, caller: Caller) -> Placed | None:
+def placed_for(tx: Tx, caller: Caller) -> PlacedFiles | None:
     """Return the files that lie in the workspace for the caller's own session."""
     lane = lane_of(tx, caller.access, caller.key)
     return None if lane is None or lane.files is None else _placed(lane.files)
 
 
-def path_of(placed: Placed, name: str) -> str:
+def path_of(placed: PlacedFiles, name: str) -> str:
     """Return the path of a placed file in its workspace, which is its id."""
     return f"{placed.receipt.rel_dir}/{name}"
 
@@ -119,7 +119,7 @@ def _artifact(head: ArtifactHead) -> ListedFile:
     )
 
 
-def _in_workspace(placed: Placed | None) -> list[ListedFile]:
+def _in_workspace(placed: PlacedFiles | None) -> list[ListedFile]:
     files = [] if placed is None else placed.receipt.files
     return [
         ListedFile(

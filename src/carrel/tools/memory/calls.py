@@ -4,13 +4,15 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, structs, to_builtins
 
-from carrel.kernel import Shape, clip, limits
+from carrel.kernel import clip, limits
+from carrel.kernel.fields import Id
 from carrel.memory import (
     FoundShape,
     MemoryChange,
     MemoryShape,
     MemoryType,
     NewMemory,
+    PromotedMemory,
     change,
     forget,
     found_shape,
@@ -23,10 +25,10 @@ from carrel.memory import (
 )
 from carrel.storage import Tx
 from carrel.tools.memory.readers import memory_reader
-from carrel.tools.model import Caller, Params, Result, Shown, Tool
+from carrel.tools.model import Caller, Params, Result, Shown, Tool, answer
 from carrel.tools.tasks.shapes import first_that_fit
 
-MemoryId = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX, description="id of a fact")]
+MemoryId = Annotated[Id, Meta(description="id of a fact")]
 Content = Annotated[str, Meta(min_length=1, max_length=limits.MEMORY_CONTENT_CHARS_MAX, description="the fact")]
 Title = Annotated[str, Meta(max_length=limits.MEMORY_TITLE_CHARS_MAX, description="a short title")]
 Tags = Annotated[tuple[str, ...], Meta(max_length=limits.MEMORY_TAGS_MAX, description="words to find it by")]
@@ -72,30 +74,14 @@ class PromoteMemory(OneMemory, frozen=True, kw_only=True):
     reason: Annotated[str, Meta(min_length=1, max_length=limits.MEMORY_REASON_CHARS_MAX, description="why")]
 
 
-class MemoryResult(Shape, frozen=True, kw_only=True):
-    """A memory."""
-
-    item: MemoryShape
-
-
-class FoundResult(Shape, frozen=True, kw_only=True):
-    """The scopes that were searched, narrowest first, and what was found there; long contents are clipped."""
-
-    chain: list[str]
-    items: list[FoundShape]
-
-
-class ForgottenResult(Shape, frozen=True, kw_only=True):
-    """The id of a memory that is gone."""
-
-    forgotten: str
-
-
-class PromotedResult(Shape, frozen=True, kw_only=True):
-    """The memory that every session knows, and the one it was made from."""
-
-    item: MemoryShape
-    promoted_from: str
+MemoryResult = answer("MemoryResult", "A memory.", item=MemoryShape)
+FoundResult = answer(
+    "FoundResult",
+    "The scopes that were searched, narrowest first, and what was found there; long contents are clipped.",
+    chain=list[str],
+    items=list[FoundShape],
+)
+ForgottenResult = answer("ForgottenResult", "The id of a memory that is gone.", forgotten=str)
 
 
 def _search(tx: Tx, caller: Caller, params: SearchMemory) -> Result:
@@ -147,7 +133,7 @@ def _forget(tx: Tx, caller: Caller, params: OneMemory) -> Result:
 def _promote(tx: Tx, caller: Caller, params: PromoteMemory) -> Result:
     memory = in_chain(tx, caller.access, memory_reader(tx, caller), params.id)
     item = memory_shape(promote(tx, caller.access, memory, params.reason))
-    return _result(PromotedResult(item=item, promoted_from=memory.id))
+    return _result(PromotedMemory(item=item, promoted_from=memory.id))
 
 
 def _result(shape: Struct) -> Result:
@@ -172,5 +158,5 @@ MEMORY_TOOLS = (
          "write", OneMemory, _forget, ForgottenResult),
     Tool("memory_promote", "let every session know a kept fact",
          "Let every session of the account know a kept fact, with a reason.",
-         "write", PromoteMemory, _promote, PromotedResult, right="promote"),
+         "write", PromoteMemory, _promote, PromotedMemory, right="promote"),
 )  # fmt: skip

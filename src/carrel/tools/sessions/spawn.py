@@ -20,7 +20,7 @@ from carrel.tools.sessions.channel_threads import ChannelThread, bind_channel_th
 from carrel.tools.sessions.shapes import Spawned
 from carrel.tools.sessions.spawn_files import WrongFiles, checked_files, without_content
 from carrel.tools.sessions.spawn_rules import Declined, Granted, SessionsSpawn, check_model, judge
-from carrel.workspaces import CannotPlace, Placed, Workspace, place_files, remove_folder, workspace_in
+from carrel.workspaces import CannotPlace, PlacedFiles, Workspace, place_files, remove_folder, workspace_in
 
 _log = getLogger("carrel.tools")
 _NOTE = (
@@ -34,7 +34,7 @@ class _PreparedSpawn(Struct, frozen=True, kw_only=True):
 
     params: SessionsSpawn
     name: str
-    placed: Placed | None = None
+    placed: PlacedFiles | None = None
     thread: ChannelThread | None = None
     declined: Declined | None = None
 
@@ -84,7 +84,7 @@ async def _with_thread(db: Database, caller: Caller, prepared: _PreparedSpawn) -
     return structs.replace(prepared, thread=thread)
 
 
-def _place(caller: Caller, workspace: Workspace, prepared: _PreparedSpawn) -> Placed:
+def _place(caller: Caller, workspace: Workspace, prepared: _PreparedSpawn) -> PlacedFiles:
     settings = caller.services.settings.tools.sessions_spawn.attachments
     return place_files(workspace, prepared.name, checked_files(prepared.params.attachments, settings))
 

@@ -6,10 +6,11 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from carrel.kernel import Access, Refusal, invalid, parse_iso
+from carrel.kernel.fields import Name
 from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX, RESPONSE_RECIPIENTS_MAX, TASK_PARTIES_MAX, TASK_TAGS_MAX
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Shown, Tool
-from carrel.tools.tasks.reads import Name, OneTask, TaskId
+from carrel.tools.tasks.reads import OneTask, TaskId
 from carrel.tools.tasks.shapes import MessageResult, StatusResult, TaskResult, result_of
 from carrel.tools.tool_rules import require_part
 from carrel.topics import PRIORITIES

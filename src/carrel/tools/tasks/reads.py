@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from carrel.kernel import limits
+from carrel.kernel.fields import Id, Name
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Shown, Tool
 from carrel.tools.tasks.shapes import ListResult, LoadResult, SearchResult, TaskResult, ThreadResult, result_of
@@ -22,8 +23,7 @@ from carrel.work import (
     task_shapes,
 )
 
-TaskId = Annotated[str, Meta(min_length=1, max_length=limits.CLIENT_ID_CHARS_MAX, description="id of the task")]
-Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX)]
+TaskId = Annotated[Id, Meta(description="id of the task")]
 
 
 class OneTask(Params, frozen=True, kw_only=True):

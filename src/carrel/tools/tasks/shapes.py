@@ -4,54 +4,29 @@ from typing import Any
 
 from msgspec import Struct, json, to_builtins
 
-from carrel.kernel import Shape, clip, redact
+from carrel.kernel import clip, redact
 from carrel.kernel.limits import LISTED_DESCRIPTION_CHARS_MAX, TOOL_MESSAGE_CHARS_MAX, TOOL_RESULT_BYTES_MAX
-from carrel.tools.model import Result
+from carrel.tools.model import Result, answer
 from carrel.work import FoundTask, TaskShape, ThreadMessage
 
-
-class TaskResult(Shape, frozen=True, kw_only=True):
-    """A task."""
-
-    task: TaskShape
-
-
-class StatusResult(Shape, frozen=True, kw_only=True):
-    """A task, and whether it was moved; one that has the status already was not."""
-
-    task: TaskShape
-    changed: bool
-
-
-class LoadResult(Shape, frozen=True, kw_only=True):
-    """A task and its newest messages, oldest first."""
-
-    task: TaskShape
-    messages: list[ThreadMessage]
-
-
-class ThreadResult(Shape, frozen=True, kw_only=True):
-    """The newest messages of a thread, oldest first."""
-
-    messages: list[ThreadMessage]
-
-
-class MessageResult(Shape, frozen=True, kw_only=True):
-    """A message that was posted."""
-
-    message: ThreadMessage
-
-
-class ListResult(Shape, frozen=True, kw_only=True):
-    """Tasks, newest first; long descriptions are clipped."""
-
-    tasks: list[TaskShape]
-
-
-class SearchResult(Shape, frozen=True, kw_only=True):
-    """The tasks that a search has found, best first; long descriptions are clipped."""
-
-    tasks: list[FoundTask]
+TaskResult = answer("TaskResult", "A task.", task=TaskShape)
+StatusResult = answer(
+    "StatusResult",
+    "A task, and whether it was moved; one that has the status already was not.",
+    task=TaskShape,
+    changed=bool,
+)
+LoadResult = answer(
+    "LoadResult", "A task and its newest messages, oldest first.", task=TaskShape, messages=list[ThreadMessage]
+)
+ThreadResult = answer("ThreadResult", "The newest messages of a thread, oldest first.", messages=list[ThreadMessage])
+MessageResult = answer("MessageResult", "A message that was posted.", message=ThreadMessage)
+ListResult = answer("ListResult", "Tasks, newest first; long descriptions are clipped.", tasks=list[TaskShape])
+SearchResult = answer(
+    "SearchResult",
+    "The tasks that a search has found, best first; long descriptions are clipped.",
+    tasks=list[FoundTask],
+)
 
 
 def result_of(shape: Struct) -> Result:

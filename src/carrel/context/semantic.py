@@ -1,0 +1,209 @@
+"""Recall: search results that match a question well enough, in passages, with excerpts of long messages."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from msgspec import Struct
+
+from carrel.board import BoardFound, Ranked
+from carrel.context import store
+from carrel.context.budget import CUT, as_line, cut, width
+from carrel.context.depth import ResultCounts, is_low_signal
+from carrel.context.layers import task_line, topic_line
+from carrel.context.model import NOTES, RECALLED_LOGS, RECALLED_TASKS, RECALLED_TOPICS, Line
+from carrel.context.session_position import SessionPosition
+from carrel.context.store import TopicRow
+from carrel.journal import DEFAULT_SPACE, Entry
+from carrel.kernel import Access, minute_of, one_line
+from carrel.kernel.settings import Recall
+from carrel.search import Hit, places_of, query_words
+from carrel.storage import Tx
+
+T = TypeVar("T")
+
+# Results with a lower score only share a stray word with the question. Scores are comparable across queries.
+FLOOR = 0.25
+# A line takes at most this fraction (one in …) of a block, so that several fit; shorter lines say too little.
+_LINE_PART, _LINE_CHARS_MIN = 6, 140
+_SPEAKER_CHARS = 60
+# The name of an unknown person, which adds nothing to what they are called anyway.
+_SOMEBODY = "a person"
+# Two messages belong to one passage if at most one message between them was not found.
+_APART_MAX = 2
+# How much of the line precedes the first matching word (one in …): enough to read it in its sentence.
+_LEAD_PART = 4
+
+
+class Recalling(Struct, frozen=True, kw_only=True):
+    """The parameters of recall: a question in a session, and how many results may be shown."""
+
+    question: str
+    here: SessionPosition | None
+    recall: Recall
+    shown: ResultCounts
+    max_chars: int
+    floor: float = FLOOR
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words around which lines are cut."""
+        return frozenset(query_words(self.question))
+
+    @property
+    def line_chars(self) -> int:
+        """The maximum length of a line."""
+        return max(_LINE_CHARS_MIN, self.max_chars // _LINE_PART)
+
+    def matching(self, found: Iterable[Ranked[T]]) -> list[Ranked[T]]:
+        """Return the matching results, best first."""
+        return [one for one in found if one.hit.score >= self.floor]
+
+
+def recalled_lines(tx: Tx, seen: Access, recalling: Recalling, found: BoardFound) -> list[Line]:
+    """Return a line for each match, best first; topics and tasks as elsewhere in the block.
+
+    Entries are in reading order, passage by passage.
+    """
+    here, shown = recalling.here, recalling.shown
+    late = _late(tx, seen, here, found)
+    # Repeating the question itself helps nobody, and neither does "ok" or "thanks".
+    logs = [
+        one
+        for one in _heard(recalling.matching(found.logs), late)
+        if not is_said_in(one.item, recalling.question) and not is_low_signal(one.item.content)
+    ]
+    notes = _heard(recalling.matching(found.notes), late)
+    logs, notes = in_passages(logs, shown.logs), notes[: shown.notes]
+    topics = {one.item.id: one.hit for one in recalling.matching(found.topics)}
+    tasks = {one.item.id: one.hit for one in recalling.matching(found.tasks)}
+    named = {*topics, *(one.item.topic_id for one in logs if one.item.topic_id is not None)}
+    rows = {row.id: row for row in store.topics_named(tx, seen, sorted(named), also_asleep=True)}
+    digests = recalling.recall == "space"
+    return [
+        *(
+            topic_line(rows[name], RECALLED_TOPICS, _why("topic of the board", hit), hit.score, digests=digests)
+            for name, hit in topics.items()
+            if name in rows
+        ),
+        *(
+            task_line(row, RECALLED_TASKS, _why("task of the board", tasks[row.id]), tasks[row.id].score)
+            for row in store.tasks_named(tx, seen, tasks)
+        ),
+        *(_entry_line(one, NOTES, recalling, f"note in space {one.item.space_id or DEFAULT_SPACE}") for one in notes),
+        *(_entry_line(one, RECALLED_LOGS, recalling, _origin(one.item, here, rows)) for one in logs),
+    ]
+
+
+def _heard(found: list[Ranked[Entry]], late: set[str | None]) -> list[Ranked[Entry]]:
+    return [one for one in found if one.item.run_id not in late]
+
+
+def is_said_in(entry: Entry, question: str) -> bool:
+    """Return whether a question contains everything that an entry says."""
+    return one_line(entry.content).casefold() in one_line(question).casefold()
+
+
+def _origin(entry: Entry, here: SessionPosition | None, topics: dict[str, TopicRow]) -> str:
+    """Why something that was said is available in this session."""
+    if here is not None and entry.session_key in here.buckets:
+        return "said here"
+    if here is not None and here.task_id is not None and entry.task_id == here.task_id:
+        return "said in this task"
+    topic = topics.get(entry.topic_id or "")
+    return "said on the board" if topic is None else f"topic {one_line(topic.name)} of the board"
+
+
+def _late(tx: Tx, seen: Access, here: SessionPosition | None, found: BoardFound) -> set[str | None]:
+    """Runs that started before the task of a session was reopened: their late replies are not shown there."""
+    if here is None or here.task is None:
+        return set()
+    runs = [one.item.run_id for one in (*found.logs, *found.notes) if one.item.run_id is not None]
+    return {*store.runs_heard_before(tx, seen, runs, here.task.reopened_seq)}
+
+
+def _entry_line(one: Ranked[Entry], section: str, recalling: Recalling, origin: str) -> Line:
+    entry = one.item
+    head = f"- {minute_of(entry.created_at)[:10]} {_speaker(entry)}: "
+    said = head + excerpt(entry.content, recalling.words, recalling.line_chars - width(head))
+    return Line(
+        id=entry.id,
+        kind=one.hit.kind,
+        section=section,
+        scope=entry.task_id or entry.topic_id or entry.session_key or entry.space_id or DEFAULT_SPACE,
+        source=entry.agent_label or entry.author,
+        reason=_why(origin, one.hit),
+        line=said,
+        score=one.hit.score,
+    )
+
+
+def _speaker(entry: Entry) -> str:
+    """The name of who said it, if known."""
+    details = entry.details or {}
+    # In a thread, and wherever several people can write.
+    person = str(details.get("authorName") or details.get("sender") or "")
+    of_person = person if person not in ("", _SOMEBODY) else "user"
+    named = entry.agent_label or (of_person if entry.author_kind == "user" else entry.author)
+    return entry.provenance.marked(as_line(named, _SPEAKER_CHARS))
+
+
+def _why(origin: str, hit: Hit) -> str:
+    """Why a line is shown: its origin, and the parts of its score, the most important first."""
+    parts = {name: getattr(hit.reason, name) for name in ("words", "meaning", "label", "session", "note")}
+    told = [f"{name} {value:.2f}" for name, value in sorted(parts.items(), key=lambda part: -part[1]) if value >= 0.005]
+    return f"{origin}: {', '.join(told) or 'a weak match'}"
+
+
+def in_passages(found: Iterable[Ranked[Entry]], limit: int) -> list[Ranked[Entry]]:
+    """Return results, given best first, in reading order: at most `limit` passages, the best line's first."""
+    passages: list[list[Ranked[Entry]]] = []
+    for one in found:
+        near = next((passage for passage in passages if any(_is_near(one, other) for other in passage)), None)
+        if near is not None:
+            near.append(one)
+        elif len(passages) < limit:
+            passages.append([one])
+    return [one for passage in passages for one in sorted(passage, key=lambda one: one.item.seq)]
+
+
+def _is_near(one: Ranked[Entry], other: Ranked[Entry]) -> bool:
+    return (
+        one.item.session_key is not None
+        and one.item.session_key == other.item.session_key
+        and (one.item.topic_id, one.item.task_id) == (other.item.topic_id, other.item.task_id)
+        and abs(one.hit.position - other.hit.position) <= _APART_MAX
+    )
+
+
+def excerpt(text: str, words: frozenset[str], width_max: int) -> str:
+    """Return a text as one line within a length: its beginning, or the part with most of the words."""
+    whole = one_line(text)
+    if width(whole) <= width_max:
+        return whole
+    first = _densest(whole, words, width_max - width_max // _LEAD_PART)
+    start = first - width_max // _LEAD_PART
+    if start <= 0:
+        return cut(whole, width_max)
+    # If the text ends earlier, start earlier, so that the line is filled.
+    start = min(start, len(whole) - width_max + 1)
+    # At the beginning of a word, if one begins before the first match.
+    space = whole.find(" ", start, first)
+    return cut(CUT + whole[start if space < 0 else space + 1 :], width_max)
+
+
+def _densest(text: str, words: frozenset[str], span: int) -> int:
+    """The start of the part of a text that contains the most different words."""
+    places = list(places_of(text, words))
+    best, best_at, last = 0, 0, 0
+    counts: dict[str, int] = {}
+    for at, word in places:
+        # Words leave at the back of the window as new ones enter at its front.
+        while last < len(places) and places[last][0] < at + span:
+            counts[places[last][1]] = counts.get(places[last][1], 0) + 1
+            last += 1
+        if len(counts) > best:
+            best, best_at = len(counts), at
+        counts[word] -= 1
+        if not counts[word]:
+            del counts[word]
+    return best_at
