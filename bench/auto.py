@@ -14,8 +14,8 @@ import uvloop
 from bench.engine import CLIENTS, BenchEngine, by_clients, open_bench
 from bench.figures import Figure, at_least, at_most, compared, plain, tell
 from carrel.delivery import BUILTIN, Connection, Live, Turns
-from carrel.gateway import BuiltinGateway, OnSend, OnText, Step, StepAnswer, Usage
-from carrel.kernel import MS_PER_SECOND, SessionKey, elapsed_seconds
+from carrel.gateway import BuiltinGateway, OnSend, OnText, Step, StepAnswer
+from carrel.kernel import MS_PER_SECOND, SessionKey, Usage, elapsed_seconds
 from carrel.kernel.settings import AutoSettings, GatewaySettings, Settings
 from carrel.main.assembly import rules_of
 from carrel.modes import AutoTicks, NewAutoRun, start_auto, stop_auto

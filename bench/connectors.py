@@ -24,7 +24,7 @@ from carrel.kernel.settings import McpServerSettings, Settings
 from carrel.sessions import lane_of
 from carrel.storage import Tx
 from carrel.tools import (
-    Begun,
+    BegunCall,
     Caller,
     ToolServices,
     begin_remote,
@@ -101,7 +101,7 @@ async def _turn(engine: Engine, services: ToolServices) -> Call:
     async def call(number: int) -> object:
         key = f"{number}:call"
         begun = await engine.db.write(lambda tx: begin_remote(tx, toolset, caller, key, _TOOL, "{}"))
-        assert isinstance(begun, Begun), begun
+        assert isinstance(begun, BegunCall), begun
         made = await begun.make(services)
         return await engine.db.write(lambda tx: end_remote(tx, caller, key, begun, made))
 

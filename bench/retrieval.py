@@ -21,7 +21,9 @@ from msgspec import Struct
 from bench.engine import BenchEngine, open_bench
 from bench.figures import Bar, Figure, at_least, plain, skipped, tell
 from carrel.kernel.settings import SearchSettings
-from carrel.search import Document, Embedder, Search, SearchQuery, embed_texts, embedder_for, put_document
+from carrel.search import Document, Search, SearchQuery, embedder_for
+from carrel.search.embedders import Embedder, embed_texts
+from carrel.search.indexing import put_document
 from carrel.search.vectors import Floats
 from carrel.storage import Tx
 from carrel.visibility import Viewer

@@ -22,8 +22,10 @@ from bench.figures import Figure, at_least, at_most, compared, plain, tell
 from bench.stores import POSTGRES, SQLITE, named_after, on_postgres
 from carrel.kernel import Refusal, elapsed_seconds
 from carrel.kernel.settings import SearchSettings
-from carrel.search import Document, Embedder, Search, SearchQuery, Vectors, put_document
-from carrel.search.vectors import Floats, vectors_of
+from carrel.search import Document, Search, SearchQuery
+from carrel.search.embedders import Embedder
+from carrel.search.indexing import put_document
+from carrel.search.vectors import Floats, Vectors, vectors_of
 from carrel.storage import LongTx, Tx
 from carrel.visibility import Viewer
 

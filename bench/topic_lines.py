@@ -18,7 +18,7 @@ ENGLISH = {
     "kubernetes": "cluster, node pool, ingress, helm chart, pod, rollout, namespace, autoscaler, staging cluster",
     "kitchen": "countertop, cabinet doors, backsplash, tiles, sink, contractor, kitchen island, dishwasher",
     "lisbon": "flights to Lisbon, hotel, tram, Alfama, river view, boarding pass, old town, airport transfer",
-    "puppy": "puppy, vet, leash, crate, house training, vaccination, chew toys, dog park, kibble, obedience class",
+    "puppy": "puppy, vet, leash, crate, services training, vaccination, chew toys, dog park, kibble, obedience class",
     "guitar": "guitar, chord, barre chords, strings, amplifier, practice, riff, tuner, fingerpicking, music teacher",
     "hiring": "candidate, interview, job posting, offer letter, onboarding, referral, salary band, recruiter",
     "garden": "tomatoes, raised bed, compost, seedlings, watering, slugs, greenhouse, mulch, zucchini, trellis",

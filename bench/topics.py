@@ -24,7 +24,7 @@ from carrel.board.classifier.sorter import Sorting
 from carrel.board.common_words import FIRST_NAMES, SOCIAL_WORDS
 from carrel.kernel import MS_PER_SECOND, elapsed_seconds
 from carrel.kernel.settings import SearchSettings, Settings
-from carrel.search import Nearness, embedder_for
+from carrel.search import Similarity, embedder_for
 from carrel.storage import Tx
 from carrel.wire import Wire
 
@@ -110,8 +110,8 @@ async def _sort(folder: Path, lines: Sequence[Line], durability: str, arriving: 
     try:
         async with open_bench(folder, durability) as made:
             settings = Settings()
-            nearness = Nearness(embedder_for(SearchSettings(), wire))
-            sorter = Sorter(db=made.db, settings=settings, rules=made.rules, nearness=nearness)
+            similarity = Similarity(embedder_for(SearchSettings(), wire))
+            sorter = Sorter(db=made.db, settings=settings, rules=made.rules, similarity=similarity)
             for number in range(0, len(lines), arriving):
                 ids += await _record(made, lines[number : number + arriving])
                 begun = elapsed_seconds()

@@ -13,14 +13,16 @@ import uvloop
 from bench.engine import CLIENTS, TEXT, BenchEngine, by_clients, open_bench
 from bench.figures import Figure, at_least, at_most, compared, plain, tell
 from carrel.context import Context, ContextRequest, Contexts
-from carrel.delivery import BUILTIN, Connection, Live, Snapshot, Turns
+from carrel.delivery import BUILTIN, Connection, Live, Turns
+from carrel.delivery.snapshot import Snapshot
 from carrel.gateway import BuiltinGateway
 from carrel.journal import NewEntry, append_entry
 from carrel.kernel import Provenance, elapsed_seconds
 from carrel.kernel.settings import GatewaySettings, Settings
 from carrel.main.assembly import rules_of
 from carrel.runs import Watch
-from carrel.search import NoEmbedder, Search
+from carrel.search import Search
+from carrel.search.embedders import NoEmbedder
 from carrel.storage import Tx
 from carrel.tools import ToolServices
 

@@ -123,7 +123,7 @@ async def _ask(server: Server, conversation: Conversation, max_chars: int) -> li
     return [
         Asked(
             question,
-            await server.house.contexts.build(server.access, structs.replace(request, question=question.text)),
+            await server.services.contexts.build(server.access, structs.replace(request, question=question.text)),
             tuple(texts[name] for name in sorted(question.evidence)),
         )
         for question in conversation.questions
