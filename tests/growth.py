@@ -35,8 +35,8 @@ def cost(work: Work) -> float:
 def shown_to_be_linear(shape: Callable[[int], Work], n: int) -> None:
     """Check that ten times the input does not cost much more than ten times as much.
 
-    Other processes share the caches and the clock of the processor, so a try may cost several times what the work costs.
-    The cheapest of many tries is what counts, and more are made until it is clear: quadratic work is slow in each.
+    Other processes share the processor and its caches, so a try may cost several times what the work costs. The
+    cheapest of many tries is what counts, and more are made until it is clear: quadratic work is slow in each.
     """
     few, many = shape(n), shape(n * GROWTH)
     costs = [(cost(few), cost(many)) for _ in range(TRIES_MIN)]
