@@ -9,9 +9,11 @@ import apsw
 import pytest
 
 from carrel.kernel import Code, Refusal
-from carrel.storage import Tx, sqlite_path
+from carrel.storage import Tx, open_database, sqlite_path
+from carrel.storage.sqlite import SqliteDatabase
 from tests.harness.engine import MAIN, lane_key, open_engine, opened
 from tests.requirements.mark import requirement
+from tests.storage.test_database import inserting
 from tests.storage.test_maintenance import run_script
 
 
@@ -54,6 +56,35 @@ async def test_the_embedded_store_is_one_file_in_wal_mode(empty_sqlite_url: str)
         path = sqlite_path(empty_sqlite_url)
         assert path is not None
         assert {file.name for file in path.parent.iterdir()} <= {"carrel.db", "carrel.db-wal", "carrel.db-shm"}
+
+
+async def test_while_the_server_is_busy_changes_of_a_few_rounds_of_the_loop_share_one_commit(
+    empty_sqlite_url: str,
+) -> None:
+    db = open_database(empty_sqlite_url)
+    assert isinstance(db, SqliteDatabase)
+    await asyncio.gather(db.write(inserting("first")), db.write(inserting("second")))
+    commits = count_commits(db)
+
+    async def write_after(rounds: int) -> None:
+        for _ in range(rounds):
+            # A read lets the writer's thread run, if it has anything to do.
+            await db.read(lambda tx: tx.all("SELECT id FROM accounts"))
+            await asyncio.sleep(0)
+        assert await db.write(inserting(f"after-{rounds}")) == 1
+
+    await asyncio.gather(*map(write_after, range(5)))
+    assert len(commits) == 1
+    await db.write(inserting("alone"))
+    assert len(commits) == 2
+    await db.close()
+
+
+def count_commits(db: SqliteDatabase) -> list[int]:
+    """Return a list to which every commit from now on adds an item."""
+    commits: list[int] = []
+    db._writing.set_commit_hook(lambda: bool(commits.append(1)))
+    return commits
 
 
 async def test_foreign_keys_hold_on_every_connection(empty_sqlite_url: str) -> None:
