@@ -6,12 +6,15 @@ from typing import Any
 
 import psycopg
 
-from carrel.kernel.limits import NOTIFY_PAUSE_MS
+from carrel.kernel import elapsed_seconds
+from carrel.kernel.limits import NOTIFY_PAUSE_MS_MAX, NOTIFY_PAUSE_MS_MIN
 
 Connect = Callable[[], "psycopg.Connection[Any]"]
 _CHANNEL = "carrel"
 _LISTEN_SECONDS = 5.0
 _RECONNECT_SECONDS = 1.0
+# An announcement is a commit and wakes every server, so a busy database, which takes long for it, gets fewer.
+_PAUSE_PER_SECOND_ANNOUNCED = 5
 
 
 class Ringer:
@@ -65,8 +68,10 @@ class Ringer:
                 # Wakes our own listener, so that it notices we are closed.
                 connection.execute("SELECT pg_notify(%s, '')", (_CHANNEL,))
                 return
+            begun = elapsed_seconds()
             connection.execute("SELECT pg_notify(%s, %s)", (_CHANNEL, ",".join(sorted(names))))
-            self._closed.wait(NOTIFY_PAUSE_MS / 1000)
+            wanted = (elapsed_seconds() - begun) * _PAUSE_PER_SECOND_ANNOUNCED
+            self._closed.wait(min(max(NOTIFY_PAUSE_MS_MIN / 1000, wanted), NOTIFY_PAUSE_MS_MAX / 1000))
 
     def _listen(self, connection: psycopg.Connection[Any]) -> None:
         connection.execute(f"LISTEN {_CHANNEL}")
