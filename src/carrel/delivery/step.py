@@ -97,6 +97,10 @@ def prepare(
     if refused is not None:
         fence(tx, claim)
         return refused
+    if snapshot.unheard:
+        _prefetch_hearing(tx, claim, snapshot, request.model)
+        # Counted first, since it is waited for: what is written below then travels with the commit.
+        limited = count_run(tx, claim, request.model) or rules.any
     end = _hear(tx, claim, snapshot, request)
     if end is not None:
         return end.outcome
@@ -116,9 +120,6 @@ def prepare(
         bind_session(tx, claim, snapshot.session.id, snapshot.session.generation, **sent)
     if snapshot.connection.settings.run_tokens and not token and snapshot.extras.replays is None:
         token = mint_run_token(tx, access, agent.id, claim.id)
-    if snapshot.unheard:
-        # The only one of these statements that is waited for, so it comes last: the others travel with it.
-        limited = count_run(tx, claim, request.model) or rules.any
     if limited:
         check_budgets(tx, claim, rules, begins=snapshot.unheard)
     step = Step(
@@ -159,18 +160,24 @@ def _publish_context(tx: Tx, claim: Claim, context: Context) -> None:
         append_event(tx, claim.access, "context.injected", about_run(claim), json_text(told | degraded))
 
 
+def _prefetch_hearing(tx: Tx, claim: Claim, snapshot: Snapshot, model: str) -> None:
+    """Do in one batch what the first step of a run waits for."""
+    access, key = claim.access, snapshot.run.session_key
+    # Opening and closing lock the lane, the fence locks the run: the lane comes first, as everywhere.
+    tx.prefetch(
+        lambda: open_generation(tx, access, key, snapshot.session),
+        lambda: open_session_of(tx, access, snapshot.run.key),
+        lambda: fence(tx, claim),
+        tx.tick,
+        lambda: count_run(tx, claim, model),
+    )
+
+
 def _hear(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request) -> RequestedEnd | None:
     """Write the run's message to the session it was read for; return the end requested meanwhile, if any."""
     if not snapshot.unheard:
         return fence(tx, claim)
     run, planned = snapshot.run, snapshot.session
-    # Opening and closing lock the lane, the fence locks the run: the lane comes first, as everywhere.
-    tx.prefetch(
-        lambda: open_generation(tx, claim.access, run.session_key, planned),
-        lambda: open_session_of(tx, claim.access, run.key),
-        lambda: fence(tx, claim),
-        tx.tick,
-    )
     if run.starts_new_generation:
         close_generation(tx, claim.access, run.session_key, "rotated")
     session = open_generation(tx, claim.access, run.session_key, planned)
