@@ -39,7 +39,7 @@ from carrel.runs.model import (
 )
 from carrel.runs.outages import Outages
 from carrel.runs.pruner import Pruner
-from carrel.runs.queue import Rules, deliver
+from carrel.runs.queue import Rules, deliver, reads_to_enter
 from carrel.runs.queue_store import extend_queued, lane_head, live_runs_of_lane, queue_position
 from carrel.runs.removal import remove_lane, remove_lane_when_stopped, retire_agent
 from carrel.runs.requested_ends import replace_requested_end, request_end
@@ -63,8 +63,8 @@ __all__ = [
     "Outages", "Outcome", "Pruner", "RequestedEnd", "Rules", "Run", "RunChanged", "RunRetried", "Shortage", "Watch",
     "about_run", "advance", "agent_entry", "answer", "bind_session", "cancel", "continue_run", "count_change",
     "count_of_caller", "deliver", "end_unanswered", "extend_queued", "extras_of", "fence", "hold_run", "is_sender_call",
-    "lane_head", "live_runs_of_lane", "open_actions", "open_calls", "publish_change", "queue_position", "release_held",
-    "release_sender", "remove_lane", "remove_lane_when_stopped", "replace_requested_end", "request_end", "retire_agent",
-    "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "run_entry", "run_that_made", "shortage_of", "stop_lane",
-    "take_up",
+    "lane_head", "live_runs_of_lane", "open_actions", "open_calls", "publish_change", "queue_position",
+    "reads_to_enter", "release_held", "release_sender", "remove_lane", "remove_lane_when_stopped",
+    "replace_requested_end", "request_end", "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender",
+    "run_entry", "run_that_made", "shortage_of", "stop_lane", "take_up",
 ]  # fmt: skip

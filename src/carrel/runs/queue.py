@@ -1,5 +1,6 @@
 """deliver(): every message to an agent becomes a queued run here, in one transaction, or is refused."""
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
@@ -7,7 +8,17 @@ from msgspec import Struct
 from carrel.agents import agent_enabled, may_address
 from carrel.chats import require_valid_new_key
 from carrel.journal import json_text
-from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, Access, Code, Envelope, Refusal, check_message, not_found
+from carrel.kernel import (
+    MS_PER_MINUTE,
+    MS_PER_SECOND,
+    Access,
+    Code,
+    Envelope,
+    Refusal,
+    SessionKey,
+    check_message,
+    not_found,
+)
 from carrel.kernel.settings import RunsSettings, SendPolicySettings
 from carrel.records import attach
 from carrel.runs import count_store, queue_store, store
@@ -72,13 +83,18 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     return run if envelope.steers is None else aim(tx, access, run, envelope.steers)
 
 
+def reads_to_enter(tx: Tx, access: Access, key: SessionKey) -> tuple[Callable[[], object], ...]:
+    """Return what `deliver` reads of a lane, for callers that prefetch it with more: a lock, then a number."""
+    return (lambda: queue_store.hold_entry(tx, access, str(key)), tx.tick)
+
+
 def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
     """Count the run into its lane, created by its first message; return the queue position, 0 for the head.
 
     When it refuses, nothing has changed yet, so the caller may catch that and go on in the same transaction.
     """
     key = str(envelope.key)
-    tx.prefetch(lambda: queue_store.hold_entry(tx, access, key), tx.tick)
+    tx.prefetch(*reads_to_enter(tx, access, envelope.key))
     entry = queue_store.hold_entry(tx, access, key) or _create_lane(tx, access, envelope, rules)
     depth, override, enabled, made_by = entry
     if not may_see(tx, access, envelope.key, made_by):

@@ -1,5 +1,7 @@
 """Finds the lane that a session reference, or its absence, means."""
 
+from collections.abc import Callable, Iterable
+
 from msgspec import Struct, structs
 
 from carrel.access import account_of
@@ -10,6 +12,14 @@ from carrel.sessions.model import Lane, Session
 from carrel.sessions.references import SessionReference, parse_reference
 from carrel.storage import Tx
 from carrel.visibility import may_see, require_visible, why_hidden
+
+# The reads of a lane that its finder will need next, for `Tx.prefetch`.
+ReadsAhead = Callable[[SessionKey], Iterable[Callable[[], object]]]
+
+
+def _nothing(_key: SessionKey) -> tuple[()]:
+    """Read nothing ahead."""
+    return ()
 
 
 class FoundSession(Struct, frozen=True):
@@ -22,15 +32,16 @@ class FoundSession(Struct, frozen=True):
 
 def find_session(
     tx: Tx, access: Access, reference: str, current: SessionKey | None = None, visibility: ToolVisibility | None = None,
-    *, forbids_hidden: bool = False,
+    *, forbids_hidden: bool = False, ahead: ReadsAhead = _nothing,
 ) -> FoundSession:  # fmt: skip
     """Return the lane a reference means, whether or not it exists; one the caller may not see is not found.
 
     With `visibility`, a key that it hides is forbidden with the rule's name, whether or not it exists. With
-    `forbids_hidden`, so is every lane that the caller may not see, if the reference is a full one.
+    `forbids_hidden`, so is every lane that the caller may not see, if the reference is a full one. What the caller will
+    read of the lane next, `ahead`, is prefetched with it.
     """
     try:
-        return _find(tx, access, reference, current, visibility)
+        return _find(tx, access, reference, current, visibility, ahead)
     except Refusal as refusal:
         if forbids_hidden and _means_a_lane(tx, access, reference):
             name = reference[:80]
@@ -49,8 +60,9 @@ def _means_a_lane(tx: Tx, access: Access, reference: str) -> bool:
 
 
 def _find(
-    tx: Tx, access: Access, reference: str, current: SessionKey | None, visibility: ToolVisibility | None
-) -> FoundSession:
+    tx: Tx, access: Access, reference: str, current: SessionKey | None, visibility: ToolVisibility | None,
+    ahead: ReadsAhead = _nothing,
+) -> FoundSession:  # fmt: skip
     parsed = parse_reference(reference)
     _check_account(tx, access, parsed)
     if parsed.current:
@@ -68,11 +80,14 @@ def _find(
     if parsed.bare is not None:
         return _bare(tx, access, parsed.bare, visibility)
     assert parsed.rest is not None
-    if parsed.slug:
+    named = SessionKey(parsed.slug, parsed.rest) if parsed.slug else None
+    if named is not None:
         # Most agents are still called by their id, and then the lane is that of the reference.
-        named = SessionKey(parsed.slug, parsed.rest)
-        tx.prefetch(lambda: _agent(tx, access, parsed.slug), lambda: store.lane_of(tx, access, named))
+        tx.prefetch(lambda: _agent(tx, access, parsed.slug), lambda: store.lane_of(tx, access, named), *ahead(named))
     key = SessionKey.of(_agent(tx, access, parsed.slug).id, parsed.rest)
+    if key != named:
+        # A number that was drawn ahead was drawn under the lock of another lane.
+        tx.invalidate()
     # Before anything is looked up, so that no refusal reveals what exists.
     _require_shown(tx, access, visibility, key)
     found = _found(tx, access, key, None)
@@ -95,11 +110,12 @@ def find_lane(
 
 
 def lane_for_work(
-    tx: Tx, access: Access, *, agent: str | None, reference: str | None, task_id: str | None, task_scoped: bool
-) -> SessionKey:
+    tx: Tx, access: Access, *, agent: str | None, reference: str | None, task_id: str | None, task_scoped: bool,
+    ahead: ReadsAhead = _nothing,
+) -> SessionKey:  # fmt: skip
     """Return the lane for a message to an agent: the named one, else its Task's, else the agent's main lane."""
     if reference is not None:
-        key = find_session(tx, access, reference).key
+        key = find_session(tx, access, reference, ahead=ahead).key
         if task_id is not None and key.task_id not in (None, task_id):
             raise invalid("taskId", f"{key} is the lane of Task {key.task_id}; every other Task has its own lane.")
         return key

@@ -77,8 +77,9 @@ class Tx(Protocol):
         """Prefetch: run the first statement of each of these functions now, in this order.
 
         On PostgreSQL this takes one round trip for all of them. A later statement takes its answer from there, once,
-        unless something was written in between. `tick` may be among them: its number is kept whatever is written, and
-        is drawn after the statements before it, so after the locks that they take.
+        unless something was written in between; what was prefetched before is not read again. `tick` may be among them:
+        its number is kept whatever is written, and is drawn after the statements before it, so after the locks that
+        they take.
         """
         ...
 

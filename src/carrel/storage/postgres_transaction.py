@@ -91,13 +91,13 @@ class PostgresTx(CommonTx):
         return self._statements.execute(sql, values) if answer is None else answer
 
     def prefetch(self, *reads: Callable[[], object]) -> None:
-        foreseen = list(filter(None, map(self._first_of, reads)))
+        foreseen = [one for one in map(self._first_of, reads) if one is not None and _named(*one) not in self._answers]
         for sql, values in foreseen:
             self._statements.add(sql, values)
         if foreseen:
             answers = self._statements.execute_added()[-len(foreseen) :]
             made = list(zip(foreseen, answers, strict=True))
-            self._answers = {_named(*one): answer for one, answer in made if one[0] != _DRAW}
+            self._answers |= {_named(*one): answer for one, answer in made if one[0] != _DRAW}
             self._drawn = [self._number_in(answer) for one, answer in reversed(made) if one[0] == _DRAW] + self._drawn
 
     def _first_of(self, read: Callable[[], object]) -> tuple[str, dict[str, object]] | None:
@@ -165,7 +165,9 @@ class PostgresTx(CommonTx):
         self._drawn.clear()
 
     def tick(self) -> int:
-        return self._drawn.pop() if self._drawn else self._number_in(self._execute(_DRAW, None, {}))
+        if self._drawn:
+            return self._drawn[-1] if self._is_foreseeing else self._drawn.pop()
+        return self._number_in(self._execute(_DRAW, None, {}))
 
     def _number_in(self, answer: PGresult) -> int:
         return int(self._statements.rows(answer)[0][0])

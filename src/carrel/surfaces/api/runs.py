@@ -1,5 +1,6 @@
 """Runs: start, read, wait for, answer, cancel and retry them, and see what their agents were shown."""
 
+from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
@@ -12,7 +13,7 @@ from carrel.kernel.fields import Cursor, Name, ShortText, Text
 from carrel.kernel.limits import RUN_TIMEOUT_SECONDS_MAX, STOP_SECONDS_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX
 from carrel.loops import allow_loop
 from carrel.monitoring import RunFilter, WaitsFor, Why, explain, runs_newest_first, visible_run
-from carrel.runs import Run, advance, answer, cancel, deliver, retry
+from carrel.runs import Run, advance, answer, cancel, deliver, reads_to_enter, retry
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
@@ -124,8 +125,9 @@ def start_run(call: Call[NewRun, NoQuery], tx: Tx, access: Access) -> Accepted:
         raise invalid("agentId", "Send agentId or sessionKey, not both: a session belongs to one agent.")
     task_scoped = call.services.settings.sessions.task_scoped
     key = lane_for_work(
-        tx, access, agent=new.agent_id, reference=new.session_key, task_id=new.task_id, task_scoped=task_scoped
-    )
+        tx, access, agent=new.agent_id, reference=new.session_key, task_id=new.task_id, task_scoped=task_scoped,
+        ahead=partial(reads_to_enter, tx, access),
+    )  # fmt: skip
     message = Message(text=new.message, provenance=Provenance.of_person(access))
     envelope = Envelope(
         key=key, message=message, task_id=new.task_id, timeout_seconds=new.timeout_seconds,
