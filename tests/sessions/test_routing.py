@@ -7,7 +7,8 @@ from carrel.agents import change_agent, require_agent
 from carrel.chats import chosen_key
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.sessions import close_generation, find_lane, find_session, insert_lane, lane_for_work
-from tests.harness.engine import MAIN, Engine
+from carrel.storage import Tx
+from tests.harness.engine import MAIN, Engine, open_engine
 from tests.requirements.mark import requirement
 
 TASK = SessionKey.of("main", "task:task_1")
@@ -177,3 +178,20 @@ async def test_a_client_reaches_only_its_own_lanes_of_its_own_agents(engine: Eng
     with pytest.raises(Refusal) as caught:
         await engine.say(MAIN, "hello", access=program)
     assert caught.value.code == Code.NOT_FOUND
+
+
+@pytest.mark.parametrize(("slug", "kept"), [("main", True), ("boss", False)])
+async def test_a_number_is_drawn_ahead_only_under_the_lock_of_the_lane_that_was_meant(
+    postgres_url: str, slug: str, kept: bool
+) -> None:
+    def work(tx: Tx) -> tuple[SessionKey, int, int]:
+        found = find_session(tx, engine.access, f"agent:{slug}:main", ahead=lambda _: (tx.tick,))
+        last = tx.value("SELECT last_value FROM ticks")
+        return found.key, tx.tick(), last
+
+    async with open_engine(postgres_url) as engine:
+        agent = await engine.db.read(lambda tx: require_agent(tx, engine.access, "main"))
+        await engine.db.write(lambda tx: change_agent(tx, engine.access, structs.replace(agent, slug=slug)))
+        key, number, last = await engine.db.write(work)
+    assert key == MAIN
+    assert (number == last) is kept

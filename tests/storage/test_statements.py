@@ -87,6 +87,19 @@ async def test_what_is_read_ahead_is_answered_once(postgres_url: str) -> None:
         assert first != second
 
 
+async def test_what_was_read_ahead_is_not_read_ahead_again(postgres_url: str) -> None:
+    async with opened(postgres_url) as db:
+
+        def work(tx: Tx) -> list[int]:
+            draw = "SELECT nextval('ticks') AS drawn"
+            for _ in range(2):
+                tx.prefetch(lambda: tx.value(draw), tx.tick)
+            return [tx.value(draw), tx.tick(), tx.value(draw)]
+
+        first, *then = await db.read(work)
+        assert then == [first + 1, first + 2]
+
+
 async def test_a_number_that_was_drawn_ahead_is_used_once_and_not_after_forgetting(postgres_url: str) -> None:
     async with opened(postgres_url) as db:
 
