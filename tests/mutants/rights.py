@@ -90,8 +90,8 @@ RIGHTS = (
     Mutant(
         "kinds of refusals are kept without a limit",
         "records/call_store.py",
-        "kinds[0] < REFUSALS_PER_LANE_MAX",
-        "kinds[0] >= 0",
+        "kinds < REFUSALS_PER_LANE_MAX",
+        "kinds >= 0",
         "tests/surfaces/test_refusals.py",
     ),
     Mutant(

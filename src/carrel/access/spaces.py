@@ -107,8 +107,7 @@ def remove_space(tx: Tx, access: Access, space_id: str) -> None:
         message = "The default space cannot be removed: it holds everything that is in no other."
         raise Refusal(Code.LIMIT_REACHED, message)
     hold_account(tx, access)
-    space = readable_space(tx, access, space_id)
-    shape = space_shapes(tx, access, [space])[0]
+    shape = space_shapes(tx, access, [readable_space(tx, access, space_id)])[0]
     tx.publish(SpaceRemoved(access, space_id))
     space_store.delete_space(tx, access, space_id)
     append_event(tx, access, "space.deleted", About(space_id=space_id), json_text({"space": shape}))

@@ -88,9 +88,8 @@ def allow_once(tx: Tx, access: Access, name: str, rules: BudgetRules, subject: s
 
 
 def _known(tx: Tx, access: Access, name: str, rules: BudgetRules) -> Budget:
-    owners = budget_by_name(tx, access, name)
-    known = rules.merged([] if owners is None else [owners])
-    found = next((budget for budget in known if budget.name == name), None)
+    configured = (budget for budget in rules.merged([]) if budget.name == name)
+    found = budget_by_name(tx, access, name) or next(configured, None)
     if found is None:
         raise not_found("budget")
     return found
@@ -111,9 +110,8 @@ def _subjects(tx: Tx, access: Access, budget: Budget, periods: Periods) -> list[
     if budget.scope == "agent":
         return [agent.id for agent in every_agent(tx, access)]
     since = budget.since(tx.now)
-    return [period.subject for period in periods.values() if (period.name, period.since) == (budget.name, since)] or [
-        None
-    ]
+    told = [period.subject for period in periods.values() if (period.name, period.since) == (budget.name, since)]
+    return [*told] or [None]
 
 
 def _balance(

@@ -1,7 +1,6 @@
 """The result of a call as a model gets it: text or structured content, and files. Pure."""
 
 import base64
-import binascii
 from collections.abc import Iterable
 from typing import Any
 
@@ -73,10 +72,10 @@ def _add_file(files: list[NewAttachment], texts: list[str], name: str, mime_type
         return
     try:
         content = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         texts.append(f"[the file {name} was left out: it is damaged]")
-        return
-    files.append(NewAttachment(name=name, mime_type=clip(one_line(mime_type), NAME_CHARS_MAX), content=content))
+    else:
+        files.append(NewAttachment(name=name, mime_type=clip(one_line(mime_type), NAME_CHARS_MAX), content=content))
 
 
 class _Secrets:

@@ -165,21 +165,18 @@ class Server:
 
     async def _note_unanswered(self) -> None:
         """After several unanswered calls, end the server: the next call gets a new one."""
-        running = self._life
-        if running is None:
-            return
-        running.unanswered += 1
-        if running.unanswered >= MCP_UNANSWERED_MAX:
-            running.stop(f"It left {MCP_UNANSWERED_MAX} calls in a row without an answer.")
-            await running.ended.wait()
+        if running := self._life:
+            running.unanswered += 1
+            if running.unanswered >= MCP_UNANSWERED_MAX:
+                running.stop(f"It left {MCP_UNANSWERED_MAX} calls in a row without an answer.")
+                await running.ended.wait()
 
     async def _ready(self) -> "_Run":
         """Return the running server, started if needed; raise ProgramFault if it cannot be used now."""
         if self._life is not None and self._life.is_over:
             await self._life.ended.wait()
         if self._life is None:
-            wait = self._again_at - elapsed_seconds()
-            if wait > 0:
+            if (wait := self._again_at - elapsed_seconds()) > 0:
                 raise ProgramFault(f"{self._fault} It is started again in {wait:.0f} seconds.")
             running = _Run()
             self._start(self._live(running))
@@ -266,11 +263,10 @@ class Server:
         before = {} if self.offered is None else {tool.name: tool.digest for tool in self.offered.tools}
         self._listed_at = elapsed_seconds()
         self._left_out = listed.left_out
-        if self.offered is not None and before == {tool.name: tool.digest for tool in listed.tools}:
-            return
-        if self.offered is not None:
-            _log.warning("connector_tools_changed", extra={"connector": self.name})
-        self.offered = ToolList(self.name, listed.tools)
+        if self.offered is None or before != {tool.name: tool.digest for tool in listed.tools}:
+            if self.offered is not None:
+                _log.warning("connector_tools_changed", extra={"connector": self.name})
+            self.offered = ToolList(self.name, listed.tools)
 
 
 class _Run:

@@ -5,7 +5,7 @@ Importing this module imports the SDK; import it only to start a server.
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from logging import CRITICAL, getLogger
 from typing import Any
 
@@ -146,24 +146,17 @@ async def open_session(
         raise ProgramFault(_why(error, life)) from error
 
 
-def _streams(
-    settings: McpServerSettings, launch: Launch, life: Lifecycle
-) -> AbstractAsyncContextManager[TransportStreams]:  # fmt: skip
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[TransportStreams]:
-        async with AsyncExitStack() as stack:
-            if launch.program is not None:
-                streams = program_streams(launch.program, life.guard)
-            else:
-                http = await stack.enter_async_context(sdk_client(launch.headers, MCP_MESSAGE_BYTES_MAX))
-                streams = streamable_http_client(
-                    settings.url, http_client=http, max_sse_event_size=MCP_MESSAGE_BYTES_MAX
-                )
-            received, sent = await stack.enter_async_context(streams)
-            life.stream = GuardedStream(received, life.guard)
-            yield life.stream, sent
-
-    return opened()
+@asynccontextmanager
+async def _streams(settings: McpServerSettings, launch: Launch, life: Lifecycle) -> AsyncIterator[TransportStreams]:
+    async with AsyncExitStack() as stack:
+        if launch.program is not None:
+            streams = program_streams(launch.program, life.guard)
+        else:
+            http = await stack.enter_async_context(sdk_client(launch.headers, MCP_MESSAGE_BYTES_MAX))
+            streams = streamable_http_client(settings.url, http_client=http, max_sse_event_size=MCP_MESSAGE_BYTES_MAX)
+        received, sent = await stack.enter_async_context(streams)
+        life.stream = GuardedStream(received, life.guard)
+        yield life.stream, sent
 
 
 def _why(error: BaseException, life: Lifecycle) -> str:

@@ -46,23 +46,22 @@ def read_tools(
     Tools in `written` once were listed as writing; they count as writing, whatever the server says now.
     """
     present = {tool.name: tool for tool in listed}
-    allowed = [name for name in present if _is_allowed(name, settings)]
+    allowed = [name for name in present if _matches(name, settings.allow) and not _matches(name, settings.deny)]
     names = {name: offered for offered, name in offered_names(server, allowed).items()}
     tools: list[RemoteTool] = []
     left_out: list[str] = []
     for name in allowed:
-        schema = present[name].input_schema
-        problem = _schema_problem(schema)
+        problem = _schema_problem(present[name].input_schema)
         if name not in names:
             problem = "has the name of another"
         elif names[name] in taken:
             problem = f"{names[name]} is a tool of Carrel; give the server another name"
         elif len(tools) >= MCP_TOOLS_PER_SERVER_MAX:
             problem = f"is one too many: a server may offer {MCP_TOOLS_PER_SERVER_MAX}"
-        if problem is not None:
+        if problem is None:
+            tools.append(_tool(server, names[name], present[name], is_written=name in written))
+        else:
             left_out.append(f"{clip(visible(name), 100)}: {problem}")
-            continue
-        tools.append(_tool(server, names[name], present[name], is_written=name in written))
     return Listed(tuple(tools), tuple(left_out[:_LEFT_OUT_SHOWN_MAX]))
 
 
@@ -81,30 +80,24 @@ def _tool(server: str, offered_as: str, tool: Tool, *, is_written: bool) -> Remo
     )
 
 
-def _is_allowed(name: str, settings: McpServerSettings) -> bool:
-    def among(patterns: tuple[str, ...]) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-    return among(settings.allow) and not among(settings.deny)
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _schema_problem(schema: dict[str, Any]) -> str | None:
     if schema.get("type") != "object":
         return "its parameters are not an object"
-    if _depth(schema, MCP_SCHEMA_DEPTH_MAX) is None:
+    if not _is_within(schema, MCP_SCHEMA_DEPTH_MAX):
         return f"its parameters are nested more than {MCP_SCHEMA_DEPTH_MAX} deep"
     if len(msgspec.json.encode(schema)) > MCP_SCHEMA_BYTES_MAX:
         return f"its parameters take more than {MCP_SCHEMA_BYTES_MAX} bytes"
     return None
 
 
-def _depth(value: Any, left: int) -> int | None:
-    """Return the nesting depth left below a value; None if it is nested too deep."""
+def _is_within(value: Any, left: int) -> bool:
+    """Return whether a value is nested less than so many levels deep."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if left == 0:
-        return None
-    depths = [_depth(one, left - 1) for one in inner]
-    return None if None in depths else min((one for one in depths if one is not None), default=left)
+    return left > 0 and all(_is_within(one, left - 1) for one in inner)
 
 
 def visible(text: str) -> str:

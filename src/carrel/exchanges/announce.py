@@ -4,7 +4,7 @@ The result is stored with the child's run; this module only delivers it. A deliv
 and then shown as undelivered, never dropped.
 """
 
-from carrel.exchanges.conclusion import conclude, notify_if_session_ended, reset_attempts, retry_or_give_up, skipped
+from carrel.exchanges.conclusion import conclude, notify_if_session_ended, reset_attempts, retry_or_give_up
 from carrel.exchanges.model import Exchange, moved
 from carrel.exchanges.prompts import ANNOUNCE_SKIP, Outcome, announcement, notes_question, visible_reply
 from carrel.exchanges.steps import Flow, deliver_step, provenance_of
@@ -69,15 +69,14 @@ class SpawnFlow(Flow):
                 return moved(exchange, due_at=tx.now + _ANNOUNCE_MS)
         notes = (run.reply or "").strip() if run is not None and run.state == "completed" else ""
         if notes == ANNOUNCE_SKIP:
-            return skipped(tx, exchange)
+            return conclude(tx, exchange, "skipped")
         return self._hand_over(tx, moved(exchange, last_reply=visible_reply(notes)))
 
     def _hand_over(self, tx: Tx, exchange: Exchange) -> Exchange:
         """Deliver the result to the requester's lane; it is then posted on the requester's channel."""
         if exchange.step != "handover":
             text = announcement(_outcome(tx, exchange))
-            exchange = moved(exchange, step="handover", announcement=text, current_run_id=None)
-            exchange = reset_attempts(tx, exchange)
+            exchange = reset_attempts(tx, moved(exchange, step="handover", announcement=text, current_run_id=None))
         lane = lane_of(tx, exchange.access, exchange.requester)
         if lane is None:
             return conclude(tx, exchange, "undelivered", f"{exchange.requester_key} was deleted.")

@@ -77,8 +77,7 @@ class OpenClawGateway(ModelGateway):
         step = structs.replace(step, address=key_at_gateway(step.address, agent), agent_id=agent)
         followed = [] if step.lost_at is None else since_heard(step, await self._history(step))
         if followed:
-            output = answer_among(followed)
-            if output:
+            if output := answer_among(followed):
                 return self._found(step, output, on_text)
             step = asked_to_go_on(step)
         try:
@@ -103,8 +102,7 @@ class OpenClawGateway(ModelGateway):
         named.
         """
         names = [name for name in (step.agent_slug, step.agent_id) if name]
-        mapped = next((self._mapped[name] for name in names if name in self._mapped), "")
-        if mapped:
+        if mapped := next((self._mapped[name] for name in names if name in self._mapped), ""):
             return mapped
         try:
             status, body = await self._list()
@@ -132,14 +130,13 @@ class OpenClawGateway(ModelGateway):
 
     def _explained(self, fault: GatewayFault, agent: str) -> GatewayFault:
         """Return a fault that also says which setting to change."""
-        hint = ""
         if fault.code == "gateway_not_found":
             hint = _NO_ENDPOINT
         elif "Unknown agent" in fault.message:
             hint = f'OpenClaw has no agent "{agent}": name one that it has in gateway.{self.name}.agents.'
         elif "invalid tool configuration" in fault.message:
             hint = "OpenClaw or one of its plugins has a tool with the name of one that was sent."
-        if not hint:
+        else:
             return fault
         return GatewayFault(fault.code, f"{fault.message} {hint}", retryable=fault.retryable)
 

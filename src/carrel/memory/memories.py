@@ -18,7 +18,8 @@ from carrel.memory.model import (
     words_of,
 )
 from carrel.memory.scopes import GLOBAL_SCOPE, Scope
-from carrel.storage import Tx
+from carrel.sessions import LaneDeleted
+from carrel.storage import Database, Tx
 
 
 def keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory) -> Memory:
@@ -162,6 +163,15 @@ def promote(tx: Tx, access: Access, memory: Memory, reason: str) -> Memory:
 def forget_scope(tx: Tx, access: Access, scope: Scope, agent_id: str) -> int:
     """Delete every memory of a session or goal that is gone."""
     return store.delete_place(tx, access, *place_of(scope, agent_id))
+
+
+def observe_sessions(db: Database) -> None:
+    """Register the observer that forgets the memories of deleted sessions."""
+    db.observe(LaneDeleted, _forget_session)
+
+
+def _forget_session(tx: Tx, deleted: LaneDeleted) -> None:
+    forget_scope(tx, deleted.access, Scope.of_session(deleted.key.identity), deleted.key.agent)
 
 
 def _publish(tx: Tx, access: Access, name: str, memory: Memory) -> None:

@@ -133,9 +133,8 @@ def postable_run(tx: Tx, post: Post, rules: Rules) -> Run | None:
 
 def drop_post(tx: Tx, post: Post, why: str) -> None:
     """Drop a leased post that should not be sent after all."""
-    noted = structs.replace(
-        post, state="dropped", due_at=None, ended_at=tx.now, error=clip(why, limits.ERROR_CHARS_MAX)
-    )
+    error = clip(why, limits.ERROR_CHARS_MAX)
+    noted = structs.replace(post, state="dropped", due_at=None, ended_at=tx.now, error=error)
     post_store.note_post(tx, post.access, noted)
     tx.wake(POSTS)
 
@@ -178,9 +177,8 @@ def post_failed(
 
 def prune_posts(tx: Tx, access: Access) -> int:
     """Delete a batch of posts that ended long enough ago; return how many."""
-    return post_store.prune_posts(
-        tx, access, tx.now - limits.POSTS_KEPT_HOURS * MS_PER_HOUR, limit=limits.PRUNE_ROWS_MAX
-    )
+    before = tx.now - limits.POSTS_KEPT_HOURS * MS_PER_HOUR
+    return post_store.prune_posts(tx, access, before, limit=limits.PRUNE_ROWS_MAX)
 
 
 def observe_runs(db: Database) -> None:

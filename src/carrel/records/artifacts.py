@@ -71,7 +71,6 @@ def run_of_artifact(file_id: str) -> str:
 
 
 def _file(run_id: str, part: Artifact) -> ArtifactFile:
-    is_bytes = part.kind == "bytes"
     return ArtifactFile(
         id=f"{run_id}.{part.seq}",
         run_id=run_id,
@@ -79,6 +78,6 @@ def _file(run_id: str, part: Artifact) -> ArtifactFile:
         kind=_KINDS[part.kind],
         media_type=part.media_type,
         filename=part.filename,
-        content=base64.b64decode(part.content) if is_bytes else part.content.encode(),
+        content=base64.b64decode(part.content) if part.kind == "bytes" else part.content.encode(),
         added_at=part.added_at,
     )

@@ -68,10 +68,9 @@ class RemoteFaults(Faults):
 
     def of_protocol(self, fault: A2aFault) -> GatewayFault:
         """Return the fault of an error reported by the A2A protocol."""
-        head = f'The remote agent of gateway "{self._name}"'
-        quoted = self._quote(fault.message)
         code, what = _REASONS.get(fault.reason, ("gateway_refused", "refused the message"))
-        return self._fault(code, f"{head} {what}{quoted}", code == "gateway_failed")
+        message = f'The remote agent of gateway "{self._name}" {what}{self._quote(fault.message)}'
+        return self._fault(code, message, code == "gateway_failed")
 
     def of_card(self, why: str) -> GatewayFault:
         """Return the fault of a card without a usable interface."""
@@ -114,9 +113,7 @@ class RemoteConnection:
 
     async def remote(self) -> Remote:
         """Return the agent; its card is read once, and again after a fault that may mean it has changed."""
-        if self._remote is None:
-            return await self.refresh()
-        return self._remote
+        return self._remote or await self.refresh()
 
     def forget(self) -> None:
         """Discard the card, so that it is read again."""

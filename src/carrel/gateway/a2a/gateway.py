@@ -179,12 +179,10 @@ class A2aGateway(Gateway):
 
     async def _open_tasks(self, step: _RemoteStep) -> list[str]:
         """Return the remote task's id; if it is not known yet, look for active tasks in its context."""
-        known = step.task.id or step.message.remote_id
-        if known:
+        if known := step.task.id or step.message.remote_id:
             return [known]
         for _ in range(TASK_LOOKUPS_MAX):
-            active = await self._connection.active_tasks(step.remote, step.message.context_id)
-            if active:
+            if active := await self._connection.active_tasks(step.remote, step.message.context_id):
                 return active
             await asyncio.sleep(POLL_FIRST_SECONDS)
         return []

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import structs
 
+from carrel.gateway.acp.actions import NO_RESULT
 from carrel.gateway.acp.answers import Reply
 from carrel.gateway.acp.events import (
     ActionEvent,
@@ -168,8 +169,7 @@ class AcpGateway(AgentGateway):
 
     def _program(self, cwd: str | None) -> Program:
         settings = self._settings
-        missing = missing_variable(settings.env, self._env)
-        if missing:
+        if missing := missing_variable(settings.env, self._env):
             setting = f"gateway.{self.name}.env"
             raise self._faults.of_settings(f"{setting} names the environment variable {missing}, which is not set.")
         program = program_of(settings.command, settings.args, settings.env, self._env, cwd)
@@ -216,8 +216,7 @@ class _Turn:
         """Send the agent what is new, and follow its turn to the end or to a question."""
         later = await self._begin()
         while True:
-            event = await self._session.next_event()
-            answer = await self._follow(event)
+            answer = await self._follow(await self._session.next_event())
             if answer is not None and later:
                 # Messages that arrived while the question was open.
                 await self._prompt(later)
@@ -277,9 +276,9 @@ class _Turn:
                 raise self._faults.of_death(self._session.why_over, retryable=not self._session.is_bad)
         return None
 
-    async def tell_unfinished(self, why: str | None = None) -> None:
+    async def tell_unfinished(self, why: str = NO_RESULT) -> None:
         """Report that the results of actions in progress will never be known."""
-        for action in self._session.actions.unfinished() if why is None else self._session.actions.unfinished(why):
+        for action in self._session.actions.unfinished(why):
             await self._on_action(action)
 
     async def give_up(self) -> None:

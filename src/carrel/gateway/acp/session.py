@@ -232,8 +232,7 @@ class AgentSession:
 
     async def _until_stopped(self) -> None:
         while self.is_prompting and not self.over.is_set():
-            event = await self.next_event()
-            if isinstance(event, PermissionRequest):
+            if isinstance(event := await self.next_event(), PermissionRequest):
                 event.withdraw()
 
     # What it sends

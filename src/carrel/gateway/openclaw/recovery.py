@@ -12,7 +12,7 @@ from msgspec import structs
 from carrel.gateway.items import call_item, input_text, message_item, text_part
 from carrel.gateway.model import Item, Step
 from carrel.gateway.openclaw.request import PREFIX
-from carrel.gateway.prompt import CONTEXT, USER, content_blocks
+from carrel.gateway.prompt import CONTEXT, USER, content_blocks, listed_items
 
 HISTORY_MESSAGES_MAX = 100
 GO_ON = "The connection was lost before your answer arrived. Go on with what the last message asks for, and answer it."
@@ -45,9 +45,7 @@ def answer_among(messages: list[Item]) -> list[Item]:
     if calls:
         return ours if len(ours) == len(calls) else []
     text = _text(parts)
-    if newest.get("stopReason") != "stop" or not text:
-        return []
-    return [message_item(text_part(text))]
+    return [message_item(text_part(text))] if newest.get("stopReason") == "stop" and text else []
 
 
 def asked_to_go_on(step: Step) -> Step:
@@ -61,7 +59,7 @@ def asked_to_go_on(step: Step) -> Step:
 
 def _said(given: Any) -> str:
     """Return the text that identifies a step in the history: the words of its message, which come last."""
-    items = given if isinstance(given, list) else [{"role": USER, "content": given}]
+    items = listed_items(given)
     texts = (_texts(item.get("content"))[-1:] if item.get("role") == USER else [item.get("output")] for item in items)
     said = (text.strip() for several in texts for text in several if isinstance(text, str))
     return next(filter(None, said), "")

@@ -52,8 +52,7 @@ def _send(tx: Tx, caller: Caller, params: SessionsSend) -> Result:
         shown = shown_key(caller.key.agent, found.key)
         run = _deliver(tx, caller, found, params.message)
     except _Refused as refused:
-        value = {"status": refused.status, "error": refused.why, "code": refused.code, "sessionKey": shown}
-        return Result(value=value)
+        return Result(value={"status": refused.status, "error": refused.why, "code": refused.code, "sessionKey": shown})
     until = tx.now + wait_seconds * MS_PER_SECOND
     begin_exchange(tx, caller.account_access, _exchange(tx, caller, run, until if wait_seconds else None))
     if wait_seconds:
@@ -133,17 +132,16 @@ def _finish(tx: Tx, caller: Caller, run_id: str, run: Run | None) -> dict[str, A
     if run.state == "completed" and inline:
         reply = run.reply if visible_reply(run.reply) else ""
         return value | {"status": "ok", "reply": reply, "delivery": _PENDING}
+    status, error = "timeout", "No reply in time. The run continues; sessions_history will show its reply."
     if run.state == "completed":
-        late = "The reply came too late for this call and will arrive as a message."
-        return value | {"status": "timeout", "error": late}
-    if run.state == "waiting":
-        asked = f"The run is waiting for {run.waiting_for}: {run.question or 'no question was given'}"
-        return value | {"status": "error", "error": asked}
-    if run.ended:
+        error = "The reply came too late for this call and will arrive as a message."
+    elif run.state == "waiting":
+        status = "error"
+        error = f"The run is waiting for {run.waiting_for}: {run.question or 'no question was given'}"
+    elif run.ended:
         reason = run.error_message or run.reason or run.error_code or "no reason was given"
-        return value | {"status": "error", "error": f"The run {run.state}: {reason}"}
-    late = "No reply in time. The run continues; sessions_history will show its reply."
-    return value | {"status": "timeout", "error": late}
+        status, error = "error", f"The run {run.state}: {reason}"
+    return value | {"status": status, "error": error}
 
 
 def _answer_inline(tx: Tx, caller: Caller, run: Run) -> bool:

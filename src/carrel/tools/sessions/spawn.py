@@ -118,16 +118,15 @@ def _spawn(tx: Tx, caller: Caller, prepared: _PreparedSpawn) -> Result:
     _begin(tx, caller, params, run)
     if prepared.thread is not None:
         bind_channel_thread(tx, caller.account_access, prepared.thread, run)
-    value: dict[str, Any] = {
+    value = {
         "status": "accepted",
         "runId": run.id,
         "childSessionKey": run.key,
         "mode": params.shown_mode,
         "note": _NOTE,
     }
-    if prepared.placed is not None:
-        value["attachments"] = msgspec.to_builtins(prepared.placed.receipt)
-    return Result(value=value)
+    files = {} if prepared.placed is None else {"attachments": msgspec.to_builtins(prepared.placed.receipt)}
+    return Result(value=value | files)
 
 
 def _deliver(tx: Tx, caller: Caller, prepared: _PreparedSpawn, granted: Granted) -> Run:

@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from carrel.kernel import Access, Refusal, invalid, parse_iso
+from carrel.kernel import Refusal, invalid, parse_iso
 from carrel.kernel.fields import Name
 from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX, RESPONSE_RECIPIENTS_MAX, TASK_PARTIES_MAX, TASK_TAGS_MAX
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Shown, Tool
 from carrel.tools.tasks.reads import OneTask, TaskId
-from carrel.tools.tasks.shapes import MessageResult, StatusResult, TaskResult, result_of
+from carrel.tools.tasks.shapes import MessageResult, StatusResult, TaskResult, result_of, task_result
 from carrel.tools.tool_rules import require_part
 from carrel.topics import PRIORITIES
 from carrel.work import (
@@ -19,7 +19,6 @@ from carrel.work import (
     Directory,
     NewTask,
     ResponseRequests,
-    Task,
     TaskChange,
     Words,
     assign_task,
@@ -137,10 +136,6 @@ def _task_of(caller: Caller, params: RequestResponses) -> str | None:
     return params.task_id or caller.actor.task_id
 
 
-def _task(tx: Tx, access: Access, task: Task) -> Result:
-    return result_of(TaskResult(task=task_shape(tx, access, task)))
-
-
 def _status(tx: Tx, caller: Caller, params: SetStatus) -> Result:
     access, rules = caller.access, caller.services.rules
     moved = move_task(tx, access, params.task_id, params.status, rules, reason=params.blocked_reason, walk=True)
@@ -154,22 +149,20 @@ def _update(tx: Tx, caller: Caller, params: UpdateTask) -> Result:
     if params.assigned_agent_ids is not None or params.assigned_user_ids is not None:
         require_part(tx, access, "task_assign", "task_update")
     plain = ("title", "description", "assigned_agent_ids", "assigned_user_ids", "blocked_reason")
-    given = {name: value for name in plain if (value := getattr(params, name)) is not None} | _tags(params)
-    given |= _level(params)
+    given = {name: value for name in plain if (value := getattr(params, name)) is not None} | _tags_and_level(params)
     if params.due_date is not UNSET:
         given["due_date"] = moment("dueDate", params.due_date)
     task = change_task(tx, access, params.task_id, TaskChange(**given), rules).task
     if params.status is not None:
         # By the rules of task_status, so that no status is easier to reach with this tool.
         task = move_task(tx, access, task.id, params.status, rules, reason=params.blocked_reason, walk=True).task
-    return _task(tx, access, task)
+    return task_result(tx, access, task)
 
 
 def _create(tx: Tx, caller: Caller, params: CreateTask) -> Result:
     if params.assignee_slugs:
         require_part(tx, caller.access, "task_assign", "task_create")
     agents, users = _assignees(tx, caller, params.assignee_slugs)
-    given = _tags(params) | _level(params)
     new = NewTask(
         title=params.title,
         description=params.description,
@@ -179,18 +172,15 @@ def _create(tx: Tx, caller: Caller, params: CreateTask) -> Result:
         due_date=moment("dueDate", params.due_date),
         assigned_agent_ids=agents,
         assigned_user_ids=users,
-        **given,
+        **_tags_and_level(params),
     )
-    return _task(tx, caller.access, create_task(tx, caller.access, new, caller.services.rules))
+    return task_result(tx, caller.access, create_task(tx, caller.access, new, caller.services.rules))
 
 
-def _tags(params: UpdateTask | CreateTask) -> dict[str, Any]:
+def _tags_and_level(params: UpdateTask | CreateTask) -> dict[str, Any]:
     tags = params.labels if params.tags is None else params.tags
-    return {} if tags is None else {"tags": tags}
-
-
-def _level(params: UpdateTask | CreateTask) -> dict[str, Any]:
-    return {} if params.priority is None else {"priority": level(params.priority)}
+    priority = None if params.priority is None else level(params.priority)
+    return {name: value for name, value in (("tags", tags), ("priority", priority)) if value is not None}
 
 
 def level(priority: int | str) -> int | str:
@@ -216,10 +206,9 @@ def _assign(tx: Tx, caller: Caller, params: AssignTask) -> Result:
     agents, users = _assignees(tx, caller, params.assignee_slugs)
     if not agents and not users:
         raise invalid("assigneeSlugs", "The orchestrator coordinates and is not assigned itself; name somebody else.")
-    rules = caller.services.rules
-    return _task(
-        tx, caller.access, assign_task(tx, caller.access, params.task_id, rules, agent_ids=agents, user_ids=users)
-    )
+    access, rules = caller.access, caller.services.rules
+    task = assign_task(tx, access, params.task_id, rules, agent_ids=agents, user_ids=users)
+    return task_result(tx, access, task)
 
 
 def _message(tx: Tx, caller: Caller, params: PostMessage) -> Result:
@@ -229,7 +218,7 @@ def _message(tx: Tx, caller: Caller, params: PostMessage) -> Result:
 
 def _delete(tx: Tx, caller: Caller, params: DeleteTask) -> Result:
     moved = move_task(tx, caller.access, params.task_id, "archived", caller.services.rules, reason=params.reason)
-    return _task(tx, caller.access, moved.task)
+    return task_result(tx, caller.access, moved.task)
 
 
 def _request(tx: Tx, caller: Caller, params: RequestResponses) -> Result:

@@ -8,7 +8,15 @@ from carrel.kernel import limits
 from carrel.kernel.fields import Id, Name
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Shown, Tool
-from carrel.tools.tasks.shapes import ListResult, LoadResult, SearchResult, TaskResult, ThreadResult, result_of
+from carrel.tools.tasks.shapes import (
+    ListResult,
+    LoadResult,
+    SearchResult,
+    TaskResult,
+    ThreadResult,
+    result_of,
+    task_result,
+)
 from carrel.work import (
     Directory,
     TaskFilter,
@@ -19,7 +27,6 @@ from carrel.work import (
     read_thread,
     readable_task,
     search_tasks,
-    task_shape,
     task_shapes,
 )
 
@@ -66,18 +73,13 @@ class SearchTasks(Params, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(description="how many")] = limits.TASK_SEARCH_RESULTS_DEFAULT
 
 
-def _clamped(limit: int, most: int) -> int:
+def _clamped(limit: int, most: int = limits.THREAD_ROWS_MAX) -> int:
     return max(1, min(limit, most))
 
 
 def _history(tx: Tx, caller: Caller, task_id: str, messages: int, activities: int) -> TaskHistory:
-    return read_history(
-        tx,
-        caller.access,
-        task_id,
-        message_limit=_clamped(messages, limits.THREAD_ROWS_MAX),
-        activity_limit=_clamped(activities, limits.THREAD_ROWS_MAX),
-    )
+    shown = {"message_limit": _clamped(messages), "activity_limit": _clamped(activities)}
+    return read_history(tx, caller.access, task_id, **shown)
 
 
 def _task_history(tx: Tx, caller: Caller, params: HistoryOfTask) -> Result:
@@ -94,19 +96,17 @@ def _task_list(tx: Tx, caller: Caller, params: ListTasks) -> Result:
     if params.assignee_slug is not None:
         agents, users = Directory(tx, caller.access).parties((params.assignee_slug,), "assigneeSlug")
         assignee = (*agents, *users)[0]
-    limit = _clamped(params.limit, limits.THREAD_ROWS_MAX)
     wanted = TaskFilter(status=params.status, assignee_id=assignee)
-    tasks = list_tasks(tx, caller.access, wanted, before=None, limit=limit)
+    tasks = list_tasks(tx, caller.access, wanted, before=None, limit=_clamped(params.limit))
     return result_of(ListResult(tasks=task_shapes(tx, caller.access, tasks)))
 
 
 def _task_get(tx: Tx, caller: Caller, params: OneTask) -> Result:
-    task, _ = readable_task(tx, caller.access, params.task_id)
-    return result_of(TaskResult(task=task_shape(tx, caller.access, task)))
+    return task_result(tx, caller.access, readable_task(tx, caller.access, params.task_id)[0])
 
 
 def _task_thread(tx: Tx, caller: Caller, params: ThreadOfTask) -> Result:
-    thread = read_thread(tx, caller.access, params.task_id, limit=_clamped(params.limit, limits.THREAD_ROWS_MAX))
+    thread = read_thread(tx, caller.access, params.task_id, limit=_clamped(params.limit))
     return result_of(ThreadResult(messages=thread.messages))
 
 
