@@ -223,8 +223,8 @@ RIGHTS = (
     Mutant(
         "a refused send names a run",
         "tools/sessions/send.py",
-        '        value = {"status": refused.status,',
-        '        value = {"runId": tx.new_id("run"), "status": refused.status,',
+        'Result(value={"status": refused.status,',
+        'Result(value={"runId": tx.new_id("run"), "status": refused.status,',
         "tests/tools/sessions/test_send.py",
     ),
     Mutant(

@@ -73,8 +73,7 @@ def mint_run_token(tx: Tx, access: Access, agent_id: str, run_id: str) -> str:
     """Create a run's token and return its secret; earlier tokens of the run become invalid."""
     if store.delete_run_tokens(tx, access, run_id):
         tx.wake(access.revocation_bell)
-    new = NewToken(kind="run", name=run_id, agent_id=agent_id, run_id=run_id)
-    return mint_token(tx, access, new)[1]
+    return mint_token(tx, access, NewToken(kind="run", name=run_id, agent_id=agent_id, run_id=run_id))[1]
 
 
 def admit_token(tx: Tx, access: Access, new: NewToken, token_id: str, secret: str) -> Token:

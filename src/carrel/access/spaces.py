@@ -55,8 +55,7 @@ def make_space(
     wanted = space_id or space_id_of(name) or f"space-{tx.new_id('space').removeprefix('space_')}"
     # Two spaces that are created at once must both see each other here.
     hold_account(tx, access)
-    known = space_store.space_by_id(tx, access, wanted)
-    if known is not None:
+    if (known := space_store.space_by_id(tx, access, wanted)) is not None:
         return change_space(tx, access, wanted, SpaceChange(name=name, color=color or known.color)), False
     if len(space_store.all_spaces(tx, access)) >= SPACES_PER_ACCOUNT_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"An account has at most {SPACES_PER_ACCOUNT_MAX} spaces; remove one first.")

@@ -17,8 +17,7 @@ _NOW = "since IN (:day, :month, 0)"
 
 def every_owners_budget(tx: Tx, access: Access) -> list[Budget]:
     """Return the budgets that owners set."""
-    sql = f"{_BUDGETS.select} WHERE account_id = :account ORDER BY name"
-    return _BUDGETS.rows(tx.all(sql, access))
+    return _BUDGETS.rows(tx.all(f"{_BUDGETS.select} WHERE account_id = :account ORDER BY name", access))
 
 
 def budgets_on(tx: Tx, access: Access, subjects: Subjects, names: Sequence[str]) -> list[Budget]:

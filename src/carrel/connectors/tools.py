@@ -4,6 +4,7 @@ Descriptions come from somebody else and are read by a model. They are shortened
 the model is told who wrote them.
 """
 
+import re
 import unicodedata
 from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
@@ -15,17 +16,12 @@ from mcp_types import Tool
 from msgspec import Struct
 
 from carrel.connectors.model import RemoteTool
-from carrel.connectors.names import offered_names
-from carrel.kernel import clip
-from carrel.kernel.limits import (
-    MCP_DESCRIPTION_CHARS_MAX,
-    MCP_SCHEMA_BYTES_MAX,
-    MCP_SCHEMA_DEPTH_MAX,
-    MCP_TOOLS_PER_SERVER_MAX,
-)
+from carrel.kernel import clip, limits
 from carrel.kernel.settings import McpServerSettings
 
 _LEFT_OUT_SHOWN_MAX = 20
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_HASH_CHARS = 8
 # Characters that a person does not see but a model does: format, private-use and control characters.
 _INVISIBLE = frozenset({"Cf", "Co", "Cc", "Cs"})
 
@@ -56,8 +52,8 @@ def read_tools(
             problem = "has the name of another"
         elif names[name] in taken:
             problem = f"{names[name]} is a tool of Carrel; give the server another name"
-        elif len(tools) >= MCP_TOOLS_PER_SERVER_MAX:
-            problem = f"is one too many: a server may offer {MCP_TOOLS_PER_SERVER_MAX}"
+        elif len(tools) >= limits.MCP_TOOLS_PER_SERVER_MAX:
+            problem = f"is one too many: a server may offer {limits.MCP_TOOLS_PER_SERVER_MAX}"
         if problem is None:
             tools.append(_tool(server, names[name], present[name], is_written=name in written))
         else:
@@ -67,7 +63,7 @@ def read_tools(
 
 def _tool(server: str, offered_as: str, tool: Tool, *, is_written: bool) -> RemoteTool:
     reads = tool.annotations is not None and tool.annotations.read_only_hint is True and not is_written
-    said = clip(visible(tool.description or tool.title or ""), MCP_DESCRIPTION_CHARS_MAX).strip()
+    said = clip(visible(tool.description or tool.title or ""), limits.MCP_DESCRIPTION_CHARS_MAX).strip()
     schema = _visible_schema(tool.input_schema)
     return RemoteTool(
         server=server,
@@ -80,6 +76,24 @@ def _tool(server: str, offered_as: str, tool: Tool, *, is_written: bool) -> Remo
     )
 
 
+def offered_names(server: str, names: Iterable[str]) -> dict[str, str]:
+    """Return the tools of a server by the names under which they are offered, `<server>_<tool>`; names are unique.
+
+    A name that is too long or has other characters ends with a hash of the whole. The settings reject servers whose
+    tools could get the same name.
+    """
+    start = f"{server}_"
+    room = limits.MCP_TOOL_NAME_CHARS_MAX - len(start)
+    offered: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        plain = _NOT_IN_NAMES.sub("_", name)
+        if plain != name or len(plain) > room or not plain:
+            digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
+            plain = f"{plain[: room - _HASH_CHARS - 1]}_{digest}"
+        offered.setdefault(start + plain, name)
+    return offered
+
+
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
@@ -87,10 +101,10 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 def _schema_problem(schema: dict[str, Any]) -> str | None:
     if schema.get("type") != "object":
         return "its parameters are not an object"
-    if not _is_within(schema, MCP_SCHEMA_DEPTH_MAX):
-        return f"its parameters are nested more than {MCP_SCHEMA_DEPTH_MAX} deep"
-    if len(msgspec.json.encode(schema)) > MCP_SCHEMA_BYTES_MAX:
-        return f"its parameters take more than {MCP_SCHEMA_BYTES_MAX} bytes"
+    if not _is_within(schema, limits.MCP_SCHEMA_DEPTH_MAX):
+        return f"its parameters are nested more than {limits.MCP_SCHEMA_DEPTH_MAX} deep"
+    if len(msgspec.json.encode(schema)) > limits.MCP_SCHEMA_BYTES_MAX:
+        return f"its parameters take more than {limits.MCP_SCHEMA_BYTES_MAX} bytes"
     return None
 
 
@@ -114,7 +128,7 @@ def _visible_schema(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        name: clip(visible(one), MCP_DESCRIPTION_CHARS_MAX)
+        name: clip(visible(one), limits.MCP_DESCRIPTION_CHARS_MAX)
         if name in ("description", "title") and isinstance(one, str)
         else _visible_schema(one)
         for name, one in value.items()

@@ -84,7 +84,9 @@ class SpawnFlow(Flow):
         try:
             if exchange.wakes:
                 woken = deliver_step(tx, self._rules, exchange, text, "announce", to=exchange.requester)
-                _reply_in_chat(tx, woken, lane)
+                if lane.chat_address is not None and lane.channel in POSTED_CHANNELS:
+                    # People in the requester's chat are waiting for the result.
+                    keep_reply_address(tx, woken.access, woken.id, *lane.chat_address)
             else:
                 self._append(tx, exchange, text, lane)
         except Refusal as refusal:
@@ -112,12 +114,6 @@ class SpawnFlow(Flow):
 def _has_notes(child: Run) -> bool:
     """False for a cancelled child, which should stay quiet, and for one whose turn never started."""
     return child.state == "completed" or (child.state == "failed" and child.session_id is not None)
-
-
-def _reply_in_chat(tx: Tx, woken: Run, lane: Lane) -> None:
-    """Send the requester's reply to its chat: people there are waiting for the result."""
-    if lane.chat_address is not None and lane.channel in POSTED_CHANNELS:
-        keep_reply_address(tx, woken.access, woken.id, *lane.chat_address)
 
 
 def _outcome(tx: Tx, exchange: Exchange) -> Outcome:

@@ -26,8 +26,7 @@ def retry_later(tx: Tx, exchange: Exchange, why: str) -> Exchange | None:
     due_at = tx.now + wait_seconds * MS_PER_SECOND
     if exchange.expires_at is not None and due_at > exchange.expires_at:
         return None
-    error = clip(why, ERROR_CHARS_MAX)
-    return moved(exchange, attempts=exchange.attempts + 1, error=error, due_at=due_at)
+    return moved(exchange, attempts=exchange.attempts + 1, error=clip(why, ERROR_CHARS_MAX), due_at=due_at)
 
 
 def retry_or_give_up(tx: Tx, exchange: Exchange, why: str) -> Exchange:

@@ -213,8 +213,9 @@ def _note_end(tx: Tx, changed: RunChanged) -> None:
 def _follow_retry(tx: Tx, retried: RunRetried) -> None:
     """Begin the same exchange for the retry, so that the requester gets that result too."""
     access, again = retried.run.access, retried.again
-    known = store.exchange_after(tx, access, retried.run.id)
-    if known is not None:
+    if (known := store.exchange_after(tx, access, retried.run.id)) is not None:
         kept = {name: getattr(known, name) for name in _KEPT}
-        begun = {"first_run_id": again.id, "current_run_id": again.id, "created_at": tx.now}
-        store.begin_exchange(tx, access, Exchange(**kept, **begun, id=tx.new_id("exc")))
+        exchange = Exchange(
+            **kept, id=tx.new_id("exc"), first_run_id=again.id, current_run_id=again.id, created_at=tx.now
+        )  # fmt: skip
+        store.begin_exchange(tx, access, exchange)

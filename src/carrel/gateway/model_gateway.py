@@ -55,10 +55,9 @@ class ModelGateway:
             await on_send(body)
         usual = {"Content-Type": "application/json", "Accept": f"{_STREAM_TYPE}, application/json"}
         headers = self._authorization | usual | self._dialect.headers(step)
+        reading = self._wire.stream("POST", self._url, headers=headers, body=body, timeout_seconds=seconds)
         try:
-            async with self._wire.stream(
-                "POST", self._url, headers=headers, body=body, timeout_seconds=seconds
-            ) as reply:
+            async with reading as reply:
                 if reply.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
                     raise self._faults.of_status(reply.status, dict(reply.headers), await reply.read())
                 answer = await self._read_filtered(step, reply, on_text)

@@ -86,10 +86,7 @@ def listed_items(given: Any) -> list[Any]:
 
 
 def read_items(step: Step) -> tuple[Outline, list[Item], int]:
-    """Return a step's request, its input items, and the index of the newest message; -1 if there is none.
-
-    Raise ValueError if its body is not a request.
-    """
+    """Return a step's request, its items, and the index of the newest message or -1; ValueError if it is no request."""
     request = _outline(step.body)
     items = [item if isinstance(item, dict) else {} for item in listed_items(request.input)]
     newest = max((index for index, item in enumerate(items) if item.get("role") == USER), default=-1)

@@ -49,10 +49,7 @@ def carry_out(tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, render
 
 
 def _lane(tx: Tx, access: Access, webhook: Webhook, rendered: Rendered) -> SessionKey:
-    """Return the lane of a message: the one in the settings, else one for all deliveries about the same thing.
-
-    The first delivery gives that one its name.
-    """
+    """Return the lane of a message: the one in the settings, else one for all deliveries about the same thing."""
     settings = webhook.settings
     if settings.session:
         return find_session(tx, access, settings.session).key

@@ -103,8 +103,7 @@ def deliveries_seen(
     tx: Tx, access: Access, wanted: DeliveryFilter, *, before: str | None, limit: int
 ) -> list[DeliveryShape]:  # fmt: skip
     """Return deliveries, newest first."""
-    given = structs.asdict(wanted)
-    found = store.deliveries_newest_first(tx, access, given, before=before, limit=limit)
+    found = store.deliveries_newest_first(tx, access, structs.asdict(wanted), before=before, limit=limit)
     return [DeliveryShape.of_delivery(delivery) for delivery in found]
 
 

@@ -153,10 +153,7 @@ class _Facts(Struct):
 
 
 def facts_in(answer: str) -> list[NewMemory]:
-    """Return the facts that a model lists in its answer, which may surround the JSON with words or a code fence.
-
-    ValueError if it contains no such list.
-    """
+    """Return the facts that a model lists in JSON, which words may surround; ValueError if there is no such list."""
     listed = msgspec.json.decode(answer[answer.find("{") : answer.rfind("}") + 1], type=_Facts)
     return [
         NewMemory(type=fact.type, content=clip(fact.content, MEMORY_STATED_CHARS_MAX), confidence=_FOUND_CONFIDENCE)

@@ -97,8 +97,7 @@ def post_outcome(tx: Tx, changed: RunChanged) -> None:
     run, about = changed.run, _POSTED_STATES.get(changed.state)
     if about is None or not _may_have_reply_address(run):
         return
-    found = post_store.reply_address_of(tx, run.access, run.id)
-    if found is not None:
+    if (found := post_store.reply_address_of(tx, run.access, run.id)) is not None:
         _queue(tx, run.access, tx.new_id("pst"), *found, run_id=run.id, about=about)
 
 
@@ -110,8 +109,7 @@ def _may_have_reply_address(run: Claim) -> bool:
 def copy_reply_address(tx: Tx, retried: RunRetried) -> None:
     """Give a retry the reply address of the run that it retries."""
     run, again = retried.run, retried.again
-    found = post_store.reply_address_of(tx, run.access, run.id)
-    if found is not None:
+    if (found := post_store.reply_address_of(tx, run.access, run.id)) is not None:
         post_store.keep_reply_address(tx, run.access, again.id, *found)
 
 

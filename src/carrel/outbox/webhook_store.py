@@ -83,10 +83,7 @@ def delete_webhook(tx: Tx, access: Access, run_id: str, webhook_id: str) -> bool
 
 
 def due_webhooks(tx: Tx, limit: int, *, but: Collection[str] = ()) -> list[Webhook]:
-    """Lock and return unclaimed webhooks with something to send, across all accounts, longest due first.
-
-    Hosts in `but` are left out.
-    """
+    """Lock and return webhooks with something to send, of all accounts but no host in `but`, longest due first."""
     others, hosts = _others(but)
     sql = f"{_TABLE.select} WHERE due_at <= :now{others} ORDER BY due_at LIMIT :limit FOR UPDATE SKIP LOCKED"
     return _TABLE.rows(tx.all(sql, now=tx.now, limit=limit, **hosts))

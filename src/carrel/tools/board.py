@@ -7,18 +7,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
-from carrel.board import (
-    BoardQuery,
-    LogShape,
-    NewLog,
-    SearchShape,
-    board_search,
-    found_entry,
-    log_shapes,
-    place_of_search,
-    record,
-    search_shape,
-)
+from carrel import board
 from carrel.context import ContextLimits, ContextRequest, ContextShape, context_shape, depth_named, key_named
 from carrel.journal import clean
 from carrel.kernel import Refusal, SessionKey, invalid, limits
@@ -101,7 +90,7 @@ class UpdateBoardTask(BoardTask, frozen=True, kw_only=True):
 
 
 TopicResult = answer("TopicResult", "A topic.", topic=TopicShape)
-LogResult = answer("LogResult", "An entry.", log=LogShape)
+LogResult = answer("LogResult", "An entry.", log=board.LogShape)
 
 
 class _Searched(Struct, frozen=True):
@@ -127,15 +116,15 @@ async def _searched(db: Database, caller: Caller, params: SearchBoard) -> dict[s
     access, services = caller.own_access, caller.services
     assert services.search is not None, "a server that offers tools can search"
     from_session = params.session_key or str(caller.key)
-    session, scope = await db.read(lambda tx: place_of_search(tx, access, session_key=from_session))
+    session, scope = await db.read(lambda tx: board.place_of_search(tx, access, session_key=from_session))
     asked = (params.limit_topics, params.limit_tasks, params.limit_logs, params.limit_notes)
     most = [max(1, min(wanted, cap)) for wanted, cap in zip(asked, limits.SEARCH_FOUND_MAX.values(), strict=True)]
-    query = BoardQuery(
+    query = board.BoardQuery(
         text=params.q, scope=scope, session_key=session, topic_id=params.topic_id, with_pending=params.include_pending,
         topics_max=most[0], tasks_max=most[1], logs_max=most[2], notes_max=most[3],
     )  # fmt: skip
-    found = await board_search(db, services.search, access, query)
-    shape = search_shape(params.q, scope, found, chars_max=limits.SEARCH_SHOWN_TO_TOOLS_CHARS_MAX)
+    found = await board.board_search(db, services.search, access, query)
+    shape = board.search_shape(params.q, scope, found, chars_max=limits.SEARCH_SHOWN_TO_TOOLS_CHARS_MAX)
     value: dict[str, Any] = msgspec.to_builtins(shape)
     return value | {kind: first_that_fit(value[kind], limits.TOOL_RESULT_BYTES_MAX // 5) for kind in _KINDS}
 
@@ -184,8 +173,8 @@ def _get_task(tx: Tx, caller: Caller, params: BoardTask) -> Result:
 
 
 def _get_log(tx: Tx, caller: Caller, params: OneLog) -> Result:
-    entry = found_entry(tx, caller.own_access, params.id)
-    (shape,) = log_shapes(tx, caller.access, [entry], raw=params.include_raw)
+    entry = board.found_entry(tx, caller.own_access, params.id)
+    (shape,) = board.log_shapes(tx, caller.access, [entry], raw=params.include_raw)
     log: dict[str, Any] = msgspec.to_builtins(shape)
     texts = {field: log[field] for field in ("content", "raw") if isinstance(log.get(field), str)}
     cut = {field: text[: limits.TOOL_MESSAGE_CHARS_MAX] for field, text in texts.items()}
@@ -194,13 +183,13 @@ def _get_log(tx: Tx, caller: Caller, params: OneLog) -> Result:
 
 def _create_note(tx: Tx, caller: Caller, params: CreateNote) -> Result:
     access = caller.own_access
-    related = found_entry(tx, access, params.related_log_id)
+    related = board.found_entry(tx, access, params.related_log_id)
     if params.topic_id is not None:
         readable_topic(tx, access, params.topic_id)
     if params.task_id is not None:
         readable_task(tx, caller.access, params.task_id)
     is_tied = params.topic_id is None and params.task_id is None
-    note = NewLog(
+    note = board.NewLog(
         type="note",
         content=params.text,
         related_id=related.id,
@@ -210,8 +199,8 @@ def _create_note(tx: Tx, caller: Caller, params: CreateNote) -> Result:
         agent_id=None if access.is_person else caller.agent.id,
     )
     # Search's own rule has already found the related entry above.
-    written, _ = record(tx, access if access.is_person else caller.account_access, note)
-    return Result(value=msgspec.to_builtins(LogResult(log=log_shapes(tx, caller.access, [written])[0])))
+    written, _ = board.record(tx, access if access.is_person else caller.account_access, note)
+    return Result(value=msgspec.to_builtins(LogResult(log=board.log_shapes(tx, caller.access, [written])[0])))
 
 
 def _update_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> Result:
@@ -238,7 +227,7 @@ def _lock_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> None:
 BOARD_TOOLS = (
     Tool("clawboard_search", "search the board",
          "Search topics, tasks, entries and notes of the board by words and by meaning, best first.",
-         "read", SearchBoard, _search, SearchShape, prepare=_prepared(_searched),
+         "read", SearchBoard, _search, board.SearchShape, prepare=_prepared(_searched),
          shown=Shown(without=_SEARCH_TUNING)),
     Tool("clawboard_context", "read the context of a session",
          "Get the context of a session: its place on the board, the work there, and what fits a question.",

@@ -134,10 +134,7 @@ def _offered(toolset: Toolset, caller: Caller, name: str) -> Tool:
 
 
 def named(tx: Tx, caller: Caller, params: Any) -> Any:
-    """Return parameters with the id of their task, if they name it by a title that only this task has.
-
-    Refuse a title that several tasks have.
-    """
+    """Return parameters with the id of the task that they name by its title; refuse a title of several tasks."""
     field = params.TASK if isinstance(params, Params) else Params.TASK
     task_id = getattr(params, field, None)
     if not isinstance(task_id, str) or task_id.startswith("task_"):

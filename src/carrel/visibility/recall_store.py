@@ -45,8 +45,8 @@ def choices_of_lanes(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, L
         f"AND l.key IN ({', '.join(f':{name}' for name in names)})"
     )
     return {
-        key: LaneChoice(*lane, _chosen(profile).recall, _chosen(settings).recall, by_default)
-        for key, *lane, profile, settings, by_default in tx.all(sql, access, **names)
+        key: LaneChoice(kind, agent, maker, parent, recall, _chosen(profile).recall, _chosen(settings).recall, default)
+        for key, kind, agent, maker, parent, recall, profile, settings, default in tx.all(sql, access, **names)
     }
 
 

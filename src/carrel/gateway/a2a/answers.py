@@ -79,8 +79,7 @@ def _file_items(task: RemoteTask, message: OutgoingMessage) -> list[Item]:
         for index, arguments in _kept_parts(artifact):
             # By artifact and part index, so that later parts do not change earlier ids.
             mark = sha256(f"{artifact.get('artifactId')}\n{index}".encode()).hexdigest()[:8]
-            call_id = call_id_of(FILE, mark, task.id)
-            if call_id not in message.calls:
+            if (call_id := call_id_of(FILE, mark, task.id)) not in message.calls:
                 calls.append(_call(call_id, "artifact_add", arguments))
     return calls
 

@@ -70,8 +70,7 @@ class A2aGateway(Gateway):
         if message.is_continuation and message.last_kind == MESSAGE:
             return as_answer(as_message(kept_message(message)), message, "", self._faults)
         try:
-            remote_step = _RemoteStep(message, on_text, on_send, await self._connection.remote())
-            return await self._bounded(remote_step)
+            return await self._bounded(_RemoteStep(message, on_text, on_send, await self._connection.remote()))
         except GatewayFault:
             self._connection.forget()
             raise

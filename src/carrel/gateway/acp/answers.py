@@ -61,5 +61,4 @@ class Reply:
         """Return what was said and asked so far."""
         text = "".join(self._pieces)
         output = [*([message_item(text_part(text))] if text else []), *self._items]
-        response = {"model": self._name} | incomplete(cut_short)
-        return build_answer(output, response, seed="", faults=self._faults)
+        return build_answer(output, {"model": self._name} | incomplete(cut_short), seed="", faults=self._faults)

@@ -16,17 +16,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import structs
 
+from carrel.gateway.acp import events
 from carrel.gateway.acp.actions import NO_RESULT
 from carrel.gateway.acp.answers import Reply
-from carrel.gateway.acp.events import (
-    ActionEvent,
-    EndEvent,
-    Event,
-    ExitEvent,
-    FailureEvent,
-    PermissionRequest,
-    TextEvent,
-)
 from carrel.gateway.acp.faults import AcpFaults
 from carrel.gateway.acp.message import AcpMessage, message_blocks, prompt_of, read_step
 from carrel.gateway.items import read_not_sent
@@ -246,32 +238,32 @@ class _Turn:
         session.is_new = False
         session.prompt(blocks)
 
-    async def _follow(self, event: Event) -> StepAnswer | None:
+    async def _follow(self, event: events.Event) -> StepAnswer | None:
         match event:
-            case TextEvent(text=text):
+            case events.TextEvent(text=text):
                 self._has_acted = True
                 self._reply.say(text)
-            case ActionEvent(actions=actions):
+            case events.ActionEvent(actions=actions):
                 self._has_acted = True
                 self._reply.pause()
                 for action in actions:
                     await self._on_action(action)
-            case PermissionRequest() if self._granted == event.about:
+            case events.PermissionRequest() if self._granted == event.about:
                 self._granted = None
                 event.decide(is_allowed=True)
-            case PermissionRequest():
+            case events.PermissionRequest():
                 event.call_id = self._reply.ask(event, self._message.asked)
                 self._session.pending = event
                 return self._reply.answer()
-            case EndEvent(reason=reason):
+            case events.EndEvent(reason=reason):
                 await self.tell_unfinished()
                 return self._reply.end(reason)
-            case FailureEvent(why=why, is_login=is_login):
+            case events.FailureEvent(why=why, is_login=is_login):
                 await self.tell_unfinished(why)
                 if is_login:
                     raise self._faults.of_login(why)
                 raise self._faults.of_failure(why, retryable=not self._has_acted)
-            case ExitEvent():
+            case events.ExitEvent():
                 await self.tell_unfinished("The program ended.")
                 raise self._faults.of_death(self._session.why_over, retryable=not self._session.is_bad)
         return None

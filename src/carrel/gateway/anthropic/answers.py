@@ -171,8 +171,7 @@ class MessagesReader(WholeReader):
         items: list[Item] = []
         message: object = None
         for block in self._blocks:
-            item = block.as_item()
-            if item is not None:
+            if (item := block.as_item()) is not None:
                 items.append(item)
             elif block.kind == "text" and block.text.text:
                 if block.message is not message:

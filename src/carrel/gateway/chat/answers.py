@@ -106,8 +106,7 @@ class ChatReader(WholeReader):
         found = (name for name in THOUGHT_FIELDS if isinstance(delta.get(name), str) and delta[name])
         # Some servers send the same text under both names.
         self._thought_field = self._thought_field or next(found, "")
-        thought = delta.get(self._thought_field)
-        if isinstance(thought, str):
+        if isinstance(thought := delta.get(self._thought_field), str):
             self._thought.add(thought)
 
     def _add_call(self, delta: Item, function: Any) -> None:

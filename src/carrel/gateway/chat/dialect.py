@@ -109,8 +109,7 @@ def _part(block: Item) -> Item:
     if block.get("type") == "text":
         return block
     file = read_file(block)
-    text = _file_text(file)
-    if text is not None:
+    if (text := _file_text(file)) is not None:
         return text_block(text)
     if file.is_image and (file.url or file.media_type in IMAGES):
         detail = {} if block.get("detail") in (None, "auto") else {"detail": block["detail"]}

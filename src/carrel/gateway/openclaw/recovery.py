@@ -40,7 +40,8 @@ def answer_among(messages: list[Item]) -> list[Item]:
     said = [one for one in messages if one.get("role") == "assistant"]
     newest = said[-1] if said else {}
     parts = newest.get("content")
-    calls = [_call(part) for part in parts if _is_call(part)] if isinstance(parts, list) else []
+    made = [part for part in content_blocks(parts or []) if part.get("type") == "toolCall"]
+    calls = [_call(part) for part in made]
     ours = [call for call in calls if call is not None]
     if calls:
         return ours if len(ours) == len(calls) else []
@@ -71,10 +72,6 @@ def _text(content: Any) -> str:
 
 def _texts(content: Any) -> list[str]:
     return [block["text"] for block in content_blocks(content or "") if block.get("type") == "text"]
-
-
-def _is_call(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") == "toolCall"
 
 
 def _call(part: Item) -> Item | None:

@@ -32,10 +32,7 @@ class _InWorkspace(Struct, frozen=True):
 
 
 async def open_file(db: Database, caller: Caller, wanted: str, task_id: str | None) -> OpenedFile:
-    """Return a file that the caller may open, by its id or by a name that only one of its files has.
-
-    With a task, look among that task's files instead of the caller's own.
-    """
+    """Return a file that the caller or, if given, the task has, by its id or by a name that only one of them has."""
     found = await db.long_read(lambda tx: _find(tx, caller, wanted, task_id))
     if isinstance(found, OpenedFile):
         return found

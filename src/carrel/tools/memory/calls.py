@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, structs, to_builtins
+from msgspec import Meta, convert, structs, to_builtins
 
 from carrel.kernel import clip, limits
 from carrel.kernel.fields import Id
@@ -102,15 +102,9 @@ def _read(tx: Tx, caller: Caller, params: OneMemory) -> Result:
 def _add(tx: Tx, caller: Caller, params: AddMemory) -> Result:
     reader, run = memory_reader(tx, caller), caller.run
     scope = reader.scope_for(params.type) if params.scope is None else reader.named(params.scope)
-    new = NewMemory(
-        type=params.type,
-        content=params.content,
-        title=params.title,
-        tags=params.tags,
-        source_run_id=None if run is None else run.id,
-        source_entry_id=None if run is None else run.message_id,
-        supersedes=params.supersedes,
-    )
+    new = convert(params, NewMemory, from_attributes=True)
+    if run is not None:
+        new = structs.replace(new, source_run_id=run.id, source_entry_id=run.message_id)
     return _result_of(keep(tx, caller.access, scope, reader.agent_id, new))
 
 

@@ -62,8 +62,7 @@ def _sessions_list(tx: Tx, caller: Caller, params: SessionsList) -> Result:
     wanted = LaneFilter(kinds=kinds_listed_as(list(params.kinds)), updated_since=since)
     rows = lane_rows(tx, caller.own_access, wanted, before=None, limit=max(1, min(params.limit, limits.LIST_ROWS_MAX)))
     shown = [to_builtins(session_row(tx, caller.access, caller.key.agent, row)) for row in rows]
-    count = max(0, min(params.message_limit, limits.ROW_MESSAGES_MAX))
-    if count:
+    if count := max(0, min(params.message_limit, limits.ROW_MESSAGES_MAX)):
         entries = entries_by_session(tx, caller.access, [row.session.id for row in rows if row.session], limit=count)
         seen = entries_seen(tx, caller.own_access, [entry.id for said in entries.values() for entry in said])
         for row, line in zip(rows, shown, strict=True):

@@ -26,18 +26,19 @@ def shown_key(agent_id: str | None, key: SessionKey) -> str:
 def session_row(tx: Tx, access: Access, agent_id: str | None, row: LaneRow) -> SessionRow:
     """Return the row of one session, with the key as that agent knows it; None stands for a person."""
     lane, session, key = row.lane, row.session, row.lane.session_key
-    sender = DeliveryContext(channel=lane.last_channel, to=lane.last_to, account_id=access.account_id)
+    channel = lane.last_channel
+    sender = DeliveryContext(channel=channel, to=lane.last_to, account_id=access.account_id) if channel else UNSET
     return SessionRow.of(
         lane,
         key=shown_key(agent_id, key),
         kind=key.listed_kind,
-        channel=shown_channel(key, lane.last_channel),
+        channel=shown_channel(key, channel),
         session_id=session.id if session else None,
         context_tokens=lane.last_tokens,
         system_sent=session is not None,
         aborted_last_run=row.last_end == "cancelled",
         transcript_path=f"/api/sessions/{session.id}/history" if session else None,
-        delivery_context=sender if lane.last_channel else UNSET,
+        delivery_context=sender,
         messages=UNSET,
     )
 

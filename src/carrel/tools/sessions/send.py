@@ -3,9 +3,9 @@
 A target that cannot be used is not an error of the call: the result says so with a status.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from carrel.exchanges import Exchange, begin_exchange, exchange_after, keep_exchange, moved, visible_reply
 from carrel.kernel import INTERNAL_CHANNEL, MS_PER_SECOND, Code, Envelope, Message, Provenance, Refusal, invalid, limits
@@ -104,22 +104,29 @@ def _exchange(tx: Tx, caller: Caller, run: Run, waits_until: int | None) -> Exch
     """Return the exchange that follows; without rounds of replies if the requester cannot answer."""
     one_way = caller.key.kind == "cron" or caller.access.is_person
     rounds_max = 0 if one_way else caller.services.settings.sessions.agent_to_agent.max_ping_pong_turns
+    begun = new_exchange(tx, caller, run, "send", rounds_max=rounds_max)
+    if waits_until is None:
+        return begun
+    # The waiting call records itself whether it returned the reply; a lost one is detected after a while.
+    look_at = tx.now + limits.INLINE_LOOK_SECONDS * MS_PER_SECOND
+    expires_at = waits_until + limits.INLINE_GRACE_SECONDS * MS_PER_SECOND
+    return structs.replace(begun, answered_inline=None, due_at=look_at, expires_at=expires_at)
+
+
+def new_exchange(tx: Tx, caller: Caller, run: Run, kind: Literal["send", "spawn"], **more: Any) -> Exchange:
+    """Return the exchange of a caller with the session that a run was just delivered to."""
     return Exchange(
         account_id=run.account_id,
         id=tx.new_id("exc"),
-        kind="send",
+        kind=kind,
         requester_key=str(caller.key),
         requester_session_id=caller.session.id if caller.session else None,
         requester_run_id=caller.run.id if caller.run else None,
         target_key=run.key,
         first_run_id=run.id,
         current_run_id=run.id,
-        rounds_max=rounds_max,
-        # A waiting call records itself whether it returned the reply; a lost one is detected after a while.
-        answered_inline=0 if waits_until is None else None,
-        due_at=None if waits_until is None else tx.now + limits.INLINE_LOOK_SECONDS * MS_PER_SECOND,
-        expires_at=None if waits_until is None else waits_until + limits.INLINE_GRACE_SECONDS * MS_PER_SECOND,
         created_at=tx.now,
+        **more,
     )
 
 
