@@ -81,11 +81,8 @@ class Lifecycle:
 
     def __init__(self) -> None:
         self.changed = asyncio.Event()
-        self.guard = FloodGuard(
-            messages_max=limits.MCP_UNASKED_MESSAGES_MAX,
-            bytes_max=limits.MCP_RECEIVED_BYTES_MAX,
-            seconds=limits.MCP_FLOOD_SECONDS,
-        )
+        messages_max, bytes_max = limits.MCP_UNASKED_MESSAGES_MAX, limits.MCP_RECEIVED_BYTES_MAX
+        self.guard = FloodGuard(messages_max=messages_max, bytes_max=bytes_max, seconds=limits.MCP_FLOOD_SECONDS)
         self.stream: GuardedStream | None = None
 
     @property

@@ -51,11 +51,9 @@ class SpawnFlow(Flow):
         outcome = _outcome(tx, exchange)
         if not _has_notes(outcome.run):
             return self._hand_over(tx, exchange)
-        question, rules = notes_question(outcome), self._rules
+        question, to, seconds = notes_question(outcome), exchange.target, ANNOUNCE_SECONDS_MAX
         try:
-            asked = deliver_step(
-                tx, rules, exchange, question, "announce", to=exchange.target, seconds_max=ANNOUNCE_SECONDS_MAX
-            )
+            asked = deliver_step(tx, self._rules, exchange, question, "announce", to=to, seconds_max=seconds)
         except Refusal:
             # The child no longer accepts messages: its result goes without notes.
             return self._hand_over(tx, exchange)

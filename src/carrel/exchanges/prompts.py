@@ -176,11 +176,8 @@ def stats_line(outcome: Outcome) -> str:
     """Statistics of the child's run, and where its transcript is, unless that is deleted with the child."""
     run = outcome.run
     used: dict[str, Any] = msgspec.json.decode(run.usage) if run.usage else {}
-    tokens = (
-        f"{_count(used['totalTokens'])} tokens ({_count(used['inputTokens'])} in, {_count(used['outputTokens'])} out)"
-        if used
-        else "tokens n/a"
-    )
+    total, sent, said = (_count(used.get(name, 0)) for name in ("totalTokens", "inputTokens", "outputTokens"))
+    tokens = f"{total} tokens ({sent} in, {said} out)" if used else "tokens n/a"
     cost = used.get("costUsd")
     parts = [
         f"runtime {_duration(run)}",

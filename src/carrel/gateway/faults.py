@@ -138,9 +138,8 @@ class Faults:
 def is_too_long(error: Any) -> bool:
     """Return whether an error says that the prompt exceeds the model's context."""
     codes = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
-    if any(isinstance(code, str) and code in _TOO_LONG_CODES for code in codes):
-        return True
-    return _TOO_LONG_WORDS.search(_message_of(error)) is not None
+    is_named = any(isinstance(code, str) and code in _TOO_LONG_CODES for code in codes)
+    return is_named or _TOO_LONG_WORDS.search(_message_of(error)) is not None
 
 
 def is_spent(error: Any) -> bool:

@@ -190,9 +190,8 @@ class RemoteConnection:
         missing: GatewayFault | None = None
         for url in a2a.card_urls(self._settings.base_url):
             try:
-                reply = await self._wire.request(
-                    "GET", url, headers={**_HEADERS, **self._authorization()}, timeout_seconds=CARD_SECONDS
-                )
+                headers = _HEADERS | self._authorization()
+                reply = await self._wire.request("GET", url, headers=headers, timeout_seconds=CARD_SECONDS)
             except WireFault as fault:
                 # The card is read before anything is sent, so the remote cannot have started the step.
                 raise self._faults.of_unanswered_check(fault) from None

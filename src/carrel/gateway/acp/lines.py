@@ -26,11 +26,8 @@ class Lines:
     def __init__(self, program: RunningProgram, on_update: OnUpdate, over: asyncio.Event) -> None:
         self._program = program
         self._on_update = on_update
-        self._guard = FloodGuard(
-            messages_max=limits.ACP_MESSAGES_MAX,
-            bytes_max=limits.ACP_RECEIVED_BYTES_MAX,
-            seconds=limits.ACP_FLOOD_SECONDS,
-        )
+        messages_max, bytes_max = limits.ACP_MESSAGES_MAX, limits.ACP_RECEIVED_BYTES_MAX
+        self._guard = FloodGuard(messages_max=messages_max, bytes_max=bytes_max, seconds=limits.ACP_FLOOD_SECONDS)
         self._waiting_bytes = 0
         self._room = asyncio.Event()
         self._room.set()

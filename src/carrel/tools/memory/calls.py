@@ -123,9 +123,8 @@ def _forget(tx: Tx, caller: Caller, params: OneMemory) -> Result:
 
 def _promote(tx: Tx, caller: Caller, params: PromoteMemory) -> Result:
     memory = in_chain(tx, caller.access, memory_reader(tx, caller), params.id)
-    return Result(
-        value=_result_of(promote(tx, caller.access, memory, params.reason)).value | {"promotedFrom": memory.id}
-    )
+    promoted = memory_shape(promote(tx, caller.access, memory, params.reason))
+    return Result(value={"item": to_builtins(promoted), "promotedFrom": memory.id})
 
 
 def _result_of(memory: Memory) -> Result:
