@@ -25,10 +25,8 @@ from carrel.storage import Database, Tx
 def keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory) -> Memory:
     """Keep a memory in a scope other than global; one with the same content is renewed instead."""
     if scope.kind == "global":
-        message = (
-            "Nothing is written to global directly: keep it in a session, goal or task, and promote it with a reason."
-        )
-        raise Refusal(Code.PROMOTION_REQUIRED, message, field="scope")
+        hint = "keep it in a session, goal or task, and promote it with a reason"
+        raise Refusal(Code.PROMOTION_REQUIRED, f"Nothing is written to global directly: {hint}.", field="scope")
     return _keep(tx, access, scope, agent_id, new)
 
 
