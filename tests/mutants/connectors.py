@@ -8,7 +8,7 @@ CONNECTORS = (
     Mutant(
         "every account may use every MCP server",
         "connectors/connectors.py",
-        "if _ALL in accounts or account_slug in accounts",
+        'if "*" in accounts or account_slug in accounts',
         "if accounts or account_slug in accounts",
         _CONNECTORS,
     ),
@@ -22,8 +22,8 @@ CONNECTORS = (
     Mutant(
         "tools that the settings deny are offered",
         "connectors/tools.py",
-        "return among(settings.allow) and not among(settings.deny)",
-        "return among(settings.allow)",
+        " and not _matches(name, settings.deny)]",
+        "]",
         _CONNECTORS,
     ),
     Mutant(
@@ -92,8 +92,8 @@ CONNECTORS = (
     Mutant(
         "a server that died is started again at once",
         "connectors/server.py",
-        "if wait > 0:",
-        "if wait > 1_000_000:",
+        "if (wait := self._again_at - elapsed_seconds()) > 0:",
+        "if (wait := self._again_at - elapsed_seconds()) > 1_000_000:",
         _CONNECTORS,
     ),
     Mutant(

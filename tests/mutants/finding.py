@@ -320,8 +320,8 @@ FINDING = (
     Mutant(
         "a result that nobody else tells may be kept silent about",
         "exchanges/prompts.py",
-        "{waiting if awaits_more else ''}",
-        "{waiting}",
+        '{waiting} {NO_REPLY}." if awaits_more else',
+        '{waiting} {NO_REPLY}." if True else',
         "tests/exchanges/test_announce.py -k requester",
     ),
     Mutant(

@@ -27,8 +27,8 @@ GATEWAYS = (
     Mutant(
         "a card leads to another port of the same host unguarded",
         "gateway/a2a/connection.py",
-        "origin_of(interface.url) != origin_of(self._settings.base_url)",
-        "origin_of(interface.url)[1] != origin_of(self._settings.base_url)[1]",
+        "a2a.origin_of(interface.url) != a2a.origin_of(self._settings.base_url)",
+        "a2a.origin_of(interface.url)[1] != a2a.origin_of(self._settings.base_url)[1]",
         "tests/gateway/a2a/test_connection.py",
     ),
     Mutant(

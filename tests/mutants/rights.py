@@ -90,8 +90,8 @@ RIGHTS = (
     Mutant(
         "kinds of refusals are kept without a limit",
         "records/call_store.py",
-        "kinds[0] < REFUSALS_PER_LANE_MAX",
-        "kinds[0] >= 0",
+        "kinds < REFUSALS_PER_LANE_MAX",
+        "kinds >= 0",
         "tests/surfaces/test_refusals.py",
     ),
     Mutant(
@@ -223,8 +223,8 @@ RIGHTS = (
     Mutant(
         "a refused send names a run",
         "tools/sessions/send.py",
-        '        value = {"status": refused.status,',
-        '        value = {"runId": tx.new_id("run"), "status": refused.status,',
+        'Result(value={"status": refused.status,',
+        'Result(value={"runId": tx.new_id("run"), "status": refused.status,',
         "tests/tools/sessions/test_send.py",
     ),
     Mutant(

@@ -320,8 +320,8 @@ SORTING = (
     Mutant(
         "a secret is kept when it is to be remembered",
         "memory/extraction.py",
-        "    if is_secret(sentence):\n        return None\n",
-        "",
+        " or is_secret(sentence):",
+        ":",
         "tests/memory/test_extraction.py",
     ),
 )

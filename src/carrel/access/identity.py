@@ -73,8 +73,7 @@ def mint_run_token(tx: Tx, access: Access, agent_id: str, run_id: str) -> str:
     """Create a run's token and return its secret; earlier tokens of the run become invalid."""
     if store.delete_run_tokens(tx, access, run_id):
         tx.wake(access.revocation_bell)
-    new = NewToken(kind="run", name=run_id, agent_id=agent_id, run_id=run_id)
-    return mint_token(tx, access, new)[1]
+    return mint_token(tx, access, NewToken(kind="run", name=run_id, agent_id=agent_id, run_id=run_id))[1]
 
 
 def admit_token(tx: Tx, access: Access, new: NewToken, token_id: str, secret: str) -> Token:
@@ -114,14 +113,12 @@ def _access(bearer: store.Bearer | None) -> Access | None:
     if bearer is None or bearer.agent_enabled == 0 or (bearer.kind == "run" and bearer.run_state not in _LIVE_STATES):
         return None
     # A user or agent stays the same actor when it gets a new token.
-    actor = {"user": bearer.user_id, "agent": bearer.agent_id, "run": bearer.agent_id}.get(
-        bearer.kind
-    ) or bearer.token_id
+    actors = {"user": bearer.user_id, "agent": bearer.agent_id, "run": bearer.agent_id}
     access = Access(
         account_id=bearer.account_id,
         account_slug=bearer.account_slug,
         kind=bearer.kind,  # type: ignore[arg-type]
-        actor_id=actor,
+        actor_id=actors.get(bearer.kind) or bearer.token_id,
         name=bearer.user_name or bearer.name,
         agent_id=bearer.agent_id,
         user_id=bearer.user_id,

@@ -5,7 +5,7 @@ from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx
 
 _SPACES = Table("spaces", Space, codecs={"default_visible": FLAG})
-_SELECT = f"SELECT {_SPACES.columns} FROM spaces WHERE account_id = :account"
+_SELECT = f"{_SPACES.select} WHERE account_id = :account"
 
 
 def insert_space(tx: Tx, access: Access, space: Space) -> bool:
@@ -44,10 +44,8 @@ def seed_edges(tx: Tx, access: Access, space_id: str) -> None:
     insert = "INSERT INTO space_edges (account_id, space_id, target_id, visible) "
     others = "FROM spaces o JOIN spaces s ON s.account_id = o.account_id AND s.id = :id"
     where = "WHERE o.account_id = :account AND o.id <> :id ON CONFLICT DO NOTHING"
-    seen = f"{insert} SELECT o.account_id, s.id, o.id, o.default_visible {others} {where}"
-    tx.run(seen, access, id=space_id)
-    seeing = f"{insert} SELECT o.account_id, o.id, s.id, s.default_visible {others} {where}"
-    tx.run(seeing, access, id=space_id)
+    for edge in ("s.id, o.id, o.default_visible", "o.id, s.id, s.default_visible"):
+        tx.run(f"{insert} SELECT o.account_id, {edge} {others} {where}", access, id=space_id)
 
 
 def set_edge(tx: Tx, access: Access, space_id: str, target_id: str, *, visible: bool) -> None:

@@ -55,8 +55,7 @@ def make_space(
     wanted = space_id or space_id_of(name) or f"space-{tx.new_id('space').removeprefix('space_')}"
     # Two spaces that are created at once must both see each other here.
     hold_account(tx, access)
-    known = space_store.space_by_id(tx, access, wanted)
-    if known is not None:
+    if (known := space_store.space_by_id(tx, access, wanted)) is not None:
         return change_space(tx, access, wanted, SpaceChange(name=name, color=color or known.color)), False
     if len(space_store.all_spaces(tx, access)) >= SPACES_PER_ACCOUNT_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"An account has at most {SPACES_PER_ACCOUNT_MAX} spaces; remove one first.")
@@ -107,8 +106,7 @@ def remove_space(tx: Tx, access: Access, space_id: str) -> None:
         message = "The default space cannot be removed: it holds everything that is in no other."
         raise Refusal(Code.LIMIT_REACHED, message)
     hold_account(tx, access)
-    space = readable_space(tx, access, space_id)
-    shape = space_shapes(tx, access, [space])[0]
+    shape = space_shapes(tx, access, [readable_space(tx, access, space_id)])[0]
     tx.publish(SpaceRemoved(access, space_id))
     space_store.delete_space(tx, access, space_id)
     append_event(tx, access, "space.deleted", About(space_id=space_id), json_text({"space": shape}))

@@ -14,8 +14,8 @@ _ACCOUNTS = Table("accounts", Account, key=("id",), codecs={"settings": _SETTING
 _USERS = Table("users", User)
 _TOKENS = Table("tokens", Token, codecs=_NAMES)
 _NEW_TOKENS = Table("tokens", NewToken, also=("secret_sha256", "created_at"), codecs=_NAMES)
-_SELECT_ACCOUNT = f"SELECT {_ACCOUNTS.columns} FROM accounts"
-_SELECT_LIVE = f"SELECT {_TOKENS.columns} FROM tokens WHERE account_id = :account AND revoked_at IS NULL"
+_SELECT_USERS = f"{_USERS.select} WHERE account_id = :account"
+_SELECT_LIVE = f"{_TOKENS.select} WHERE account_id = :account AND revoked_at IS NULL"
 _BEARER = (
     "a.id, a.slug, t.kind, t.id, t.name, t.agent_id, t.user_id, t.run_id, t.agent_ids, t.space_ids, t.last_used_at, "
     "t.expires_at, u.name, g.enabled, g.profile, r.state, r.space_ids, r.behalf"
@@ -76,12 +76,12 @@ def bearer_of_login(tx: Tx, secret_sha256: str) -> Bearer | None:
 
 def account_by_slug(tx: Tx, slug: str) -> Account | None:
     """Return an account by its slug; for the start of the server, which has no account."""
-    return _ACCOUNTS.row(tx.one(f"{_SELECT_ACCOUNT} WHERE slug = :slug", slug=slug))
+    return _ACCOUNTS.row(tx.one(f"{_ACCOUNTS.select} WHERE slug = :slug", slug=slug))
 
 
 def every_account(tx: Tx) -> list[Account]:
     """Return all accounts; for the server's own duties and the owner of the default account."""
-    return _ACCOUNTS.rows(tx.all(f"{_SELECT_ACCOUNT} ORDER BY created_at, id"))
+    return _ACCOUNTS.rows(tx.all(f"{_ACCOUNTS.select} ORDER BY created_at, id"))
 
 
 def insert_account(tx: Tx, account: Account) -> bool:
@@ -102,7 +102,7 @@ def hold_account(tx: Tx, access: Access) -> Account:
 
 
 def _own(tx: Tx, access: Access, lock: str) -> Account:
-    account = _ACCOUNTS.row(tx.one(f"{_SELECT_ACCOUNT} WHERE id = :account {lock}", access))
+    account = _ACCOUNTS.row(tx.one(f"{_ACCOUNTS.select} WHERE id = :account {lock}", access))
     assert account is not None, "an account is never deleted"
     return account
 
@@ -116,14 +116,12 @@ def update_account(tx: Tx, access: Access, name: str, settings: dict[str, Any]) 
 
 def every_user(tx: Tx, access: Access) -> list[User]:
     """Return the account's users."""
-    sql = f"SELECT {_USERS.columns} FROM users WHERE account_id = :account ORDER BY created_at, id"
-    return _USERS.rows(tx.all(sql, access))
+    return _USERS.rows(tx.all(f"{_SELECT_USERS} ORDER BY created_at, id", access))
 
 
 def user_by_id(tx: Tx, access: Access, user_id: str) -> User | None:
     """Return one user."""
-    sql = f"SELECT {_USERS.columns} FROM users WHERE account_id = :account AND id = :id"
-    return _USERS.row(tx.one(sql, access, id=user_id))
+    return _USERS.row(tx.one(f"{_SELECT_USERS} AND id = :id", access, id=user_id))
 
 
 def insert_user(tx: Tx, access: Access, user: User) -> bool:

@@ -12,7 +12,6 @@ from carrel.notifications import forget_mailbox
 from carrel.storage import Tx
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_OTHER = re.compile(r"[^a-z0-9]+")
 
 
 class UserRemoved(Struct, frozen=True):
@@ -24,7 +23,7 @@ class UserRemoved(Struct, frozen=True):
 
 def slug_of(name: str) -> str:
     """Derive a slug from a name: lower case, other characters collapsed to hyphens; may be empty."""
-    return _OTHER.sub("-", name.lower()).strip("-")[:64].strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:64].strip("-")
 
 
 def make_user(tx: Tx, access: Access, *, name: str, slug: str, email: str | None, role: Role) -> User:
@@ -70,9 +69,8 @@ def _append_updated(tx: Tx, access: Access, user_id: str) -> None:
 
 def _check_slug(slug: str) -> None:
     if not _SLUG.fullmatch(slug):
-        raise invalid(
-            "slug", "A slug must be 1 to 64 lower-case letters, digits, _ or -, starting with a letter or digit."
-        )
+        message = "A slug must be 1 to 64 lower-case letters, digits, _ or -, starting with a letter or digit."
+        raise invalid("slug", message)
 
 
 def _taken(slug: str) -> Refusal:

@@ -31,9 +31,6 @@ from carrel.storage import Tx
 
 # The grammar of an account's slug.
 ACCOUNT_SLUG = r"[a-z0-9][a-z0-9-]{0,63}"
-_SLUG = re.compile(ACCOUNT_SLUG)
-_AGENT_KEYS = ("defaultAgentId", "orchestratorAgentId")
-_READ_ONLY_KEYS = ("orchestratorChatTaskId",)
 _EMPTY: dict[str, Any] = {
     "defaultAgentId": None,
     "orchestratorAgentId": None,
@@ -76,12 +73,12 @@ def change_account(tx: Tx, access: Access, name: str | None, changes: dict[str, 
     account = hold_account(tx, access)
     present = account_settings(account)
     checked = dict(changes)
-    for key in _AGENT_KEYS:
+    for key in ("defaultAgentId", "orchestratorAgentId"):
         if checked.get(key) is not None:
             checked[key] = _agent_id(tx, access, f"settings.{key}", checked[key])
-    for key in _READ_ONLY_KEYS:
-        if key in checked and checked[key] != present[key]:
-            raise invalid(f"settings.{key}", f"{key} is read-only: the server sets it.")
+    key = "orchestratorChatTaskId"
+    if checked.get(key, present[key]) != present[key]:
+        raise invalid(f"settings.{key}", f"{key} is read-only: the server sets it.")
     update_account(tx, access, name or account.name, _merged(present, checked))
     recall = account_settings(account_of(tx, access))["recall"]
     tx.publish(AccountChanged(access, recall_changed=recall != present["recall"]))
@@ -109,14 +106,9 @@ def make_token(tx: Tx, access: Access, new: NewToken) -> tuple[Token, str]:
 
 
 def _make_account(tx: Tx, name: str, slug: str, recall: Recall = "own") -> Account:
-    if not _SLUG.fullmatch(slug):
+    if not re.fullmatch(ACCOUNT_SLUG, slug):
         raise invalid("slug", "An account's slug must be 1 to 64 lower-case letters, digits or hyphens.")
-    settings = {
-        "defaultAgentId": MAIN_AGENT,
-        "orchestratorAgentId": None,
-        "orchestratorChatTaskId": None,
-        "briefing": None,
-    }
+    settings = {"defaultAgentId": MAIN_AGENT}
     account = Account(
         id=tx.new_id("acc"), slug=slug, name=name, settings=settings, created_at=tx.now, recall_default=recall
     )
@@ -135,10 +127,10 @@ def _merged(present: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     """`changes` merged into `present`, objects key by key; null removes a key."""
     merged = dict(present)
     for key, value in changes.items():
-        held = merged.get(key)
         if value is None:
             merged.pop(key, None)
         elif isinstance(value, dict):
+            held = merged.get(key)
             merged[key] = _merged(held if isinstance(held, dict) else {}, value)
         else:
             merged[key] = value

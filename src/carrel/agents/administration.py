@@ -41,9 +41,8 @@ def change_agent(tx: Tx, access: Access, agent: Agent) -> Agent:
     _check_name("slug", agent.slug)
     holder = store.agent_by_slug(tx, access, agent.slug)
     if holder is not None and holder.id != agent.id:
-        raise Refusal(
-            Code.CONFLICT, f"'{agent.slug}' is or was a slug of agent {holder.id}; choose another.", field="slug"
-        )
+        message = f"'{agent.slug}' is or was a slug of agent {holder.id}; choose another."
+        raise Refusal(Code.CONFLICT, message, field="slug")
     before = require_agent(tx, access, agent.id)
     if agent.profile.workspace != before.profile.workspace:
         require_inside(agent.profile.workspace)
@@ -57,10 +56,8 @@ def change_agent(tx: Tx, access: Access, agent: Agent) -> Agent:
 
 def _check_name(field: str, name: str) -> None:
     if not is_agent_id(name):
-        raise invalid(
-            field,
-            f"An agent's {field} must be 1 to 64 lower-case letters, digits, _ or -, and start with a letter or digit.",
-        )
+        form = "1 to 64 lower-case letters, digits, _ or -, and start with a letter or digit"
+        raise invalid(field, f"An agent's {field} must be {form}.")
 
 
 def _append_updated(tx: Tx, access: Access, agent: Agent) -> None:

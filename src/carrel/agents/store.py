@@ -20,21 +20,13 @@ _SELECT = f"SELECT {_TABLE.columns}, ({_SLUGS}) FROM agents WHERE account_id = :
 
 def every_agent(tx: Tx, access: Access) -> list[Agent]:
     """Return the account's agents, oldest first."""
-
-    def read() -> list[Agent]:
-        return list(map(_agent, tx.all(f"{_SELECT} ORDER BY created_at, id", access)))
-
-    return list(tx.cached(("agents", access.account_id), read))
+    sql = f"{_SELECT} ORDER BY created_at, id"
+    return list(tx.cached(("agents", access.account_id), lambda: list(map(_agent, tx.all(sql, access)))))
 
 
 def agent_by_id(tx: Tx, access: Access, agent_id: str) -> Agent | None:
     """Return one agent by its id."""
-
-    def read() -> Agent | None:
-        row = tx.one(f"{_SELECT} AND id = :id", access, id=agent_id)
-        return None if row is None else _agent(row)
-
-    return tx.cached(("agent", access.account_id, agent_id), read)
+    return tx.cached(("agent", access.account_id, agent_id), lambda: _found(tx, access, ":id", id=agent_id))
 
 
 def agent_enabled(tx: Tx, access: Access, agent_id: str) -> bool | None:
@@ -45,24 +37,28 @@ def agent_enabled(tx: Tx, access: Access, agent_id: str) -> bool | None:
 
 def agent_by_slug(tx: Tx, access: Access, slug: str) -> Agent | None:
     """Return one agent by a slug it has or had; its id counts as one."""
-    named = "SELECT s.agent_id FROM agent_slugs s WHERE s.account_id = :account AND s.slug = :slug"
-    row = tx.one(f"{_SELECT} AND id = ({named})", access, slug=slug)
+    named = "(SELECT s.agent_id FROM agent_slugs s WHERE s.account_id = :account AND s.slug = :slug)"
+    return _found(tx, access, named, slug=slug)
+
+
+def _found(tx: Tx, access: Access, named: str, **values: str) -> Agent | None:
+    row = tx.one(f"{_SELECT} AND id = {named}", access, **values)
     return None if row is None else _agent(row)
 
 
 def insert_agent(tx: Tx, access: Access, agent: Agent) -> None:
     """Write a new agent; its id must not be the id or a slug of another."""
     tx.run(_TABLE.insert, access, **_values(agent))
-    keep_slug(tx, access, agent.slug, agent.id)
+    _keep_slug(tx, access, agent.slug, agent.id)
 
 
 def update_agent(tx: Tx, access: Access, agent: Agent) -> None:
     """Write an agent's changed fields; a former slug stays an alias."""
     tx.run(_TABLE.update, access, **_values(agent) | {"updated_at": tx.now})
-    keep_slug(tx, access, agent.slug, agent.id)
+    _keep_slug(tx, access, agent.slug, agent.id)
 
 
-def keep_slug(tx: Tx, access: Access, slug: str, agent_id: str) -> None:
+def _keep_slug(tx: Tx, access: Access, slug: str, agent_id: str) -> None:
     """Record permanently that this slug means this agent."""
     sql = (
         "INSERT INTO agent_slugs (account_id, slug, agent_id) VALUES (:account, :slug, :agent_id) "

@@ -1,6 +1,7 @@
 """What owners do with budgets: list, set, remove and allow them; runs that wait for one then check again."""
 
 from carrel.agents import every_agent
+from carrel.budgets import store
 from carrel.budgets.balances import Periods, balance_of
 from carrel.budgets.checks import publish_budget
 from carrel.budgets.model import (
@@ -14,17 +15,6 @@ from carrel.budgets.model import (
     held_text,
 )
 from carrel.budgets.notices import subject_of
-from carrel.budgets.store import (
-    allow_period,
-    budget_by_name,
-    count_budgets,
-    delete_budget,
-    every_owners_budget,
-    periods_of,
-    renew_periods,
-    subjects_told,
-    write_budget,
-)
 from carrel.kernel import Access, Code, Refusal, invalid, iso, not_found
 from carrel.kernel.limits import BUDGETS_MAX
 from carrel.monitoring import count_held
@@ -37,9 +27,9 @@ def every_budget(tx: Tx, access: Access, rules: BudgetRules) -> list[BudgetShape
 
     A budget of each agent has one per agent; a budget of each task or session, one for those people were notified of.
     """
-    periods, held = periods_of(tx, access), count_held(tx, access)
+    periods, held = store.periods_of(tx, access), count_held(tx, access)
     rows: list[tuple[float, BudgetShape]] = []
-    for budget in rules.merged(every_owners_budget(tx, access)):
+    for budget in rules.merged(store.every_owners_budget(tx, access)):
         for subject in _subjects(tx, access, budget, periods):
             balance = _balance(tx, access, budget, subject, rules, periods)
             rows.append((balance.share, _shape(tx, access, balance, subject, held)))
@@ -50,7 +40,7 @@ def find_budget(tx: Tx, access: Access, name: str, rules: BudgetRules, subject: 
     """Return the balance of a budget: for its own subject, the account, or the given one."""
     budget = _known(tx, access, name, rules)
     of = budget.subject or ("" if budget.scope == "account" else subject)
-    balance = _balance(tx, access, budget, of, rules, periods_of(tx, access))
+    balance = _balance(tx, access, budget, of, rules, store.periods_of(tx, access))
     return _shape(tx, access, balance, of, count_held(tx, access))
 
 
@@ -58,16 +48,16 @@ def set_budget(tx: Tx, access: Access, budget: Budget) -> None:
     """Set a budget, replacing the one with that name."""
     if not budget.any:
         raise invalid("tokens", "A budget limits tokens, usd or runs: give at least one of them.")
-    if budget_by_name(tx, access, budget.name) is None and count_budgets(tx, access) >= BUDGETS_MAX:
+    if store.budget_by_name(tx, access, budget.name) is None and store.count_budgets(tx, access) >= BUDGETS_MAX:
         raise Refusal(Code.CONFLICT, f"An account has at most {BUDGETS_MAX} budgets; remove one first.")
-    write_budget(tx, access, budget)
+    store.write_budget(tx, access, budget)
     _renew(tx, access, budget)
 
 
 def remove_budget(tx: Tx, access: Access, name: str) -> None:
     """Remove an owner's budget; one of the settings with that name applies again."""
-    budget = budget_by_name(tx, access, name)
-    if budget is None or not delete_budget(tx, access, name):
+    budget = store.budget_by_name(tx, access, name)
+    if budget is None or not store.delete_budget(tx, access, name):
         raise not_found("budget")
     _renew(tx, access, budget)
 
@@ -81,16 +71,15 @@ def allow_once(tx: Tx, access: Access, name: str, rules: BudgetRules, subject: s
     if not is_one and subject is None:
         raise invalid("subject", f"This budget applies to each {budget.scope}: subject must name the {budget.scope}.")
     of = budget.subject or subject or ""
-    allow_period(tx, access, BudgetPeriod(budget.name, of, budget.since(tx.now)))
+    store.allow_period(tx, access, BudgetPeriod(budget.name, of, budget.since(tx.now)))
     release_held(tx, access, held_text(name, of))
     publish_budget(tx, access, budget, of)
     return find_budget(tx, access, name, rules, of)
 
 
 def _known(tx: Tx, access: Access, name: str, rules: BudgetRules) -> Budget:
-    owners = budget_by_name(tx, access, name)
-    known = rules.merged([] if owners is None else [owners])
-    found = next((budget for budget in known if budget.name == name), None)
+    configured = (budget for budget in rules.merged([]) if budget.name == name)
+    found = store.budget_by_name(tx, access, name) or next(configured, None)
     if found is None:
         raise not_found("budget")
     return found
@@ -98,8 +87,8 @@ def _known(tx: Tx, access: Access, name: str, rules: BudgetRules) -> Budget:
 
 def _renew(tx: Tx, access: Access, budget: Budget) -> None:
     """Clear what was allowed in addition, and let runs that wait for the budget check again."""
-    renew_periods(tx, access, budget.name)
-    for subject in subjects_told(tx, access, budget.name):
+    store.renew_periods(tx, access, budget.name)
+    for subject in store.subjects_told(tx, access, budget.name):
         release_held(tx, access, held_text(budget.name, subject))
     publish_budget(tx, access, budget, budget.subject)
 
@@ -111,9 +100,8 @@ def _subjects(tx: Tx, access: Access, budget: Budget, periods: Periods) -> list[
     if budget.scope == "agent":
         return [agent.id for agent in every_agent(tx, access)]
     since = budget.since(tx.now)
-    return [period.subject for period in periods.values() if (period.name, period.since) == (budget.name, since)] or [
-        None
-    ]
+    told = [period.subject for period in periods.values() if (period.name, period.since) == (budget.name, since)]
+    return [*told] or [None]
 
 
 def _balance(

@@ -12,7 +12,6 @@ from carrel.kernel.settings import BudgetAction, BudgetPer, BudgetSettings, Pric
 from carrel.usage import Tally, cost_of
 
 Scope = Literal["account", "agent", "task", "session"]
-SCOPES: tuple[Scope, ...] = get_args(Scope)
 Source = Literal["settings", "owner"]
 State = Literal["within", "warned", "used_up"]
 # The subjects by which budgets may limit a run, by scope; the account's is the empty text.
@@ -197,7 +196,7 @@ def _of_settings(name: str, given: BudgetSettings) -> Budget:
 def parse_scope(text: str) -> tuple[Scope, str]:
     """Split a validated scope into its kind and its subject, which may be empty."""
     word, _, subject = text.partition(":")
-    return next(scope for scope in SCOPES if scope == word), subject
+    return next(scope for scope in get_args(Scope) if scope == word), subject
 
 
 class AmountsShape(Shape, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from carrel.budgets.model import Budget, BudgetPeriod, Subjects
 from carrel.kernel import MS_PER_DAY, Access
 from carrel.kernel.limits import PRUNE_ROWS_MAX, USAGE_DAYS_KEPT
-from carrel.storage import Table, Tx
+from carrel.storage import Table, Tx, in_list
 
 _BUDGETS = Table("budgets", Budget, key=("account_id", "name"), without=("source",))
 _PERIODS = Table("budget_periods", BudgetPeriod)
@@ -17,15 +17,14 @@ _NOW = "since IN (:day, :month, 0)"
 
 def every_owners_budget(tx: Tx, access: Access) -> list[Budget]:
     """Return the budgets that owners set."""
-    sql = f"{_BUDGETS.select} WHERE account_id = :account ORDER BY name"
-    return _BUDGETS.rows(tx.all(sql, access))
+    return _BUDGETS.rows(tx.all(f"{_BUDGETS.select} WHERE account_id = :account ORDER BY name", access))
 
 
 def budgets_on(tx: Tx, access: Access, subjects: Subjects, names: Sequence[str]) -> list[Budget]:
     """Return the owners' budgets for these subjects, and those with one of these names."""
     kinds = [f"(scope = '{scope}' AND subject IN ('', :of_{scope}))" for scope in subjects]
-    named = {f"name_{at}": name for at, name in enumerate(names)}
-    kinds += [f"name IN ({', '.join(f':{each}' for each in named)})"] if named else []
+    listed, named = in_list("name", names)
+    kinds += [f"name IN ({listed})"] if named else []
     sql = f"{_BUDGETS.select} WHERE account_id = :account AND ({' OR '.join(kinds)}) ORDER BY name"
     given: dict[str, object] = {f"of_{scope}": subject for scope, subject in subjects.items()}
     return _BUDGETS.rows(tx.all(sql, access, **given, **named))
@@ -36,21 +35,14 @@ def budget_by_name(tx: Tx, access: Access, name: str) -> Budget | None:
     return _BUDGETS.row(tx.one(f"{_BUDGETS.select} WHERE account_id = :account AND name = :name", access, name=name))
 
 
-def periods_of(
-    tx: Tx, access: Access, subjects: Sequence[str] | None = None
-) -> dict[tuple[str, str, int], BudgetPeriod]:  # fmt: skip
+def periods_of(tx: Tx, access: Access, subjects: Sequence[str] = ()) -> dict[tuple[str, str, int], BudgetPeriod]:
     """Return the records of the current periods: of these subjects, or of all."""
-    named = {f"of_{at}": subject for at, subject in enumerate(subjects or ())}
-    only = f" AND subject IN ({', '.join(f':{each}' for each in named)})" if named else ""
-    days = {"day": tx.now // MS_PER_DAY, "month": _month(tx.now)}
-    rows = _PERIODS.rows(
-        tx.all(f"{_PERIODS.select} WHERE account_id = :account AND {_NOW}{only}", access, **days, **named)
-    )
+    listed, named = in_list("of", subjects)
+    only = f" AND subject IN ({listed})" if named else ""
+    month = Budget(name="", scope="account", per="month").since(tx.now)
+    sql = f"{_PERIODS.select} WHERE account_id = :account AND {_NOW}{only}"
+    rows = _PERIODS.rows(tx.all(sql, access, day=tx.now // MS_PER_DAY, month=month, **named))
     return {(row.name, row.subject, row.since): row for row in rows}
-
-
-def _month(now: int) -> int:
-    return Budget(name="", scope="account", per="month").since(now)
 
 
 def count_budgets(tx: Tx, access: Access) -> int:

@@ -12,8 +12,6 @@ from carrel.kernel import Clock, SystemClock
 from carrel.kernel.settings import McpServerSettings
 from carrel.programs import ProgramFault
 
-_ALL = "*"
-
 
 class Connectors:
     """The servers; they run within `serve`. A tool whose name is in `taken` is not offered."""
@@ -31,15 +29,14 @@ class Connectors:
         """Use new settings; servers whose settings changed are ended."""
         before = self._servers
         self._servers = {
-            name: before[name] if name in before and before[name].settings == one else self._server(name, one)
+            name: before[name]
+            if name in before and before[name].settings == one
+            else Server(name, one, self._clock, self._start, self._taken)
             for name, one in settings.items()
         }
         for name, server in before.items():
             if self._servers.get(name) is not server:
                 server.end()
-
-    def _server(self, name: str, settings: McpServerSettings) -> Server:
-        return Server(name, settings, self._clock, self._start, self._taken)
 
     async def serve(self) -> None:
         """Run the servers; they end when this is cancelled."""
@@ -64,7 +61,7 @@ class Connectors:
     def usable(self, account_slug: str) -> tuple[str, ...]:
         """Return the names of the servers that the agents of an account may use."""
         allowed = ((name, server.settings.accounts) for name, server in self._servers.items())
-        return tuple(sorted(name for name, accounts in allowed if _ALL in accounts or account_slug in accounts))
+        return tuple(sorted(name for name, accounts in allowed if "*" in accounts or account_slug in accounts))
 
     async def tools(self, account_slug: str, names: Iterable[str]) -> tuple[ToolList, ...]:
         """Return the tools of the named servers that the account may use, starting the servers if needed."""

@@ -1,7 +1,6 @@
 """Limits what a server sends: a flood is cut off."""
 
 import asyncio
-from types import TracebackType
 from typing import Any, Self
 
 from mcp.client._transport import ReadStream
@@ -55,7 +54,5 @@ class GuardedStream:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:  # fmt: skip
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()

@@ -43,21 +43,16 @@ async def _read(running: RunningProgram, incoming: _Incoming, guard: FloodGuard)
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async with incoming:
             try:
-                await _pass_on(running, incoming, guard)
+                while line := await running.read_line():
+                    guard.received(size=len(line))
+                    if message := _message(line):
+                        await incoming.send(message)
+                    else:
+                        # Some programs print other lines before they speak the protocol.
+                        guard.received(messages=1)
                 await incoming.send(await running.how_it_ended())
             except ProgramFault as fault:
                 await incoming.send(fault)
-
-
-async def _pass_on(running: RunningProgram, incoming: _Incoming, guard: FloodGuard) -> None:
-    while line := await running.read_line():
-        guard.received(size=len(line))
-        message = _message(line)
-        if message is None:
-            # Some programs print other lines before they speak the protocol.
-            guard.received(messages=1)
-        else:
-            await incoming.send(message)
 
 
 def _message(line: bytes) -> SessionMessage | None:

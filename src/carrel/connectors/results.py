@@ -1,59 +1,42 @@
 """The result of a call as a model gets it: text or structured content, and files. Pure."""
 
 import base64
-import binascii
 from collections.abc import Iterable
 from typing import Any
 
-from mcp_types import (
-    AudioContent,
-    BlobResourceContents,
-    CallToolResult,
-    EmbeddedResource,
-    ImageContent,
-    ResourceLink,
-    TextContent,
-    TextResourceContents,
-)
+import mcp_types
 
 from carrel.connectors.model import CallResult
-from carrel.kernel import REDACTED, NewAttachment, clip, one_line, redact
-from carrel.kernel.limits import (
-    ARTIFACT_BYTES_MAX,
-    MCP_FILES_PER_RESULT_MAX,
-    NAME_CHARS_MAX,
-    TOOL_MESSAGE_CHARS_MAX,
-    TOOL_RESULT_BYTES_MAX,
-)
+from carrel.kernel import REDACTED, NewAttachment, clip, limits, one_line, redact
 
 _UNNAMED = "application/octet-stream"
 _SHORTEST_SECRET_CHARS = 6
 # The length to which a long text is cut; as JSON it gets longer.
-_TEXT_CHARS_MAX = TOOL_RESULT_BYTES_MAX // 2
+_TEXT_CHARS_MAX = limits.TOOL_RESULT_BYTES_MAX // 2
 
 
-def read_result(tool: str, result: CallToolResult, secrets: Iterable[str]) -> CallResult:
+def read_result(tool: str, result: mcp_types.CallToolResult, secrets: Iterable[str]) -> CallResult:
     """Return the result of a call without secrets; `secrets` are those that the server was given."""
     texts: list[str] = []
     files: list[NewAttachment] = []
     for at, part in enumerate(result.content):
         match part:
-            case TextContent():
+            case mcp_types.TextContent():
                 texts.append(part.text)
-            case ImageContent() | AudioContent():
+            case mcp_types.ImageContent() | mcp_types.AudioContent():
                 _add_file(files, texts, f"{tool}-{at + 1}", part.mime_type, part.data)
-            case EmbeddedResource(resource=TextResourceContents() as resource):
+            case mcp_types.EmbeddedResource(resource=mcp_types.TextResourceContents() as resource):
                 texts.append(resource.text)
-            case EmbeddedResource(resource=BlobResourceContents() as resource):
+            case mcp_types.EmbeddedResource(resource=mcp_types.BlobResourceContents() as resource):
                 name = str(resource.uri).rstrip("/").rpartition("/")[2] or f"{tool}-{at + 1}"
                 _add_file(files, texts, name, resource.mime_type or _UNNAMED, resource.blob)
-            case ResourceLink():
+            case mcp_types.ResourceLink():
                 texts.append(f"{part.name}: {part.uri}")
     hidden = _Secrets(secrets)
     whole = "\n\n".join(texts)
     text = hidden.removed(redact(whole, _TEXT_CHARS_MAX))
     if result.is_error:
-        message = clip(text or "The tool failed without saying why.", TOOL_MESSAGE_CHARS_MAX)
+        message = clip(text or "The tool failed without saying why.", limits.TOOL_MESSAGE_CHARS_MAX)
         return CallResult(value={"ok": False, "error": {"code": "tool_failed", "message": message}})
     value: dict[str, Any] = {}
     if text or result.structured_content is None:
@@ -66,17 +49,18 @@ def read_result(tool: str, result: CallToolResult, secrets: Iterable[str]) -> Ca
 
 
 def _add_file(files: list[NewAttachment], texts: list[str], name: str, mime_type: str, data: str) -> None:
-    name = clip(one_line(name), NAME_CHARS_MAX)
+    name = clip(one_line(name), limits.NAME_CHARS_MAX)
     # Four characters of base64 are three bytes.
-    if len(files) >= MCP_FILES_PER_RESULT_MAX or len(data) * 3 // 4 > ARTIFACT_BYTES_MAX:
+    if len(files) >= limits.MCP_FILES_PER_RESULT_MAX or len(data) * 3 // 4 > limits.ARTIFACT_BYTES_MAX:
         texts.append(f"[the file {name} was left out: it is too large, or there are too many]")
         return
     try:
         content = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         texts.append(f"[the file {name} was left out: it is damaged]")
-        return
-    files.append(NewAttachment(name=name, mime_type=clip(one_line(mime_type), NAME_CHARS_MAX), content=content))
+    else:
+        kind = clip(one_line(mime_type), limits.NAME_CHARS_MAX)
+        files.append(NewAttachment(name=name, mime_type=kind, content=content))
 
 
 class _Secrets:

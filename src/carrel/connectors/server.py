@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from carrel.connectors.launch import address_of, launch_of
 from carrel.connectors.model import CallFailed, CallResult, ConnectorState, RemoteTool, ToolList
-from carrel.kernel import Clock, elapsed_seconds
-from carrel.kernel.limits import (
-    MCP_CALLS_AT_ONCE_MAX,
-    MCP_LIST_AGAIN_SECONDS,
-    MCP_LIST_PAUSE_SECONDS,
-    MCP_RESTART_SECONDS,
-    MCP_RESTART_SECONDS_MAX,
-    MCP_UNANSWERED_MAX,
-)
+from carrel.kernel import Clock, elapsed_seconds, limits
 from carrel.kernel.settings import McpServerSettings
 from carrel.programs import ProgramFault
 
@@ -43,7 +35,7 @@ class Server:
         self._clock = clock
         self._start = start
         self._taken = taken
-        self._slots = asyncio.Semaphore(MCP_CALLS_AT_ONCE_MAX)
+        self._slots = asyncio.Semaphore(limits.MCP_CALLS_AT_ONCE_MAX)
         self.offered: ToolList | None = None
         self._left_out: tuple[str, ...] = ()
         # Tools that were listed as writing. A later claim that they only read is not believed.
@@ -88,7 +80,7 @@ class Server:
         elif self._life is not None and self._life.is_stale:
             # Waits no longer than a listing takes; a server that does not answer keeps its earlier tools.
             with suppress(TimeoutError):
-                async with asyncio.timeout(MCP_LIST_PAUSE_SECONDS + self.settings.start_seconds):
+                async with asyncio.timeout(limits.MCP_LIST_PAUSE_SECONDS + self.settings.start_seconds):
                     await self._life.until_listed()
         return self.offered
 
@@ -102,7 +94,7 @@ class Server:
             return self.offered
         if running.is_stale:
             return None
-        if elapsed_seconds() - self._listed_at > MCP_LIST_AGAIN_SECONDS:
+        if elapsed_seconds() - self._listed_at > limits.MCP_LIST_AGAIN_SECONDS:
             # Not every server announces changed tools. This run continues with the known ones.
             running.life.changed.set()
         return self.offered
@@ -115,7 +107,7 @@ class Server:
         except ProgramFault as fault:
             return str(fault)
         if self._starts == starts and running.life is not None:
-            listed_at, seconds = self._listed_at, MCP_LIST_PAUSE_SECONDS + self.settings.start_seconds
+            listed_at, seconds = self._listed_at, limits.MCP_LIST_PAUSE_SECONDS + self.settings.start_seconds
             running.life.changed.set()
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -165,21 +157,18 @@ class Server:
 
     async def _note_unanswered(self) -> None:
         """After several unanswered calls, end the server: the next call gets a new one."""
-        running = self._life
-        if running is None:
-            return
-        running.unanswered += 1
-        if running.unanswered >= MCP_UNANSWERED_MAX:
-            running.stop(f"It left {MCP_UNANSWERED_MAX} calls in a row without an answer.")
-            await running.ended.wait()
+        if running := self._life:
+            running.unanswered += 1
+            if running.unanswered >= limits.MCP_UNANSWERED_MAX:
+                running.stop(f"It left {limits.MCP_UNANSWERED_MAX} calls in a row without an answer.")
+                await running.ended.wait()
 
     async def _ready(self) -> "_Run":
         """Return the running server, started if needed; raise ProgramFault if it cannot be used now."""
         if self._life is not None and self._life.is_over:
             await self._life.ended.wait()
         if self._life is None:
-            wait = self._again_at - elapsed_seconds()
-            if wait > 0:
+            if (wait := self._again_at - elapsed_seconds()) > 0:
                 raise ProgramFault(f"{self._fault} It is started again in {wait:.0f} seconds.")
             running = _Run()
             self._start(self._live(running))
@@ -224,9 +213,9 @@ class Server:
     def _ended(self, running: "_Run", fault: str, *, lived: float) -> None:
         if running.ended.is_set():
             return
-        is_sound = running.session is not None and lived > MCP_RESTART_SECONDS_MAX
+        is_sound = running.session is not None and lived > limits.MCP_RESTART_SECONDS_MAX
         self._failures = 1 if is_sound else self._failures + 1
-        pause = min(MCP_RESTART_SECONDS * 2 ** (self._failures - 1), MCP_RESTART_SECONDS_MAX)
+        pause = min(limits.MCP_RESTART_SECONDS * 2 ** (self._failures - 1), limits.MCP_RESTART_SECONDS_MAX)
         self._again_at = elapsed_seconds() + pause
         self._life, self._fault, self._since = None, fault, self._clock.now_ms()
         running.session = None
@@ -258,7 +247,7 @@ class Server:
             except Exception as error:  # boundary: a server that cannot list its tools keeps its earlier ones
                 _log.warning("connector_not_listed", extra={"connector": self.name, "error": type(error).__name__})
             running.listed.set()
-            await asyncio.sleep(MCP_LIST_PAUSE_SECONDS)
+            await asyncio.sleep(limits.MCP_LIST_PAUSE_SECONDS)
 
     async def _list(self, session: "Session") -> None:
         listed = await session.list_tools(self._written, self._taken)
@@ -266,11 +255,10 @@ class Server:
         before = {} if self.offered is None else {tool.name: tool.digest for tool in self.offered.tools}
         self._listed_at = elapsed_seconds()
         self._left_out = listed.left_out
-        if self.offered is not None and before == {tool.name: tool.digest for tool in listed.tools}:
-            return
-        if self.offered is not None:
-            _log.warning("connector_tools_changed", extra={"connector": self.name})
-        self.offered = ToolList(self.name, listed.tools)
+        if self.offered is None or before != {tool.name: tool.digest for tool in listed.tools}:
+            if self.offered is not None:
+                _log.warning("connector_tools_changed", extra={"connector": self.name})
+            self.offered = ToolList(self.name, listed.tools)
 
 
 class _Run:

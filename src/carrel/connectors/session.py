@@ -5,25 +5,16 @@ Importing this module imports the SDK; import it only to start a server.
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from logging import CRITICAL, getLogger
 from typing import Any
 
+import mcp_types
 from mcp import Client
 from mcp.client._transport import TransportStreams
 from mcp.client.session import IncomingMessage
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    CONNECTION_CLOSED,
-    CallToolRequest,
-    CallToolRequestParams,
-    CallToolResult,
-    Implementation,
-    PaginatedRequestParams,
-    Tool,
-    ToolListChangedNotification,
-)
 from pydantic import ValidationError
 
 from carrel import __version__
@@ -33,15 +24,7 @@ from carrel.connectors.model import CallFailed, CallResult
 from carrel.connectors.program import program_streams
 from carrel.connectors.results import read_result
 from carrel.connectors.tools import Listed, read_tools
-from carrel.kernel import clip, one_line, redact
-from carrel.kernel.limits import (
-    ERROR_CHARS_MAX,
-    MCP_FLOOD_SECONDS,
-    MCP_MESSAGE_BYTES_MAX,
-    MCP_RECEIVED_BYTES_MAX,
-    MCP_TOOL_PAGES_MAX,
-    MCP_UNASKED_MESSAGES_MAX,
-)
+from carrel.kernel import clip, limits, one_line, redact
 from carrel.kernel.settings import McpServerSettings
 from carrel.programs import FloodGuard, ProgramFault
 from carrel.wire import sdk_client
@@ -65,11 +48,11 @@ class Session:
 
     async def list_tools(self, written: Collection[str], taken: Collection[str]) -> Listed:
         """Return the tools that the server offers now; see `read_tools`."""
-        tools: list[Tool] = []
+        tools: list[mcp_types.Tool] = []
         cursor = None
-        for _ in range(MCP_TOOL_PAGES_MAX):
+        for _ in range(limits.MCP_TOOL_PAGES_MAX):
             self._guard.asked()
-            page = await self._client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+            page = await self._client.session.list_tools(params=mcp_types.PaginatedRequestParams(cursor=cursor))
             tools += page.tools
             cursor = page.next_cursor
             if cursor is None:
@@ -78,16 +61,16 @@ class Session:
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> CallResult:
         """Call a tool; raise CallFailed if there is no result."""
-        request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
+        request = mcp_types.CallToolRequest(params=mcp_types.CallToolRequestParams(name=tool, arguments=arguments))
         self._guard.asked()
         try:
             # Not the client's own call_tool: it checks results by patterns that the server wrote, which may take any
             # time, and meanwhile answers questions of the server.
-            result = await self._client.session.send_request(request, CallToolResult)
+            result = await self._client.session.send_request(request, mcp_types.CallToolResult)
         except MCPError as error:
-            is_unknown = error.code == CONNECTION_CLOSED
-            said = "It closed the connection during the call." if is_unknown else clip(error.message, ERROR_CHARS_MAX)
-            raise CallFailed(redact(said), is_unknown=is_unknown) from error
+            is_unknown = error.code == mcp_types.CONNECTION_CLOSED
+            said = "It closed the connection during the call." if is_unknown else error.message
+            raise CallFailed(redact(clip(said, limits.ERROR_CHARS_MAX)), is_unknown=is_unknown) from error
         except ValidationError as error:
             raise CallFailed("It answered with something that is no result of a tool.", is_unknown=True) from error
         return read_result(tool, result, self._secrets)
@@ -98,9 +81,8 @@ class Lifecycle:
 
     def __init__(self) -> None:
         self.changed = asyncio.Event()
-        self.guard = FloodGuard(
-            messages_max=MCP_UNASKED_MESSAGES_MAX, bytes_max=MCP_RECEIVED_BYTES_MAX, seconds=MCP_FLOOD_SECONDS
-        )
+        messages_max, bytes_max = limits.MCP_UNASKED_MESSAGES_MAX, limits.MCP_RECEIVED_BYTES_MAX
+        self.guard = FloodGuard(messages_max=messages_max, bytes_max=bytes_max, seconds=limits.MCP_FLOOD_SECONDS)
         self.stream: GuardedStream | None = None
 
     @property
@@ -116,7 +98,7 @@ class Lifecycle:
 
     async def noted(self, message: IncomingMessage) -> None:
         """Note a message that the server sends unasked."""
-        if isinstance(message, ToolListChangedNotification):
+        if isinstance(message, mcp_types.ToolListChangedNotification):
             self.changed.set()
 
 
@@ -131,7 +113,7 @@ async def open_session(
             client = Client(
                 _streams(settings, launch, life),
                 message_handler=life.noted,
-                client_info=Implementation(name="carrel", version=__version__),
+                client_info=mcp_types.Implementation(name="carrel", version=__version__),
                 cache=None,
             )
             async with bound:
@@ -146,24 +128,18 @@ async def open_session(
         raise ProgramFault(_why(error, life)) from error
 
 
-def _streams(
-    settings: McpServerSettings, launch: Launch, life: Lifecycle
-) -> AbstractAsyncContextManager[TransportStreams]:  # fmt: skip
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[TransportStreams]:
-        async with AsyncExitStack() as stack:
-            if launch.program is not None:
-                streams = program_streams(launch.program, life.guard)
-            else:
-                http = await stack.enter_async_context(sdk_client(launch.headers, MCP_MESSAGE_BYTES_MAX))
-                streams = streamable_http_client(
-                    settings.url, http_client=http, max_sse_event_size=MCP_MESSAGE_BYTES_MAX
-                )
-            received, sent = await stack.enter_async_context(streams)
-            life.stream = GuardedStream(received, life.guard)
-            yield life.stream, sent
-
-    return opened()
+@asynccontextmanager
+async def _streams(settings: McpServerSettings, launch: Launch, life: Lifecycle) -> AsyncIterator[TransportStreams]:
+    async with AsyncExitStack() as stack:
+        if launch.program is not None:
+            streams = program_streams(launch.program, life.guard)
+        else:
+            bytes_max = limits.MCP_MESSAGE_BYTES_MAX
+            http = await stack.enter_async_context(sdk_client(launch.headers, bytes_max))
+            streams = streamable_http_client(settings.url, http_client=http, max_sse_event_size=bytes_max)
+        received, sent = await stack.enter_async_context(streams)
+        life.stream = GuardedStream(received, life.guard)
+        yield life.stream, sent
 
 
 def _why(error: BaseException, life: Lifecycle) -> str:
@@ -174,4 +150,4 @@ def _why(error: BaseException, life: Lifecycle) -> str:
         return str(error)
     if isinstance(error, MCPError) and life.stream is not None and life.stream.ended.is_set():
         return life.stream.fault
-    return clip(redact(one_line(f"{type(error).__name__}: {error}")), ERROR_CHARS_MAX)
+    return clip(redact(one_line(f"{type(error).__name__}: {error}")), limits.ERROR_CHARS_MAX)

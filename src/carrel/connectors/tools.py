@@ -4,6 +4,7 @@ Descriptions come from somebody else and are read by a model. They are shortened
 the model is told who wrote them.
 """
 
+import re
 import unicodedata
 from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
@@ -15,17 +16,12 @@ from mcp_types import Tool
 from msgspec import Struct
 
 from carrel.connectors.model import RemoteTool
-from carrel.connectors.names import offered_names
-from carrel.kernel import clip
-from carrel.kernel.limits import (
-    MCP_DESCRIPTION_CHARS_MAX,
-    MCP_SCHEMA_BYTES_MAX,
-    MCP_SCHEMA_DEPTH_MAX,
-    MCP_TOOLS_PER_SERVER_MAX,
-)
+from carrel.kernel import clip, limits
 from carrel.kernel.settings import McpServerSettings
 
 _LEFT_OUT_SHOWN_MAX = 20
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_HASH_CHARS = 8
 # Characters that a person does not see but a model does: format, private-use and control characters.
 _INVISIBLE = frozenset({"Cf", "Co", "Cc", "Cs"})
 
@@ -46,29 +42,28 @@ def read_tools(
     Tools in `written` once were listed as writing; they count as writing, whatever the server says now.
     """
     present = {tool.name: tool for tool in listed}
-    allowed = [name for name in present if _is_allowed(name, settings)]
+    allowed = [name for name in present if _matches(name, settings.allow) and not _matches(name, settings.deny)]
     names = {name: offered for offered, name in offered_names(server, allowed).items()}
     tools: list[RemoteTool] = []
     left_out: list[str] = []
     for name in allowed:
-        schema = present[name].input_schema
-        problem = _schema_problem(schema)
+        problem = _schema_problem(present[name].input_schema)
         if name not in names:
             problem = "has the name of another"
         elif names[name] in taken:
             problem = f"{names[name]} is a tool of Carrel; give the server another name"
-        elif len(tools) >= MCP_TOOLS_PER_SERVER_MAX:
-            problem = f"is one too many: a server may offer {MCP_TOOLS_PER_SERVER_MAX}"
-        if problem is not None:
+        elif len(tools) >= limits.MCP_TOOLS_PER_SERVER_MAX:
+            problem = f"is one too many: a server may offer {limits.MCP_TOOLS_PER_SERVER_MAX}"
+        if problem is None:
+            tools.append(_tool(server, names[name], present[name], is_written=name in written))
+        else:
             left_out.append(f"{clip(visible(name), 100)}: {problem}")
-            continue
-        tools.append(_tool(server, names[name], present[name], is_written=name in written))
     return Listed(tuple(tools), tuple(left_out[:_LEFT_OUT_SHOWN_MAX]))
 
 
 def _tool(server: str, offered_as: str, tool: Tool, *, is_written: bool) -> RemoteTool:
     reads = tool.annotations is not None and tool.annotations.read_only_hint is True and not is_written
-    said = clip(visible(tool.description or tool.title or ""), MCP_DESCRIPTION_CHARS_MAX).strip()
+    said = clip(visible(tool.description or tool.title or ""), limits.MCP_DESCRIPTION_CHARS_MAX).strip()
     schema = _visible_schema(tool.input_schema)
     return RemoteTool(
         server=server,
@@ -81,30 +76,42 @@ def _tool(server: str, offered_as: str, tool: Tool, *, is_written: bool) -> Remo
     )
 
 
-def _is_allowed(name: str, settings: McpServerSettings) -> bool:
-    def among(patterns: tuple[str, ...]) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in patterns)
+def offered_names(server: str, names: Iterable[str]) -> dict[str, str]:
+    """Return the tools of a server by the names under which they are offered, `<server>_<tool>`; names are unique.
 
-    return among(settings.allow) and not among(settings.deny)
+    A name that is too long or has other characters ends with a hash of the whole. The settings reject servers whose
+    tools could get the same name.
+    """
+    start = f"{server}_"
+    room = limits.MCP_TOOL_NAME_CHARS_MAX - len(start)
+    offered: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        plain = _NOT_IN_NAMES.sub("_", name)
+        if plain != name or len(plain) > room or not plain:
+            digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
+            plain = f"{plain[: room - _HASH_CHARS - 1]}_{digest}"
+        offered.setdefault(start + plain, name)
+    return offered
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _schema_problem(schema: dict[str, Any]) -> str | None:
     if schema.get("type") != "object":
         return "its parameters are not an object"
-    if _depth(schema, MCP_SCHEMA_DEPTH_MAX) is None:
-        return f"its parameters are nested more than {MCP_SCHEMA_DEPTH_MAX} deep"
-    if len(msgspec.json.encode(schema)) > MCP_SCHEMA_BYTES_MAX:
-        return f"its parameters take more than {MCP_SCHEMA_BYTES_MAX} bytes"
+    if not _is_within(schema, limits.MCP_SCHEMA_DEPTH_MAX):
+        return f"its parameters are nested more than {limits.MCP_SCHEMA_DEPTH_MAX} deep"
+    if len(msgspec.json.encode(schema)) > limits.MCP_SCHEMA_BYTES_MAX:
+        return f"its parameters take more than {limits.MCP_SCHEMA_BYTES_MAX} bytes"
     return None
 
 
-def _depth(value: Any, left: int) -> int | None:
-    """Return the nesting depth left below a value; None if it is nested too deep."""
+def _is_within(value: Any, left: int) -> bool:
+    """Return whether a value is nested less than so many levels deep."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if left == 0:
-        return None
-    depths = [_depth(one, left - 1) for one in inner]
-    return None if None in depths else min((one for one in depths if one is not None), default=left)
+    return left > 0 and all(_is_within(one, left - 1) for one in inner)
 
 
 def visible(text: str) -> str:
@@ -121,7 +128,7 @@ def _visible_schema(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        name: clip(visible(one), MCP_DESCRIPTION_CHARS_MAX)
+        name: clip(visible(one), limits.MCP_DESCRIPTION_CHARS_MAX)
         if name in ("description", "title") and isinstance(one, str)
         else _visible_schema(one)
         for name, one in value.items()

@@ -4,7 +4,7 @@ The result is stored with the child's run; this module only delivers it. A deliv
 and then shown as undelivered, never dropped.
 """
 
-from carrel.exchanges.conclusion import conclude, notify_if_session_ended, reset_attempts, retry_or_give_up, skipped
+from carrel.exchanges.conclusion import conclude, notify_if_session_ended, reset_attempts, retry_or_give_up
 from carrel.exchanges.model import Exchange, moved
 from carrel.exchanges.prompts import ANNOUNCE_SKIP, Outcome, announcement, notes_question, visible_reply
 from carrel.exchanges.steps import Flow, deliver_step, provenance_of
@@ -51,11 +51,9 @@ class SpawnFlow(Flow):
         outcome = _outcome(tx, exchange)
         if not _has_notes(outcome.run):
             return self._hand_over(tx, exchange)
-        question, rules = notes_question(outcome), self._rules
+        question, to, seconds = notes_question(outcome), exchange.target, ANNOUNCE_SECONDS_MAX
         try:
-            asked = deliver_step(
-                tx, rules, exchange, question, "announce", to=exchange.target, seconds_max=ANNOUNCE_SECONDS_MAX
-            )
+            asked = deliver_step(tx, self._rules, exchange, question, "announce", to=to, seconds_max=seconds)
         except Refusal:
             # The child no longer accepts messages: its result goes without notes.
             return self._hand_over(tx, exchange)
@@ -69,15 +67,14 @@ class SpawnFlow(Flow):
                 return moved(exchange, due_at=tx.now + _ANNOUNCE_MS)
         notes = (run.reply or "").strip() if run is not None and run.state == "completed" else ""
         if notes == ANNOUNCE_SKIP:
-            return skipped(tx, exchange)
+            return conclude(tx, exchange, "skipped")
         return self._hand_over(tx, moved(exchange, last_reply=visible_reply(notes)))
 
     def _hand_over(self, tx: Tx, exchange: Exchange) -> Exchange:
         """Deliver the result to the requester's lane; it is then posted on the requester's channel."""
         if exchange.step != "handover":
             text = announcement(_outcome(tx, exchange))
-            exchange = moved(exchange, step="handover", announcement=text, current_run_id=None)
-            exchange = reset_attempts(tx, exchange)
+            exchange = reset_attempts(tx, moved(exchange, step="handover", announcement=text, current_run_id=None))
         lane = lane_of(tx, exchange.access, exchange.requester)
         if lane is None:
             return conclude(tx, exchange, "undelivered", f"{exchange.requester_key} was deleted.")
@@ -85,7 +82,9 @@ class SpawnFlow(Flow):
         try:
             if exchange.wakes:
                 woken = deliver_step(tx, self._rules, exchange, text, "announce", to=exchange.requester)
-                _reply_in_chat(tx, woken, lane)
+                if lane.chat_address is not None and lane.channel in POSTED_CHANNELS:
+                    # People in the requester's chat are waiting for the result.
+                    keep_reply_address(tx, woken.access, woken.id, *lane.chat_address)
             else:
                 self._append(tx, exchange, text, lane)
         except Refusal as refusal:
@@ -113,12 +112,6 @@ class SpawnFlow(Flow):
 def _has_notes(child: Run) -> bool:
     """False for a cancelled child, which should stay quiet, and for one whose turn never started."""
     return child.state == "completed" or (child.state == "failed" and child.session_id is not None)
-
-
-def _reply_in_chat(tx: Tx, woken: Run, lane: Lane) -> None:
-    """Send the requester's reply to its chat: people there are waiting for the result."""
-    if lane.chat_address is not None and lane.channel in POSTED_CHANNELS:
-        keep_reply_address(tx, woken.access, woken.id, *lane.chat_address)
 
 
 def _outcome(tx: Tx, exchange: Exchange) -> Outcome:

@@ -26,26 +26,18 @@ def retry_later(tx: Tx, exchange: Exchange, why: str) -> Exchange | None:
     due_at = tx.now + wait_seconds * MS_PER_SECOND
     if exchange.expires_at is not None and due_at > exchange.expires_at:
         return None
-    error = clip(why, ERROR_CHARS_MAX)
-    return moved(exchange, attempts=exchange.attempts + 1, error=error, due_at=due_at)
+    return moved(exchange, attempts=exchange.attempts + 1, error=clip(why, ERROR_CHARS_MAX), due_at=due_at)
 
 
 def retry_or_give_up(tx: Tx, exchange: Exchange, why: str) -> Exchange:
     """Make a failed step due again after a backoff, or conclude as undelivered when the time is up."""
-    later = retry_later(tx, exchange, why)
-    if later is not None:
-        return later
-    return conclude(tx, moved(exchange, attempts=exchange.attempts + 1), "undelivered", why)
+    given_up = moved(exchange, attempts=exchange.attempts + 1)
+    return retry_later(tx, exchange, why) or conclude(tx, given_up, "undelivered", why)
 
 
 def delivered(tx: Tx, exchange: Exchange) -> Exchange:
     """Conclude: the result has been delivered."""
     return conclude(tx, moved(exchange, attempts=exchange.attempts + 1), "delivered")
-
-
-def skipped(tx: Tx, exchange: Exchange, why: str | None = None) -> Exchange:
-    """Conclude: there is nothing to deliver."""
-    return conclude(tx, exchange, "skipped", why)
 
 
 def conclude(tx: Tx, exchange: Exchange, state: str, why: str | None = None) -> Exchange:
@@ -59,9 +51,8 @@ def conclude(tx: Tx, exchange: Exchange, state: str, why: str | None = None) -> 
         append_event(tx, exchange.access, f"announce.{state}", about_run(first), json_text(body))
         if state == "undelivered":
             _notify_undelivered(tx, exchange, first, to, why or "no reason was given.")
-    return moved(
-        exchange, state=state, error=None if why is None else clip(why, ERROR_CHARS_MAX), due_at=None, ended_at=tx.now
-    )
+    error = None if why is None else clip(why, ERROR_CHARS_MAX)
+    return moved(exchange, state=state, error=error, due_at=None, ended_at=tx.now)
 
 
 def _notify_undelivered(tx: Tx, exchange: Exchange, first: Run, to: str, why: str) -> None:

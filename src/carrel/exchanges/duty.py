@@ -77,9 +77,7 @@ class _Steps(StepDuty[Exchange]):
         exchange = lock(tx, item)
         if exchange is None or exchange.state != "open" or exchange.due_at is None or exchange.due_at > tx.now:
             return
-        run = None
-        if exchange.current_run_id is not None:
-            run = run_by_id(tx, exchange.access, exchange.current_run_id)
+        run = run_by_id(tx, exchange.access, exchange.current_run_id) if exchange.current_run_id else None
         exchange = self._flows[exchange.kind].advance(tx, exchange, run)
         if exchange.step == "carry" and exchange.state == "open":
             exchange = self._check_channel(tx, exchange)
@@ -203,7 +201,7 @@ def observe_runs(db: Database) -> None:
     """Register the observers of runs."""
     db.observe(RunChanged, _note_end)
     db.observe(RunRetried, _follow_retry)
-    db.observe(LaneStopped, _mute)
+    db.observe(LaneStopped, lambda tx, stopped: store.silence_exchanges(tx, stopped.access, stopped.key))
 
 
 def _note_end(tx: Tx, changed: RunChanged) -> None:
@@ -215,15 +213,9 @@ def _note_end(tx: Tx, changed: RunChanged) -> None:
 def _follow_retry(tx: Tx, retried: RunRetried) -> None:
     """Begin the same exchange for the retry, so that the requester gets that result too."""
     access, again = retried.run.access, retried.again
-    known = store.exchange_after(tx, access, retried.run.id)
-    if known is None:
-        return
-    kept = {name: getattr(known, name) for name in _KEPT}
-    exchange = Exchange(
-        **kept, id=tx.new_id("exc"), first_run_id=again.id, current_run_id=again.id, created_at=tx.now
-    )  # fmt: skip
-    store.begin_exchange(tx, access, exchange)
-
-
-def _mute(tx: Tx, stopped: LaneStopped) -> None:
-    store.silence_exchanges(tx, stopped.access, stopped.key)
+    if (known := store.exchange_after(tx, access, retried.run.id)) is not None:
+        kept = {name: getattr(known, name) for name in _KEPT}
+        exchange = Exchange(
+            **kept, id=tx.new_id("exc"), first_run_id=again.id, current_run_id=again.id, created_at=tx.now
+        )  # fmt: skip
+        store.begin_exchange(tx, access, exchange)

@@ -4,7 +4,7 @@ Each step is a queued run like any other. In the requester's lane it starts only
 that two lanes never wait for each other.
 """
 
-from carrel.exchanges.conclusion import conclude, reset_attempts, retry_later, retry_or_give_up, skipped
+from carrel.exchanges.conclusion import conclude, reset_attempts, retry_later, retry_or_give_up
 from carrel.exchanges.model import Exchange, moved
 from carrel.exchanges.prompts import REPLY_SKIP, announce_message, inline_notice, visible_reply
 from carrel.exchanges.steps import Flow, deliver_step
@@ -41,20 +41,19 @@ class SendFlow(Flow):
 
     def _after_primary(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
         if exchange.answered_inline is None:
-            check_at = _call_waits_until(tx, exchange)
-            if check_at is not None:
+            if (check_at := _call_waits_until(tx, exchange)) is not None:
                 return moved(exchange, due_at=check_at)
             # The waiting call has ended or was lost: the reply goes to the requester as a round of its own.
             exchange = moved(exchange, answered_inline=0, expires_at=None)
         if run is not None and not run.ended:
             return moved(exchange, due_at=None)
         if run is None or run.state != "completed":
-            return skipped(tx, exchange, None if run is None else f"The run {run.state}.")
+            return conclude(tx, exchange, "skipped", None if run is None else f"The run {run.state}.")
         if (run.reply or "").strip() == REPLY_SKIP:
             return self._announce(tx, exchange)
         reply = visible_reply(run.reply)
         if reply is None:
-            return skipped(tx, exchange)
+            return conclude(tx, exchange, "skipped")
         return self._next_round(tx, moved(exchange, last_reply=reply, expires_at=self._expiry(tx, exchange)))
 
     def _expiry(self, tx: Tx, exchange: Exchange) -> int | None:
@@ -67,7 +66,6 @@ class SendFlow(Flow):
             if not expired:
                 return moved(exchange, due_at=exchange.expires_at)
             self._cancel_late(tx, exchange, run)
-            return self._announce(tx, exchange)
         reply = visible_reply(run.reply) if run is not None and run.state == "completed" else None
         if reply is None:
             return self._announce(tx, exchange)
@@ -120,7 +118,7 @@ class SendFlow(Flow):
         if exchange.current_run_id is None:
             return self._announce(tx, exchange)
         if run is None:
-            return skipped(tx, exchange, "The announcement was deleted.")
+            return conclude(tx, exchange, "skipped", "The announcement was deleted.")
         if not run.ended:
             return moved(exchange, due_at=None)
         if run.state == "failed":
@@ -128,5 +126,5 @@ class SendFlow(Flow):
             return conclude(tx, moved(exchange, attempts=exchange.attempts + 1), "undelivered", why)
         announcement = visible_reply(run.reply) if run.state == "completed" else None
         if announcement is None:
-            return skipped(tx, exchange)
+            return conclude(tx, exchange, "skipped")
         return reset_attempts(tx, moved(exchange, step="carry", announcement=announcement, due_at=tx.now))

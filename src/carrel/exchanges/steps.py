@@ -4,15 +4,8 @@ from typing import Literal
 
 from msgspec import structs
 
+from carrel.exchanges import prompts
 from carrel.exchanges.model import Exchange
-from carrel.exchanges.prompts import (
-    announce_briefing,
-    notes_briefing,
-    reply_briefing,
-    result_briefing,
-    sent_briefing,
-    spawned_briefing,
-)
 from carrel.exchanges.store import awaits_other_children, exchange_of_run
 from carrel.kernel import INTERNAL_CHANNEL, Code, Envelope, Message, Provenance, Refusal, SessionKey
 from carrel.kernel.settings import Settings
@@ -86,23 +79,23 @@ def briefing_of(tx: Tx, run: Run) -> str:
     """Return the briefing of a run that another lane caused; empty for every other run."""
     match run.provenance_kind:
         case "inter_session":
-            return sent_briefing(run)
+            return prompts.sent_briefing(run)
         case "reply_back":
-            return reply_briefing(run, exchange_of_run(tx, run.access, run.id))
+            return prompts.reply_briefing(run, exchange_of_run(tx, run.access, run.id))
         case "spawn":
             lane = lane_of(tx, run.access, run.session_key)
-            return spawned_briefing(run, lane.files if lane else None)
+            return prompts.spawned_briefing(run, lane.files if lane else None)
         case "announce" if run.source().source_tool == TOOLS["spawn"]:
             if run.session_key.kind == "subagent":
-                return notes_briefing(run)
+                return prompts.notes_briefing(run)
             child = run.source().source_session_key or ""
             awaits_more = awaits_other_children(tx, run.access, run.key, child)
-            return result_briefing(run, _posted_on(tx, run), awaits_more=awaits_more)
+            return prompts.result_briefing(run, _posted_on(tx, run), awaits_more=awaits_more)
         case "announce":
             exchange = exchange_of_run(tx, run.access, run.id)
             lane = lane_of(tx, run.access, run.session_key)
             if exchange is not None and exchange.kind == "send":
-                return announce_briefing(run, channel_of(lane) if lane else INTERNAL_CHANNEL)
+                return prompts.announce_briefing(run, channel_of(lane) if lane else INTERNAL_CHANNEL)
     return ""
 
 

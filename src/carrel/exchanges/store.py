@@ -11,8 +11,11 @@ from carrel.storage import Table, Tx
 # Rung when an exchange needs work.
 EXCHANGES = "exchanges"
 _TABLE = Table("exchanges", Exchange)
-_SELECT = f"SELECT {_TABLE.columns} FROM exchanges"
-_MINE = f"{_SELECT} WHERE account_id = :account"
+_MINE = f"{_TABLE.select} WHERE account_id = :account"
+_AWAITED = (
+    "SELECT 1 FROM exchanges WHERE account_id = :account AND requester_key = :requester AND kind = 'spawn' "
+    "AND state = 'open' AND target_key"
+)
 # How an exchange reaches each state; from states that MOVES does not allow, nothing is written.
 _KEEP = {
     after: f"{_TABLE.update} AND state IN ({', '.join(repr(before) for before in states_before(after))})"
@@ -50,20 +53,12 @@ def exchange_of_run(tx: Tx, access: Access, run_id: str) -> Exchange | None:
 
 def awaits_child(tx: Tx, access: Access, requester_key: str, child_key: str) -> bool:
     """Return whether a lane still has to receive a result from one of its children."""
-    sql = (
-        "SELECT 1 FROM exchanges WHERE account_id = :account AND requester_key = :requester AND target_key = :child "
-        "AND kind = 'spawn' AND state = 'open' LIMIT 1"
-    )
-    return tx.one(sql, access, requester=requester_key, child=child_key) is not None
+    return tx.one(f"{_AWAITED} = :child LIMIT 1", access, requester=requester_key, child=child_key) is not None
 
 
 def awaits_other_children(tx: Tx, access: Access, requester_key: str, child_key: str) -> bool:
     """Return whether a lane still has to receive a result from a child besides this one."""
-    sql = (
-        "SELECT 1 FROM exchanges WHERE account_id = :account AND requester_key = :requester AND target_key <> :child "
-        "AND kind = 'spawn' AND state = 'open' LIMIT 1"
-    )
-    return tx.one(sql, access, requester=requester_key, child=child_key) is not None
+    return tx.one(f"{_AWAITED} <> :child LIMIT 1", access, requester=requester_key, child=child_key) is not None
 
 
 def note_run_ended(tx: Tx, access: Access, run_id: str) -> None:
@@ -93,11 +88,11 @@ def due_exchanges(tx: Tx, limit: int, *, carried: bool) -> list[Exchange]:
 
     With `carried`, those whose result has to be posted on a channel; otherwise those with another step to take.
     """
-    sql = f"{_SELECT} WHERE due_at <= :now AND {_CARRY[carried]} ORDER BY due_at LIMIT :limit"
+    sql = f"{_TABLE.select} WHERE due_at <= :now AND {_CARRY[carried]} ORDER BY due_at LIMIT :limit"
     return _TABLE.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
 def next_exchange_due(tx: Tx, *, carried: bool) -> int | None:
     """Return when the next such exchange is due, across all accounts."""
-    row = tx.one(f"SELECT due_at FROM exchanges WHERE due_at IS NOT NULL AND {_CARRY[carried]} ORDER BY due_at LIMIT 1")
-    return None if row is None else int(row[0])
+    sql = f"SELECT due_at FROM exchanges WHERE due_at IS NOT NULL AND {_CARRY[carried]} ORDER BY due_at LIMIT 1"
+    return tx.value(sql)

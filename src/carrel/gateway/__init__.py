@@ -5,7 +5,7 @@ A step means the same for every kind of gateway; only this room knows the dialec
 A gateway keeps no state and retries nothing: a step is answered, or it raises GatewayFault.
 """
 
-from carrel.gateway.acp.actions import ACT_KINDS, ActKind
+from carrel.gateway.acp.actions import ACT_KINDS
 from carrel.gateway.acp.gateway import AcpGateway
 from carrel.gateway.acp.message import remote_id_of
 from carrel.gateway.builtin.agent import BuiltinGateway
@@ -27,7 +27,7 @@ from carrel.gateway.model_servers import MODEL_SERVERS, ModelServer, Probe, mode
 from carrel.gateway.stored_request import MODEL_KINDS, comparable, read_stored_request, repeated_request
 
 __all__ = [
-    "ACT_KINDS", "MODEL_KINDS", "MODEL_SERVERS", "PROMPT_TOO_LONG", "AcpGateway", "ActKind", "AgentAction",
+    "ACT_KINDS", "MODEL_KINDS", "MODEL_SERVERS", "PROMPT_TOO_LONG", "AcpGateway", "AgentAction",
     "AgentGateway", "BuiltinGateway", "Call", "Gateway", "GatewayFault", "MissingGateway", "ModelServer", "OnSend",
     "OnText", "Probe", "Step", "StepAnswer", "comparable", "gateway_key", "missing_gateway", "model_server",
     "model_window", "open_gateway", "probe", "read_stored_request", "remote_id_of", "repeated_request",

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from carrel.gateway.faults import Faults
+from carrel.gateway.items import incomplete
 from carrel.gateway.model import Call, Item, OnText, StepAnswer
 from carrel.kernel import ServerEvent, Usage, clip, one_line
 
@@ -132,7 +133,7 @@ def incomplete_reason(response: Item) -> str | None:
 def _mark_incomplete(items: list[Item], reason: str) -> None:
     if not items:
         items.append({"type": "message", "role": "assistant", "content": []})
-    items[-1] = {**items[-1], "status": "incomplete", "incomplete_details": {"reason": reason}}
+    items[-1] = items[-1] | incomplete(reason)
 
 
 def _complete_calls(items: list[Item], seed: str, faults: Faults) -> tuple[Call, ...]:

@@ -124,15 +124,13 @@ class AnswerReader(StreamReader):
     # Items
 
     def _item_added(self, body: Item) -> None:
-        item = body.get("item")
-        if isinstance(item, dict):
+        if isinstance(item := body.get("item"), dict):
             slot = self._open(_kind_of(item), body, item)
             slot.item = item
             slot.is_announced = True
 
     def _item_done(self, body: Item) -> None:
-        item = body.get("item")
-        if isinstance(item, dict):
+        if isinstance(item := body.get("item"), dict):
             self._fill(self._slot(_kind_of(item), body, item), item)
 
     def _fill(self, slot: _Slot, item: Item) -> None:
@@ -327,7 +325,6 @@ def _ids_of(body: Item, item: Item) -> list[str]:
 
 def _part_index(slot: _Slot, body: Item) -> int:
     """Return the index of a text in its message; if the server omits it, count for it."""
-    index = body.get("content_index")
-    if isinstance(index, int):
+    if isinstance(index := body.get("content_index"), int):
         return index
     return slot.last_part + (1 if slot.last_part in slot.ended_parts else 0)

@@ -12,7 +12,7 @@ from carrel.gateway.acp.gateway import AcpGateway, Start
 from carrel.gateway.anthropic.dialect import AnthropicDialect
 from carrel.gateway.builtin.agent import BuiltinGateway
 from carrel.gateway.chat.dialect import ChatDialect
-from carrel.gateway.dialect import Dialect, ResponsesDialect
+from carrel.gateway.dialect import ResponsesDialect
 from carrel.gateway.model import Gateway, GatewayFault, OnSend, OnText, Step, keep_nothing
 from carrel.gateway.model_gateway import ModelGateway
 from carrel.gateway.openclaw_gateway import OpenClawGateway
@@ -44,27 +44,23 @@ def open_gateway(
         return AcpGateway(name, settings, start, env)
     settings = structs.replace(settings, api_key=gateway_key(name, settings, env))
     _check(name, settings)
-    if settings.kind == "a2a":
-        return A2aGateway(name, settings, wire)
-    if settings.kind == "openclaw":
-        return OpenClawGateway(name, settings, wire)
-    return ModelGateway(name, settings, wire, _dialect(settings))
+    match settings.kind:
+        case "a2a":
+            return A2aGateway(name, settings, wire)
+        case "openclaw":
+            return OpenClawGateway(name, settings, wire)
+        case "chat":
+            return ModelGateway(name, settings, wire, ChatDialect(settings))
+        case "anthropic":
+            return ModelGateway(name, settings, wire, AnthropicDialect(settings))
+        case _:
+            return ModelGateway(name, settings, wire, ResponsesDialect())
 
 
 def gateway_key(name: str, settings: GatewaySettings, env: Mapping[str, str] = os.environ) -> str:
     """Return the key, empty if none is configured; raise ValueError naming the setting if it cannot be read."""
     named = secret_from(f"gateway.{name}.api_key", settings.api_key_env, settings.api_key_file, env)
     return named or settings.api_key
-
-
-def _dialect(settings: GatewaySettings) -> Dialect:
-    match settings.kind:
-        case "chat":
-            return ChatDialect(settings)
-        case "anthropic":
-            return AnthropicDialect(settings)
-        case _:
-            return ResponsesDialect()
 
 
 def _check(name: str, settings: GatewaySettings) -> None:
@@ -78,11 +74,8 @@ def _check(name: str, settings: GatewaySettings) -> None:
         raise ValueError(f"gateway.{name}.base_url must be the address of {_EXPECTED[settings.kind]}")
     if has_user and settings.api_key:
         raise ValueError(f"gateway.{name}.base_url must not contain a user name if gateway.{name} has an API key")
-    if (
-        not settings.api_key.isascii()
-        or not settings.api_key.isprintable()
-        or settings.api_key.strip() != settings.api_key
-    ):
+    key = settings.api_key
+    if not (key.isascii() and key.isprintable() and key.strip() == key):
         raise ValueError(f"gateway.{name}.api_key contains characters or spaces that are not allowed in an HTTP header")
 
 

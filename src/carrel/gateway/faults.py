@@ -109,9 +109,8 @@ class Faults:
     def unreadable(self, why: str) -> GatewayFault:
         """Return the fault of a response that cannot be understood."""
         hint = f"Check that gateway.{self._name}.base_url is {self._server}."
-        return self._fault(
-            "gateway_unreadable", f'The gateway "{self._name}" returned no readable answer: {why} {hint}', True
-        )
+        message = f'The gateway "{self._name}" returned no readable answer: {why} {hint}'
+        return self._fault("gateway_unreadable", message, True)
 
     def _unreachable(self, why: str) -> GatewayFault:
         hint = f"Start it, or correct gateway.{self._name}.base_url."
@@ -139,9 +138,8 @@ class Faults:
 def is_too_long(error: Any) -> bool:
     """Return whether an error says that the prompt exceeds the model's context."""
     codes = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
-    if any(isinstance(code, str) and code in _TOO_LONG_CODES for code in codes):
-        return True
-    return _TOO_LONG_WORDS.search(_message_of(error)) is not None
+    is_named = any(isinstance(code, str) and code in _TOO_LONG_CODES for code in codes)
+    return is_named or _TOO_LONG_WORDS.search(_message_of(error)) is not None
 
 
 def is_spent(error: Any) -> bool:
@@ -157,21 +155,15 @@ def is_transient(error: Any) -> bool:
     if not isinstance(error, dict):
         return True
     codes = [error[field] for field in ("code", "type", "status") if error.get(field) not in (None, "", "error")]
-    if not codes:
-        return True
-    if is_spent(error):
-        return False
-    return any(_is_transient_code(code) for code in codes)
+    return not codes or (not is_spent(error) and any(_is_transient_code(code) for code in codes))
 
 
 def retry_after(headers: dict[str, str]) -> float | None:
     """Return how long the server asks us to wait; a date is compared with the server's own clock."""
-    milliseconds = _number(headers.get("retry-after-ms", ""))
-    if milliseconds is not None:
+    if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
         return _bounded(milliseconds / 1000)
     value = headers.get("retry-after", "").strip()
-    seconds = _number(value)
-    if seconds is not None:
+    if (seconds := _number(value)) is not None:
         return _bounded(seconds)
     try:
         wait = parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("date", ""))
@@ -215,5 +207,4 @@ def _message_of(error: Any) -> str:
     if not isinstance(error, dict):
         return ""
     message = error.get("message")
-    code = error.get("code") or error.get("type") or ""
-    return message if isinstance(message, str) and message else str(code)
+    return message if isinstance(message, str) and message else str(error.get("code") or error.get("type") or "")

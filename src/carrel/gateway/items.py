@@ -1,8 +1,9 @@
 """Items of Open Responses as gateways build them, and the files in those that they are given. Pure."""
 
 import base64
-import binascii
+import json
 import re
+from typing import Any
 
 from msgspec import Struct
 
@@ -55,6 +56,20 @@ def input_image(address: str, detail: str = "auto") -> Item:
     return {"type": "input_image", "image_url": address, "detail": detail}
 
 
+def incomplete(reason: str | None) -> Item:
+    """Return how a response says why it was cut short; nothing without a reason."""
+    return {"status": "incomplete", "incomplete_details": {"reason": reason}} if reason else {}
+
+
+def json_object(text: Any) -> Item:
+    """Return the object in a JSON text; an empty one for anything else."""
+    try:
+        found = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def data_url(media_type: str, data: str) -> str:
     """Return the URL of embedded base64."""
     return f"data:{media_type};base64,{data}"
@@ -76,7 +91,7 @@ class GivenFile(Struct, frozen=True, kw_only=True):
             return None
         try:
             return base64.b64decode(self.data).decode()
-        except (binascii.Error, ValueError):
+        except ValueError:
             return None
 
 

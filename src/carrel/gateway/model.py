@@ -104,14 +104,9 @@ class GatewayFault(Exception):
     """
 
     def __init__(
-        self,
-        code: str,
-        message: str,
-        *,
-        retryable: bool,
-        retry_after_seconds: float | None = None,
+        self, code: str, message: str, *, retryable: bool, retry_after_seconds: float | None = None,
         unreachable: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(message)
         self.code = code
         self.message = message

@@ -50,18 +50,14 @@ class ModelGateway:
 
     async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> StepAnswer:
         """Return the model's answer to `step`, streamed or not."""
-        body = self._dialect.write(step)
+        body, seconds = self._dialect.write(step), self._settings.timeout_seconds
         if self.translates:
             await on_send(body)
-        headers = {"Content-Type": "application/json", "Accept": f"{_STREAM_TYPE}, application/json"}
+        usual = {"Content-Type": "application/json", "Accept": f"{_STREAM_TYPE}, application/json"}
+        headers = self._authorization | usual | self._dialect.headers(step)
+        reading = self._wire.stream("POST", self._url, headers=headers, body=body, timeout_seconds=seconds)
         try:
-            async with self._wire.stream(
-                "POST",
-                self._url,
-                headers=self._authorization | headers | self._dialect.headers(step),
-                body=body,
-                timeout_seconds=self._settings.timeout_seconds,
-            ) as reply:
+            async with reading as reply:
                 if reply.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
                     raise self._faults.of_status(reply.status, dict(reply.headers), await reply.read())
                 answer = await self._read_filtered(step, reply, on_text)
@@ -98,9 +94,8 @@ class ModelGateway:
         return read_stored_request(self._settings.kind, body.decode()).left_out if may_lack else ()
 
     async def _list(self) -> tuple[int, bytes]:
-        reply = await self._wire.request(
-            "GET", self._models_url, headers=self._authorization, timeout_seconds=CHECK_SECONDS
-        )
+        url, headers = self._models_url, self._authorization
+        reply = await self._wire.request("GET", url, headers=headers, timeout_seconds=CHECK_SECONDS)
         return reply.status, reply.body
 
     async def _read_filtered(self, step: Step, reply: StreamedReply, on_text: OnText) -> StepAnswer:

@@ -79,20 +79,24 @@ class Probe(Struct, frozen=True, kw_only=True):
 
 
 async def probe(base_url: str, api_key: str, wire: Wire, *, public_only: bool = False) -> Probe:
-    """Send an empty request to each dialect's path: a server that speaks it rejects the request, not the path.
-
-    `public_only` refuses addresses that are not public.
-    """
-    target = _Target(base_url, api_key, wire, public_only)
+    """Send an empty request to each dialect's path: a server that speaks it rejects the request, not the path."""
     settings = GatewaySettings(base_url=base_url)
     dialects: dict[ModelKind, Dialect] = {
         "responses": ResponsesDialect(),
         "chat": ChatDialect(settings),
         "anthropic": AnthropicDialect(settings),
     }
+
+    async def ask(method: str, dialect: Dialect, target: str, body: bytes = b"") -> Reply:
+        headers = dialect.authorization(api_key) | ({"Content-Type": "application/json"} if body else {})
+        url, seconds = endpoint(base_url, dialect.path, target), CHECK_SECONDS
+        return await wire.request(
+            method, url, headers=headers, body=body, timeout_seconds=seconds, public_only=public_only
+        )
+
     try:
-        replies = await asyncio.gather(*(target.ask(one) for one in dialects.values()))
-        lists = await asyncio.gather(*(target.list(one) for one in dialects.values()))
+        replies = await asyncio.gather(*(ask("POST", one, one.path, b"{}") for one in dialects.values()))
+        lists = await asyncio.gather(*(ask("GET", one, one.models_path) for one in dialects.values()))
     except WireFault as fault:
         return Probe(trouble=fault.message)
     spoken: tuple[ModelKind, ...] = tuple(kind for kind, reply in zip(dialects, replies, strict=True) if _speaks(reply))
@@ -104,30 +108,6 @@ async def probe(base_url: str, api_key: str, wire: Wire, *, public_only: bool = 
     refused = all(reply.status in _UNWELCOME or not _speaks(reply) for reply in replies)
     trouble = "" if spoken else f"Nothing at {base_url} speaks Open Responses, Chat Completions or Anthropic Messages."
     return Probe(kinds=spoken, models=models, needs_key=bool(spoken) and refused, trouble=trouble)
-
-
-class _Target(Struct, frozen=True):
-    """A server that is probed."""
-
-    base_url: str
-    api_key: str
-    wire: Wire
-    public_only: bool
-
-    async def ask(self, dialect: Dialect) -> Reply:
-        """Send an empty request in a dialect."""
-        headers = dialect.authorization(self.api_key) | {"Content-Type": "application/json"}
-        return await self._send("POST", endpoint(self.base_url, dialect.path), headers, b"{}")
-
-    async def list(self, dialect: Dialect) -> Reply:
-        """Ask for the list of models."""
-        url = endpoint(self.base_url, dialect.path, dialect.models_path)
-        return await self._send("GET", url, dialect.authorization(self.api_key), b"")
-
-    async def _send(self, method: str, url: str, headers: dict[str, str], body: bytes) -> Reply:
-        return await self.wire.request(
-            method, url, headers=headers, body=body, timeout_seconds=CHECK_SECONDS, public_only=self.public_only
-        )
 
 
 def _speaks(reply: Reply) -> bool:

@@ -20,16 +20,8 @@ from carrel.gateway.dialect import Dialect
 from carrel.gateway.event_stream import AnswerReader
 from carrel.gateway.model import GatewayFault, OnSend, OnText, Step, StepAnswer, keep_nothing
 from carrel.gateway.model_gateway import CHECK_SECONDS, ModelGateway, listed_models
+from carrel.gateway.openclaw import request
 from carrel.gateway.openclaw.recovery import HISTORY_MESSAGES_MAX, answer_among, asked_to_go_on, since_heard
-from carrel.gateway.openclaw.request import (
-    MAIN_AGENT,
-    SHARED_TOOLS,
-    agents_listed,
-    backend_model,
-    model_of,
-    openclaw_request,
-    with_own_names,
-)
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire, WireFault
 
@@ -51,16 +43,16 @@ class OpenClawDialect(Dialect):
     reader = AnswerReader
 
     def __init__(self, settings: GatewaySettings) -> None:
-        self._left_out = SHARED_TOOLS if settings.session_tools == "openclaw" else frozenset[str]()
+        self._left_out = request.SHARED_TOOLS if settings.session_tools == "openclaw" else frozenset[str]()
 
     def headers(self, step: Step) -> dict[str, str]:
         """Return the headers that name session and agent, and the model that replaces the agent's own."""
-        model = backend_model(model_of(step))
+        model = request.backend_model(request.model_of(step))
         return super().headers(step) | ({"x-openclaw-model": model} if model else {})
 
     def write(self, step: Step) -> bytes:
         """Return the step as a request that OpenClaw accepts."""
-        return msgspec.json.encode(openclaw_request(step, self._left_out))
+        return msgspec.json.encode(request.openclaw_request(step, self._left_out))
 
 
 class OpenClawGateway(ModelGateway):
@@ -77,12 +69,11 @@ class OpenClawGateway(ModelGateway):
         step = structs.replace(step, address=key_at_gateway(step.address, agent), agent_id=agent)
         followed = [] if step.lost_at is None else since_heard(step, await self._history(step))
         if followed:
-            output = answer_among(followed)
-            if output:
+            if output := answer_among(followed):
                 return self._found(step, output, on_text)
             step = asked_to_go_on(step)
         try:
-            answer = with_own_names(await super().take(step, on_text, on_send))
+            answer = request.with_own_names(await super().take(step, on_text, on_send))
         except GatewayFault as fault:
             raise self._explained(fault, agent) from None
         return structs.replace(answer, text="") if answer.text == _NOTHING_SAID else answer
@@ -103,15 +94,14 @@ class OpenClawGateway(ModelGateway):
         named.
         """
         names = [name for name in (step.agent_slug, step.agent_id) if name]
-        mapped = next((self._mapped[name] for name in names if name in self._mapped), "")
-        if mapped:
+        if mapped := next((self._mapped[name] for name in names if name in self._mapped), ""):
             return mapped
         try:
             status, body = await self._list()
         except WireFault as fault:
             raise self._faults.of_wire(fault) from None
-        listed = agents_listed(listed_models(body)) if status == HTTPStatus.OK else []
-        wanted = (*names, *agents_listed([model_of(step)]), MAIN_AGENT, *listed)
+        listed = request.agents_listed(listed_models(body)) if status == HTTPStatus.OK else []
+        wanted = (*names, *request.agents_listed([request.model_of(step)]), request.MAIN_AGENT, *listed)
         return next((name for name in wanted if name in listed), "")
 
     async def _history(self, step: Step) -> Any:
@@ -125,21 +115,20 @@ class OpenClawGateway(ModelGateway):
 
     def _found(self, step: Step, output: list[dict[str, Any]], on_text: OnText) -> StepAnswer:
         seed = sha256(step.body).hexdigest()
-        answer = with_own_names(build_answer(output, {}, seed=seed, faults=self._faults))
+        answer = request.with_own_names(build_answer(output, {}, seed=seed, faults=self._faults))
         if answer.text:
             on_text(answer.text)
         return answer
 
     def _explained(self, fault: GatewayFault, agent: str) -> GatewayFault:
         """Return a fault that also says which setting to change."""
-        hint = ""
         if fault.code == "gateway_not_found":
             hint = _NO_ENDPOINT
         elif "Unknown agent" in fault.message:
             hint = f'OpenClaw has no agent "{agent}": name one that it has in gateway.{self.name}.agents.'
         elif "invalid tool configuration" in fault.message:
             hint = "OpenClaw or one of its plugins has a tool with the name of one that was sent."
-        if not hint:
+        else:
             return fault
         return GatewayFault(fault.code, f"{fault.message} {hint}", retryable=fault.retryable)
 

@@ -80,15 +80,15 @@ class Outline(Struct, frozen=True):
 _outline = msgspec.json.Decoder(Outline).decode
 
 
-def read_items(step: Step) -> tuple[Outline, list[Item], int]:
-    """Return a step's request, its input items, and the index of the newest message; -1 if there is none.
+def listed_items(given: Any) -> list[Any]:
+    """Return the items of an input; a plain text is a message of the user."""
+    return given if isinstance(given, list) else [{"role": USER, "content": given}]
 
-    Raise ValueError if its body is not a request.
-    """
+
+def read_items(step: Step) -> tuple[Outline, list[Item], int]:
+    """Return a step's request, its items, and the index of the newest message or -1; ValueError if it is no request."""
     request = _outline(step.body)
-    given = request.input
-    items = given if isinstance(given, list) else [{"role": USER, "content": given}]
-    items = [item if isinstance(item, dict) else {} for item in items]
+    items = [item if isinstance(item, dict) else {} for item in listed_items(request.input)]
     newest = max((index for index, item in enumerate(items) if item.get("role") == USER), default=-1)
     newest = newest if step.message_at is None else step.message_at
     return request, items, newest
@@ -118,10 +118,9 @@ def read_prompt(step: Step, *, has_context: bool) -> Prompt:
 
 
 def _turns(given: Any, message_at: int | None, context: str) -> tuple[list[Turn], int]:
-    items = given if isinstance(given, list) else [{"role": USER, "content": given}]
     turns: list[Turn] = []
     stable = 0
-    for position, item in enumerate(items):
+    for position, item in enumerate(listed_items(given)):
         role, blocks = _blocks(item, context)
         if not blocks:
             continue

@@ -15,7 +15,7 @@ from carrel.gateway.chat.dialect import read_chat_request
 from carrel.gateway.items import read_not_sent
 from carrel.gateway.model import Item, SentStep
 from carrel.gateway.openclaw.request import read_openclaw_request
-from carrel.gateway.prompt import ASSISTANT, USER, content_blocks
+from carrel.gateway.prompt import ASSISTANT, USER, content_blocks, listed_items
 
 _GAP = "\n\n"
 _FILE_FIELDS = ("type", "filename", "image_url", "file_data", "file_url", "refusal")
@@ -64,9 +64,8 @@ def comparable(given: Any) -> list[Item]:
 
     Dialects differ in how they cut a turn into messages and parts, and in whether context is a message of its own.
     """
-    items = given if isinstance(given, list) else [{"role": USER, "content": given}]
     found: list[Item] = []
-    for item in items:
+    for item in listed_items(given):
         if is_message(item):
             _add_message(found, item)
         elif is_call(item):

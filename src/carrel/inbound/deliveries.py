@@ -49,20 +49,14 @@ def carry_out(tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, render
 
 
 def _lane(tx: Tx, access: Access, webhook: Webhook, rendered: Rendered) -> SessionKey:
-    """Return the lane of a message: the one in the settings, else one for all deliveries about the same thing.
-
-    The first delivery gives that one its name.
-    """
+    """Return the lane of a message: the one in the settings, else one for all deliveries about the same thing."""
     settings = webhook.settings
     if settings.session:
         return find_session(tx, access, settings.session).key
-    if settings.agent:
-        agent = agent_by_slug(tx, access, settings.agent)
-        if agent is None:
-            known = [one.slug for one in every_agent(tx, access)]
-            raise Refusal.of_name(f"webhooks.{webhook.name}.agent", "agent", settings.agent, known)
-    else:
-        agent = default_agent(tx, access)
+    agent = agent_by_slug(tx, access, settings.agent) if settings.agent else default_agent(tx, access)
+    if agent is None:
+        known = [one.slug for one in every_agent(tx, access)]
+        raise Refusal.of_name(f"webhooks.{webhook.name}.agent", "agent", settings.agent, known)
     about = f"{webhook.actor_id}\n{rendered.thread}" if rendered.thread else tx.new_id("hook")
     key = SessionKey.of(agent.id, f"hook:{uuid_for(about, access.account_id)}")
     if lane_of(tx, access, key) is None:
@@ -175,11 +169,9 @@ def receive(tx: Tx, webhook: Webhook, arrival: Arrival, raw: bytes, rules: Rules
         reason=None,
         task_id=None,
         run_id=None,
-        key=None,
         attempts=0,
         received_at=tx.now,
         attempted_at=tx.now,
-        has_body=True,
     )
     # Written first, so that a concurrent copy waits for the outcome of this one.
     if not store.insert_delivery(tx, access, delivery, raw):
@@ -245,8 +237,7 @@ def _attempt(
 
 def _carried_out(tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, rules: Rules) -> _Attempt:
     rendered = webhook.render(arrival)
-    reason = webhook.ignores(arrival)
-    if reason is not None:
+    if (reason := webhook.ignores(arrival)) is not None:
         return _Attempt(title=rendered.title, outcome="ignored", reason=reason)
     message = ""
     for _ in range(_TRIES):

@@ -119,9 +119,8 @@ class GitHub(Kind):
     )
 
     def fault(self, secret: bytes, headers: Mapping[str, str], raw: bytes, now_ms: int) -> str | None:
-        return signature_fault(
-            headers.get(_GITHUB_SIGNATURE, ""), f"sha256={signature_of(secret, raw)}", _GITHUB_SIGNATURE
-        )
+        expected = f"sha256={signature_of(secret, raw)}"
+        return signature_fault(headers.get(_GITHUB_SIGNATURE, ""), expected, _GITHUB_SIGNATURE)
 
     def arrival(self, headers: Mapping[str, str], raw: bytes, payload: Mapping[str, Any]) -> Arrival:
         event, action, digest = headers.get("X-GitHub-Event", ""), text_at(payload, "action"), body_digest(raw)

@@ -46,8 +46,8 @@ class Delivery(_DeliveryFields[int], frozen=True, kw_only=True):
     sender_id: str
     digest: str | None
     by_bot: bool
-    key: str | None
-    has_body: bool
+    key: str | None = None
+    has_body: bool = True
 
     @property
     def can_repeat(self) -> bool:

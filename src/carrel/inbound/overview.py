@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.inbound import store
 from carrel.inbound.deliveries import message_text, read_payload
@@ -103,9 +103,7 @@ def deliveries_seen(
     tx: Tx, access: Access, wanted: DeliveryFilter, *, before: str | None, limit: int
 ) -> list[DeliveryShape]:  # fmt: skip
     """Return deliveries, newest first."""
-    found = store.deliveries_newest_first(
-        tx, access, webhook=wanted.webhook, outcome=wanted.outcome, before=before, limit=limit
-    )
+    found = store.deliveries_newest_first(tx, access, structs.asdict(wanted), before=before, limit=limit)
     return [DeliveryShape.of_delivery(delivery) for delivery in found]
 
 
@@ -125,14 +123,9 @@ def find_delivery(tx: Tx, access: Access, delivery_id: str) -> DeliveryDetail:
 
 def preview(webhook: Webhook, event: str | None, payload: Mapping[str, Any] | None) -> Preview:
     """Return what a webhook would make of a delivery; without a payload, of its kind's sample."""
-    usual_event, usual_payload = webhook.kind.sample
-    arrival = Arrival(
-        event=event or usual_event,
-        sender_id="",
-        author="",
-        by_bot=False,
-        payload=usual_payload if payload is None else payload,
-    )
+    usual_event, usual = webhook.kind.sample
+    given = usual if payload is None else payload
+    arrival = Arrival(event=event or usual_event, sender_id="", author="", by_bot=False, payload=given)
     rendered = webhook.render(arrival)
     return Preview(
         event=arrival.event,

@@ -1,5 +1,7 @@
 """The SQL of deliveries."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from carrel.inbound.model import Delivery, Outcome
@@ -59,10 +61,9 @@ def note_attempt(tx: Tx, access: Access, delivery: Delivery) -> None:
 
 
 def deliveries_newest_first(
-    tx: Tx, access: Access, *, webhook: str | None, outcome: str | None, before: str | None, limit: int
+    tx: Tx, access: Access, given: Mapping[str, str | None], *, before: str | None, limit: int
 ) -> list[Delivery]:  # fmt: skip
-    """Return deliveries below an id, newest first, optionally of one webhook and outcome."""
-    given = {"webhook": webhook, "outcome": outcome}
+    """Return deliveries below an id, newest first, optionally with the given values of some columns."""
     only = "".join(f" AND {name} = :{name}" for name, value in given.items() if value is not None)
     sql = f"{_SELECT}{only}{' AND id < :before' if before else ''} ORDER BY id DESC LIMIT :limit"
     return _TABLE.rows(tx.all(sql, access, **given, before=before, limit=limit))
@@ -81,10 +82,8 @@ def prune_deliveries(tx: Tx, access: Access) -> int:
     """Delete a batch of old or excess deliveries, and all but the newest bodies; return how many."""
     old = tx.now - limits.WEBHOOK_DELIVERIES_KEPT_DAYS * MS_PER_DAY
     aged = "SELECT id FROM webhook_deliveries WHERE account_id = :account AND received_at < :old LIMIT :limit"
-    removed = tx.run(
-        f"DELETE FROM webhook_deliveries WHERE account_id = :account AND id IN ({aged})",
-        access, old=old, limit=limits.PRUNE_ROWS_MAX,
-    )  # fmt: skip
+    sql = f"DELETE FROM webhook_deliveries WHERE account_id = :account AND id IN ({aged})"
+    removed = tx.run(sql, access, old=old, limit=limits.PRUNE_ROWS_MAX)
     for (webhook,) in tx.all("SELECT DISTINCT webhook FROM webhook_deliveries WHERE account_id = :account", access):
         removed += _prune_one(tx, access, str(webhook))
     return removed

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.inbound.kinds import KINDS
 from carrel.inbound.model import Arrival
@@ -64,19 +64,16 @@ class Webhook:
     def read(self, headers: Mapping[str, str], raw: bytes, payload: Mapping[str, Any]) -> Arrival:
         """Return the parts of an authentic delivery; names that are too long to store are cut."""
         arrival = self.kind.arrival(headers, raw, payload)
-        return Arrival(
+        return structs.replace(
+            arrival,
             event=clip(one_line(arrival.event), WEBHOOK_EVENT_CHARS_MAX),
             sender_id=clip(one_line(arrival.sender_id), WEBHOOK_ID_CHARS_MAX),
             author=clip(one_line(arrival.author), NAME_CHARS_MAX),
-            by_bot=arrival.by_bot,
-            payload=arrival.payload,
-            digest=arrival.digest,
         )
 
     def ignores(self, arrival: Arrival) -> str | None:
         """Return why a delivery is ignored; None if it is not."""
-        nothing = self.kind.nothing_to_do(arrival.event)
-        if nothing is not None:
+        if (nothing := self.kind.nothing_to_do(arrival.event)) is not None:
             return nothing
         event = arrival.event.lower()
         if not any(fnmatchcase(event, known) for each in self.events for known in (each.lower(), f"{each.lower()}.*")):
@@ -87,13 +84,8 @@ class Webhook:
 
     def render(self, arrival: Arrival) -> Rendered:
         """Fill in the templates."""
-        values = {
-            **arrival.payload,
-            "@event": arrival.event,
-            "@author": arrival.author,
-            "@webhook": self.name,
-            "@payload": arrival.payload,
-        }
+        own = {"@event": arrival.event, "@author": arrival.author, "@webhook": self.name, "@payload": arrival.payload}
+        values = {**arrival.payload, **own}
         title = one_line(self._title.fill(values)).strip(" :#") or arrival.event or self.name
         return Rendered(
             title=clip(title, WEBHOOK_TITLE_CHARS_MAX),

@@ -24,16 +24,11 @@ def _go_on(tx: Tx, access: Access, run: Run) -> None:
 def observe_runs(db: Database) -> None:
     """Register the observers of messages to held sessions, and of stopped sessions."""
     db.observe(RunChanged, _hear_person)
-    db.observe(LaneStopped, _forget)
+    db.observe(LaneStopped, lambda tx, stopped: drop_trace(tx, stopped.access, stopped.key))
 
 
 def _hear_person(tx: Tx, changed: RunChanged) -> None:
     """Release a session into which a person sent a message; only a run that waits behind another can be that."""
     run = changed.run
-    if changed.state != "queued" or not isinstance(run, Run) or run.due_at is not None or is_caused(run):
-        return
-    _go_on(tx, run.access, run)
-
-
-def _forget(tx: Tx, stopped: LaneStopped) -> None:
-    drop_trace(tx, stopped.access, stopped.key)
+    if changed.state == "queued" and isinstance(run, Run) and run.due_at is None and not is_caused(run):
+        _go_on(tx, run.access, run)

@@ -54,9 +54,8 @@ def _ask(tx: Tx, run: Run, trace: Trace, found: str) -> str:
     keep_trace(tx, run.access, run.key, asked)
     text = _text(tx, run, found)
     title = f"Does agent {_name(tx, run)} go round in circles?"
-    notify_people(
-        tx, run.access, [run], NewNotification(type="loop", title=title, body=text, key=run.key, run_id=run.id)
-    )
+    new = NewNotification(type="loop", title=title, body=text, key=run.key, run_id=run.id)
+    notify_people(tx, run.access, [run], new)
     return text
 
 

@@ -6,9 +6,7 @@ from carrel.runs import Run
 from carrel.storage import Table, Tx, json_column
 
 _SERIES = json_column(Series)
-_TRACES = Table(
-    "loop_traces", Trace, key=("account_id", "key"), codecs={"calls": _SERIES, "answers": _SERIES}
-)  # fmt: skip
+_TRACES = Table("loop_traces", Trace, key=("account_id", "key"), codecs={"calls": _SERIES, "answers": _SERIES})
 _CHANGED = ", ".join(f"{column} = :{column}" for column in _TRACES.fields)
 # A run caused only from outside since then, in a session that is not held.
 _ASKED_SINCE = (

@@ -4,7 +4,7 @@ A run reads its task, its goal, its session and `global`, and nothing else; only
 """
 
 from carrel.memory.extraction import EXTRACTION_INSTRUCTIONS, facts_in, stated_in
-from carrel.memory.memories import change, forget, forget_scope, in_chain, keep, promote, require_own
+from carrel.memory.memories import change, forget, forget_scope, in_chain, keep, observe_sessions, promote, require_own
 from carrel.memory.model import (
     Memory,
     MemoryChange,
@@ -17,7 +17,6 @@ from carrel.memory.model import (
     as_said,
     memory_shape,
 )
-from carrel.memory.observers import observe_sessions
 from carrel.memory.recall import FoundShape, Recalled, fact_lines, found_shape, recall
 from carrel.memory.scopes import OWN_SCOPE, Scope, scope_chain
 from carrel.memory.store import has_memories, memories_listed, memory_by_id

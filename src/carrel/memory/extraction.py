@@ -4,6 +4,7 @@ The rules read a person's own message and nothing else: a word such as "error" i
 """
 
 import re
+from itertools import islice
 
 import msgspec
 from msgspec import Struct
@@ -114,22 +115,15 @@ def is_secret(text: str) -> bool:
 
 def stated_in(text: str) -> list[NewMemory]:
     """Return the facts that a person's message states, in order; quotes, code and questions state nothing."""
-    found: list[NewMemory] = []
-    for sentence in _SENTENCES.split(_FENCED.sub("", text)):
-        stated = _stated(sentence.strip())
-        if stated is not None and len(found) < MEMORY_STATED_MAX:
-            found.append(stated)
-    return found
+    stated = (_stated(sentence.strip()) for sentence in _SENTENCES.split(_FENCED.sub("", text)))
+    return list(islice(filter(None, stated), MEMORY_STATED_MAX))
 
 
 def _stated(sentence: str) -> NewMemory | None:
-    if sentence.endswith("?") or len(sentence) > MEMORY_STATED_CHARS_MAX:
-        return None
-    if is_secret(sentence):
+    if sentence.endswith("?") or len(sentence) > MEMORY_STATED_CHARS_MAX or is_secret(sentence):
         return None
     for kind, form in _FORMS.items():
-        match = form.fullmatch(sentence)
-        if match is not None:
+        if match := form.fullmatch(sentence):
             return NewMemory(type=kind, content=match["said"], confidence=_CONFIDENCE)
     is_fact = _FACT.fullmatch(sentence) is not None and _UNSURE.search(sentence) is None
     return NewMemory(type="fact", content=sentence, confidence=_PLAIN_CONFIDENCE) if is_fact else None
@@ -159,10 +153,7 @@ class _Facts(Struct):
 
 
 def facts_in(answer: str) -> list[NewMemory]:
-    """Return the facts that a model lists in its answer, which may surround the JSON with words or a code fence.
-
-    ValueError if it contains no such list.
-    """
+    """Return the facts that a model lists in JSON, which words may surround; ValueError if there is no such list."""
     listed = msgspec.json.decode(answer[answer.find("{") : answer.rfind("}") + 1], type=_Facts)
     return [
         NewMemory(type=fact.type, content=clip(fact.content, MEMORY_STATED_CHARS_MAX), confidence=_FOUND_CONFIDENCE)

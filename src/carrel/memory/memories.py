@@ -18,17 +18,15 @@ from carrel.memory.model import (
     words_of,
 )
 from carrel.memory.scopes import GLOBAL_SCOPE, Scope
-from carrel.storage import Tx
+from carrel.sessions import LaneDeleted
+from carrel.storage import Database, Tx
 
 
 def keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory) -> Memory:
     """Keep a memory in a scope other than global; one with the same content is renewed instead."""
     if scope.kind == "global":
-        raise Refusal(
-            Code.PROMOTION_REQUIRED,
-            "Nothing is written to global directly: keep it in a session, goal or task, and promote it with a reason.",
-            field="scope",
-        )
+        hint = "keep it in a session, goal or task, and promote it with a reason"
+        raise Refusal(Code.PROMOTION_REQUIRED, f"Nothing is written to global directly: {hint}.", field="scope")
     return _keep(tx, access, scope, agent_id, new)
 
 
@@ -162,6 +160,15 @@ def promote(tx: Tx, access: Access, memory: Memory, reason: str) -> Memory:
 def forget_scope(tx: Tx, access: Access, scope: Scope, agent_id: str) -> int:
     """Delete every memory of a session or goal that is gone."""
     return store.delete_place(tx, access, *place_of(scope, agent_id))
+
+
+def observe_sessions(db: Database) -> None:
+    """Register the observer that forgets the memories of deleted sessions."""
+    db.observe(LaneDeleted, _forget_session)
+
+
+def _forget_session(tx: Tx, deleted: LaneDeleted) -> None:
+    forget_scope(tx, deleted.access, Scope.of_session(deleted.key.identity), deleted.key.agent)
 
 
 def _publish(tx: Tx, access: Access, name: str, memory: Memory) -> None:

@@ -8,17 +8,8 @@ from typing import Annotated, Generic, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Code, Input, Refusal, Shape, When, invalid
+from carrel.kernel import Code, Input, Refusal, Shape, When, invalid, limits
 from carrel.kernel.fields import Moment, at_most, checked, up_to
-from carrel.kernel.limits import (
-    MEMORY_CONTENT_CHARS_MAX,
-    MEMORY_QUERY_WORDS_MAX,
-    MEMORY_TAG_CHARS_MAX,
-    MEMORY_TAGS_MAX,
-    MEMORY_TITLE_CHARS_MAX,
-    MEMORY_WORD_CHARS_MAX,
-    MEMORY_WORDS_MAX,
-)
 from carrel.memory.scopes import GLOBAL_SCOPE, Scope, ScopeKind
 from carrel.search import STOP_WORDS
 from carrel.search import words_of as stems_of
@@ -30,9 +21,9 @@ _WORD = re.compile(r"\w*\d\w*|\w{3,}")
 STATED = 0.9
 
 # This room checks these and words the refusals; here they are only described.
-Content = Annotated[str, checked(minLength=1, maxLength=MEMORY_CONTENT_CHARS_MAX)]
-Title = Annotated[str, up_to(MEMORY_TITLE_CHARS_MAX)]
-Tags = Annotated[tuple[Annotated[str, up_to(MEMORY_TAG_CHARS_MAX)], ...], at_most(MEMORY_TAGS_MAX)]
+Content = Annotated[str, checked(minLength=1, maxLength=limits.MEMORY_CONTENT_CHARS_MAX)]
+Title = Annotated[str, up_to(limits.MEMORY_TITLE_CHARS_MAX)]
+Tags = Annotated[tuple[Annotated[str, up_to(limits.MEMORY_TAG_CHARS_MAX)], ...], at_most(limits.MEMORY_TAGS_MAX)]
 
 # The scope of each type of memory; if the run has none, the next wider one.
 _NARROWEST: dict[MemoryType, ScopeKind] = {
@@ -189,40 +180,37 @@ def searched_text(memory: Memory) -> str:
     return f"{memory.title} {' '.join(memory.tags)} {memory.content}"
 
 
-def words_of(text: str, limit: int = MEMORY_WORDS_MAX) -> tuple[str, ...]:
+def words_of(text: str, limit: int = limits.MEMORY_WORDS_MAX) -> tuple[str, ...]:
     """Return the indexed words of a text, without endings, each once, in order, at most `limit`."""
     found = dict.fromkeys(form for match in _WORD.finditer(text.lower()) for form in _forms(match[0]))
     return tuple(islice(found, limit))
 
 
 def query_words(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the words of a question to look up, each with its forms: the longest, which say the most.
-
-    Words that occur in every sentence are left out.
-    """
+    """Return the words of a question to look up, each with its forms: the longest, which say the most."""
     said = dict.fromkeys(_WORD.findall(text.lower()))
     asked = sorted((word for word in said if word not in STOP_WORDS), key=len, reverse=True)
     # Memories that were written before endings were removed are found by the whole word.
-    return {word: tuple(dict.fromkeys((*_forms(word), word[:MEMORY_WORD_CHARS_MAX])))
-            for word in asked[:MEMORY_QUERY_WORDS_MAX]}  # fmt: skip
+    return {word: tuple(dict.fromkeys((*_forms(word), word[:limits.MEMORY_WORD_CHARS_MAX])))
+            for word in asked[:limits.MEMORY_QUERY_WORDS_MAX]}  # fmt: skip
 
 
 def _forms(word: str) -> Iterator[str]:
-    return (form[:MEMORY_WORD_CHARS_MAX] for form in stems_of(word))
+    return (form[: limits.MEMORY_WORD_CHARS_MAX] for form in stems_of(word))
 
 
 def check(said: NewMemory | MemoryChange) -> None:
     """Refuse values that are missing, too long or out of range; unset fields are not checked."""
     if isinstance(said.content, str) and not said.content.strip():
         raise invalid("content", "A memory needs some text.")
-    limited = (("content", said.content, MEMORY_CONTENT_CHARS_MAX), ("title", said.title, MEMORY_TITLE_CHARS_MAX))
-    for field, text, most in limited:
-        if isinstance(text, str) and len(text) > most:
+    limited = {"content": limits.MEMORY_CONTENT_CHARS_MAX, "title": limits.MEMORY_TITLE_CHARS_MAX}
+    for field, most in limited.items():
+        if isinstance(text := getattr(said, field), str) and len(text) > most:
             raise Refusal(Code.TOO_LONG, f"{field} has at most {most} characters.", field=field)
     if not isinstance(said.tags, UnsetType):
-        if len(said.tags) > MEMORY_TAGS_MAX:
-            raise Refusal(Code.LIMIT_REACHED, f"A memory has at most {MEMORY_TAGS_MAX} tags.", field="tags")
-        if any(len(tag) > MEMORY_TAG_CHARS_MAX for tag in said.tags):
-            raise Refusal(Code.TOO_LONG, f"A tag has at most {MEMORY_TAG_CHARS_MAX} characters.", field="tags")
+        if len(said.tags) > limits.MEMORY_TAGS_MAX:
+            raise Refusal(Code.LIMIT_REACHED, f"A memory has at most {limits.MEMORY_TAGS_MAX} tags.", field="tags")
+        if any(len(tag) > limits.MEMORY_TAG_CHARS_MAX for tag in said.tags):
+            raise Refusal(Code.TOO_LONG, f"A tag has at most {limits.MEMORY_TAG_CHARS_MAX} characters.", field="tags")
     if isinstance(said, NewMemory) and not 0 <= said.confidence <= 1:
         raise invalid("confidence", "confidence must be between 0 and 1.")

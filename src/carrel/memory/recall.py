@@ -35,8 +35,7 @@ class FoundShape(MemoryShape, frozen=True, kw_only=True):
 
 def found_shape(found: Recalled) -> FoundShape:
     """Return a memory that was found as surfaces show it."""
-    plain = memory_shape(found.memory)
-    return FoundShape(**structs.asdict(plain), score=found.score, reason=found.reason)
+    return FoundShape(**structs.asdict(memory_shape(found.memory)), score=found.score, reason=found.reason)
 
 
 def recall(
@@ -109,10 +108,7 @@ def _scored(memory: Memory, shared: list[str], asked: int, now: int) -> Recalled
 
 
 def _chosen(by_scope: list[list[Recalled]], items_max: int) -> list[Recalled]:
-    """The reserved share of every scope first, then the best of the rest, without duplicates.
-
-    The same content may have been kept once as a fact and once as a preference.
-    """
+    """The reserved share of every scope first, then the best of the rest; what is kept as two types, once."""
     chosen: dict[str, Recalled] = {}
     for ranked in by_scope:
         fresh = [one for one in ranked if as_said(one.memory.content) not in chosen]

@@ -20,8 +20,8 @@ _ID = Grammar.CLIENT_ID
 OWN_SCOPE = f"(?:task:{_ID}|goal:{_CHANNEL}:{_CONVERSATION}:{_ID}|session:{_CHANNEL}:{_CONVERSATION})"
 _FORMS: dict[ScopeKind, re.Pattern[str]] = {
     "global": re.compile("global"),
-    "task": re.compile(f"task:(?P<task>{_ID})"),
-    "goal": re.compile(f"goal:(?P<channel>{_CHANNEL}):(?P<conversation>{_CONVERSATION}):(?P<goal>{_ID})"),
+    "task": re.compile(f"task:(?P<task_id>{_ID})"),
+    "goal": re.compile(f"goal:(?P<channel>{_CHANNEL}):(?P<conversation>{_CONVERSATION}):(?P<goal_id>{_ID})"),
     "session": re.compile(f"session:(?P<channel>{_CHANNEL}):(?P<conversation>{_CONVERSATION})"),
 }
 
@@ -39,16 +39,8 @@ class Scope(Struct, frozen=True, kw_only=True):
     def parse(cls, text: str) -> Self:
         """Parse the text form; raise Refusal for anything else."""
         for kind, form in _FORMS.items():
-            found = form.fullmatch(text)
-            if found is not None:
-                parts = found.groupdict()
-                return cls(
-                    kind=kind,
-                    channel=parts.get("channel", ""),
-                    conversation=parts.get("conversation", ""),
-                    goal_id=parts.get("goal", ""),
-                    task_id=parts.get("task", ""),
-                )
+            if found := form.fullmatch(text):
+                return cls(kind=kind, **found.groupdict())
         raise Refusal(
             Code.INVALID_SCOPE,
             f"'{text[:80]}' is not a memory scope; use global, session:<channel>:<conversation>, "
@@ -85,15 +77,7 @@ class Scope(Struct, frozen=True, kw_only=True):
         return self.channel, self.conversation
 
     def __str__(self) -> str:
-        match self.kind:
-            case "global":
-                return "global"
-            case "task":
-                return f"task:{self.task_id}"
-            case "goal":
-                return f"goal:{self.channel}:{self.conversation}:{self.goal_id}"
-            case _:
-                return f"session:{self.channel}:{self.conversation}"
+        return ":".join(filter(None, (self.kind, self.channel, self.conversation, self.goal_id, self.task_id)))
 
 
 GLOBAL_SCOPE = Scope(kind="global")

@@ -8,7 +8,7 @@ from carrel.memory.scopes import GLOBAL_SCOPE
 from carrel.storage import Table, Tx, in_list, json_column
 
 _TABLE = Table("memories", Memory, codecs={"tags": json_column(tuple[str, ...])})
-_SELECT = f"SELECT {_TABLE.columns} FROM memories WHERE account_id = :account"
+_SELECT = f"{_TABLE.select} WHERE account_id = :account"
 _ALIVE = "superseded_by IS NULL AND (expires_at IS NULL OR expires_at > :now)"
 _GLOBAL = str(GLOBAL_SCOPE)
 
@@ -63,9 +63,8 @@ def _newest(tx: Tx, access: Access, where: str, limit: int, **values: object) ->
 def has_memories(tx: Tx, access: Access, places: list[tuple[str, str]]) -> bool:
     """Return whether any of several scopes has a memory."""
     where, values = _within(places)
-    return (
-        tx.one(f"SELECT 1 FROM memories WHERE account_id = :account AND {where} LIMIT 1", access, **values) is not None
-    )
+    sql = f"SELECT 1 FROM memories WHERE account_id = :account AND {where} LIMIT 1"
+    return tx.one(sql, access, **values) is not None
 
 
 def memories_listed(

@@ -45,7 +45,6 @@ class Post(Struct, frozen=True, kw_only=True):
 
 
 _TABLE = Table("posts", Post)
-_SELECT = f"SELECT {_TABLE.columns} FROM posts"
 _ONE = "account_id = :account AND id = :id"
 # Only the first open post of a chat address may go out.
 _IS_FIRST = (
@@ -88,13 +87,13 @@ def insert_post(tx: Tx, access: Access, post: Post) -> bool:
 
 def post_by_id(tx: Tx, access: Access, post_id: str) -> Post | None:
     """Return one post."""
-    return _TABLE.row(tx.one(f"{_SELECT} WHERE {_ONE}", access, id=post_id))
+    return _TABLE.row(tx.one(f"{_TABLE.select} WHERE {_ONE}", access, id=post_id))
 
 
 def due_posts(tx: Tx, channel: str, limit: int) -> list[Post]:
     """Lock and return posts of a channel that may go out now, across all accounts, one per chat address."""
     sql = (
-        f"{_SELECT} p WHERE p.channel = :channel AND p.due_at <= :now AND {_IS_FIRST} "
+        f"{_TABLE.select} p WHERE p.channel = :channel AND p.due_at <= :now AND {_IS_FIRST} "
         "ORDER BY p.due_at LIMIT :limit FOR UPDATE SKIP LOCKED"
     )
     return _TABLE.rows(tx.all(sql, channel=channel, now=tx.now, limit=limit))

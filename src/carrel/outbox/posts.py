@@ -97,8 +97,7 @@ def post_outcome(tx: Tx, changed: RunChanged) -> None:
     run, about = changed.run, _POSTED_STATES.get(changed.state)
     if about is None or not _may_have_reply_address(run):
         return
-    found = post_store.reply_address_of(tx, run.access, run.id)
-    if found is not None:
+    if (found := post_store.reply_address_of(tx, run.access, run.id)) is not None:
         _queue(tx, run.access, tx.new_id("pst"), *found, run_id=run.id, about=about)
 
 
@@ -110,8 +109,7 @@ def _may_have_reply_address(run: Claim) -> bool:
 def copy_reply_address(tx: Tx, retried: RunRetried) -> None:
     """Give a retry the reply address of the run that it retries."""
     run, again = retried.run, retried.again
-    found = post_store.reply_address_of(tx, run.access, run.id)
-    if found is not None:
+    if (found := post_store.reply_address_of(tx, run.access, run.id)) is not None:
         post_store.keep_reply_address(tx, run.access, again.id, *found)
 
 
@@ -133,9 +131,8 @@ def postable_run(tx: Tx, post: Post, rules: Rules) -> Run | None:
 
 def drop_post(tx: Tx, post: Post, why: str) -> None:
     """Drop a leased post that should not be sent after all."""
-    noted = structs.replace(
-        post, state="dropped", due_at=None, ended_at=tx.now, error=clip(why, limits.ERROR_CHARS_MAX)
-    )
+    error = clip(why, limits.ERROR_CHARS_MAX)
+    noted = structs.replace(post, state="dropped", due_at=None, ended_at=tx.now, error=error)
     post_store.note_post(tx, post.access, noted)
     tx.wake(POSTS)
 
@@ -178,9 +175,8 @@ def post_failed(
 
 def prune_posts(tx: Tx, access: Access) -> int:
     """Delete a batch of posts that ended long enough ago; return how many."""
-    return post_store.prune_posts(
-        tx, access, tx.now - limits.POSTS_KEPT_HOURS * MS_PER_HOUR, limit=limits.PRUNE_ROWS_MAX
-    )
+    before = tx.now - limits.POSTS_KEPT_HOURS * MS_PER_HOUR
+    return post_store.prune_posts(tx, access, before, limit=limits.PRUNE_ROWS_MAX)
 
 
 def observe_runs(db: Database) -> None:

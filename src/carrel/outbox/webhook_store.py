@@ -5,7 +5,7 @@ from collections.abc import Collection
 from msgspec import Struct
 
 from carrel.kernel import Access, system_access
-from carrel.storage import Table, Tx
+from carrel.storage import Table, Tx, in_list
 
 # Rung when a webhook has something to send.
 WEBHOOKS = "webhooks"
@@ -46,7 +46,6 @@ class Webhook(WebhookAddress, frozen=True, kw_only=True):
 
 
 _TABLE = Table("webhooks", Webhook, key=("account_id", "run_id", "id"))
-_SELECT = f"SELECT {_TABLE.columns} FROM webhooks"
 
 
 def want_webhooks(tx: Tx, access: Access, run_id: str, change: int) -> bool:
@@ -70,12 +69,12 @@ def replace_webhook(tx: Tx, access: Access, webhook: Webhook) -> None:
 
 def webhook_by_id(tx: Tx, access: Access, run_id: str, webhook_id: str) -> Webhook | None:
     """Return one webhook of a run."""
-    return _TABLE.row(tx.one(f"{_SELECT} WHERE {_ONE}", access, run_id=run_id, id=webhook_id))
+    return _TABLE.row(tx.one(f"{_TABLE.select} WHERE {_ONE}", access, run_id=run_id, id=webhook_id))
 
 
 def webhooks_of_run(tx: Tx, access: Access, run_id: str) -> list[Webhook]:
     """Return all webhooks of a run, oldest first; their number is limited."""
-    return _TABLE.rows(tx.all(f"{_SELECT} WHERE {_OF_RUN} ORDER BY created_at, id", access, run_id=run_id))
+    return _TABLE.rows(tx.all(f"{_TABLE.select} WHERE {_OF_RUN} ORDER BY created_at, id", access, run_id=run_id))
 
 
 def delete_webhook(tx: Tx, access: Access, run_id: str, webhook_id: str) -> bool:
@@ -84,12 +83,9 @@ def delete_webhook(tx: Tx, access: Access, run_id: str, webhook_id: str) -> bool
 
 
 def due_webhooks(tx: Tx, limit: int, *, but: Collection[str] = ()) -> list[Webhook]:
-    """Lock and return unclaimed webhooks with something to send, across all accounts, longest due first.
-
-    Hosts in `but` are left out.
-    """
+    """Lock and return webhooks with something to send, of all accounts but no host in `but`, longest due first."""
     others, hosts = _others(but)
-    sql = f"{_SELECT} WHERE due_at <= :now{others} ORDER BY due_at LIMIT :limit FOR UPDATE SKIP LOCKED"
+    sql = f"{_TABLE.select} WHERE due_at <= :now{others} ORDER BY due_at LIMIT :limit FOR UPDATE SKIP LOCKED"
     return _TABLE.rows(tx.all(sql, now=tx.now, limit=limit, **hosts))
 
 
@@ -100,8 +96,8 @@ def next_webhook_due(tx: Tx, *, but: Collection[str] = ()) -> int | None:
 
 
 def _others(but: Collection[str]) -> tuple[str, dict[str, object]]:
-    hosts: dict[str, object] = {f"host_{n}": host for n, host in enumerate(but)}
-    return (f" AND host NOT IN ({', '.join(f':{name}' for name in hosts)})" if hosts else ""), hosts
+    listed, hosts = in_list("host", but)
+    return (f" AND host NOT IN ({listed})" if hosts else ""), hosts
 
 
 def claim_webhooks(tx: Tx, held: list[Webhook]) -> None:

@@ -32,9 +32,8 @@ def save_webhook(
     known = webhook_store.webhooks_of_run(tx, access, run_id)
     same = next((webhook for webhook in known if webhook.id == webhook_id), None)
     if same is None and len(known) >= limits.WEBHOOKS_PER_RUN_MAX:
-        raise Refusal(
-            Code.LIMIT_REACHED, f"A run has at most {limits.WEBHOOKS_PER_RUN_MAX} webhooks; delete one first."
-        )
+        message = f"A run has at most {limits.WEBHOOKS_PER_RUN_MAX} webhooks; delete one first."
+        raise Refusal(Code.LIMIT_REACHED, message)
     sent = same.sent_change if same else run.changes if after is None else after
     webhook = Webhook(
         **structs.asdict(address),
@@ -46,8 +45,7 @@ def save_webhook(
         due_at=tx.now if sent < run.changes else None,
         created_at=same.created_at if same else tx.now,
     )
-    write = webhook_store.replace_webhook if same else webhook_store.insert_webhook
-    write(tx, access, webhook)
+    (webhook_store.replace_webhook if same else webhook_store.insert_webhook)(tx, access, webhook)
     if webhook.due_at is not None:
         tx.wake(WEBHOOKS)
     return webhook

@@ -29,6 +29,5 @@ class FloodGuard:
         if self._bytes > self._bytes_max:
             raise ProgramFault(f"It sent more than {self._bytes_max} bytes in {self._seconds} seconds.")
         if self._unasked > self._messages_max:
-            raise ProgramFault(
-                f"It sent more than {self._messages_max} unsolicited messages in {self._seconds} seconds."
-            )
+            message = f"It sent more than {self._messages_max} unsolicited messages in {self._seconds} seconds."
+            raise ProgramFault(message)

@@ -67,8 +67,7 @@ class RunningProgram:
         try:
             return await self._stdout.readline()
         except ValueError as error:
-            message = f"It sent a message of more than {self._message_bytes_max} bytes."
-            raise ProgramFault(message) from error
+            raise ProgramFault(f"It sent a message of more than {self._message_bytes_max} bytes.") from error
 
     async def write_line(self, line: bytes) -> None:
         """Write a line; raise OSError if it no longer reads."""

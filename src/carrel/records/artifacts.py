@@ -71,14 +71,5 @@ def run_of_artifact(file_id: str) -> str:
 
 
 def _file(run_id: str, part: Artifact) -> ArtifactFile:
-    is_bytes = part.kind == "bytes"
-    return ArtifactFile(
-        id=f"{run_id}.{part.seq}",
-        run_id=run_id,
-        name=part.name,
-        kind=_KINDS[part.kind],
-        media_type=part.media_type,
-        filename=part.filename,
-        content=base64.b64decode(part.content) if is_bytes else part.content.encode(),
-        added_at=part.added_at,
-    )
+    content = base64.b64decode(part.content) if part.kind == "bytes" else part.content.encode()
+    return ArtifactFile.of(part, id=f"{run_id}.{part.seq}", run_id=run_id, kind=_KINDS[part.kind], content=content)

@@ -35,7 +35,7 @@ _OF_RUN = "account_id = :account AND run_id = :run_id"
 
 def call_of(tx: Tx, access: Access, run_id: str, call_id: str) -> Call | None:
     """Return a recorded call, or None."""
-    sql = f"SELECT {_TABLE.columns} FROM calls WHERE {_OF_RUN} AND call_id = :call_id"
+    sql = f"{_TABLE.select} WHERE {_OF_RUN} AND call_id = :call_id"
     return _TABLE.row(tx.one(sql, access, run_id=run_id, call_id=call_id))
 
 
@@ -48,10 +48,8 @@ def record_call(tx: Tx, access: Access, run_id: str, call_id: str, *, tool: str,
 
 def finish_call(tx: Tx, access: Access, run_id: str, call_id: str, result: str) -> None:
     """Write the result of a waiting call."""
-    sql = (
-        "UPDATE calls SET result = :result, waits_for = NULL, waits_until = NULL "
-        f"WHERE {_OF_RUN} AND call_id = :call_id"
-    )
+    changed = "result = :result, waits_for = NULL, waits_until = NULL"
+    sql = f"UPDATE calls SET {changed} WHERE {_OF_RUN} AND call_id = :call_id"
     tx.run(sql, access, run_id=run_id, call_id=call_id, result=result)
 
 
@@ -105,8 +103,8 @@ def count_refusal(tx: Tx, access: Access, key: str, tool: str, rule: str) -> Non
     again = f"UPDATE refusals SET times = times + 1, last_at = :now WHERE {_LANE} AND tool = :tool AND rule = :rule"
     if tx.run(again, access, **refused) or tx.one(f"SELECT 1 FROM lanes WHERE {_LANE}", access, key=key) is None:
         return
-    kinds = tx.one(f"SELECT count(*) FROM refusals WHERE {_LANE}", access, key=key)
-    if kinds is not None and kinds[0] < REFUSALS_PER_LANE_MAX:
+    kinds = tx.value(f"SELECT count(*) FROM refusals WHERE {_LANE}", access, key=key) or 0
+    if kinds < REFUSALS_PER_LANE_MAX:
         sql = (
             "INSERT INTO refusals (account_id, key, tool, rule, times, last_at) "
             "VALUES (:account, :key, :tool, :rule, 1, :now) ON CONFLICT (account_id, key, tool, rule) "

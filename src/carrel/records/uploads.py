@@ -2,6 +2,8 @@
 
 import re
 
+from msgspec import structs
+
 from carrel.kernel import MS_PER_DAY, Access, Code, NewAttachment, Refusal, clip, invalid, limits, one_line
 from carrel.records import attachment_store
 from carrel.records.attachment_store import FileShape, Upload, attachment_heads, delete_attachments, insert_attachment
@@ -20,12 +22,9 @@ def keep_file(tx: Tx, access: Access, new: NewAttachment, made_by: str) -> FileS
         raise Refusal(Code.TOO_LARGE, f"A file has at most {limits.ATTACHMENT_BYTES_MAX} bytes.", field="file")
     if attachment_store.count_unused(tx, access, made_by) >= limits.UPLOADS_UNUSED_MAX:
         waiting = f"{limits.UPLOADS_UNUSED_MAX} files of yours wait for a message already"
-        message = f"{waiting}; use them first, or try again tomorrow."
-        raise Refusal(Code.LIMIT_REACHED, message)
-    named = NewAttachment(
-        name=clip(one_line(new.name), limits.NAME_CHARS_MAX) or "file", mime_type=new.mime_type, content=new.content
-    )
-    file_id = insert_attachment(tx, access, named)
+        raise Refusal(Code.LIMIT_REACHED, f"{waiting}; use them first, or try again tomorrow.")
+    name = clip(one_line(new.name), limits.NAME_CHARS_MAX) or "file"
+    file_id = insert_attachment(tx, access, structs.replace(new, name=name))
     attachment_store.insert_upload(tx, access, Upload(attachment_id=file_id, made_by=made_by, made_at=tx.now))
     return attachment_heads(tx, access, (file_id,))[0]
 

@@ -1,24 +1,13 @@
 """The tools of the board: search it, read one topic, task or entry, write a note, and change a task."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
-from carrel.board import (
-    BoardQuery,
-    LogShape,
-    NewLog,
-    SearchShape,
-    board_search,
-    found_entry,
-    log_shapes,
-    place_of_search,
-    record,
-    search_shape,
-)
+from carrel import board
 from carrel.context import ContextLimits, ContextRequest, ContextShape, context_shape, depth_named, key_named
 from carrel.journal import clean
 from carrel.kernel import Refusal, SessionKey, invalid, limits
@@ -26,12 +15,12 @@ from carrel.kernel.fields import AnySession, Id
 from carrel.memory import Reader
 from carrel.storage import Database, Tx
 from carrel.tools.memory.readers import context_reader
-from carrel.tools.model import Caller, Params, Preparation, Result, Shown, Tool, answer
+from carrel.tools.model import Caller, Params, Preparation, Prepare, Result, Shown, Tool, answer
 from carrel.tools.tasks.changes import MomentOrNone, Priority, Tags, level, moment
-from carrel.tools.tasks.shapes import TaskResult, first_that_fit, result_of
+from carrel.tools.tasks.shapes import TaskResult, first_that_fit, result_of, task_result
 from carrel.tools.tool_rules import require_part
 from carrel.topics import TopicShape, readable_topic
-from carrel.work import TaskChange, change_task, readable_task, task_shape
+from carrel.work import TaskChange, change_task, readable_task
 
 _KINDS = ("topics", "tasks", "logs", "notes")
 # Only programs that display results need these; their defaults suit a model.
@@ -101,7 +90,7 @@ class UpdateBoardTask(BoardTask, frozen=True, kw_only=True):
 
 
 TopicResult = answer("TopicResult", "A topic.", topic=TopicShape)
-LogResult = answer("LogResult", "An entry.", log=LogShape)
+LogResult = answer("LogResult", "An entry.", log=board.LogShape)
 
 
 class _Searched(Struct, frozen=True):
@@ -111,43 +100,39 @@ class _Searched(Struct, frozen=True):
     refusal: Refusal | None = None
 
 
-async def _prepare_search(db: Database, caller: Caller, params: SearchBoard) -> Preparation:
-    return await _prepared(_searched(db, caller, params))
+def _prepared(search: Callable[[Database, Caller, Any], Awaitable[dict[str, Any]]]) -> Prepare:
+    """Search before the call is made; a refusal is kept and raised where the call is recorded."""
+
+    async def prepare(db: Database, caller: Caller, params: Any) -> Preparation:
+        try:
+            return Preparation(params=_Searched(await search(db, caller, params)))
+        except Refusal as refusal:
+            return Preparation(params=_Searched(refusal=refusal))
+
+    return prepare
 
 
 async def _searched(db: Database, caller: Caller, params: SearchBoard) -> dict[str, Any]:
     access, services = caller.own_access, caller.services
     assert services.search is not None, "a server that offers tools can search"
     from_session = params.session_key or str(caller.key)
-    session, scope = await db.read(lambda tx: place_of_search(tx, access, session_key=from_session))
+    session, scope = await db.read(lambda tx: board.place_of_search(tx, access, session_key=from_session))
     asked = (params.limit_topics, params.limit_tasks, params.limit_logs, params.limit_notes)
     most = [max(1, min(wanted, cap)) for wanted, cap in zip(asked, limits.SEARCH_FOUND_MAX.values(), strict=True)]
-    query = BoardQuery(
+    query = board.BoardQuery(
         text=params.q, scope=scope, session_key=session, topic_id=params.topic_id, with_pending=params.include_pending,
         topics_max=most[0], tasks_max=most[1], logs_max=most[2], notes_max=most[3],
     )  # fmt: skip
-    found = await board_search(db, services.search, access, query)
-    shape = search_shape(params.q, scope, found, chars_max=limits.SEARCH_SHOWN_TO_TOOLS_CHARS_MAX)
+    found = await board.board_search(db, services.search, access, query)
+    shape = board.search_shape(params.q, scope, found, chars_max=limits.SEARCH_SHOWN_TO_TOOLS_CHARS_MAX)
     value: dict[str, Any] = msgspec.to_builtins(shape)
     return value | {kind: first_that_fit(value[kind], limits.TOOL_RESULT_BYTES_MAX // 5) for kind in _KINDS}
-
-
-async def _prepared(found: Awaitable[dict[str, Any]]) -> Preparation:
-    """Await a search; a refusal is kept and raised where the call is recorded."""
-    try:
-        return Preparation(params=_Searched(await found))
-    except Refusal as refusal:
-        return Preparation(params=_Searched(refusal=refusal))
 
 
 def _search(_tx: Tx, _caller: Caller, searched: _Searched) -> Result:
     if searched.refusal is not None:
         raise searched.refusal
     return Result(value=searched.value)
-
-
-async def _prepare_context(db: Database, caller: Caller, params: ContextOf) -> Preparation:
-    return await _prepared(_context(db, caller, params))
 
 
 async def _context(db: Database, caller: Caller, params: ContextOf) -> dict[str, Any]:
@@ -184,29 +169,27 @@ def _get_topic(tx: Tx, caller: Caller, params: OneOf) -> Result:
 
 
 def _get_task(tx: Tx, caller: Caller, params: BoardTask) -> Result:
-    task, _ = readable_task(tx, caller.access, params.id)
-    return result_of(TaskResult(task=task_shape(tx, caller.access, task)))
+    return task_result(tx, caller.access, readable_task(tx, caller.access, params.id)[0])
 
 
 def _get_log(tx: Tx, caller: Caller, params: OneLog) -> Result:
-    entry = found_entry(tx, caller.own_access, params.id)
-    (shape,) = log_shapes(tx, caller.access, [entry], raw=params.include_raw)
-    value: dict[str, Any] = msgspec.to_builtins(LogResult(log=shape))
-    for field in ("content", "raw"):
-        if isinstance(text := value["log"].get(field), str):
-            value["log"][field] = text[: limits.TOOL_MESSAGE_CHARS_MAX]
-    return Result(value=value)
+    entry = board.found_entry(tx, caller.own_access, params.id)
+    (shape,) = board.log_shapes(tx, caller.access, [entry], raw=params.include_raw)
+    log: dict[str, Any] = msgspec.to_builtins(shape)
+    texts = {field: log[field] for field in ("content", "raw") if isinstance(log.get(field), str)}
+    cut = {field: text[: limits.TOOL_MESSAGE_CHARS_MAX] for field, text in texts.items()}
+    return Result(value={"log": log | cut})
 
 
 def _create_note(tx: Tx, caller: Caller, params: CreateNote) -> Result:
     access = caller.own_access
-    related = found_entry(tx, access, params.related_log_id)
+    related = board.found_entry(tx, access, params.related_log_id)
     if params.topic_id is not None:
         readable_topic(tx, access, params.topic_id)
     if params.task_id is not None:
         readable_task(tx, caller.access, params.task_id)
     is_tied = params.topic_id is None and params.task_id is None
-    note = NewLog(
+    note = board.NewLog(
         type="note",
         content=params.text,
         related_id=related.id,
@@ -216,8 +199,8 @@ def _create_note(tx: Tx, caller: Caller, params: CreateNote) -> Result:
         agent_id=None if access.is_person else caller.agent.id,
     )
     # Search's own rule has already found the related entry above.
-    written, _ = record(tx, access if access.is_person else caller.account_access, note)
-    return Result(value=msgspec.to_builtins(LogResult(log=log_shapes(tx, caller.access, [written])[0])))
+    written, _ = board.record(tx, access if access.is_person else caller.account_access, note)
+    return Result(value=msgspec.to_builtins(LogResult(log=board.log_shapes(tx, caller.access, [written])[0])))
 
 
 def _update_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> Result:
@@ -231,8 +214,8 @@ def _update_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> Result:
     for name, field in (("due_date", "dueDate"), ("snoozed_until", "snoozedUntil")):
         if name in given:
             given[name] = moment(field, given[name])
-    task = change_task(tx, caller.access, params.id, TaskChange(**given), caller.services.rules).task
-    return result_of(TaskResult(task=task_shape(tx, caller.access, task)))
+    changed = change_task(tx, caller.access, params.id, TaskChange(**given), caller.services.rules)
+    return task_result(tx, caller.access, changed.task)
 
 
 def _lock_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> None:
@@ -244,11 +227,11 @@ def _lock_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> None:
 BOARD_TOOLS = (
     Tool("clawboard_search", "search the board",
          "Search topics, tasks, entries and notes of the board by words and by meaning, best first.",
-         "read", SearchBoard, _search, SearchShape, prepare=_prepare_search,
+         "read", SearchBoard, _search, board.SearchShape, prepare=_prepared(_searched),
          shown=Shown(without=_SEARCH_TUNING)),
     Tool("clawboard_context", "read the context of a session",
          "Get the context of a session: its place on the board, the work there, and what fits a question.",
-         "read", ContextOf, _search, ContextShape, prepare=_prepare_context),
+         "read", ContextOf, _search, ContextShape, prepare=_prepared(_context)),
     Tool("clawboard_get_topic", "read a topic of the board",
          "Get one topic of the board.",
          "read", OneOf, _get_topic, TopicResult),

@@ -33,12 +33,10 @@ def caller_at(
     """Return the caller for an agent at a key whose lane may not exist yet; `sandboxed` is the lane's own setting."""
     sandboxed = sandboxed or agent.profile.sandbox == "on"
     tools, sandbox = services.settings.tools, services.settings.agents.defaults.sandbox
-    visibility = (
-        ToolVisibility(mode="all", key=key, rule="a person sees the whole account", whole_account=True)
-        if access.is_person
-        else visibility_of(agent, key, sandboxed=sandboxed, tools=tools, sandbox=sandbox)
-    )
-    if not access.is_person:
+    if access.is_person:
+        visibility = ToolVisibility(mode="all", key=key, rule="a person sees the whole account", whole_account=True)
+    else:
+        visibility = visibility_of(agent, key, sandboxed=sandboxed, tools=tools, sandbox=sandbox)
         access = structs.replace(access, space_ids=access.narrowed(agent.profile.space_ids))
     return Caller(
         access=access, actor=actor_of(tx, access, run), agent=agent, key=key, visibility=visibility, services=services,

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from carrel.gateway import ACT_KINDS, ActKind
+from carrel.gateway import ACT_KINDS
 from carrel.kernel import Code, Refusal
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool
@@ -35,11 +35,10 @@ def _allow(_tx: Tx, _caller: Caller, _params: Described) -> Result:
     return Result(value={"ok": True, "allowed": True})
 
 
-def _tool(name: str, kind: ActKind) -> Tool:
-    return CodingAct(
+CODING_CATALOG = Catalog(tuple(
+    CodingAct(
         name=name, does=kind.does, description=f"A coding agent wants to {kind.does}.", effect=kind.effect,
         params=Described, act=_allow, only_in_run=True,
-    )  # fmt: skip
-
-
-CODING_CATALOG = Catalog(tuple(_tool(name, kind) for name, kind in ACT_KINDS.items()))
+    )
+    for name, kind in ACT_KINDS.items()
+))  # fmt: skip

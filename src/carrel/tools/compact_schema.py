@@ -12,10 +12,7 @@ _FOR_VALIDATORS = (
 
 
 def compact_schema(full: Schema, *, without: Collection[str], words: Mapping[str, tuple[str, ...]]) -> Schema:
-    """Return the shortest form of a parameters schema, without the parameters named in `without`.
-
-    `words` lists, by parameter, the values that this model may use.
-    """
+    """Return the shortest form of a schema; `words` lists, by parameter, the values that this model may use."""
     whole = _short(full, full.get("$defs", {}))
     shown = {name: one for name, one in whole["properties"].items() if name not in without}
     listed = {name: _without(shown[name], "type") | {"enum": values} for name, values in words.items() if name in shown}

@@ -180,6 +180,5 @@ def _generation(tx: Tx, access: Access, found: FoundSession, agent: Agent, run: 
 
 
 def _unknown() -> Refusal:
-    return Refusal(
-        Code.UNKNOWN_SESSION, "The session key is not a session of this token's agent; name one, or leave it out."
-    )
+    message = "The session key is not a session of this token's agent; name one, or leave it out."
+    return Refusal(Code.UNKNOWN_SESSION, message)

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-import msgspec
 from msgspec import Struct
 
 from carrel.kernel import METRICS, MS_PER_SECOND, Code, Refusal, system_access
@@ -13,7 +12,7 @@ from carrel.runs import ExternalCall, RequestedEnd, Watch, request_end, run_by_i
 from carrel.sessions import lock_lane, make_lane
 from carrel.storage import Database, Tx
 from carrel.tools.external_callers import ExternalCaller
-from carrel.tools.invocation import bounded, effect_of, finished, lock_caller, named, prepare_call
+from carrel.tools.invocation import bounded, effect_of, finished, known_result, lock_caller, named, prepare_call
 from carrel.tools.model import Caller, Preparation, Result, Tool, Wait
 from carrel.tools.refusals import note_forbidden, note_refused_call
 from carrel.tools.toolset import require_offered_now
@@ -86,15 +85,9 @@ def _act_once(tx: Tx, call: NewCall, tool: Tool, prepared: Preparation | None) -
     lock_caller(tx, caller, prepared)
     if caller.run is not None:
         _require_live_run(tx, caller, caller.run.id, tool)
-    known = (
-        call_of(tx, caller.access, caller.run.id, outside_call(call.call_id))
-        if caller.run is not None and call.call_id
-        else None
-    )
-    if known is not None and known.waits_for is not None and known.waits_until is not None:
-        return Result(value={}, wait=Wait(known.waits_for, known.waits_until))
-    if known is not None:
-        return Result(value=msgspec.json.decode(known.result))
+        known = call_of(tx, caller.access, caller.run.id, outside_call(call.call_id)) if call.call_id else None
+        if known is not None:
+            return known_result(known)
     require_offered_now(tx, caller, tool)
     params = prepared.params if prepared is not None else tool.read_params(call.arguments)
     result = tool.act(tx, caller, named(tx, caller, params))

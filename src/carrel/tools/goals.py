@@ -4,19 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, convert, structs, to_builtins
 
-from carrel.goals import (
-    Goal,
-    GoalChange,
-    GoalFields,
-    PlannedTask,
-    change_goal,
-    complete_goal,
-    goal_shape,
-    goals_of_session,
-    lock_goal,
-    make_goal,
-    plan_goal_tasks,
-)
+from carrel import goals
 from carrel.kernel import Access, SessionKey, Shape, clip, limits
 from carrel.kernel.fields import Id
 from carrel.storage import Tx
@@ -86,7 +74,7 @@ class BriefTask(Shape, frozen=True, kw_only=True):
     dependencies: list[str]
 
 
-class BriefGoal(GoalFields[str], frozen=True, kw_only=True):
+class BriefGoal(goals.GoalFields[str], frozen=True, kw_only=True):
     """A goal with the progress of its plans and tasks; a long description is clipped."""
 
     session_id: str
@@ -108,46 +96,48 @@ def goal_session(tx: Tx, caller: Caller) -> SessionKey:
 
 def _lock(tx: Tx, caller: Caller, params: Any) -> None:
     """Lock the goal that a call changes, before the lane and the run of its caller."""
-    lock_goal(tx, caller.access, params.goal_id if isinstance(params, PlanTasks) else params.id)
+    goals.lock_goal(tx, caller.access, params.goal_id if isinstance(params, PlanTasks) else params.id)
 
 
 def _list(tx: Tx, caller: Caller, _params: ListGoals) -> Result:
-    goals = goals_of_session(tx, caller.access, goal_session(tx, caller), limit=limits.LIST_ROWS_MAX)
-    brief = [to_builtins(_brief(tx, caller.access, goal)) for goal in goals]
+    found = goals.goals_of_session(tx, caller.access, goal_session(tx, caller), limit=limits.LIST_ROWS_MAX)
+    brief = [to_builtins(_brief(tx, caller.access, goal)) for goal in found]
     return Result(value={"goals": first_that_fit(brief, limits.TOOL_RESULT_BYTES_MAX // 2)})
 
 
 def _create(tx: Tx, caller: Caller, params: CreateGoal) -> Result:
     key = goal_session(tx, caller)
-    return _result(tx, caller, make_goal(tx, caller.access, key, name=params.name, description=params.description))
+    goal = goals.make_goal(tx, caller.access, key, name=params.name, description=params.description)
+    return _result(tx, caller, goal)
 
 
 def _update(tx: Tx, caller: Caller, params: UpdateGoal) -> Result:
     wanted = {"name": params.name, "description": params.description, "status": params.status}
     given: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
     key, rules = goal_session(tx, caller), caller.services.rules
-    return _result(tx, caller, change_goal(tx, caller.access, params.id, GoalChange(**given), rules, key=key))
+    goal = goals.change_goal(tx, caller.access, params.id, goals.GoalChange(**given), rules, key=key)
+    return _result(tx, caller, goal)
 
 
 def _complete(tx: Tx, caller: Caller, params: OneGoal) -> Result:
     key, rules = goal_session(tx, caller), caller.services.rules
-    return _result(tx, caller, complete_goal(tx, caller.access, params.id, rules, key=key))
+    return _result(tx, caller, goals.complete_goal(tx, caller.access, params.id, rules, key=key))
 
 
 def _plan_tasks(tx: Tx, caller: Caller, params: PlanTasks) -> Result:
-    new = convert(params.tasks, tuple[PlannedTask, ...], from_attributes=True)
+    new = convert(params.tasks, tuple[goals.PlannedTask, ...], from_attributes=True)
     access, key = caller.access, goal_session(tx, caller)
-    made = plan_goal_tasks(tx, access, params.goal_id, new, key=key)
+    made = goals.plan_goal_tasks(tx, access, params.goal_id, new, key=key)
     brief = convert(task_shapes(tx, access, made), list[BriefTask], from_attributes=True)
     return Result(value={"tasks": to_builtins(first_that_fit(brief, limits.TOOL_RESULT_BYTES_MAX // 2))})
 
 
-def _result(tx: Tx, caller: Caller, goal: Goal) -> Result:
+def _result(tx: Tx, caller: Caller, goal: goals.Goal) -> Result:
     return Result(value={"goal": to_builtins(_brief(tx, caller.access, goal))})
 
 
-def _brief(tx: Tx, access: Access, goal: Goal) -> BriefGoal:
-    brief = convert(goal_shape(tx, access, goal), BriefGoal, from_attributes=True)
+def _brief(tx: Tx, access: Access, goal: goals.Goal) -> BriefGoal:
+    brief = convert(goals.goal_shape(tx, access, goal), BriefGoal, from_attributes=True)
     tasks = first_that_fit(brief.tasks, limits.TOOL_RESULT_BYTES_MAX // 4)
     return structs.replace(brief, description=clip(brief.description, limits.TOOL_MESSAGE_CHARS_MAX), tasks=tasks)
 

@@ -57,8 +57,7 @@ async def _prepare(db: Database, toolset: Toolset, caller: Caller, name: str, ar
     except Refusal:
         return None
     prepared = Preparation(params=params) if tool.prepare is None else await tool.prepare(db, caller, params)
-    lock = tool.lock
-    if lock is None:
+    if (lock := tool.lock) is None:
         return prepared
 
     def lock_named(tx: Tx) -> None:
@@ -97,14 +96,13 @@ def call_tool(
     if known is not None and known.is_begun:
         return lose_call(tx, caller, call_id)
     if known is not None:
-        return known.result, _known(known)
+        return known.result, known_result(known)
     effect: Effect = "read"
     read: tuple[Tool, Any] | None = None
     try:
         tool = _offered(toolset, caller, name)
-        params = named(
-            tx, caller, prepared.params if prepared is not None else tool.read_params(arguments, tool.model_name)
-        )
+        given = prepared.params if prepared is not None else tool.read_params(arguments, tool.model_name)
+        params = named(tx, caller, given)
         read = (tool, params)
         require_offered_now(tx, caller, tool)
         # The refusal is recorded; what the tool wrote before it is undone.
@@ -119,9 +117,8 @@ def call_tool(
     text = "" if result.wait else bounded(result.value)
     wait = (result.wait.run_id, result.wait.until) if result.wait else None
     record_call(tx, caller.access, caller.own_run.id, call_id, tool=name[:80], effect=effect, result=text, wait=wait)
-    METRICS.count(
-        "tools.called.count", caller.access.account_id, tool=name[:80] if status == "ok" else "other", status=status
-    )
+    counted = name[:80] if status == "ok" else "other"
+    METRICS.count("tools.called.count", caller.access.account_id, tool=counted, status=status)
     return text, result
 
 
@@ -137,10 +134,7 @@ def _offered(toolset: Toolset, caller: Caller, name: str) -> Tool:
 
 
 def named(tx: Tx, caller: Caller, params: Any) -> Any:
-    """Return parameters with the id of their task, if they name it by a title that only this task has.
-
-    Refuse a title that several tasks have.
-    """
+    """Return parameters with the id of the task that they name by its title; refuse a title of several tasks."""
     field = params.TASK if isinstance(params, Params) else Params.TASK
     task_id = getattr(params, field, None)
     if not isinstance(task_id, str) or task_id.startswith("task_"):
@@ -184,7 +178,7 @@ def finish_waiting(tx: Tx, toolset: Toolset, caller: Caller, call_id: str) -> tu
     known = call_of(tx, caller.access, caller.own_run.id, call_id)
     assert known is not None, "a call waits only after it was recorded"
     if known.waits_for is None:
-        return known.result, _known(known)
+        return known.result, known_result(known)
     value = finished(tx, toolset.find(known.tool), caller, known.waits_for)
     text = bounded(value)
     finish_call(tx, caller.access, caller.own_run.id, call_id, text)
@@ -216,7 +210,8 @@ def bounded(value: dict[str, Any]) -> str:
     return msgspec.json.encode(short).decode()
 
 
-def _known(call: Call) -> Result:
+def known_result(call: Call) -> Result:
+    """Return the result of a recorded call; one that still waits, waits for the same."""
     if call.waits_for is not None and call.waits_until is not None:
         return Result(value={}, wait=Wait(call.waits_for, call.waits_until))
     return Result(value=msgspec.json.decode(call.result))

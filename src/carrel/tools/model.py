@@ -62,11 +62,8 @@ class ToolServices(Struct, frozen=True, kw_only=True):
     def refuse_when_draining(self) -> None:
         """Refuse new messages while the server is stopping; another server, or the next one, will take them."""
         if self.draining():
-            raise Refusal(
-                Code.DRAINING,
-                "The server is stopping and accepts no new work; try again shortly.",
-                retry_after_seconds=5,
-            )
+            message = "The server is stopping and accepts no new work; try again shortly."
+            raise Refusal(Code.DRAINING, message, retry_after_seconds=5)
 
 
 class Caller(Struct, frozen=True, kw_only=True):
@@ -141,6 +138,10 @@ class Preparation(Struct, frozen=True, kw_only=True):
     clean_up: Callable[[], Awaitable[None]] | None = None
 
 
+# Gathers or writes what a call needs before its transaction; the caller's lane is then locked first.
+Prepare = Callable[[Database, Caller, Any], Awaitable[Preparation]]
+
+
 @cache
 def _schema(shape: type[Struct]) -> dict[str, Any]:
     # Cached: a turn offers its tools with every step.
@@ -171,13 +172,13 @@ def _names(name: str) -> tuple[str, ...]:
 @cache
 def _function(name: str, description: str, params: type[Struct], shown: Shown) -> msgspec.Raw:
     # Encoded once: the same tools are offered with every step.
-    function = {
-        "type": "function",
-        "name": _names(name)[-1],
-        "description": description,
-        "parameters": compact_schema(_schema(params), without=shown.without, words=dict(shown.words)),
-        "strict": False,
-    }
+    parameters = compact_schema(_schema(params), without=shown.without, words=dict(shown.words))
+    return encoded_function(_names(name)[-1], description, parameters)
+
+
+def encoded_function(name: str, description: str, parameters: dict[str, Any]) -> msgspec.Raw:
+    """Return a function as it is offered to models, encoded."""
+    function = {"type": "function", "name": name, "description": description, "parameters": parameters, "strict": False}
     return msgspec.Raw(msgspec.json.encode(function))
 
 
@@ -196,8 +197,7 @@ class Tool(Struct, frozen=True):
     only_in_run: bool = False
     # Returns the result of a call that waited for a run; the run is None if it no longer exists.
     finish: Callable[[Tx, Caller, str, Run | None], dict[str, Any]] | None = None
-    # Gathers or writes what the call needs before its transaction; the caller's lane is then locked first.
-    prepare: Callable[[Database, Caller, Any], Awaitable[Preparation]] | None = None
+    prepare: Prepare | None = None
     # Locks what comes before lanes and runs in the order of locks: the task that the call changes.
     lock: Callable[[Tx, Caller, Any], None] | None = None
     # What the caller must be allowed to do with tasks or memory, or it is not offered.

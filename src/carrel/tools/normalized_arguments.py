@@ -40,9 +40,7 @@ def normalized(arguments: bytes, shape: type[Struct]) -> bytes:
 def _meant(fields: _Fields, name: str, given: Any) -> Any:
     if not isinstance(given, str):
         return given
-    if name in fields.lists:
-        return [given]
-    return fields.words.get(name, {}).get(plain_word(given), given)
+    return [given] if name in fields.lists else fields.words.get(name, {}).get(plain_word(given), given)
 
 
 @cache

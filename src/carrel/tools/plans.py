@@ -42,10 +42,7 @@ class SetPlan(Params, frozen=True, kw_only=True):
         str, Meta(min_length=1, max_length=limits.PLAN_MARKDOWN_CHARS_MAX, description="the text: why and how")
     ]
     title: Annotated[str, Meta(max_length=limits.GOAL_NAME_CHARS_MAX, description="its title")] | None = None
-    tasks: (
-        Annotated[tuple[NewPlanTask, ...], Meta(max_length=limits.PLAN_TASKS_MAX, description="every piece of work")]
-        | None
-    ) = None
+    tasks: PlanTasks | None = None
 
 
 class PlanFound(Shape, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ from carrel.storage import Database, Tx
 from carrel.tools.artifacts import add_part, known_artifacts
 from carrel.tools.catalog import CATALOG
 from carrel.tools.invocation import FATE_UNKNOWN, LOOK_FIRST, bounded, call_tool, failed
-from carrel.tools.model import Caller, Params, Result, Tool, ToolServices
+from carrel.tools.model import Caller, Params, Result, Tool, ToolServices, encoded_function
 from carrel.tools.toolset import Catalog, Toolset, names_in, require_offered_now
 from carrel.work import Actor
 
@@ -45,7 +45,7 @@ class ConnectedTool(Tool, frozen=True, kw_only=True):
         return self.remote.schema
 
     def function(self, actor: Actor) -> msgspec.Raw:
-        return _function(self.remote)
+        return encoded_function(self.remote.offered_as, self.remote.description, self.remote.schema)
 
     def read_params(self, arguments: str, called: str = "") -> Params:
         if len(arguments) > MCP_ARGUMENTS_BYTES_MAX:
@@ -202,14 +202,3 @@ def _connected(remote: RemoteTool) -> ConnectedTool:
 
 def _never(_tx: Tx, _caller: Caller, _params: Any) -> Result:
     raise AssertionError("a tool of a server has no effect in our transaction")
-
-
-def _function(remote: RemoteTool) -> msgspec.Raw:
-    function = {
-        "type": "function",
-        "name": remote.offered_as,
-        "description": remote.description,
-        "parameters": remote.schema,
-        "strict": False,
-    }
-    return msgspec.Raw(msgspec.json.encode(function))

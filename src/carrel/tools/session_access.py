@@ -65,14 +65,10 @@ def session_access(tx: Tx, services: ToolServices, access: Access, lane: Lane) -
         space_ids=list(spaces),
         recall=SessionRecall(recall=known.recall, chosen_by=known.chosen_by, on_board=known.on_board),
         visibility=SeenSessions(mode=caller.visibility.mode, keys=[row.lane.key for row in rows]),
-        blocked=_blocked(tx, access, lane),
+        blocked=[
+            BlockedCalls(kind=one.tool, rule=one.rule, count=one.times, last_at=iso(one.last_at))
+            for one in refusals_of(tx, access, lane.key)
+            # To people only: an agent could learn that hidden things exist.
+            if access.is_person or one.rule != HIDDEN
+        ],
     )
-
-
-def _blocked(tx: Tx, access: Access, lane: Lane) -> list[BlockedCalls]:
-    """Return what was refused, to people only: an agent could learn that hidden things exist."""
-    return [
-        BlockedCalls(kind=one.tool, rule=one.rule, count=one.times, last_at=iso(one.last_at))
-        for one in refusals_of(tx, access, lane.key)
-        if access.is_person or one.rule != HIDDEN
-    ]

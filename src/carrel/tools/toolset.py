@@ -78,11 +78,19 @@ class _Narrowed:
     def offered(self) -> tuple[Tool, ...]:
         """Return the tools of this part, in the order of the whole."""
         if self._offered is None:
-            self._offered = tuple(filter(self._has, self._inner.offered()))
+            whole = self._inner.offered()
+            self._offered = tuple(tool for tool in whole if self._why_not(tool, tool.name) is None)
         return self._offered
 
-    def _has(self, tool: Tool) -> bool:
-        raise AssertionError("each part says what it has")
+    def find(self, name: str) -> Tool:
+        """Return the tool of that name; Refusal when it is not in this part."""
+        tool = self._inner.find(name)
+        if (why := self._why_not(tool, name)) is not None:
+            raise Refusal(Code.TOOL_NOT_ALLOWED, why)
+        return tool
+
+    def _why_not(self, tool: Tool, name: str) -> str | None:
+        raise AssertionError("each part says what it has not")
 
 
 class Permitted(_Narrowed):
@@ -92,14 +100,8 @@ class Permitted(_Narrowed):
         super().__init__(inner)
         self._rules = rules
 
-    def _has(self, tool: Tool) -> bool:
-        return is_permitted(tool, self._rules)
-
-    def find(self, name: str) -> Tool:
-        tool = self._inner.find(name)
-        if not self._has(tool):
-            raise Refusal(Code.TOOL_NOT_ALLOWED, f"This agent may not use {name}.")
-        return tool
+    def _why_not(self, tool: Tool, name: str) -> str | None:
+        return None if is_permitted(tool, self._rules) else f"This agent may not use {name}."
 
 
 class Without(_Narrowed):
@@ -110,14 +112,8 @@ class Without(_Narrowed):
         self._hidden = hidden
         self._why = why
 
-    def _has(self, tool: Tool) -> bool:
-        return not self._hidden(tool)
-
-    def find(self, name: str) -> Tool:
-        tool = self._inner.find(name)
-        if self._hidden(tool):
-            raise Refusal(Code.TOOL_NOT_ALLOWED, f"{tool.name} is not offered here: {self._why}")
-        return tool
+    def _why_not(self, tool: Tool, name: str) -> str | None:
+        return f"{tool.name} is not offered here: {self._why}" if self._hidden(tool) else None
 
 
 class Entitled(_Narrowed):
@@ -127,18 +123,13 @@ class Entitled(_Narrowed):
         super().__init__(inner)
         self._rights = rights
 
-    def _has(self, tool: Tool) -> bool:
-        return tool.right is None or self._rights.may(tool.right)
-
-    def find(self, name: str) -> Tool:
-        tool = self._inner.find(name)
+    def _why_not(self, tool: Tool, name: str) -> str | None:
         try:
             if tool.right is not None:
                 self._rights.require(tool.right)
         except Refusal as refusal:
-            why = f"{tool.name} is not offered here: {refusal.message}"
-            raise Refusal(Code.TOOL_NOT_ALLOWED, why) from refusal
-        return tool
+            return f"{tool.name} is not offered here: {refusal.message}"
+        return None
 
 
 _REPLACED = "the sender of the message brought a function of this name, which stands in its place."

@@ -84,15 +84,12 @@ def _arguments(details: dict[str, Any], redacted: bool) -> Any:
 
 def _blocks(entry: Entry, text: str, redacted: bool) -> list[Block]:
     details = entry.details or {}
-    if entry.role == "toolCall" and "name" in details:
-        return [
-            ToolCallBlock(id=details.get("callId", ""), name=details["name"], arguments=_arguments(details, redacted))
-        ]
-    if entry.role == "toolResult" and "name" in details:
+    call_id, name = details.get("callId", ""), details.get("name")
+    if entry.role == "toolCall" and name is not None:
+        return [ToolCallBlock(id=call_id, name=name, arguments=_arguments(details, redacted))]
+    if entry.role == "toolResult" and name is not None:
         outcome = "done" if is_sender_call(entry) else _outcome(entry.content)
-        return [
-            ToolResultBlock(tool_call_id=details.get("callId", ""), name=details["name"], text=text, outcome=outcome)
-        ]
+        return [ToolResultBlock(tool_call_id=call_id, name=name, text=text, outcome=outcome)]
     return [TextBlock(text=text)]
 
 

@@ -1,7 +1,6 @@
 """The tools that end or feed a turn: ask for input, decline, add an artifact."""
 
 import base64
-import binascii
 import re
 from typing import Annotated, Any, Literal
 
@@ -96,16 +95,15 @@ def _part(params: ArtifactAdd) -> tuple[str, str]:
     whole = _decoded(content) if kind == "bytes" else content.encode()
     if len(whole) > limits.ARTIFACT_BYTES_MAX:
         field = "dataBase64" if kind == "bytes" else kind
-        raise Refusal(
-            Code.TOO_LARGE, f"One part of an artifact has at most {limits.ARTIFACT_BYTES_MAX} bytes.", field=field
-        )
+        message = f"One part of an artifact has at most {limits.ARTIFACT_BYTES_MAX} bytes."
+        raise Refusal(Code.TOO_LARGE, message, field=field)
     return kind, content
 
 
 def _decoded(content: str) -> bytes:
     try:
         return base64.b64decode(content, validate=True)
-    except (binascii.Error, ValueError) as error:
+    except ValueError as error:
         raise invalid("dataBase64", f"This is not valid base64 ({error}).") from error
 
 

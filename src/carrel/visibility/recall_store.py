@@ -10,7 +10,7 @@ from carrel.kernel.settings import Recall
 from carrel.storage import Tx, padded
 
 
-class LaneChoice(Struct, frozen=True, kw_only=True):
+class LaneChoice(Struct, frozen=True):
     """A lane, its origin, and the choices for it, for its agent and for the account."""
 
     kind: str
@@ -44,23 +44,10 @@ def choices_of_lanes(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, L
         "JOIN accounts a ON a.id = l.account_id WHERE l.account_id = :account "
         f"AND l.key IN ({', '.join(f':{name}' for name in names)})"
     )
-    return {row[0]: _choice(*row[1:]) for row in tx.all(sql, access, **names)}
-
-
-def _choice(
-    kind: str, agent_id: str, made_by: str, spawned_by: str | None, recall: Recall | None, profile: str,
-    settings: str, by_default: Recall,
-) -> LaneChoice:  # fmt: skip
-    return LaneChoice(
-        kind=kind,
-        agent_id=agent_id,
-        made_by=made_by,
-        spawned_by=spawned_by,
-        recall=recall,
-        of_agent=_chosen(profile).recall,
-        of_account=_chosen(settings).recall,
-        by_default=by_default,
-    )
+    return {
+        key: LaneChoice(kind, agent, maker, parent, recall, _chosen(profile).recall, _chosen(settings).recall, default)
+        for key, kind, agent, maker, parent, recall, profile, settings, default in tx.all(sql, access, **names)
+    }
 
 
 def is_bucket(tx: Tx, access: Access, bucket: str) -> bool:

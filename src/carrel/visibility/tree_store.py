@@ -1,7 +1,7 @@
 """The SQL of trees of lanes: a lane with everything spawned from it, and the root of a lane's tree."""
 
 from carrel.kernel import Access, SessionKey
-from carrel.storage import Tx
+from carrel.storage import Tx, in_list
 
 # The kinds of lanes that are one person's chat with one agent.
 PERSONAL_KINDS = ("chat", "direct")
@@ -52,15 +52,15 @@ def _placed(access: Access, name: str) -> tuple[str, dict[str, object]]:
     """The condition for lanes of tasks and topics that are visible in the caller's spaces, and for all other lanes."""
     if "*" in access.space_ids:
         return EVERYWHERE, {}
-    values: dict[str, object] = {f"{name}_{at}": space for at, space in enumerate(access.space_ids)}
-    spaces = ", ".join(f":{one}" for one in values) or "NULL"
+    listed, values = in_list(name, access.space_ids)
+    spaces = f"({listed or 'NULL'})"
     topic = (
         "EXISTS (SELECT 1 FROM topic_spaces s WHERE s.account_id = :account "
-        f"AND s.topic_id = %s AND s.space_id IN ({spaces}))"
+        f"AND s.topic_id = %s AND s.space_id IN {spaces})"
     )
     task = (
         "EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = :account AND t.id = substr({0}.conversation, 6) "
-        f"AND (t.space_id IN ({spaces}) OR {topic % 't.topic_id'}))"
+        f"AND (t.space_id IN {spaces} OR {topic % 't.topic_id'}))"
     )
     by_kind = f"WHEN 'task' THEN {task} WHEN 'topic' THEN {topic % 'substr({0}.conversation, 7)'}"
     return f"CASE {{0}}.kind {by_kind} ELSE TRUE END", values

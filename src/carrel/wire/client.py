@@ -108,9 +108,8 @@ class Wire:
             # A time-out that the caller set inside the block is not ours.
             if not bound.expired():
                 raise
-            raise WireFault(
-                WireFaultKind.TIMEOUT, f"{where} did not finish its response within {timeout_seconds:g} seconds."
-            ) from None
+            message = f"{where} did not finish its response within {timeout_seconds:g} seconds."
+            raise WireFault(WireFaultKind.TIMEOUT, message) from None
 
     async def close(self) -> None:
         """Close every connection; pending requests fail."""
@@ -162,12 +161,8 @@ def _fault(error: Exception, where: str) -> WireFault:
         case httpx.TimeoutException():
             return WireFault(WireFaultKind.TIMEOUT, f"{where} did not answer in time.")
         case httpx.ConnectError():
-            why = (
-                "nothing answers there, or its certificate is not trusted"
-                if "https:" in where
-                else "nothing answers there"
-            )
-            return WireFault(WireFaultKind.CONNECT, f"Could not connect to {where}: {why}.")
+            untrusted = ", or its certificate is not trusted" if "https:" in where else ""
+            return WireFault(WireFaultKind.CONNECT, f"Could not connect to {where}: nothing answers there{untrusted}.")
         case httpx.LocalProtocolError() | httpx.UnsupportedProtocol() | httpx.InvalidURL() | UnicodeError():
             return WireFault(WireFaultKind.INVALID, f"The request to {where} has an invalid URL or header.")
         case _:

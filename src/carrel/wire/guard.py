@@ -148,9 +148,8 @@ def _check(address: Address) -> None:
     plain = _plain(address)
     is_special = any(plain in network for network in _SPECIAL) or _is_special_ipv6(plain)
     if is_special or not plain.is_global or plain.is_multicast or plain.is_reserved:
-        raise ForbiddenAddress(
-            f"{address} is not a public address (loopback, private, link-local, metadata, tunnel or reserved)."
-        )
+        kinds = "loopback, private, link-local, metadata, tunnel or reserved"
+        raise ForbiddenAddress(f"{address} is not a public address ({kinds}).")
 
 
 def _is_special_ipv6(address: Address) -> bool:

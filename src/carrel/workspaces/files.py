@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 import msgspec
 
+from carrel.kernel import MS_PER_SECOND
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX
 from carrel.workspaces.model import MANIFEST, NewFile, PlacedFiles, Workspace, receipt_of
 
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
-_MS_PER_SECOND = 1_000
 
 
 class CannotPlace(Exception):
@@ -77,9 +77,7 @@ def held_folders(workspace: Workspace) -> list[tuple[str, int]]:
     """Return the attachment folders in a workspace, each with the time it was last changed."""
     try:
         with _attachments(workspace, make=False) as parent, os.scandir(parent) as found:
-            return [
-                (entry.name, int(entry.stat(follow_symlinks=False).st_mtime * _MS_PER_SECOND)) for entry in found
-            ]  # fmt: skip
+            return [(entry.name, int(entry.stat(follow_symlinks=False).st_mtime * MS_PER_SECOND)) for entry in found]
     except (OSError, ValueError):
         # Either none was ever created or a link is in the way: nothing of ours can be reached.
         return []

@@ -12,7 +12,7 @@ from carrel.a2a import RemoteTask
 from carrel.gateway.a2a.connection import RemoteFaults
 from carrel.gateway.a2a.message import DECLINE, FILE, MESSAGE, QUESTION, OutgoingMessage, call_id_of
 from carrel.gateway.answers import build_answer
-from carrel.gateway.items import call_item, message_item, text_part
+from carrel.gateway.items import call_item, json_object, message_item, text_part
 from carrel.gateway.model import Item, StepAnswer
 from carrel.kernel import clip
 from carrel.kernel.limits import NAME_CHARS_MAX, QUESTION_CHARS_MAX, TOOL_CALLS_PER_ROUND_MAX
@@ -36,8 +36,8 @@ def answer_of(task: RemoteTask, message: OutgoingMessage, model: str, faults: Re
             items = _question_items(task, message)
         case "rejected" if message.last_kind != DECLINE:
             reason = _clean(task.status_text) or "The remote agent refused without giving a reason."
-            reason = clip(reason, QUESTION_CHARS_MAX)
-            items = [_call(call_id_of(DECLINE, "", task.id), "decline", {"reason": reason})]
+            arguments = {"reason": clip(reason, QUESTION_CHARS_MAX)}
+            items = [_call(call_id_of(DECLINE, "", task.id), "decline", arguments)]
         case _:
             raise faults.of_end(task.state, task.status_text)
     return as_answer(items, message, model, faults)
@@ -56,11 +56,7 @@ def as_message(text: str) -> list[Item]:
 def kept_message(message: OutgoingMessage) -> str:
     """Return the text of a message whose other parts were kept; the first of those calls holds it."""
     item = message.calls.get(call_id_of(MESSAGE, _MESSAGE_TEXT, ""), {})
-    try:
-        arguments = json.loads(item.get("arguments", ""))
-    except ValueError:
-        return ""
-    text = arguments.get("text") if isinstance(arguments, dict) else None
+    text = json_object(item.get("arguments")).get("text")
     return text if isinstance(text, str) else ""
 
 
@@ -83,8 +79,7 @@ def _file_items(task: RemoteTask, message: OutgoingMessage) -> list[Item]:
         for index, arguments in _kept_parts(artifact):
             # By artifact and part index, so that later parts do not change earlier ids.
             mark = sha256(f"{artifact.get('artifactId')}\n{index}".encode()).hexdigest()[:8]
-            call_id = call_id_of(FILE, mark, task.id)
-            if call_id not in message.calls:
+            if (call_id := call_id_of(FILE, mark, task.id)) not in message.calls:
                 calls.append(_call(call_id, "artifact_add", arguments))
     return calls
 
@@ -113,11 +108,8 @@ def _kept_parts(whole: Item) -> Iterator[tuple[int, Item]]:
                 continue
         named = {"filename": part.get("filename"), "mediaType": part.get("mediaType")}
         named["name"] = whole.get("name") or part.get("filename")
-        yield (
-            index,
-            arguments
-            | {name: clip(value, NAME_CHARS_MAX) for name, value in named.items() if isinstance(value, str) and value},
-        )
+        texts = {name: value for name, value in named.items() if isinstance(value, str) and value}
+        yield index, arguments | {name: clip(value, NAME_CHARS_MAX) for name, value in texts.items()}
 
 
 def _plain_base64(raw: str) -> str:

@@ -10,16 +10,7 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
-from carrel.a2a import (
-    A2aCodec,
-    A2aFault,
-    A2aRequest,
-    RemoteTask,
-    card_urls,
-    choose_interface,
-    origin_of,
-    supports_streaming,
-)
+from carrel import a2a
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import GatewayFault, Item
 from carrel.kernel import clip, one_line
@@ -66,12 +57,11 @@ class RemoteFaults(Faults):
             return self._fault("gateway_unauthorized", f"{head} {hint}", False)
         return super().of_status(status, headers, body)
 
-    def of_protocol(self, fault: A2aFault) -> GatewayFault:
+    def of_protocol(self, fault: a2a.A2aFault) -> GatewayFault:
         """Return the fault of an error reported by the A2A protocol."""
-        head = f'The remote agent of gateway "{self._name}"'
-        quoted = self._quote(fault.message)
         code, what = _REASONS.get(fault.reason, ("gateway_refused", "refused the message"))
-        return self._fault(code, f"{head} {what}{quoted}", code == "gateway_failed")
+        message = f'The remote agent of gateway "{self._name}" {what}{self._quote(fault.message)}'
+        return self._fault(code, message, code == "gateway_failed")
 
     def of_card(self, why: str) -> GatewayFault:
         """Return the fault of a card without a usable interface."""
@@ -97,7 +87,7 @@ class Remote(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    codec: A2aCodec
+    codec: a2a.A2aCodec
     is_streaming: bool
     is_elsewhere: bool
     public_only: bool
@@ -114,9 +104,7 @@ class RemoteConnection:
 
     async def remote(self) -> Remote:
         """Return the agent; its card is read once, and again after a fault that may mean it has changed."""
-        if self._remote is None:
-            return await self.refresh()
-        return self._remote
+        return self._remote or await self.refresh()
 
     def forget(self) -> None:
         """Discard the card, so that it is read again."""
@@ -126,14 +114,14 @@ class RemoteConnection:
         """Read the card and return the agent."""
         card, card_url, address = await self._card()
         try:
-            interface = choose_interface(card, card_url)
-            is_elsewhere = origin_of(interface.url) != origin_of(self._settings.base_url)
+            interface = a2a.choose_interface(card, card_url)
+            is_elsewhere = a2a.origin_of(interface.url) != a2a.origin_of(self._settings.base_url)
         except ValueError as error:
             raise self._faults.of_card(str(error)) from None
         self._remote = Remote(
             name=clip(one_line(str(card.get("name") or "")), NAME_CHARS_MAX),
-            codec=A2aCodec(interface),
-            is_streaming=supports_streaming(card),
+            codec=a2a.A2aCodec(interface),
+            is_streaming=a2a.supports_streaming(card),
             is_elsewhere=is_elsewhere,
             # Only a card from our own network may name hosts there. The address it came from decides, because its
             # host's name may resolve to something else, or to nothing, a moment later.
@@ -149,14 +137,14 @@ class RemoteConnection:
         """Return the ids of the remote tasks of a context that are running or queued."""
         request = remote.codec.list({"contextId": context_id, "pageSize": LISTED_MAX})
         listed = await self._request(remote, request, remote.codec.read_list)
-        tasks = [RemoteTask({"task": task}) for task in listed["tasks"]]
+        tasks = [a2a.RemoteTask({"task": task}) for task in listed["tasks"]]
         return [task.id for task in tasks if task.id and not task.is_settled]
 
     async def cancel(self, remote: Remote, task_id: str) -> None:
         """Ask the remote to cancel a task."""
         await self._request(remote, remote.codec.cancel(task_id), remote.codec.read_task)
 
-    def stream(self, remote: Remote, request: A2aRequest) -> AbstractAsyncContextManager[StreamedReply]:
+    def stream(self, remote: Remote, request: a2a.A2aRequest) -> AbstractAsyncContextManager[StreamedReply]:
         """Send a request and read its response while it arrives."""
         return self._wire.stream(
             request.method,
@@ -175,7 +163,7 @@ class RemoteConnection:
             raise self._faults.of_status(reply.status, dict(reply.headers), body)
         try:
             return read(reply.status, body)
-        except A2aFault as fault:
+        except a2a.A2aFault as fault:
             if fault.reason:
                 raise self._faults.of_protocol(fault) from None
             if reply.status >= 300:
@@ -186,11 +174,11 @@ class RemoteConnection:
         """Read one event of a stream; raise GatewayFault if it is an error."""
         try:
             return remote.codec.read_event_text(text)
-        except A2aFault as fault:
+        except a2a.A2aFault as fault:
             known = fault.reason
             raise (self._faults.of_protocol(fault) if known else self._faults.unreadable(fault.message)) from None
 
-    async def _request(self, remote: Remote, request: A2aRequest, read: Read) -> Item:
+    async def _request(self, remote: Remote, request: a2a.A2aRequest, read: Read) -> Item:
         try:
             async with self.stream(remote, request) as reply:
                 return await self.read_reply(reply, read)
@@ -200,11 +188,10 @@ class RemoteConnection:
     async def _card(self) -> tuple[Item, str, str]:
         """Return the card, its URL (the first of the usual ones that has a card) and the IP address it came from."""
         missing: GatewayFault | None = None
-        for url in card_urls(self._settings.base_url):
+        for url in a2a.card_urls(self._settings.base_url):
             try:
-                reply = await self._wire.request(
-                    "GET", url, headers={**_HEADERS, **self._authorization()}, timeout_seconds=CARD_SECONDS
-                )
+                headers = _HEADERS | self._authorization()
+                reply = await self._wire.request("GET", url, headers=headers, timeout_seconds=CARD_SECONDS)
             except WireFault as fault:
                 # The card is read before anything is sent, so the remote cannot have started the step.
                 raise self._faults.of_unanswered_check(fault) from None

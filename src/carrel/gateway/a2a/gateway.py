@@ -70,8 +70,7 @@ class A2aGateway(Gateway):
         if message.is_continuation and message.last_kind == MESSAGE:
             return as_answer(as_message(kept_message(message)), message, "", self._faults)
         try:
-            remote_step = _RemoteStep(message, on_text, on_send, await self._connection.remote())
-            return await self._bounded(remote_step)
+            return await self._bounded(_RemoteStep(message, on_text, on_send, await self._connection.remote()))
         except GatewayFault:
             self._connection.forget()
             raise
@@ -179,12 +178,10 @@ class A2aGateway(Gateway):
 
     async def _open_tasks(self, step: _RemoteStep) -> list[str]:
         """Return the remote task's id; if it is not known yet, look for active tasks in its context."""
-        known = step.task.id or step.message.remote_id
-        if known:
+        if known := step.task.id or step.message.remote_id:
             return [known]
         for _ in range(TASK_LOOKUPS_MAX):
-            active = await self._connection.active_tasks(step.remote, step.message.context_id)
-            if active:
+            if active := await self._connection.active_tasks(step.remote, step.message.context_id):
                 return active
             await asyncio.sleep(POLL_FIRST_SECONDS)
         return []

@@ -3,24 +3,21 @@
 A call that only waits, for example for permission, is no action yet.
 """
 
-import json
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec import Struct, structs
 
+from carrel.gateway.items import json_object
 from carrel.gateway.model import AgentAction
 from carrel.kernel import clip, one_line, redact
 from carrel.kernel.limits import ACP_ACT_CHARS_MAX, ACP_ACTS_PER_STEP_MAX, ACP_NAME_CHARS_MAX
 
 if TYPE_CHECKING:
     from acp.schema import AgentPlanUpdate, ToolCallProgress, ToolCallStart, ToolCallUpdate
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Literal
-
-from msgspec import Struct
 
 PREFIX = "acp__"
 PLAN = f"{PREFIX}plan"
@@ -71,8 +68,7 @@ class _Seen:
 
     def apply(self, update: "ToolCallStart | ToolCallProgress | ToolCallUpdate") -> None:
         """Apply an update; fields that it leaves out stay as they were."""
-        given = update.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"field_meta"})
-        self.said |= given
+        self.said |= update.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"field_meta"})
 
     def as_action(self) -> AgentAction:
         """Return the call as an action that has begun."""
@@ -166,10 +162,7 @@ def _result(said: dict[str, Any], *, is_done: bool) -> dict[str, Any]:
 
 
 def _with_result(action: AgentAction, result: dict[str, Any]) -> AgentAction:
-    large = "text" if "text" in result else "output"
-    return AgentAction(
-        call_id=action.call_id, name=action.name, arguments=action.arguments, result=_bounded(result, large)
-    )
+    return structs.replace(action, result=_bounded(result, "text" if "text" in result else "output"))
 
 
 def _bounded(value: dict[str, Any], large: str) -> str:
@@ -205,8 +198,4 @@ def _call_id(kind: str, count: int, given: str) -> str:
 
 def title_of(arguments: str) -> str:
     """Return the title in the arguments of an action."""
-    try:
-        said = json.loads(arguments)
-    except ValueError:
-        return ""
-    return str(said.get("title", "")) if isinstance(said, dict) else ""
+    return str(json_object(arguments).get("title", ""))

@@ -4,7 +4,7 @@ from carrel.gateway.acp.actions import permission_id
 from carrel.gateway.acp.events import PermissionRequest
 from carrel.gateway.acp.faults import AcpFaults
 from carrel.gateway.answers import BETWEEN_MESSAGES, build_answer, whole_characters
-from carrel.gateway.items import call_item, message_item, text_part
+from carrel.gateway.items import call_item, incomplete, message_item, text_part
 from carrel.gateway.model import Item, OnText, StepAnswer
 from carrel.kernel.limits import ACP_ANSWER_CHARS_MAX
 
@@ -61,7 +61,4 @@ class Reply:
         """Return what was said and asked so far."""
         text = "".join(self._pieces)
         output = [*([message_item(text_part(text))] if text else []), *self._items]
-        response: Item = {"model": self._name}
-        if cut_short is not None:
-            response |= {"status": "incomplete", "incomplete_details": {"reason": cut_short}}
-        return build_answer(output, response, seed="", faults=self._faults)
+        return build_answer(output, {"model": self._name} | incomplete(cut_short), seed="", faults=self._faults)

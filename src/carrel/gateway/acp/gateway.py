@@ -16,16 +16,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import structs
 
+from carrel.gateway.acp import events
+from carrel.gateway.acp.actions import NO_RESULT
 from carrel.gateway.acp.answers import Reply
-from carrel.gateway.acp.events import (
-    ActionEvent,
-    EndEvent,
-    Event,
-    ExitEvent,
-    FailureEvent,
-    PermissionRequest,
-    TextEvent,
-)
 from carrel.gateway.acp.faults import AcpFaults
 from carrel.gateway.acp.message import AcpMessage, message_blocks, prompt_of, read_step
 from carrel.gateway.items import read_not_sent
@@ -168,8 +161,7 @@ class AcpGateway(AgentGateway):
 
     def _program(self, cwd: str | None) -> Program:
         settings = self._settings
-        missing = missing_variable(settings.env, self._env)
-        if missing:
+        if missing := missing_variable(settings.env, self._env):
             setting = f"gateway.{self.name}.env"
             raise self._faults.of_settings(f"{setting} names the environment variable {missing}, which is not set.")
         program = program_of(settings.command, settings.args, settings.env, self._env, cwd)
@@ -216,8 +208,7 @@ class _Turn:
         """Send the agent what is new, and follow its turn to the end or to a question."""
         later = await self._begin()
         while True:
-            event = await self._session.next_event()
-            answer = await self._follow(event)
+            answer = await self._follow(await self._session.next_event())
             if answer is not None and later:
                 # Messages that arrived while the question was open.
                 await self._prompt(later)
@@ -247,39 +238,39 @@ class _Turn:
         session.is_new = False
         session.prompt(blocks)
 
-    async def _follow(self, event: Event) -> StepAnswer | None:
+    async def _follow(self, event: events.Event) -> StepAnswer | None:
         match event:
-            case TextEvent(text=text):
+            case events.TextEvent(text=text):
                 self._has_acted = True
                 self._reply.say(text)
-            case ActionEvent(actions=actions):
+            case events.ActionEvent(actions=actions):
                 self._has_acted = True
                 self._reply.pause()
                 for action in actions:
                     await self._on_action(action)
-            case PermissionRequest() if self._granted == event.about:
+            case events.PermissionRequest() if self._granted == event.about:
                 self._granted = None
                 event.decide(is_allowed=True)
-            case PermissionRequest():
+            case events.PermissionRequest():
                 event.call_id = self._reply.ask(event, self._message.asked)
                 self._session.pending = event
                 return self._reply.answer()
-            case EndEvent(reason=reason):
+            case events.EndEvent(reason=reason):
                 await self.tell_unfinished()
                 return self._reply.end(reason)
-            case FailureEvent(why=why, is_login=is_login):
+            case events.FailureEvent(why=why, is_login=is_login):
                 await self.tell_unfinished(why)
                 if is_login:
                     raise self._faults.of_login(why)
                 raise self._faults.of_failure(why, retryable=not self._has_acted)
-            case ExitEvent():
+            case events.ExitEvent():
                 await self.tell_unfinished("The program ended.")
                 raise self._faults.of_death(self._session.why_over, retryable=not self._session.is_bad)
         return None
 
-    async def tell_unfinished(self, why: str | None = None) -> None:
+    async def tell_unfinished(self, why: str = NO_RESULT) -> None:
         """Report that the results of actions in progress will never be known."""
-        for action in self._session.actions.unfinished() if why is None else self._session.actions.unfinished(why):
+        for action in self._session.actions.unfinished(why):
             await self._on_action(action)
 
     async def give_up(self) -> None:

@@ -12,13 +12,7 @@ from typing import Any
 import msgspec
 
 from carrel.gateway.model import Item
-from carrel.kernel.limits import (
-    ACP_FLOOD_SECONDS,
-    ACP_MESSAGES_MAX,
-    ACP_RECEIVED_BYTES_MAX,
-    ACP_WAITING_BYTES_MAX,
-    ACP_WAITING_BYTES_MIN,
-)
+from carrel.kernel import limits
 from carrel.programs import FloodGuard, ProgramFault, RunningProgram
 
 _UPDATE = "session/update"
@@ -32,9 +26,8 @@ class Lines:
     def __init__(self, program: RunningProgram, on_update: OnUpdate, over: asyncio.Event) -> None:
         self._program = program
         self._on_update = on_update
-        self._guard = FloodGuard(
-            messages_max=ACP_MESSAGES_MAX, bytes_max=ACP_RECEIVED_BYTES_MAX, seconds=ACP_FLOOD_SECONDS
-        )
+        messages_max, bytes_max = limits.ACP_MESSAGES_MAX, limits.ACP_RECEIVED_BYTES_MAX
+        self._guard = FloodGuard(messages_max=messages_max, bytes_max=bytes_max, seconds=limits.ACP_FLOOD_SECONDS)
         self._waiting_bytes = 0
         self._room = asyncio.Event()
         self._room.set()
@@ -74,8 +67,8 @@ class Lines:
 
     async def _until_dealt_with(self, size: int) -> None:
         """Pause reading while too much is unprocessed."""
-        self._waiting_bytes += max(size, ACP_WAITING_BYTES_MIN)
-        if self._waiting_bytes > ACP_WAITING_BYTES_MAX:
+        self._waiting_bytes += max(size, limits.ACP_WAITING_BYTES_MIN)
+        if self._waiting_bytes > limits.ACP_WAITING_BYTES_MAX:
             self._room.clear()
             await self._room.wait()
 

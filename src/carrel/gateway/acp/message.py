@@ -8,12 +8,20 @@ stored prompt is read back here too.
 import json
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any
 
 from msgspec import Struct
 
 from carrel.gateway.acp.actions import CALL, PERMISSION, PLAN, title_of
-from carrel.gateway.items import GivenFile, data_url, input_file, input_image, input_text, not_sent, read_file
+from carrel.gateway.items import (
+    GivenFile,
+    data_url,
+    input_file,
+    input_image,
+    input_text,
+    json_object,
+    not_sent,
+    read_file,
+)
 from carrel.gateway.model import Item, Step
 from carrel.gateway.prompt import ASSISTANT, USER, content_blocks, read_items
 from carrel.kernel import clip
@@ -68,8 +76,7 @@ class AcpMessage(Struct, frozen=True, kw_only=True):
 def read_step(step: Step) -> AcpMessage:
     """Read a step; raise ValueError if its body is not a request."""
     request, items, newest = read_items(step)
-    found = request.metadata
-    metadata = found if isinstance(found, dict) else {}
+    metadata = request.metadata if isinstance(request.metadata, dict) else {}
     asked = [(index, item) for index, item in enumerate(items) if _is_call(item, PERMISSION)]
     last, call = asked[-1] if asked else (-1, {})
     return AcpMessage(
@@ -138,7 +145,7 @@ def _actions(items: list[Item]) -> Iterator[str]:
     results = {str(item.get("call_id")): item for item in items if item.get("type") == "function_call_output"}
     for item in items:
         if _is_call(item, CALL) and item.get("name") != PLAN:
-            result = _object(results.get(str(item["call_id"]), {}).get("output"))
+            result = json_object(results.get(str(item["call_id"]), {}).get("output"))
             became = "done" if result.get("ok") is True else "not known to have succeeded"
             said = clip(str(result.get("text", "")), _RESULT_CHARS_MAX) if result.get("ok") is not True else ""
             yield f"{title_of(str(item.get('arguments')))}: {became}" + (f" ({said})" if said else "")
@@ -150,7 +157,7 @@ def _decision(call: Item, items: list[Item]) -> Decision | None:
     output = next((item for item in outputs if item.get("call_id") == call_id), None)
     if output is None:
         return None
-    result = _object(output.get("output"))
+    result = json_object(output.get("output"))
     error = result.get("error")
     return Decision(
         call_id=call_id,
@@ -186,14 +193,6 @@ def _text(text: str) -> Item:
 
 def _is_call(item: Item, kind: str) -> bool:
     return item.get("type") == "function_call" and str(item.get("call_id")).startswith(kind)
-
-
-def _object(text: Any) -> Item:
-    try:
-        found = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def read_prompt(body: str) -> list[Item]:

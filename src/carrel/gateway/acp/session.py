@@ -7,51 +7,24 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
+from acp import schema
 from acp.connection import Connection
 from acp.exceptions import RequestError
-from acp.schema import (
-    AgentMessageChunk,
-    AgentPlanUpdate,
-    NewSessionResponse,
-    PermissionOption,
-    PromptResponse,
-    ReadTextFileRequest,
-    RequestPermissionRequest,
-    SessionNotification,
-    TextContentBlock,
-    ToolCallProgress,
-    ToolCallStart,
-    WriteTextFileRequest,
-)
 from pydantic import ValidationError
 
+from carrel.gateway.acp import events
 from carrel.gateway.acp.actions import ACT_KINDS, EDIT, READ, AgentActions
-from carrel.gateway.acp.events import (
-    ActionEvent,
-    EndEvent,
-    Event,
-    ExitEvent,
-    FailureEvent,
-    PermissionRequest,
-    TextEvent,
-)
 from carrel.gateway.acp.handshake import initialize, name_of_agent
 from carrel.gateway.acp.lines import Lines
 from carrel.gateway.acp.message import Capabilities
 from carrel.gateway.model import AgentAction, Item
-from carrel.kernel import elapsed_seconds
-from carrel.kernel.limits import (
-    ACP_CANCEL_SECONDS,
-    ACP_FILE_BYTES_MAX,
-    ACP_IDLE_SECONDS,
-    ACP_MESSAGE_BYTES_MAX,
-    ACP_REQUESTS_AT_ONCE_MAX,
-)
+from carrel.kernel import elapsed_seconds, limits
 from carrel.programs import Program, ProgramFault, start_program
 from carrel.workspaces import NotInWorkspace, Workspace, read_text, write_text
 
+T = TypeVar("T")
 _NEEDS_LOGIN = -32000
 Start = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -83,10 +56,10 @@ class AgentSession:
         self.used_at = elapsed_seconds()
         self.actions = AgentActions()
         # A question that was passed on and has no answer yet.
-        self.pending: PermissionRequest | None = None
+        self.pending: events.PermissionRequest | None = None
         self.is_prompting = False
-        self._asked: list[PermissionRequest] = []
-        self._events: deque[Event] = deque()
+        self._asked: list[events.PermissionRequest] = []
+        self._events: deque[events.Event] = deque()
         self._news = asyncio.Event()
         self._lines: Lines | None = None
         self._connection: Connection | None = None
@@ -95,7 +68,7 @@ class AgentSession:
     async def live(self) -> None:
         """Run from start to end. No error of the agent gets out of here."""
         try:
-            program = await start_program(self._program, ACP_MESSAGE_BYTES_MAX)
+            program = await start_program(self._program, limits.ACP_MESSAGE_BYTES_MAX)
         except ProgramFault as fault:
             self.stop(str(fault))
             self.gone.set()
@@ -149,13 +122,13 @@ class AgentSession:
                 await connection.send_request("session/load", {"sessionId": self.remote_id, **where})
                 self.is_new = False
                 return
-        begun = NewSessionResponse.model_validate(await connection.send_request("session/new", where))
+        begun = schema.NewSessionResponse.model_validate(await connection.send_request("session/new", where))
         self.remote_id = begun.session_id
 
     async def _until_idle(self) -> None:
         """Wait until it ends, or until it has been idle for a while."""
         while not self.over.is_set():
-            left = ACP_IDLE_SECONDS - (elapsed_seconds() - self.used_at)
+            left = limits.ACP_IDLE_SECONDS - (elapsed_seconds() - self.used_at)
             if left <= 0 and not self.is_taken:
                 return
             with suppress(TimeoutError):
@@ -196,12 +169,12 @@ class AgentSession:
         assert self._connection is not None, "a turn begins in a session"
         try:
             said = {"sessionId": self.remote_id, "prompt": blocks}
-            response = PromptResponse.model_validate(await self._connection.send_request("session/prompt", said))
-            self._put(EndEvent(response.stop_reason))
+            response = schema.PromptResponse.model_validate(await self._connection.send_request("session/prompt", said))
+            self._put(events.EndEvent(response.stop_reason))
         except RequestError as error:
-            self._put(FailureEvent(_said(error), is_login=error.code == _NEEDS_LOGIN))
+            self._put(events.FailureEvent(_said(error), is_login=error.code == _NEEDS_LOGIN))
         except ValidationError:
-            self._put(FailureEvent("it ended its turn without a reason that the protocol knows"))
+            self._put(events.FailureEvent("it ended its turn without a reason that the protocol knows"))
         except ConnectionError:
             self._news.set()
         finally:
@@ -221,7 +194,7 @@ class AgentSession:
         for asked in self._asked:
             asked.withdraw()
         try:
-            async with asyncio.timeout(ACP_CANCEL_SECONDS):
+            async with asyncio.timeout(limits.ACP_CANCEL_SECONDS):
                 await self._connection.send_notification("session/cancel", {"sessionId": self.remote_id})
                 await self._until_stopped()
         except (TimeoutError, ConnectionError):
@@ -232,24 +205,23 @@ class AgentSession:
 
     async def _until_stopped(self) -> None:
         while self.is_prompting and not self.over.is_set():
-            event = await self.next_event()
-            if isinstance(event, PermissionRequest):
+            if isinstance(event := await self.next_event(), events.PermissionRequest):
                 event.withdraw()
 
     # What it sends
 
-    async def next_event(self) -> Event:
+    async def next_event(self) -> events.Event:
         """Return the next event of its turn."""
         while not self._events:
             if self.over.is_set():
-                return ExitEvent()
+                return events.ExitEvent()
             if self._lines is not None:
                 self._lines.dealt_with()
             self._news.clear()
             await self._news.wait()
         return self._events.popleft()
 
-    def _put(self, event: Event) -> None:
+    def _put(self, event: events.Event) -> None:
         self._events.append(event)
         self._news.set()
 
@@ -258,15 +230,15 @@ class AgentSession:
         if not self.is_prompting:
             return False
         try:
-            update = SessionNotification.model_validate(params).update
+            update = schema.SessionNotification.model_validate(params).update
         except ValidationError:
             return False
         match update:
-            case AgentMessageChunk(content=TextContentBlock(text=text)):
-                self._put(TextEvent(text))
-            case ToolCallStart() | ToolCallProgress():
+            case schema.AgentMessageChunk(content=schema.TextContentBlock(text=text)):
+                self._put(events.TextEvent(text))
+            case schema.ToolCallStart() | schema.ToolCallProgress():
                 return self._did(*self.actions.apply(update))
-            case AgentPlanUpdate():
+            case schema.AgentPlanUpdate():
                 return self._did(*self.actions.plan(update))
             case _:
                 return False
@@ -274,14 +246,14 @@ class AgentSession:
 
     def _did(self, *actions: AgentAction) -> bool:
         if actions:
-            self._put(ActionEvent(actions))
+            self._put(events.ActionEvent(actions))
         return bool(actions)
 
     async def _answer(self, method: str, params: Any, is_notification: bool) -> Item | None:
         """Answer a request of the agent; the SDK sends what is returned or raised."""
         if is_notification:
             return None
-        if self._requests >= ACP_REQUESTS_AT_ONCE_MAX:
+        if self._requests >= limits.ACP_REQUESTS_AT_ONCE_MAX:
             raise RequestError.internal_error({"details": "Too many requests at once."})
         self._requests += 1
         try:
@@ -292,13 +264,13 @@ class AgentSession:
     async def _answer_one(self, method: str, params: Any) -> Item | None:
         match method:
             case "session/request_permission":
-                return await self._ask(RequestPermissionRequest.model_validate(params))
+                return await self._ask(schema.RequestPermissionRequest.model_validate(params))
             case "fs/read_text_file":
-                reading = ReadTextFileRequest.model_validate(params)
+                reading = schema.ReadTextFileRequest.model_validate(params)
                 self._require_turn(reading.session_id)
                 return {"content": await self._files.read(reading.path, reading.line, reading.limit)}
             case "fs/write_text_file":
-                writing = WriteTextFileRequest.model_validate(params)
+                writing = schema.WriteTextFileRequest.model_validate(params)
                 self._require_turn(writing.session_id)
                 await self._files.write(writing.path, writing.content)
                 return {}
@@ -308,9 +280,9 @@ class AgentSession:
         if remote_id != self.remote_id or not self.is_prompting:
             raise RequestError.invalid_request({"details": "There is no turn in this session."})
 
-    async def _ask(self, request: RequestPermissionRequest) -> Item:
+    async def _ask(self, request: schema.RequestPermissionRequest) -> Item:
         self._require_turn(request.session_id)
-        asked = PermissionRequest(request.tool_call.tool_call_id, self.actions.known(request.tool_call))
+        asked = events.PermissionRequest(request.tool_call.tool_call_id, self.actions.known(request.tool_call))
         self._asked.append(asked)
         self._put(asked)
         try:
@@ -322,7 +294,7 @@ class AgentSession:
         return {"outcome": outcome}
 
 
-def _option(options: list[PermissionOption], *, is_allowed: bool) -> str | None:
+def _option(options: list[schema.PermissionOption], *, is_allowed: bool) -> str | None:
     """Return the option for this decision, for this time rather than for ever."""
     kinds = ("allow_once", "allow_always") if is_allowed else ("reject_once", "reject_always")
     return next((one.option_id for kind in kinds for one in options if one.kind == kind), None)
@@ -343,11 +315,7 @@ class Files:
 
     async def read(self, path: str, line: int | None, limit: int | None) -> str:
         """Return a file, or `limit` of its lines from `line` on (counted from 1); raise RequestError."""
-        self._require(READ)
-        try:
-            text = await asyncio.to_thread(read_text, self._workspace, path, ACP_FILE_BYTES_MAX)
-        except NotInWorkspace as fault:
-            raise RequestError.invalid_params({"details": str(fault)}) from fault
+        text = await self._allowed(READ, read_text, path)
         if line is None and limit is None:
             return text
         first = max((line or 1) - 1, 0)
@@ -356,13 +324,14 @@ class Files:
 
     async def write(self, path: str, text: str) -> None:
         """Write a file; raise RequestError."""
-        self._require(EDIT)
-        try:
-            await asyncio.to_thread(write_text, self._workspace, path, text, ACP_FILE_BYTES_MAX)
-        except NotInWorkspace as fault:
-            raise RequestError.invalid_params({"details": str(fault)}) from fault
+        await self._allowed(EDIT, write_text, path, text)
 
-    def _require(self, name: str) -> None:
+    async def _allowed(self, name: str, act: Callable[..., T], path: str, *content: str) -> T:
+        """Read or write a file, if that action is allowed."""
         if name not in self.allowed:
             message = f"This run may not {ACT_KINDS[name].does}: its agent may not use {name}, or it is in plan mode."
             raise RequestError.invalid_request({"details": message})
+        try:
+            return await asyncio.to_thread(act, self._workspace, path, *content, limits.ACP_FILE_BYTES_MAX)
+        except NotInWorkspace as fault:
+            raise RequestError.invalid_params({"details": str(fault)}) from fault

@@ -9,7 +9,7 @@ from typing import Any
 
 from carrel.gateway.answers import WholeReader, build_answer
 from carrel.gateway.faults import Faults
-from carrel.gateway.items import call_item, message_item, text_part, thought_item
+from carrel.gateway.items import call_item, incomplete, message_item, text_part, thought_item
 from carrel.gateway.model import Item, OnText, StepAnswer
 from carrel.kernel import TextBuffer
 from carrel.kernel.limits import ANSWER_PARTS_MAX
@@ -95,10 +95,7 @@ class MessagesReader(WholeReader):
         items = self._items()
         if self._stop_reason == "refusal" and not any(block.kind in ("text", "tool_use") for block in self._blocks):
             raise self._faults.of_refusal(_REFUSED)
-        reason = _CUT_SHORT.get(self._stop_reason)
-        head: Item = {"model": self._model, "usage": self._tokens()}
-        if reason:
-            head |= {"status": "incomplete", "incomplete_details": {"reason": reason}}
+        head = {"model": self._model, "usage": self._tokens()} | incomplete(_CUT_SHORT.get(self._stop_reason))
         return build_answer(items, head, seed=self._seed, faults=self._faults)
 
     def _message_start(self, body: Item) -> None:
@@ -113,7 +110,7 @@ class MessagesReader(WholeReader):
             return
         if len(self._blocks) >= ANSWER_PARTS_MAX:
             raise self._faults.unreadable(f"it has more than {ANSWER_PARTS_MAX:,} blocks.")
-        before = self._blocks[-1] if self._blocks else None
+        before = next(reversed(self._blocks), None)
         is_same = before is not None and before.kind == given.get("type") == "text"
         block = _Block(given, before.message if before is not None and is_same else object())
         self._blocks.append(block)
@@ -135,8 +132,7 @@ class MessagesReader(WholeReader):
     def _block_of(self, body: Item, delta: Item) -> _Block | None:
         """Return the block of a delta: by its index, else the newest; a text may begin unannounced."""
         index = body.get("index")
-        newest = self._blocks[-1] if self._blocks else None
-        block = self._by_index.get(index) if isinstance(index, int) else newest
+        block = self._by_index.get(index) if isinstance(index, int) else next(reversed(self._blocks), None)
         if block is None and delta.get("type") == "text_delta":
             self._block_start({"index": index, "content_block": {"type": "text"}})
             return self._blocks[-1]
@@ -175,8 +171,7 @@ class MessagesReader(WholeReader):
         items: list[Item] = []
         message: object = None
         for block in self._blocks:
-            item = block.as_item()
-            if item is not None:
+            if (item := block.as_item()) is not None:
                 items.append(item)
             elif block.kind == "text" and block.text.text:
                 if block.message is not message:

@@ -202,8 +202,7 @@ def _sent_items(message: Item) -> list[Item]:
     is_said, items = message["role"] == "assistant", list[Item]()
     parts: list[Item] = []
     for block in message["content"]:
-        item = _sent_item(block)
-        if item is not None:
+        if (item := _sent_item(block)) is not None:
             items.append(item)
             continue
         if not parts or items[-1].get("content") is not parts:

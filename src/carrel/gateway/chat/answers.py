@@ -9,7 +9,7 @@ from typing import Any
 
 from carrel.gateway.answers import WholeReader, build_answer, is_json
 from carrel.gateway.faults import Faults
-from carrel.gateway.items import call_item, message_item, text_part, thought_item
+from carrel.gateway.items import call_item, incomplete, message_item, text_part, thought_item
 from carrel.gateway.model import Item, OnText, StepAnswer
 from carrel.kernel import TextBuffer
 from carrel.kernel.limits import ANSWER_PARTS_MAX
@@ -85,12 +85,10 @@ class ChatReader(WholeReader):
         reason = _CUT_SHORT.get(self._finish_reason)
         if reason == "content_filter" and not self._text.text and not self._calls:
             raise self._faults.of_refusal(self._refusal.text or _FILTERED)
-        status: Item = {"status": "incomplete", "incomplete_details": {"reason": reason}} if reason else {}
-        return build_answer(items, self._head | status, seed=self._seed, faults=self._faults)
+        return build_answer(items, self._head | incomplete(reason), seed=self._seed, faults=self._faults)
 
     def _add(self, delta: Item) -> None:
-        text = _text_of(delta.get("content"))
-        if text:
+        if text := _text_of(delta.get("content")):
             self._text.add(text)
             self._live.emit(self, text)
         if isinstance(delta.get("refusal"), str):
@@ -108,8 +106,7 @@ class ChatReader(WholeReader):
         found = (name for name in THOUGHT_FIELDS if isinstance(delta.get(name), str) and delta[name])
         # Some servers send the same text under both names.
         self._thought_field = self._thought_field or next(found, "")
-        thought = delta.get(self._thought_field)
-        if isinstance(thought, str):
+        if isinstance(thought := delta.get(self._thought_field), str):
             self._thought.add(thought)
 
     def _add_call(self, delta: Item, function: Any) -> None:
@@ -147,17 +144,11 @@ class ChatReader(WholeReader):
 
     def _items(self) -> list[Item]:
         """Return what was read as output items: thoughts, text and calls."""
-        items: list[Item] = []
-        thought = self._thought.text
-        if thought:
-            items.append(thought_item(thought, field=self._thought_field))
-        parts: list[Item] = []
-        if self._text.text:
-            parts.append(text_part(self._text.text))
-        if self._refusal.text:
-            parts.append({"type": "refusal", "refusal": self._refusal.text})
-        if parts:
-            items.append(message_item(*parts))
+        thought, text, refusal = self._thought.text, self._text.text, self._refusal.text
+        items = [thought_item(thought, field=self._thought_field)] if thought else []
+        parts = [text_part(text)] if text else []
+        parts += [{"type": "refusal", "refusal": refusal}] if refusal else []
+        items += [message_item(*parts)] if parts else []
         return [*items, *(call.as_item() for call in self._calls)]
 
 

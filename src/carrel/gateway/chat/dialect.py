@@ -70,19 +70,14 @@ def _messages(turn: Turn, names: Names) -> list[Item]:
 def _assistant(blocks: list[Item]) -> Item:
     texts = [block["text"] for block in blocks if block.get("type") == "text"]
     message: Item = {"role": "assistant", "content": GAP.join(texts) or None}
-    refusals = [block["refusal"] for block in blocks if isinstance(block.get("refusal"), str)]
-    if refusals:
+    if refusals := [block["refusal"] for block in blocks if isinstance(block.get("refusal"), str)]:
         message["refusal"] = GAP.join(refusals)
-    for field, thought in _thoughts(blocks):
-        message[field] = GAP.join(filter(None, (message.get(field), thought)))
+    for block in blocks:
+        # Thoughts of another dialect mean nothing to this server.
+        if block.get("type") == "reasoning" and (field := block.get("field")) in THOUGHT_FIELDS:
+            message[field] = GAP.join(filter(None, (message.get(field), block["content"][0]["text"])))
     calls = [_call(block) for block in blocks if block.get("type") == "function_call"]
     return message | ({"tool_calls": calls} if calls else {})
-
-
-def _thoughts(blocks: list[Item]) -> list[tuple[str, str]]:
-    """Return the model's thoughts before its calls; thoughts of another dialect mean nothing to this server."""
-    own = [block for block in blocks if block.get("type") == "reasoning" and block.get("field") in THOUGHT_FIELDS]
-    return [(block["field"], block["content"][0]["text"]) for block in own]
 
 
 def _call(item: Item) -> Item:
@@ -114,8 +109,7 @@ def _part(block: Item) -> Item:
     if block.get("type") == "text":
         return block
     file = read_file(block)
-    text = _file_text(file)
-    if text is not None:
+    if (text := _file_text(file)) is not None:
         return text_block(text)
     if file.is_image and (file.url or file.media_type in IMAGES):
         detail = {} if block.get("detail") in (None, "auto") else {"detail": block["detail"]}
@@ -189,9 +183,7 @@ def _said(message: Item) -> list[Item]:
 
 
 def _sent_parts(content: Any) -> list[Item]:
-    if isinstance(content, str):
-        return [input_text(content)]
-    return [_sent_part(part) for part in content]
+    return [input_text(content)] if isinstance(content, str) else [_sent_part(part) for part in content]
 
 
 def _sent_part(part: Item) -> Item:

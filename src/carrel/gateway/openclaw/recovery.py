@@ -12,7 +12,7 @@ from msgspec import structs
 from carrel.gateway.items import call_item, input_text, message_item, text_part
 from carrel.gateway.model import Item, Step
 from carrel.gateway.openclaw.request import PREFIX
-from carrel.gateway.prompt import CONTEXT, USER, content_blocks
+from carrel.gateway.prompt import CONTEXT, USER, content_blocks, listed_items
 
 HISTORY_MESSAGES_MAX = 100
 GO_ON = "The connection was lost before your answer arrived. Go on with what the last message asks for, and answer it."
@@ -40,14 +40,13 @@ def answer_among(messages: list[Item]) -> list[Item]:
     said = [one for one in messages if one.get("role") == "assistant"]
     newest = said[-1] if said else {}
     parts = newest.get("content")
-    calls = [_call(part) for part in parts if _is_call(part)] if isinstance(parts, list) else []
+    made = [part for part in content_blocks(parts or []) if part.get("type") == "toolCall"]
+    calls = [_call(part) for part in made]
     ours = [call for call in calls if call is not None]
     if calls:
         return ours if len(ours) == len(calls) else []
     text = _text(parts)
-    if newest.get("stopReason") != "stop" or not text:
-        return []
-    return [message_item(text_part(text))]
+    return [message_item(text_part(text))] if newest.get("stopReason") == "stop" and text else []
 
 
 def asked_to_go_on(step: Step) -> Step:
@@ -61,7 +60,7 @@ def asked_to_go_on(step: Step) -> Step:
 
 def _said(given: Any) -> str:
     """Return the text that identifies a step in the history: the words of its message, which come last."""
-    items = given if isinstance(given, list) else [{"role": USER, "content": given}]
+    items = listed_items(given)
     texts = (_texts(item.get("content"))[-1:] if item.get("role") == USER else [item.get("output")] for item in items)
     said = (text.strip() for several in texts for text in several if isinstance(text, str))
     return next(filter(None, said), "")
@@ -73,10 +72,6 @@ def _text(content: Any) -> str:
 
 def _texts(content: Any) -> list[str]:
     return [block["text"] for block in content_blocks(content or "") if block.get("type") == "text"]
-
-
-def _is_call(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") == "toolCall"
 
 
 def _call(part: Item) -> Item | None:

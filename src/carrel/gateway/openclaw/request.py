@@ -66,6 +66,8 @@ def openclaw_request(step: Step, own_tools: frozenset[str]) -> Item:
     """Return the request; `own_tools` are left to OpenClaw, which has tools of the same names."""
     request = msgspec.json.decode(step.body)
     tools, choice = tools_of(request)
+    if isinstance(choice, dict):
+        choice = {"type": "function", "name": name_at_gateway(choice["name"])}
     offered = [_tool(tool) for tool in tools if tool.get("name") not in own_tools]
     instructions = [request.get("instructions") or "", TOOLS_NOTE if offered else ""]
     body: Item = {
@@ -73,7 +75,7 @@ def openclaw_request(step: Step, own_tools: frozenset[str]) -> Item:
         "instructions": "\n\n".join(filter(None, instructions)),
         "input": _input(request.get("input", "")),
         "tools": offered,
-        "tool_choice": _choice(choice) if offered else "auto",
+        "tool_choice": choice if offered else "auto",
         "stream": bool(request.get("stream")),
     }
     return body | {name: request[name] for name in _OPTIONS if request.get(name) is not None}
@@ -99,12 +101,6 @@ def backend_model(model: str) -> str:
 def _tool(tool: Item) -> Item:
     known = {name: tool[name] for name in _TOOL_FIELDS if tool.get(name) is not None}
     return known | {"name": name_at_gateway(tool["name"])}
-
-
-def _choice(choice: str | Item) -> str | Item:
-    if isinstance(choice, dict):
-        return {"type": "function", "name": name_at_gateway(choice["name"])}
-    return choice
 
 
 def _input(given: Any) -> list[Item]:

@@ -86,8 +86,7 @@ def _file_read(_tx: Tx, _caller: Caller, read: _Read) -> Result:
 
 async def _read(file: OpenedFile, params: ReadFile) -> _Read:
     about = FilePart(name=file.name, mime_type=file.mime_type, size_bytes=len(file.content))
-    text = text_of(file.content, file.mime_type)
-    if text is not None:
+    if (text := text_of(file.content, file.mime_type)) is not None:
         return _Read(_text_part(about, text, params))
     note = _BESIDE
     if file.mime_type == PDF:

@@ -32,10 +32,7 @@ class _InWorkspace(Struct, frozen=True):
 
 
 async def open_file(db: Database, caller: Caller, wanted: str, task_id: str | None) -> OpenedFile:
-    """Return a file that the caller may open, by its id or by a name that only one of its files has.
-
-    With a task, look among that task's files instead of the caller's own.
-    """
+    """Return a file that the caller or, if given, the task has, by its id or by a name that only one of them has."""
     found = await db.long_read(lambda tx: _find(tx, caller, wanted, task_id))
     if isinstance(found, OpenedFile):
         return found
@@ -62,7 +59,8 @@ def _find(tx: Tx, caller: Caller, wanted: str, task_id: str | None) -> OpenedFil
 
 def _listed(tx: Tx, caller: Caller, file: ListedFile) -> OpenedFile | _InWorkspace | None:
     if file.source == "artifact":
-        return _artifact(tx, caller, file)
+        found = _artifact(tx, caller, file.id)
+        return None if found is None else OpenedFile(file.name, file.mime_type, found.content)
     if file.source == "workspace":
         placed = placed_for(tx, caller)
         return None if placed is None or path_of(placed, file.name) != file.id else _InWorkspace(placed, file.name)
@@ -73,8 +71,8 @@ def _elsewhere(tx: Tx, caller: Caller, file_id: str) -> OpenedFile | None:
     """Return a file of another task that the caller may read, of an entry it may find, or of a run it may see."""
     upload = upload_of(tx, caller.access, file_id)
     if upload is None:
-        run = visible_run(tx, caller.own_access, run_of_artifact(file_id))
-        return _artifact_with_id(tx, caller, run.id, file_id)
+        visible_run(tx, caller.own_access, run_of_artifact(file_id))
+        return _artifact(tx, caller, file_id)
     if upload.entry_id is not None:
         found_entry(tx, caller.own_access, upload.entry_id)
     elif upload.task_id is not None:
@@ -89,12 +87,8 @@ def _attachment(tx: Tx, caller: Caller, file_id: str) -> OpenedFile | None:
     return OpenedFile(kept[0].name, kept[0].mime_type, kept[0].content) if kept else None
 
 
-def _artifact(tx: Tx, caller: Caller, listed: ListedFile) -> OpenedFile | None:
-    found = _artifact_with_id(tx, caller, run_of_artifact(listed.id), listed.id)
-    return None if found is None else OpenedFile(listed.name, listed.mime_type, found.content)
-
-
-def _artifact_with_id(tx: Tx, caller: Caller, run_id: str, file_id: str) -> OpenedFile | None:
+def _artifact(tx: Tx, caller: Caller, file_id: str) -> OpenedFile | None:
+    run_id = run_of_artifact(file_id)
     files = artifact_files(run_id, artifacts_of(tx, caller.access, run_id))
     file = next((one for one in files if one.id == file_id), None)
     if file is None:

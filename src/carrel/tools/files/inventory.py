@@ -120,12 +120,10 @@ def _artifact(head: ArtifactHead) -> ListedFile:
 
 
 def _in_workspace(placed: PlacedFiles | None) -> list[ListedFile]:
-    files = [] if placed is None else placed.receipt.files
-    return [
+    return [] if placed is None else [
         ListedFile(
             id=path_of(placed, file.name), name=file.name, mime_type=type_of(file.name), size_bytes=file.bytes,
             source="workspace",
         )
-        for file in files
-        if placed is not None
+        for file in placed.receipt.files
     ]  # fmt: skip

@@ -37,18 +37,13 @@ class PdfText(Struct, frozen=True):
     @property
     def text(self) -> str:
         """All pages, each below its number; empty for a PDF that has no text."""
-        if not any(self.texts):
-            return ""
         shown = [f"Page {n} of {self.pages}:\n{text}" for n, text in enumerate(self.texts, 1)]
-        return "\n\n".join(shown)
+        return "\n\n".join(shown) if any(self.texts) else ""
 
     @property
     def has_all(self) -> bool:
         """Whether all pages were read."""
         return len(self.texts) == self.pages
-
-
-_decode = msgspec.json.Decoder(PdfText).decode
 
 
 _WITHIN = PdfBounds()
@@ -66,7 +61,7 @@ def _read(content: bytes, chars_max: int, within: PdfBounds) -> PdfText:
     command = [sys.executable, "-I", str(_PROGRAM), *map(str, bounds)]
     try:
         done = subprocess.run(command, input=content, capture_output=True, timeout=within.seconds, check=True, env={})
-        return _decode(done.stdout)
+        return msgspec.json.decode(done.stdout, type=PdfText)
     except (subprocess.SubprocessError, OSError, msgspec.DecodeError):
         return PdfText(error=_TOO_MUCH)
     finally:

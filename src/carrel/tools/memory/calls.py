@@ -2,12 +2,13 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct, structs, to_builtins
+from msgspec import Meta, convert, structs, to_builtins
 
 from carrel.kernel import clip, limits
 from carrel.kernel.fields import Id
 from carrel.memory import (
     FoundShape,
+    Memory,
     MemoryChange,
     MemoryShape,
     MemoryType,
@@ -78,9 +79,8 @@ MemoryResult = answer("MemoryResult", "A memory.", item=MemoryShape)
 FoundResult = answer(
     "FoundResult",
     "The scopes that were searched, narrowest first, and what was found there; long contents are clipped.",
-    chain=list[str],
-    items=list[FoundShape],
-)
+    chain=list[str], items=list[FoundShape],
+)  # fmt: skip
 ForgottenResult = answer("ForgottenResult", "The id of a memory that is gone.", forgotten=str)
 
 
@@ -96,48 +96,39 @@ def _search(tx: Tx, caller: Caller, params: SearchMemory) -> Result:
 
 
 def _read(tx: Tx, caller: Caller, params: OneMemory) -> Result:
-    memory = in_chain(tx, caller.access, memory_reader(tx, caller), params.id)
-    return _result(MemoryResult(item=memory_shape(memory)))
+    return _result_of(in_chain(tx, caller.access, memory_reader(tx, caller), params.id))
 
 
 def _add(tx: Tx, caller: Caller, params: AddMemory) -> Result:
     reader, run = memory_reader(tx, caller), caller.run
     scope = reader.scope_for(params.type) if params.scope is None else reader.named(params.scope)
-    new = NewMemory(
-        type=params.type,
-        content=params.content,
-        title=params.title,
-        tags=params.tags,
-        source_run_id=None if run is None else run.id,
-        source_entry_id=None if run is None else run.message_id,
-        supersedes=params.supersedes,
-    )
-    return _result(MemoryResult(item=memory_shape(keep(tx, caller.access, scope, reader.agent_id, new))))
+    new = convert(params, NewMemory, from_attributes=True)
+    if run is not None:
+        new = structs.replace(new, source_run_id=run.id, source_entry_id=run.message_id)
+    return _result_of(keep(tx, caller.access, scope, reader.agent_id, new))
 
 
 def _update(tx: Tx, caller: Caller, params: UpdateMemory) -> Result:
     memory = in_chain(tx, caller.access, memory_reader(tx, caller), params.id, hold=True)
-    wanted = {name: value for name in ("content", "type", "title", "tags") if (value := getattr(params, name))
-              is not None}  # fmt: skip
-    changed = change(tx, caller.access, memory, MemoryChange(**wanted))
-    return _result(MemoryResult(item=memory_shape(changed)))
+    wanted = {name: value for name, value in structs.asdict(params).items() if name != "id" and value is not None}
+    return _result_of(change(tx, caller.access, memory, MemoryChange(**wanted)))
 
 
 def _forget(tx: Tx, caller: Caller, params: OneMemory) -> Result:
     memory = in_chain(tx, caller.access, memory_reader(tx, caller), params.id, hold=True)
     require_own(memory)
     forget(tx, caller.access, memory)
-    return _result(ForgottenResult(forgotten=memory.id))
+    return Result(value={"forgotten": memory.id})
 
 
 def _promote(tx: Tx, caller: Caller, params: PromoteMemory) -> Result:
     memory = in_chain(tx, caller.access, memory_reader(tx, caller), params.id)
-    item = memory_shape(promote(tx, caller.access, memory, params.reason))
-    return _result(PromotedMemory(item=item, promoted_from=memory.id))
+    promoted = memory_shape(promote(tx, caller.access, memory, params.reason))
+    return Result(value={"item": to_builtins(promoted), "promotedFrom": memory.id})
 
 
-def _result(shape: Struct) -> Result:
-    return Result(value=to_builtins(shape))
+def _result_of(memory: Memory) -> Result:
+    return Result(value={"item": to_builtins(memory_shape(memory))})
 
 
 MEMORY_TOOLS = (

@@ -62,8 +62,7 @@ def _sessions_list(tx: Tx, caller: Caller, params: SessionsList) -> Result:
     wanted = LaneFilter(kinds=kinds_listed_as(list(params.kinds)), updated_since=since)
     rows = lane_rows(tx, caller.own_access, wanted, before=None, limit=max(1, min(params.limit, limits.LIST_ROWS_MAX)))
     shown = [to_builtins(session_row(tx, caller.access, caller.key.agent, row)) for row in rows]
-    count = max(0, min(params.message_limit, limits.ROW_MESSAGES_MAX))
-    if count:
+    if count := max(0, min(params.message_limit, limits.ROW_MESSAGES_MAX)):
         entries = entries_by_session(tx, caller.access, [row.session.id for row in rows if row.session], limit=count)
         seen = entries_seen(tx, caller.own_access, [entry.id for said in entries.values() for entry in said])
         for row, line in zip(rows, shown, strict=True):
@@ -77,11 +76,9 @@ def _sessions_list(tx: Tx, caller: Caller, params: SessionsList) -> Result:
 def _sessions_history(tx: Tx, caller: Caller, params: SessionsHistory) -> Result:
     lane, session = visible_lane(tx, caller, params.session_key)
     limit = max(1, min(params.limit, limits.HISTORY_ROWS_MAX))
-    entries = (
-        entries_of_session(tx, caller.access, session.id, limit=limit, tool_results=params.include_tools)
-        if session
-        else []
-    )
+    entries = []
+    if session:
+        entries = entries_of_session(tx, caller.access, session.id, limit=limit, tool_results=params.include_tools)
     seen = entries_seen(tx, caller.own_access, [entry.id for entry in entries])
     of = {"sessionKey": shown_key(caller.key.agent, lane.session_key), "sessionId": session.id if session else None}
     return Result(value=of | clip_messages([entry for entry in entries if entry.id in seen]))
@@ -115,17 +112,14 @@ def _session_status(tx: Tx, caller: Caller, params: SessionStatus) -> Result:
 def _agents_list(tx: Tx, caller: Caller, _params: AgentsList) -> Result:
     may_reach_others = caller.actor.may("request") or caller.actor.may("assign")
     others = team_of(tx, caller.access, caller.agent.id) if may_reach_others else ()
+    shown = [(one, clip(one.description, limits.TEAM_DESCRIPTION_CHARS_MAX)) for one in others]
     known = KnownAgents(
         requester=caller.agent.id,
         allow_any="*" in caller.agent.profile.subagents.allow_agents,
         agents=[KnownAgent.of(agent, configured=True) for agent in spawnable_agents(tx, caller)],
-        team=[TeamMember.of(one, description=_described(one.description), open_tasks=one.load) for one in others],
+        team=[TeamMember.of(one, description=description, open_tasks=one.load) for one, description in shown],
     )
     return Result(value=to_builtins(known))
-
-
-def _described(text: str) -> str:
-    return clip(text, limits.TEAM_DESCRIPTION_CHARS_MAX)
 
 
 SESSION_TOOLS = (

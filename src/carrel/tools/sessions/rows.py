@@ -25,23 +25,20 @@ def shown_key(agent_id: str | None, key: SessionKey) -> str:
 
 def session_row(tx: Tx, access: Access, agent_id: str | None, row: LaneRow) -> SessionRow:
     """Return the row of one session, with the key as that agent knows it; None stands for a person."""
-    lane, session = row.lane, row.session
-    key = lane.session_key
+    lane, session, key = row.lane, row.session, row.lane.session_key
+    channel = lane.last_channel
+    sender = DeliveryContext(channel=channel, to=lane.last_to, account_id=access.account_id) if channel else UNSET
     return SessionRow.of(
         lane,
         key=shown_key(agent_id, key),
         kind=key.listed_kind,
-        channel=shown_channel(key, lane.last_channel),
+        channel=shown_channel(key, channel),
         session_id=session.id if session else None,
         context_tokens=lane.last_tokens,
         system_sent=session is not None,
         aborted_last_run=row.last_end == "cancelled",
         transcript_path=f"/api/sessions/{session.id}/history" if session else None,
-        delivery_context=(
-            DeliveryContext(channel=lane.last_channel, to=lane.last_to, account_id=access.account_id)
-            if lane.last_channel
-            else UNSET
-        ),
+        delivery_context=sender,
         messages=UNSET,
     )
 
@@ -67,9 +64,7 @@ def _clip_blocks(message: dict[str, Any]) -> bool:
     cut = False
     for block in message["content"]:
         for name in ("text", "arguments"):
-            value = block.get(name)
-            if value is None:
-                continue
+            value = block.get(name, "")
             text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
             if len(text) > TOOL_MESSAGE_CHARS_MAX:
                 block[name], cut = clip(text, TOOL_MESSAGE_CHARS_MAX), True

@@ -3,9 +3,9 @@
 A target that cannot be used is not an error of the call: the result says so with a status.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from carrel.exchanges import Exchange, begin_exchange, exchange_after, keep_exchange, moved, visible_reply
 from carrel.kernel import INTERNAL_CHANNEL, MS_PER_SECOND, Code, Envelope, Message, Provenance, Refusal, invalid, limits
@@ -52,8 +52,7 @@ def _send(tx: Tx, caller: Caller, params: SessionsSend) -> Result:
         shown = shown_key(caller.key.agent, found.key)
         run = _deliver(tx, caller, found, params.message)
     except _Refused as refused:
-        value = {"status": refused.status, "error": refused.why, "code": refused.code, "sessionKey": shown}
-        return Result(value=value)
+        return Result(value={"status": refused.status, "error": refused.why, "code": refused.code, "sessionKey": shown})
     until = tx.now + wait_seconds * MS_PER_SECOND
     begin_exchange(tx, caller.account_access, _exchange(tx, caller, run, until if wait_seconds else None))
     if wait_seconds:
@@ -105,22 +104,29 @@ def _exchange(tx: Tx, caller: Caller, run: Run, waits_until: int | None) -> Exch
     """Return the exchange that follows; without rounds of replies if the requester cannot answer."""
     one_way = caller.key.kind == "cron" or caller.access.is_person
     rounds_max = 0 if one_way else caller.services.settings.sessions.agent_to_agent.max_ping_pong_turns
+    begun = new_exchange(tx, caller, run, "send", rounds_max=rounds_max)
+    if waits_until is None:
+        return begun
+    # The waiting call records itself whether it returned the reply; a lost one is detected after a while.
+    look_at = tx.now + limits.INLINE_LOOK_SECONDS * MS_PER_SECOND
+    expires_at = waits_until + limits.INLINE_GRACE_SECONDS * MS_PER_SECOND
+    return structs.replace(begun, answered_inline=None, due_at=look_at, expires_at=expires_at)
+
+
+def new_exchange(tx: Tx, caller: Caller, run: Run, kind: Literal["send", "spawn"], **more: Any) -> Exchange:
+    """Return the exchange of a caller with the session that a run was just delivered to."""
     return Exchange(
         account_id=run.account_id,
         id=tx.new_id("exc"),
-        kind="send",
+        kind=kind,
         requester_key=str(caller.key),
         requester_session_id=caller.session.id if caller.session else None,
         requester_run_id=caller.run.id if caller.run else None,
         target_key=run.key,
         first_run_id=run.id,
         current_run_id=run.id,
-        rounds_max=rounds_max,
-        # A waiting call records itself whether it returned the reply; a lost one is detected after a while.
-        answered_inline=0 if waits_until is None else None,
-        due_at=None if waits_until is None else tx.now + limits.INLINE_LOOK_SECONDS * MS_PER_SECOND,
-        expires_at=None if waits_until is None else waits_until + limits.INLINE_GRACE_SECONDS * MS_PER_SECOND,
         created_at=tx.now,
+        **more,
     )
 
 
@@ -133,17 +139,16 @@ def _finish(tx: Tx, caller: Caller, run_id: str, run: Run | None) -> dict[str, A
     if run.state == "completed" and inline:
         reply = run.reply if visible_reply(run.reply) else ""
         return value | {"status": "ok", "reply": reply, "delivery": _PENDING}
+    status, error = "timeout", "No reply in time. The run continues; sessions_history will show its reply."
     if run.state == "completed":
-        late = "The reply came too late for this call and will arrive as a message."
-        return value | {"status": "timeout", "error": late}
-    if run.state == "waiting":
-        asked = f"The run is waiting for {run.waiting_for}: {run.question or 'no question was given'}"
-        return value | {"status": "error", "error": asked}
-    if run.ended:
+        error = "The reply came too late for this call and will arrive as a message."
+    elif run.state == "waiting":
+        status = "error"
+        error = f"The run is waiting for {run.waiting_for}: {run.question or 'no question was given'}"
+    elif run.ended:
         reason = run.error_message or run.reason or run.error_code or "no reason was given"
-        return value | {"status": "error", "error": f"The run {run.state}: {reason}"}
-    late = "No reply in time. The run continues; sessions_history will show its reply."
-    return value | {"status": "timeout", "error": late}
+        status, error = "error", f"The run {run.state}: {reason}"
+    return value | {"status": status, "error": error}
 
 
 def _answer_inline(tx: Tx, caller: Caller, run: Run) -> bool:

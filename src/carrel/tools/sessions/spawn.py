@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from carrel.agents import Agent
-from carrel.exchanges import Exchange, begin_exchange
+from carrel.exchanges import begin_exchange
 from carrel.kernel import Access, Envelope, Provenance, Refusal, SessionKey, uuid_for
 from carrel.kernel.settings import Settings
 from carrel.runs import Run, deliver
@@ -17,6 +17,7 @@ from carrel.sessions import NewChild, delete_lane, insert_child, lane_of, make_l
 from carrel.storage import Database, Tx
 from carrel.tools.model import Caller, NoChannelThread, Preparation, Result, Shown, Tool
 from carrel.tools.sessions.channel_threads import ChannelThread, bind_channel_thread, open_channel_thread
+from carrel.tools.sessions.send import new_exchange
 from carrel.tools.sessions.shapes import Spawned
 from carrel.tools.sessions.spawn_files import WrongFiles, checked_files, without_content
 from carrel.tools.sessions.spawn_rules import Declined, Granted, SessionsSpawn, check_model, judge
@@ -118,16 +119,15 @@ def _spawn(tx: Tx, caller: Caller, prepared: _PreparedSpawn) -> Result:
     _begin(tx, caller, params, run)
     if prepared.thread is not None:
         bind_channel_thread(tx, caller.account_access, prepared.thread, run)
-    value: dict[str, Any] = {
+    value = {
         "status": "accepted",
         "runId": run.id,
         "childSessionKey": run.key,
         "mode": params.shown_mode,
         "note": _NOTE,
     }
-    if prepared.placed is not None:
-        value["attachments"] = msgspec.to_builtins(prepared.placed.receipt)
-    return Result(value=value)
+    files = {} if prepared.placed is None else {"attachments": msgspec.to_builtins(prepared.placed.receipt)}
+    return Result(value=value | files)
 
 
 def _deliver(tx: Tx, caller: Caller, prepared: _PreparedSpawn, granted: Granted) -> Run:
@@ -168,23 +168,11 @@ def _timeout_seconds(caller: Caller, params: SessionsSpawn) -> int:
 
 def _begin(tx: Tx, caller: Caller, params: SessionsSpawn, run: Run) -> None:
     """Begin the exchange that brings the result back, in the transaction that creates the child."""
-    exchange = Exchange(
-        account_id=run.account_id,
-        id=tx.new_id("exc"),
-        kind="spawn",
-        requester_key=str(caller.key),
-        requester_session_id=caller.session.id if caller.session is not None else None,
-        requester_run_id=caller.run.id if caller.run is not None else None,
-        target_key=run.key,
-        first_run_id=run.id,
-        current_run_id=run.id,
-        created_at=tx.now,
-        # A session in a thread continues after its first result.
-        cleanup="keep" if params.shown_mode == "session" else params.cleanup,
-        # A person looks for the result; an agent must be woken, or it would never continue.
-        wakes=int(not caller.access.is_person),
-    )
-    begin_exchange(tx, caller.access, exchange)
+    # A session in a thread continues after its first result.
+    cleanup = "keep" if params.shown_mode == "session" else params.cleanup
+    # A person looks for the result; an agent must be woken, or it would never continue.
+    wakes = int(not caller.access.is_person)
+    begin_exchange(tx, caller.access, new_exchange(tx, caller, run, "spawn", cleanup=cleanup, wakes=wakes))
 
 
 def _declined(params: SessionsSpawn, declined: Declined) -> Result:

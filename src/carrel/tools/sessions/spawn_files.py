@@ -1,7 +1,6 @@
 """Files that a call passes inline: checked strictly, never corrected. Nothing is written here."""
 
 import base64
-import binascii
 import unicodedata
 from typing import Annotated, Any, Literal
 
@@ -50,9 +49,8 @@ def checked_files(given: tuple[InlineFile, ...], settings: SpawnAttachmentsSetti
         seen.add(file.name)
         files.append(NewFile(file.name, _content(file, settings.max_file_bytes)))
     if sum(len(file.content) for file in files) > settings.max_total_bytes:
-        raise WrongFiles(
-            "attachments_total_bytes_exceeded", f"The files have more than {settings.max_total_bytes} bytes together."
-        )
+        message = f"The files have more than {settings.max_total_bytes} bytes together."
+        raise WrongFiles("attachments_total_bytes_exceeded", message)
     return tuple(files)
 
 
@@ -76,10 +74,8 @@ def _content(file: InlineFile, bytes_max: int) -> bytes:
         return plain
     found = _decoded(file.content, bytes_max)
     if found is None:
-        raise WrongFiles(
-            "attachments_invalid_base64_or_too_large",
-            f"The content of {_shown(file.name)} is not valid base64, or has more than {bytes_max} bytes.",
-        )
+        message = f"The content of {_shown(file.name)} is not valid base64, or has more than {bytes_max} bytes."
+        raise WrongFiles("attachments_invalid_base64_or_too_large", message)
     return found
 
 
@@ -88,7 +84,7 @@ def _decoded(text: str, bytes_max: int) -> bytes | None:
         return None
     try:
         found = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return None
     # Only canonical base64 is accepted: no stray bits or padding.
     return found if len(found) <= bytes_max and base64.b64encode(found).decode() == text else None

@@ -45,9 +45,8 @@ class SessionsSpawn(Params, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Refuse contradicting options."""
         if self.mode == "session" and not self.bound:
-            raise invalid(
-                "mode", "mode session needs thread: the session continues in a thread of the requester's channel."
-            )
+            message = "mode session needs thread: the session continues in a thread of the requester's channel."
+            raise invalid("mode", message)
 
     @property
     def shown_mode(self) -> str:

@@ -5,32 +5,16 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from carrel.kernel import Access, Refusal, invalid, parse_iso
+from carrel import work
+from carrel.kernel import Refusal, invalid, parse_iso
 from carrel.kernel.fields import Name
 from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX, RESPONSE_RECIPIENTS_MAX, TASK_PARTIES_MAX, TASK_TAGS_MAX
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Shown, Tool
 from carrel.tools.tasks.reads import OneTask, TaskId
-from carrel.tools.tasks.shapes import MessageResult, StatusResult, TaskResult, result_of
+from carrel.tools.tasks.shapes import MessageResult, StatusResult, TaskResult, result_of, task_result
 from carrel.tools.tool_rules import require_part
 from carrel.topics import PRIORITIES
-from carrel.work import (
-    Actor,
-    Directory,
-    NewTask,
-    ResponseRequests,
-    Task,
-    TaskChange,
-    Words,
-    assign_task,
-    change_task,
-    create_task,
-    move_task,
-    post_message,
-    readable_task,
-    request_responses,
-    task_shape,
-)
 
 Slugs = Annotated[
     tuple[Name, ...], Meta(min_length=1, max_length=TASK_PARTIES_MAX, description="slugs of agents and users")
@@ -130,21 +114,17 @@ def _lock(tx: Tx, caller: Caller, params: Any) -> None:
     # A task that the caller may not read is refused where the call is recorded.
     with suppress(Refusal):
         if task_id is not None:
-            readable_task(tx, caller.access, task_id, hold=True)
+            work.readable_task(tx, caller.access, task_id, hold=True)
 
 
 def _task_of(caller: Caller, params: RequestResponses) -> str | None:
     return params.task_id or caller.actor.task_id
 
 
-def _task(tx: Tx, access: Access, task: Task) -> Result:
-    return result_of(TaskResult(task=task_shape(tx, access, task)))
-
-
 def _status(tx: Tx, caller: Caller, params: SetStatus) -> Result:
     access, rules = caller.access, caller.services.rules
-    moved = move_task(tx, access, params.task_id, params.status, rules, reason=params.blocked_reason, walk=True)
-    return result_of(StatusResult(task=task_shape(tx, access, moved.task), changed=moved.changed))
+    moved = work.move_task(tx, access, params.task_id, params.status, rules, reason=params.blocked_reason, walk=True)
+    return result_of(StatusResult(task=work.task_shape(tx, access, moved.task), changed=moved.changed))
 
 
 def _update(tx: Tx, caller: Caller, params: UpdateTask) -> Result:
@@ -154,23 +134,21 @@ def _update(tx: Tx, caller: Caller, params: UpdateTask) -> Result:
     if params.assigned_agent_ids is not None or params.assigned_user_ids is not None:
         require_part(tx, access, "task_assign", "task_update")
     plain = ("title", "description", "assigned_agent_ids", "assigned_user_ids", "blocked_reason")
-    given = {name: value for name in plain if (value := getattr(params, name)) is not None} | _tags(params)
-    given |= _level(params)
+    given = {name: value for name in plain if (value := getattr(params, name)) is not None} | _tags_and_level(params)
     if params.due_date is not UNSET:
         given["due_date"] = moment("dueDate", params.due_date)
-    task = change_task(tx, access, params.task_id, TaskChange(**given), rules).task
+    task = work.change_task(tx, access, params.task_id, work.TaskChange(**given), rules).task
     if params.status is not None:
         # By the rules of task_status, so that no status is easier to reach with this tool.
-        task = move_task(tx, access, task.id, params.status, rules, reason=params.blocked_reason, walk=True).task
-    return _task(tx, access, task)
+        task = work.move_task(tx, access, task.id, params.status, rules, reason=params.blocked_reason, walk=True).task
+    return task_result(tx, access, task)
 
 
 def _create(tx: Tx, caller: Caller, params: CreateTask) -> Result:
     if params.assignee_slugs:
         require_part(tx, caller.access, "task_assign", "task_create")
     agents, users = _assignees(tx, caller, params.assignee_slugs)
-    given = _tags(params) | _level(params)
-    new = NewTask(
+    new = work.NewTask(
         title=params.title,
         description=params.description,
         topic_id=params.topic_id,
@@ -179,18 +157,15 @@ def _create(tx: Tx, caller: Caller, params: CreateTask) -> Result:
         due_date=moment("dueDate", params.due_date),
         assigned_agent_ids=agents,
         assigned_user_ids=users,
-        **given,
+        **_tags_and_level(params),
     )
-    return _task(tx, caller.access, create_task(tx, caller.access, new, caller.services.rules))
+    return task_result(tx, caller.access, work.create_task(tx, caller.access, new, caller.services.rules))
 
 
-def _tags(params: UpdateTask | CreateTask) -> dict[str, Any]:
+def _tags_and_level(params: UpdateTask | CreateTask) -> dict[str, Any]:
     tags = params.labels if params.tags is None else params.tags
-    return {} if tags is None else {"tags": tags}
-
-
-def _level(params: UpdateTask | CreateTask) -> dict[str, Any]:
-    return {} if params.priority is None else {"priority": level(params.priority)}
+    priority = None if params.priority is None else level(params.priority)
+    return {name: value for name, value in (("tags", tags), ("priority", priority)) if value is not None}
 
 
 def level(priority: int | str) -> int | str:
@@ -208,7 +183,7 @@ def moment(field: str, text: str | UnsetType | None) -> int | None:
 
 def _assignees(tx: Tx, caller: Caller, slugs: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the agents and users that slugs name, but not the caller: the orchestrator coordinates the others."""
-    agents, users = Directory(tx, caller.access).parties(slugs, "assigneeSlugs")
+    agents, users = work.Directory(tx, caller.access).parties(slugs, "assigneeSlugs")
     return tuple(agent for agent in agents if ("agent", agent) != caller.actor.party), users
 
 
@@ -216,20 +191,19 @@ def _assign(tx: Tx, caller: Caller, params: AssignTask) -> Result:
     agents, users = _assignees(tx, caller, params.assignee_slugs)
     if not agents and not users:
         raise invalid("assigneeSlugs", "The orchestrator coordinates and is not assigned itself; name somebody else.")
-    rules = caller.services.rules
-    return _task(
-        tx, caller.access, assign_task(tx, caller.access, params.task_id, rules, agent_ids=agents, user_ids=users)
-    )
+    access, rules = caller.access, caller.services.rules
+    task = work.assign_task(tx, access, params.task_id, rules, agent_ids=agents, user_ids=users)
+    return task_result(tx, access, task)
 
 
 def _message(tx: Tx, caller: Caller, params: PostMessage) -> Result:
-    posted = post_message(tx, caller.access, params.task_id, params.content, caller.services.rules)
+    posted = work.post_message(tx, caller.access, params.task_id, params.content, caller.services.rules)
     return result_of(MessageResult(message=posted.message))
 
 
 def _delete(tx: Tx, caller: Caller, params: DeleteTask) -> Result:
-    moved = move_task(tx, caller.access, params.task_id, "archived", caller.services.rules, reason=params.reason)
-    return _task(tx, caller.access, moved.task)
+    moved = work.move_task(tx, caller.access, params.task_id, "archived", caller.services.rules, reason=params.reason)
+    return task_result(tx, caller.access, moved.task)
 
 
 def _request(tx: Tx, caller: Caller, params: RequestResponses) -> Result:
@@ -237,17 +211,17 @@ def _request(tx: Tx, caller: Caller, params: RequestResponses) -> Result:
     if task_id is None:
         raise invalid("taskId", "This is not a run on a task; name the task in taskId.")
     rules = caller.services.rules
-    return result_of(request_responses(tx, caller.access, task_id, params.recipient_slugs, params.message, rules))
+    return result_of(work.request_responses(tx, caller.access, task_id, params.recipient_slugs, params.message, rules))
 
 
-def _shown_status(actor: Actor) -> Shown:
+def _shown_status(actor: work.Actor) -> Shown:
     """Show only statuses that the agent may set; its run's task decides whether it may finish."""
     may_finish = actor.may_finish(actor.task_id or "")
-    allowed = tuple(one for one in Words.AGENT_STATUSES if one != "done" or may_finish)
+    allowed = tuple(one for one in work.Words.AGENT_STATUSES if one != "done" or may_finish)
     return Shown(words=(("status", allowed),))
 
 
-def _shown_update(actor: Actor) -> Shown:
+def _shown_update(actor: work.Actor) -> Shown:
     """Hide the second name of tags, and the status if the agent has task_status for it."""
     hidden = ("labels", *_hidden_parties(actor, "assignedAgentIds", "assignedUserIds"))
     if actor.task_id is not None:
@@ -255,12 +229,12 @@ def _shown_update(actor: Actor) -> Shown:
     return Shown(without=hidden, words=_shown_status(actor).words)
 
 
-def _shown_create(actor: Actor) -> Shown:
+def _shown_create(actor: work.Actor) -> Shown:
     hidden = ("labels", *_hidden_parties(actor, "assigneeSlugs"))
-    return Shown(without=hidden, words=(("status", Words.FIRST_STATUSES),))
+    return Shown(without=hidden, words=(("status", work.Words.FIRST_STATUSES),))
 
 
-def _hidden_parties(actor: Actor, *names: str) -> tuple[str, ...]:
+def _hidden_parties(actor: work.Actor, *names: str) -> tuple[str, ...]:
     return () if actor.may("assign") else names
 
 
@@ -285,5 +259,5 @@ WRITING_TOOLS = (
          "write", DeleteTask, _delete, TaskResult, lock=_lock, right="archive"),
     Tool("response_request", "ask other agents for a response on a task",
          "Ask other agents for a response on a task. Says who was not asked, and why.",
-         "write", RequestResponses, _request, ResponseRequests, lock=_lock, right="request"),
+         "write", RequestResponses, _request, work.ResponseRequests, lock=_lock, right="request"),
 )  # fmt: skip

@@ -4,23 +4,19 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from carrel import work
 from carrel.kernel import limits
 from carrel.kernel.fields import Id, Name
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Shown, Tool
-from carrel.tools.tasks.shapes import ListResult, LoadResult, SearchResult, TaskResult, ThreadResult, result_of
-from carrel.work import (
-    Directory,
-    TaskFilter,
-    TaskHistory,
-    Words,
-    list_tasks,
-    read_history,
-    read_thread,
-    readable_task,
-    search_tasks,
-    task_shape,
-    task_shapes,
+from carrel.tools.tasks.shapes import (
+    ListResult,
+    LoadResult,
+    SearchResult,
+    TaskResult,
+    ThreadResult,
+    result_of,
+    task_result,
 )
 
 TaskId = Annotated[Id, Meta(description="id of the task")]
@@ -66,18 +62,13 @@ class SearchTasks(Params, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(description="how many")] = limits.TASK_SEARCH_RESULTS_DEFAULT
 
 
-def _clamped(limit: int, most: int) -> int:
+def _clamped(limit: int, most: int = limits.THREAD_ROWS_MAX) -> int:
     return max(1, min(limit, most))
 
 
-def _history(tx: Tx, caller: Caller, task_id: str, messages: int, activities: int) -> TaskHistory:
-    return read_history(
-        tx,
-        caller.access,
-        task_id,
-        message_limit=_clamped(messages, limits.THREAD_ROWS_MAX),
-        activity_limit=_clamped(activities, limits.THREAD_ROWS_MAX),
-    )
+def _history(tx: Tx, caller: Caller, task_id: str, messages: int, activities: int) -> work.TaskHistory:
+    shown = {"message_limit": _clamped(messages), "activity_limit": _clamped(activities)}
+    return work.read_history(tx, caller.access, task_id, **shown)
 
 
 def _task_history(tx: Tx, caller: Caller, params: HistoryOfTask) -> Result:
@@ -92,40 +83,38 @@ def _task_load(tx: Tx, caller: Caller, params: LoadTask) -> Result:
 def _task_list(tx: Tx, caller: Caller, params: ListTasks) -> Result:
     assignee = None
     if params.assignee_slug is not None:
-        agents, users = Directory(tx, caller.access).parties((params.assignee_slug,), "assigneeSlug")
+        agents, users = work.Directory(tx, caller.access).parties((params.assignee_slug,), "assigneeSlug")
         assignee = (*agents, *users)[0]
-    limit = _clamped(params.limit, limits.THREAD_ROWS_MAX)
-    wanted = TaskFilter(status=params.status, assignee_id=assignee)
-    tasks = list_tasks(tx, caller.access, wanted, before=None, limit=limit)
-    return result_of(ListResult(tasks=task_shapes(tx, caller.access, tasks)))
+    wanted = work.TaskFilter(status=params.status, assignee_id=assignee)
+    tasks = work.list_tasks(tx, caller.access, wanted, before=None, limit=_clamped(params.limit))
+    return result_of(ListResult(tasks=work.task_shapes(tx, caller.access, tasks)))
 
 
 def _task_get(tx: Tx, caller: Caller, params: OneTask) -> Result:
-    task, _ = readable_task(tx, caller.access, params.task_id)
-    return result_of(TaskResult(task=task_shape(tx, caller.access, task)))
+    return task_result(tx, caller.access, work.readable_task(tx, caller.access, params.task_id)[0])
 
 
 def _task_thread(tx: Tx, caller: Caller, params: ThreadOfTask) -> Result:
-    thread = read_thread(tx, caller.access, params.task_id, limit=_clamped(params.limit, limits.THREAD_ROWS_MAX))
+    thread = work.read_thread(tx, caller.access, params.task_id, limit=_clamped(params.limit))
     return result_of(ThreadResult(messages=thread.messages))
 
 
 def _task_search(tx: Tx, caller: Caller, params: SearchTasks) -> Result:
     limit = _clamped(params.limit, limits.TASK_SEARCH_RESULTS_MAX)
-    return result_of(SearchResult(tasks=search_tasks(tx, caller.access, params.query, limit=limit)))
+    return result_of(SearchResult(tasks=work.search_tasks(tx, caller.access, params.query, limit=limit)))
 
 
 READING_TOOLS = (
     Tool("task_history", "read the history of a task",
          "Read a task with its newest messages, oldest first, and its activities, newest first.",
-         "read", HistoryOfTask, _task_history, TaskHistory, shown=Shown(without=("activityLimit",))),
+         "read", HistoryOfTask, _task_history, work.TaskHistory, shown=Shown(without=("activityLimit",))),
     Tool("task_load", "read a task and its messages",
          "Read a task with its newest messages, oldest first; task_history also has its activities.",
          "read", LoadTask, _task_load, LoadResult),
     Tool("task_list", "list tasks",
          "List tasks, newest first: all that are not archived, or those of a status or an assignee.",
          "read", ListTasks, _task_list, ListResult, right="oversee",
-         shown=Shown(without=("limit",), words=(("status", Words.TASK_STATUSES),))),
+         shown=Shown(without=("limit",), words=(("status", work.Words.TASK_STATUSES),))),
     Tool("task_get", "read a task",
          "Get one task.",
          "read", OneTask, _task_get, TaskResult, right="oversee"),

@@ -4,18 +4,17 @@ from typing import Any
 
 from msgspec import Struct, json, to_builtins
 
-from carrel.kernel import clip, redact
+from carrel.kernel import Access, clip, redact
 from carrel.kernel.limits import LISTED_DESCRIPTION_CHARS_MAX, TOOL_MESSAGE_CHARS_MAX, TOOL_RESULT_BYTES_MAX
+from carrel.storage import Tx
 from carrel.tools.model import Result, answer
-from carrel.work import FoundTask, TaskShape, ThreadMessage
+from carrel.work import FoundTask, Task, TaskShape, ThreadMessage, task_shape
 
 TaskResult = answer("TaskResult", "A task.", task=TaskShape)
 StatusResult = answer(
-    "StatusResult",
-    "A task, and whether it was moved; one that has the status already was not.",
-    task=TaskShape,
-    changed=bool,
-)
+    "StatusResult", "A task, and whether it was moved; one that has the status already was not.",
+    task=TaskShape, changed=bool,
+)  # fmt: skip
 LoadResult = answer(
     "LoadResult", "A task and its newest messages, oldest first.", task=TaskShape, messages=list[ThreadMessage]
 )
@@ -23,10 +22,14 @@ ThreadResult = answer("ThreadResult", "The newest messages of a thread, oldest f
 MessageResult = answer("MessageResult", "A message that was posted.", message=ThreadMessage)
 ListResult = answer("ListResult", "Tasks, newest first; long descriptions are clipped.", tasks=list[TaskShape])
 SearchResult = answer(
-    "SearchResult",
-    "The tasks that a search has found, best first; long descriptions are clipped.",
+    "SearchResult", "The tasks that a search has found, best first; long descriptions are clipped.",
     tasks=list[FoundTask],
-)
+)  # fmt: skip
+
+
+def task_result(tx: Tx, access: Access, task: Task) -> Result:
+    """Return a task as a tool result."""
+    return result_of(TaskResult(task=task_shape(tx, access, task)))
 
 
 def result_of(shape: Struct) -> Result:
