@@ -62,9 +62,9 @@ def goals_of_session(tx: Tx, access: Access, key: str, *, before: str | None = N
 def goals_seen(tx: Tx, access: Access, *, before: str | None = None, limit: int) -> list[Goal]:
     """Return the goals below an id of all sessions that the caller may see, newest first."""
     seen, values = seen_of_sessions(tx, access, table="goals")
-    older = "" if before is None else " AND id < :before"
-    values = values if before is None else values | {"before": before}
-    sql = f"{_SELECT_GOAL} AND {seen}{older} ORDER BY id DESC LIMIT :limit"
+    if before is not None:
+        seen, values = f"{seen} AND id < :before", values | {"before": before}
+    sql = f"{_SELECT_GOAL} AND {seen} ORDER BY id DESC LIMIT :limit"
     return _GOALS.rows(tx.all(sql, access, limit=limit, **values))
 
 
@@ -194,7 +194,7 @@ def _readable(access: Access, agent_id: str) -> dict[str, object]:
     return {"lane": f"agent:{agent_id}:task:", "actor_id": access.actor_id}
 
 
-class PlanPosition(Struct, frozen=True, kw_only=True):
+class PlanPosition(Struct, frozen=True):
     """Where a task belongs: its goal, plan, position, and dependencies."""
 
     goal_id: str
@@ -220,10 +220,8 @@ def plan_positions(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str,
         f"AND goal_id IS NOT NULL AND plan_id IS NOT NULL AND id IN ({listed})"
     )
     return {
-        row[0]: PlanPosition(
-            goal_id=row[1], plan_id=row[2], index=row[3] or 0, dependencies=tuple(before.get(row[0], ()))
-        )
-        for row in tx.all(sql, access, **names)
+        task_id: PlanPosition(goal_id, plan_id, index or 0, tuple(before.get(task_id, ())))
+        for task_id, goal_id, plan_id, index in tx.all(sql, access, **names)
     }
 
 
@@ -239,17 +237,8 @@ def newest_runs(tx: Tx, access: Access, agent_id: str, task_ids: Iterable[str]) 
     return {row[0]: row[1] for row in tx.all(sql, access, **_readable(access, agent_id), **names)}
 
 
-def runs_of_plan(tx: Tx, access: Access, agent_id: str, plan_id: str, *, limit: int) -> list[Run]:
-    """Return the newest readable runs of a plan's tasks."""
-    return _runs(tx, access, agent_id, "plan_id", plan_id, limit)
-
-
-def runs_of_goal(tx: Tx, access: Access, agent_id: str, goal_id: str, *, limit: int) -> list[Run]:
-    """Return the newest readable runs of a goal's tasks."""
-    return _runs(tx, access, agent_id, "goal_id", goal_id, limit)
-
-
-def _runs(tx: Tx, access: Access, agent_id: str, column: str, value: str, limit: int) -> list[Run]:
+def runs_of_tasks(tx: Tx, access: Access, agent_id: str, column: str, value: str, *, limit: int) -> list[Run]:
+    """Return the newest readable runs of the tasks of a plan (`column` plan_id) or of a goal's plans (goal_id)."""
     sql = (
         f"{RUN_TABLE.select} WHERE account_id = :account AND {_READABLE} AND task_id IN "
         f"(SELECT id FROM tasks WHERE account_id = :account AND {column} = :value AND plan_id IS NOT NULL) "
@@ -275,7 +264,5 @@ def task_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
 def is_task_in_view(tx: Tx, access: Access, task_id: str) -> bool:
     """Return whether a task is in spaces that the caller may see."""
     seen, values = seen_tasks(tx, access)
-    return (
-        tx.one(f"SELECT 1 FROM tasks WHERE account_id = :account AND id = :id AND {seen}", access, id=task_id, **values)
-        is not None
-    )
+    sql = f"SELECT 1 FROM tasks WHERE account_id = :account AND id = :id AND {seen}"
+    return tx.one(sql, access, id=task_id, **values) is not None

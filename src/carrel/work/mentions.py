@@ -41,20 +41,6 @@ class Mention(Struct, frozen=True):
 
 def read_mentions(text: str, known: Iterable[Mentionable]) -> list[Mention]:
     """Return who is mentioned in a text, each once, in the order of their first mention."""
-    slugs, names = mentioned_words(text)
-    if not slugs and not names:
-        return []
-    if EVERYONE in slugs:
-        return [Mention(party.kind, party.id) for party in known]
-    return [
-        Mention(party.kind, party.id)
-        for party in known
-        if party.name.casefold() in names or any(slug.casefold() in slugs for slug in party.slugs)
-    ]
-
-
-def mentioned_words(text: str) -> tuple[set[str], set[str]]:
-    """Return the slugs and the full names that a text mentions, case-folded."""
     slugs, names = set[str](), set[str]()
     for found in _TOKENS.finditer(text):
         if found["slug"] is not None:
@@ -62,4 +48,10 @@ def mentioned_words(text: str) -> tuple[set[str], set[str]]:
             slugs.add(found["slug"].rstrip("-").casefold())
         elif found["name"] is not None:
             names.add(" ".join(found["name"].split()).casefold())
-    return slugs, names
+    if not slugs and not names:
+        return []
+    return [
+        Mention(party.kind, party.id)
+        for party in known
+        if EVERYONE in slugs or party.name.casefold() in names or any(slug.casefold() in slugs for slug in party.slugs)
+    ]

@@ -1,6 +1,7 @@
 """The SQL of notices and response requests, and of ended runs that are not handled yet."""
 
 from collections.abc import Iterable
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -58,10 +59,8 @@ def insert_notice(tx: Tx, access: Access, notice: Notice) -> None:
 
 def notices_of(tx: Tx, access: Access, run_ids: Iterable[str]) -> dict[str, list[Notice]]:
     """Return the notices of several runs, by run, in order."""
-    found: dict[str, list[Notice]] = {}
-    for notice in _NOTICES.among(tx, access, "run_id", run_ids, "ORDER BY run_id, seq"):
-        found.setdefault(notice.run_id, []).append(notice)
-    return found
+    found = _NOTICES.among(tx, access, "run_id", run_ids, "ORDER BY run_id, seq")
+    return {run_id: list(notices) for run_id, notices in groupby(found, key=lambda notice: notice.run_id)}
 
 
 def waiting_update(tx: Tx, access: Access, key: str, task_id: str) -> Run | None:
@@ -91,16 +90,12 @@ def newest_run_of_task(tx: Tx, access: Access, task_id: str) -> Run | None:
 
 def newest_runs_of_tasks(tx: Tx, access: Access, task_ids: Iterable[str], agent_id: str) -> dict[str, Run]:
     """Return the newest run of an agent on each of several tasks, ticks of auto runs excluded."""
-    found = {}
-    for task_id in task_ids:
-        sql = (
-            f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id AND agent_id = :agent_id "
-            "AND auto_run_id IS NULL ORDER BY id DESC LIMIT 1"
-        )
-        run = RUN_TABLE.row(tx.one(sql, access, task_id=task_id, agent_id=agent_id))
-        if run is not None:
-            found[task_id] = run
-    return found
+    sql = (
+        f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id AND agent_id = :agent_id "
+        "AND auto_run_id IS NULL ORDER BY id DESC LIMIT 1"
+    )
+    rows = ((task_id, tx.one(sql, access, task_id=task_id, agent_id=agent_id)) for task_id in task_ids)
+    return {task_id: RUN_TABLE.row(row) for task_id, row in rows if row is not None}
 
 
 def closable_lanes_of_task(tx: Tx, access: Access, task_id: str) -> list[str]:
@@ -114,10 +109,7 @@ def closable_lanes_of_task(tx: Tx, access: Access, task_id: str) -> list[str]:
 
 def request_of(tx: Tx, access: Access, task_id: str, agent_id: str) -> ResponseRequest | None:
     """Return the newest request for a response from an agent on a task."""
-    sql = (
-        f"SELECT {_REQUESTS.columns} FROM response_requests WHERE account_id = :account AND task_id = :task_id "
-        "AND agent_id = :agent_id"
-    )
+    sql = f"{_REQUESTS.select} WHERE account_id = :account AND task_id = :task_id AND agent_id = :agent_id"
     return _REQUESTS.row(tx.one(sql, access, task_id=task_id, agent_id=agent_id))
 
 
@@ -141,7 +133,7 @@ def note_run_end(tx: Tx, access: Access, run_id: str, task_id: str) -> None:
 
 def run_ends_due(tx: Tx, limit: int) -> list[RunEnd]:
     """Return ended runs across all accounts that are due to be handled."""
-    sql = f"SELECT {_ENDS.columns} FROM task_run_ends WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
+    sql = f"{_ENDS.select} WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
     return _ENDS.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
@@ -205,7 +197,7 @@ def put_stall(tx: Tx, access: Access, stall: Stall) -> None:
 
 def stall_of(tx: Tx, access: Access, task_id: str) -> Stall | None:
     """Return the stall of a task."""
-    sql = f"SELECT {_STALLS.columns} FROM stalls WHERE account_id = :account AND task_id = :task_id"
+    sql = f"{_STALLS.select} WHERE account_id = :account AND task_id = :task_id"
     return _STALLS.row(tx.one(sql, access, task_id=task_id))
 
 
@@ -216,7 +208,7 @@ def delete_stall(tx: Tx, access: Access, task_id: str) -> None:
 
 def stalls_due(tx: Tx, limit: int) -> list[Stall]:
     """Return stalls across all accounts that are due now."""
-    sql = f"SELECT {_STALLS.columns} FROM stalls WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
+    sql = f"{_STALLS.select} WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
     return _STALLS.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
@@ -252,7 +244,7 @@ class Trace(Struct, frozen=True):
     provenance: str
 
 
-class Due(Struct, frozen=True, kw_only=True):
+class Due(Struct, frozen=True):
     """A task that an agent has to look at, even if nothing has changed there."""
 
     id: str
@@ -279,7 +271,7 @@ def delete_heartbeat(tx: Tx, access: Access, agent_id: str) -> None:
 
 def heartbeats_due(tx: Tx, limit: int) -> list[Heartbeat]:
     """Return heartbeats across all accounts that are due now."""
-    sql = f"SELECT {_HEARTBEATS.columns} FROM heartbeats WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
+    sql = f"{_HEARTBEATS.select} WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
     return _HEARTBEATS.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
@@ -290,9 +282,7 @@ def next_heartbeat_due(tx: Tx) -> int | None:
 
 def hold_heartbeat(tx: Tx, access: Access, agent_id: str) -> Heartbeat | None:
     """Return the heartbeat of an agent, locked until the end of the transaction."""
-    sql = (
-        f"SELECT {_HEARTBEATS.columns} FROM heartbeats WHERE account_id = :account AND agent_id = :agent_id FOR UPDATE"
-    )
+    sql = f"{_HEARTBEATS.select} WHERE account_id = :account AND agent_id = :agent_id FOR UPDATE"
     return _HEARTBEATS.row(tx.one(sql, access, agent_id=agent_id))
 
 
@@ -340,5 +330,4 @@ def tasks_to_look_at(tx: Tx, access: Access, agent_id: str, *, soon: int, limit:
         "OR (t.due_date <= :soon AND t.status <> 'review')) ORDER BY COALESCE(t.due_date, :last), t.id LIMIT :limit"
     )
     values = {"agent_id": agent_id, "soon": soon, "times": len(STALL_PAUSES_MINUTES), "now": tx.now, "limit": limit}
-    rows = tx.all(sql, access, last=_NEVER, **values)
-    return [Due(id=row[0], due_date=row[1], is_stalled=row[2], is_asked=row[3]) for row in rows]
+    return [Due(*row) for row in tx.all(sql, access, last=_NEVER, **values)]

@@ -111,12 +111,9 @@ class Audience(Struct, frozen=True, kw_only=True):
     def of_move(self, actor: tuple[PartyKind, str], after: str) -> list[Recipient]:
         """Return who is notified of a new status: the assignees, and in review the orchestrator."""
         people = [party.party_id for party in self._assigned if party.kind == "user"]
-        agents = set(self.assigned_agents)
-        if after in _QUIET:
-            agents = set()
-        elif after == "review":
-            agents = {agent for agent in agents if agent in self.reviewers}
-            agents |= {self.orchestrator} if self.orchestrator is not None else set()
+        agents = frozenset() if after in _QUIET else self.assigned_agents
+        if after == "review":
+            agents = agents & self.reviewers | ({self.orchestrator} if self.orchestrator is not None else set())
         told = [("user", person) for person in people] + [("agent", agent) for agent in agents]
         return sorted(Recipient(kind, party, "status_change") for kind, party in told if (kind, party) != actor)  # type: ignore[arg-type]
 
@@ -187,11 +184,9 @@ def _notify_person(tx: Tx, access: Access, news: TaskNotice, to: Recipient) -> N
 
 
 def _notify_agent(tx: Tx, access: Access, news: TaskNotice, to: Recipient, rules: Rules) -> Run:
-    key = lane_of_task(to.id, news.task.id, rules)
-    if to.type == "thread_update":
-        joined = _join(tx, access, news, key)
-        if joined is not None:
-            return joined
+    key = SessionKey.of(to.id, f"task:{news.task.id}" if rules.task_scoped else "main")
+    if to.type == "thread_update" and (joined := _join(tx, access, news, key)) is not None:
+        return joined
     source = Provenance(
         kind="notification", notification_id=tx.new_id("ntf"), type=to.type, actor=news.actor.id or "system"
     )
@@ -207,11 +202,6 @@ def _notify_agent(tx: Tx, access: Access, news: TaskNotice, to: Recipient, rules
 def _spaces(access: Access, news: TaskNotice) -> tuple[str, ...]:
     """The spaces that both the actor and whoever it acts for may see."""
     return access.narrowed(news.actor.spaces)
-
-
-def lane_of_task(agent_id: str, task_id: str, rules: Rules) -> SessionKey:
-    """Return the lane in which an agent is notified about a task."""
-    return SessionKey.of(agent_id, f"task:{task_id}" if rules.task_scoped else "main")
 
 
 def _join(tx: Tx, access: Access, news: TaskNotice, key: SessionKey) -> Run | None:

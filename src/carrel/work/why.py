@@ -62,10 +62,11 @@ def _nobody_works(tx: Tx, access: Access, task: Task) -> list[Reason]:
         text = "The task is in review: a person decides whether it is done."
         return [_reason("waiting_approval", text, task.status_at, "move it to done", "move it to in_progress")]
     directory = Directory(tx, access)
-    disabled = [one for one in assignees if one.kind == "agent" and not directory.agents[one.party_id].enabled]
+    agents = [directory.agents[one.party_id] for one in assignees if one.kind == "agent"]
     reasons = [
-        _reason("agent_disabled", f"Agent {directory.agents[one.party_id].name} is disabled.", None, "enable the agent")
-        for one in disabled
+        _reason("agent_disabled", f"Agent {agent.name} is disabled.", None, "enable the agent")
+        for agent in agents
+        if not agent.enabled
     ]
     return reasons or [_quiet(tx, access, task, assignees, directory)]
 
@@ -82,7 +83,7 @@ def _quiet(tx: Tx, access: Access, task: Task, assignees: list[Party], directory
     if stall is not None and stall.taken_up >= len(STALL_PAUSES_MINUTES):
         text = f"The task has stalled: it was taken up {stall.taken_up} times, and no turn said that it is done."
         return _reason("waiting_input", text, None, "write to its thread", "move it to review", "assign another agent")
-    names = ", ".join(directory.name_of(party.kind, party.party_id) or party.party_id for party in assignees)
+    names = ", ".join(map(directory.named, assignees))
     if all(party.kind != "agent" for party in assignees):
         onward = "review" if task.status == "in_progress" else "in_progress"
         return _reason(

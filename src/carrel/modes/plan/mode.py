@@ -21,7 +21,6 @@ from carrel.goals import (
 )
 from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, Sample, SessionKey, not_found
-from carrel.kernel.limits import SESSION_PLANS_SHOWN
 from carrel.modes.lanes import ensure_lane
 from carrel.modes.plan import store
 from carrel.modes.plan.model import PlanState
@@ -124,8 +123,8 @@ def choose_plan(tx: Tx, access: Access, key: SessionKey, change: str, plan_id: s
     """Return, locked, the named plan, else the active one if the change fits, else the newest that fits."""
     if plan_id is None:
         fitting, active = _FITTING[change], plan_state(tx, access, key).active_plan_id
-        newest = plans_of_session(tx, access, key, limit=SESSION_PLANS_SHOWN)
-        found = sorted((plan for plan in newest if plan.status in fitting), key=lambda plan: plan.id != active)
+        newest = (plan for plan in plans_of_session(tx, access, key) if plan.status in fitting)
+        found = sorted(newest, key=lambda plan: plan.id != active)
         if not found:
             raise Refusal(Code.NOT_FOUND, f"This session has no plan that is {' or '.join(fitting)}.", field="planId")
         plan_id = found[0].id
