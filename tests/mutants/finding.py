@@ -236,7 +236,7 @@ FINDING = (
     Mutant(
         "a search that a run waits for looks as closely as any",
         "search/ranking.py",
-        "window = min(window, SEARCH_QUICK_CANDIDATES) if query.quick else window",
+        "window = min(window, limits.SEARCH_QUICK_CANDIDATES) if query.quick else window",
         "pass",
         _FINDING,
     ),

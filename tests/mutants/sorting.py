@@ -12,15 +12,15 @@ SORTING = (
     Mutant(
         "more entries than may wait are accepted",
         "board/ingests.py",
-        "if store.count_ingests(tx, access, INGEST_WAITING_MAX) + len(logs) > INGEST_WAITING_MAX:",
+        "if store.count_ingests(tx, access, limits.INGEST_WAITING_MAX) + len(logs) > limits.INGEST_WAITING_MAX:",
         "if False:",
         _INGESTS,
     ),
     Mutant(
         "entries that come together are not counted before they are accepted",
         "board/ingests.py",
-        "if store.count_ingests(tx, access, INGEST_WAITING_MAX) + len(logs) > INGEST_WAITING_MAX:",
-        "if store.count_ingests(tx, access, INGEST_WAITING_MAX) >= INGEST_WAITING_MAX:",
+        "if store.count_ingests(tx, access, limits.INGEST_WAITING_MAX) + len(logs) > limits.INGEST_WAITING_MAX:",
+        "if store.count_ingests(tx, access, limits.INGEST_WAITING_MAX) >= limits.INGEST_WAITING_MAX:",
         _INGESTS,
     ),
     Mutant(
@@ -82,15 +82,15 @@ SORTING = (
     Mutant(
         "the classifier undoes where a person has put an entry",
         "board/classifier/sorter.py",
-        'if entry.classification == "pending" and _where(entry) == _where(wanted[entry.id])',
-        'if entry.classification == "pending"',
+        " if (entry.topic_id, entry.task_id, entry.space_id) == places[entry.id]]",
+        "]",
         _CONVERGENCE,
     ),
     Mutant(
         "the classifier sorts what a person has settled",
         "board/classifier/sorter.py",
-        'if entry.classification == "pending" and _where(entry) == _where(wanted[entry.id])',
-        "if _where(entry) == _where(wanted[entry.id])",
+        'for entry in entries_by_id(tx, access, places) if entry.classification == "pending")',
+        "for entry in entries_by_id(tx, access, places))",
         _CONVERGENCE,
     ),
     Mutant(

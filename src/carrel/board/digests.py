@@ -80,7 +80,7 @@ def digest_by_rule(material: Material, chars_max: int) -> str:
     notes = [Said("Note", entry, _telling(entry)) for entry in reversed(said) if entry.type == "note"]
     lines = [*standing, *newest, *notes[:DIGEST_LINES_MAX]]
     earlier = _adding([entry for entry in said if entry.id not in {line.entry.id for line in lines}], lines)
-    return _fitting(map(_line, (*lines, *earlier)), chars_max)
+    return _fitting((_line(each) for each in (*lines, *earlier) if each.text), chars_max)
 
 
 def _standing(said: Sequence[Entry]) -> list[Said]:
@@ -145,7 +145,7 @@ def _telling(entry: Entry) -> str:
 def _fitting(lines: Iterable[str], chars_max: int) -> str:
     """As many whole lines as fit."""
     kept, left = list[str](), chars_max
-    for line in filter(None, lines):
+    for line in lines:
         if len(line) > left:
             break
         kept.append(line)
@@ -164,11 +164,7 @@ def material_text(material: Material) -> str:
 
 
 def _line(said: Said) -> str:
-    return (
-        f"{said.entry.provenance.marked(said.title)}: {short(said.text, DIGEST_SENTENCE_CHARS_MAX)}"
-        if said.text
-        else ""
-    )
+    return f"{said.entry.provenance.marked(said.title)}: {short(said.text, DIGEST_SENTENCE_CHARS_MAX)}"
 
 
 async def renew_digests(
@@ -191,9 +187,7 @@ async def renew_digests(
         await db.write(partial(_write, access=access, settings=settings, renewal=renewal, material=material, text=text))
 
 
-def _write(
-    tx: Tx, access: Access, settings: DigestsSettings, renewal: Renewal, material: Material, text: str
-) -> None:  # fmt: skip
+def _write(tx: Tx, access: Access, settings: DigestsSettings, renewal: Renewal, material: Material, text: str) -> None:
     """Write a digest; messages that arrive meanwhile go into the next one."""
     kind, item_id = renewal.kind, renewal.id
     # From here on, whoever deletes a quoted entry waits, and then removes the digest.

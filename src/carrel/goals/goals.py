@@ -82,9 +82,7 @@ def lock_goal(tx: Tx, access: Access, goal_id: str) -> None:
         hold_planned(tx, access, plan.id)
 
 
-def goals_of_session(
-    tx: Tx, access: Access, key: SessionKey, *, before: str | None = None, limit: int
-) -> list[Goal]:  # fmt: skip
+def goals_of_session(tx: Tx, access: Access, key: SessionKey, *, before: str | None = None, limit: int) -> list[Goal]:
     """Return the goals of a session below an id, newest first; none if the caller may not see the session."""
     goals = store.goals_of_session(tx, access, str(key), before=before, limit=limit)
     # A session without messages belongs to whoever set its goals.
@@ -200,10 +198,7 @@ def tasks_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int) -> 
 
 
 def next_open_task(tx: Tx, access: Access, goal: Goal, besides: Collection[str] = ()) -> Task | None:
-    """Return the task of a goal to work on next: one in progress, else the first whose dependencies are done.
-
-    `besides` excludes tasks that somebody else works on.
-    """
+    """Return a goal's task to work on next, `besides` some: one in progress, else the first with dependencies done."""
     tasks = [task for task in tasks_planned(tx, access, goal_id=goal.id) if task.id not in besides]
     waiting = [one for one in progress_of(tx, access, tasks, goal.agent_id) if one.task.status in _OPEN_TASKS]
     begun = [one.task for one in waiting if one.task.status == "in_progress"]

@@ -29,9 +29,7 @@ _ENDS = {"completed": "done", "failed": "failed", "cancelled": "failed"}
 class Objectives:
     """The objectives of a caller with an agent, in one transaction."""
 
-    def __init__(
-        self, tx: Tx, access: Access, agent_id: str, rules: Rules, *, plans_max: int, tasks_max: int
-    ) -> None:  # fmt: skip
+    def __init__(self, tx: Tx, access: Access, agent_id: str, rules: Rules, *, plans_max: int, tasks_max: int) -> None:
         self._tx = tx
         self._access = access
         # Tasks are for people and agents: the server carries out a program's plan in its name.

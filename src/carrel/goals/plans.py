@@ -72,8 +72,7 @@ def draft_plan(
 
 def _require_room(tx: Tx, access: Access, goal: Goal, dependencies: tuple[str, ...], plans_max: int) -> None:
     # Locked, so that two plans at once are counted one after the other.
-    held = store.goal_by_id(tx, access, goal.id, hold=True)
-    if held is None:
+    if (held := store.goal_by_id(tx, access, goal.id, hold=True)) is None:
         raise not_found("goal")
     if held.status in ("completed", "cancelled"):
         message = f"The goal is {held.status}; create another one, or one that goes on from it."
@@ -110,8 +109,7 @@ def hold_plan(tx: Tx, access: Access, plan: Plan) -> Plan:
     """Lock a plan, after its goal."""
     if plan.goal_id is not None:
         store.goal_by_id(tx, access, plan.goal_id, hold=True)
-    held = store.plan_by_id(tx, access, plan.id, hold=True)
-    if held is None:
+    if (held := store.plan_by_id(tx, access, plan.id, hold=True)) is None:
         raise not_found("plan")
     return held
 
@@ -272,8 +270,7 @@ def _end(tx: Tx, access: Access, plan: Plan, status: PlanStatus, rules: Rules) -
 
 
 def _follow_goal(tx: Tx, access: Access, plan: Plan) -> None:
-    goal = None if plan.goal_id is None else store.goal_by_id(tx, access, plan.goal_id)
-    if goal is not None:
+    if plan.goal_id is not None and (goal := store.goal_by_id(tx, access, plan.goal_id)) is not None:
         follow_goal(tx, access, goal)
 
 
@@ -281,8 +278,7 @@ def set_planned_status(
     tx: Tx, access: Access, task_id: str, status: str, rules: Rules, *, key: SessionKey | None = None
 ) -> tuple[Task, Plan, Goal | None]:  # fmt: skip
     """Set a plan task's status as its planner says, and update plan and goal; `failed` blocks it as failed."""
-    planned = store.plan_of_task(tx, access, task_id)
-    if planned is None:
+    if (planned := store.plan_of_task(tx, access, task_id)) is None:
         raise not_found("task")
     plan = find_plan(tx, access, planned.id, key=key, hold=True)
     task = next((task for task in hold_planned(tx, access, plan.id) if task.id == task_id), None)

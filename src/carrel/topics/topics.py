@@ -192,9 +192,7 @@ def _owner(tx: Tx, access: Access, given: str | UnsetType, named: tuple[str, ...
     return next((space for space in named if access.covers([space])), else_)
 
 
-def _parent(
-    tx: Tx, access: Access, parent_id: str | UnsetType | None, *, topic_id: str | None = None
-) -> str | None:  # fmt: skip
+def _parent(tx: Tx, access: Access, parent_id: str | UnsetType | None, *, topic_id: str | None = None) -> str | None:
     """Return the id of the parent topic; circles and too deep nesting are refused."""
     if not parent_id:
         return None

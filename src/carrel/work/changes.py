@@ -30,9 +30,7 @@ class SeenChanges(Struct, frozen=True, kw_only=True):
     left_entries: list[str]
 
 
-def visible_changes(
-    tx: Tx, access: Access, after: int, *, limit: int, scope: SpaceScope = _EVERYTHING
-) -> SeenChanges:  # fmt: skip
+def visible_changes(tx: Tx, access: Access, after: int, *, limit: int, scope: SpaceScope = _EVERYTHING) -> SeenChanges:
     """Return the visible changes after a number, up to a limit of each kind."""
     page = changes_since(tx, access, after, limit=limit)
     if not page.reset and _connected_anew(tx, access, scope, after, page):

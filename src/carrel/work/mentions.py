@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from carrel.kernel import Shape
 from carrel.work.model import PartyKind
 
 # Spans to skip, then mentions; an @ inside a word, as in an e-mail address, is none. A quotation ends on its line, so
@@ -32,14 +33,14 @@ class Mentionable(Struct, frozen=True):
     name: str
 
 
-class Mention(Struct, frozen=True):
-    """Somebody who was mentioned."""
+class MentionShape(Shape, frozen=True, kw_only=True):
+    """Somebody who is mentioned in a message."""
 
     kind: PartyKind
     id: str
 
 
-def read_mentions(text: str, known: Iterable[Mentionable]) -> list[Mention]:
+def read_mentions(text: str, known: Iterable[Mentionable]) -> list[MentionShape]:
     """Return who is mentioned in a text, each once, in the order of their first mention."""
     slugs, names = set[str](), set[str]()
     for found in _TOKENS.finditer(text):
@@ -51,7 +52,7 @@ def read_mentions(text: str, known: Iterable[Mentionable]) -> list[Mention]:
     if not slugs and not names:
         return []
     return [
-        Mention(party.kind, party.id)
+        MentionShape(kind=party.kind, id=party.id)
         for party in known
         if EVERYONE in slugs or party.name.casefold() in names or any(slug.casefold() in slugs for slug in party.slugs)
     ]

@@ -132,9 +132,7 @@ def enter_status(
     return Moved(task=changed, changed=True, closed_sessions=closed, cancelled_runs=cancelled)
 
 
-def agents_told_of_move(
-    tx: Tx, access: Access, task: Task, actor: Actor, directory: Directory
-) -> list[Recipient]:  # fmt: skip
+def agents_told_of_move(tx: Tx, access: Access, task: Task, actor: Actor, directory: Directory) -> list[Recipient]:
     """Return the agents that are notified when an actor moves a task to this status."""
     told = audience_of(tx, access, task, directory).of_move(actor.party, task.status)
     return [each for each in told if each.kind == "agent"]

@@ -18,7 +18,7 @@ from carrel.runs import Rules, Run, deliver, extend_queued
 from carrel.storage import Tx
 from carrel.work import notice_store, store
 from carrel.work.directory import Directory
-from carrel.work.mentions import Mention
+from carrel.work.mentions import MentionShape
 from carrel.work.model import NoticeType, Party, PartyKind, Task
 from carrel.work.notice_store import Notice
 from carrel.work.permissions import Actor
@@ -63,7 +63,7 @@ class Audience(Struct, frozen=True, kw_only=True):
         return [party for party in self.parties if party.assigned_at is not None]
 
     def of_message(
-        self, author: tuple[PartyKind, str], mentions: Iterable[Mention] = (), *, answers: str | None = None
+        self, author: tuple[PartyKind, str], mentions: Iterable[MentionShape] = (), *, answers: str | None = None
     ) -> list[Recipient]:  # fmt: skip
         """Return who is notified of a message; `answers` is the notice that an agent's message answers."""
         mentioned = [(each.kind, each.id) for each in mentions if (each.kind, each.id) != author]
@@ -88,9 +88,7 @@ class Audience(Struct, frozen=True, kw_only=True):
             return party == self.orchestrator
         return self.task.status != "archived"
 
-    def _follows(
-        self, agent: str, author: tuple[PartyKind, str], *, quiet_agents: bool, answers: str | None
-    ) -> bool:  # fmt: skip
+    def _follows(self, agent: str, author: tuple[PartyKind, str], *, quiet_agents: bool, answers: str | None) -> bool:
         """Whether a subscribed agent gets a thread_update for a message that does not mention it."""
         if self.task.is_chat:
             return agent == self.orchestrator

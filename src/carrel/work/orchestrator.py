@@ -87,7 +87,7 @@ def _of_status(tx: Tx, access: Access, status: Status, name_of: Callable[[Party]
     wanted = TaskFilter(status=status)
     # The orchestrator oversees the whole account.
     everywhere = structs.replace(access, space_ids=("*",))
-    newest = store.tasks_newest_first(tx, everywhere, wanted, before=None, limit=OVERVIEW_TASKS_MAX)
+    newest = store.listed_tasks(tx, everywhere, wanted, limit=OVERVIEW_TASKS_MAX)
     # The sort is stable, so that among equals the newest come first.
     top = sorted(newest, key=lambda task: task.priority)[:OVERVIEW_TOP_TASKS]
     parties = store.assignees_of(tx, access, [task.id for task in top])

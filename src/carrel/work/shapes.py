@@ -10,7 +10,8 @@ from carrel.storage import Tx
 from carrel.topics import PRIORITIES
 from carrel.work import store
 from carrel.work.directory import Directory
-from carrel.work.model import BoardStatus, PartyKind, Task, TaskFields
+from carrel.work.mentions import MentionShape
+from carrel.work.model import BoardStatus, Task, TaskFields
 
 ActivityType = Literal["created", "moved", "assigned", "unassigned", "updated", "message", "run", "session"]
 
@@ -24,13 +25,6 @@ class TaskShape(TaskFields[str], frozen=True, kw_only=True):
     assigned_user_ids: list[str]
     assigned_agent_ids: list[str]
     position: float
-
-
-class MentionShape(Shape, frozen=True, kw_only=True):
-    """Somebody who is mentioned in a message."""
-
-    kind: PartyKind
-    id: str
 
 
 class ThreadMessage(Shape, frozen=True, kw_only=True):

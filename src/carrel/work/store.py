@@ -89,34 +89,20 @@ def save_task(tx: Tx, access: Access, task: Task) -> Task:
     return changed
 
 
-def tasks_newest_first(
-    tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None, limit: int
+def listed_tasks(
+    tx: Tx, access: Access, wanted: TaskFilter, *, by_position: bool = False, beyond: tuple[float, str] | None = None,
+    limit: int,
 ) -> list[Task]:  # fmt: skip
-    """Return visible tasks, newest first, before another's (time of creation, id)."""
-    return _listed(tx, access, wanted, ("created_at", "<", before), "created_at DESC, id DESC", limit)
-
-
-def tasks_by_position(
-    tx: Tx, access: Access, wanted: TaskFilter, *, after: tuple[float, str] | None, limit: int
-) -> list[Task]:  # fmt: skip
-    """Return visible tasks in column order, after another's (rank, id)."""
-    return _listed(tx, access, wanted, ("sort_index", ">", after), "sort_index, id", limit)
-
-
-def _listed(
-    tx: Tx, access: Access, wanted: TaskFilter, page: tuple[str, str, tuple[float, str] | None], order: str, limit: int
-) -> list[Task]:  # fmt: skip
-    """Visible tasks in an order; `page` is the column they are ordered by, and the place of the task to go on from."""
+    """Return visible tasks beyond a (time of creation, id), newest first; or by position, beyond a (rank, id)."""
     rules, values = _conditions(wanted)
-    column, sign, place = page
-    if place is not None:
+    column, sign, way = ("sort_index", ">", "ASC") if by_position else ("created_at", "<", "DESC")
+    if beyond is not None:
         rules.append(f"({column} {sign} :place OR ({column} = :place AND id {sign} :place_id))")
-        values |= {"place": place[0], "place_id": place[1]}
+        values |= {"place": beyond[0], "place_id": beyond[1]}
     seen, named = seen_tasks(tx, access, wanted.spaces)
     where = " AND ".join(["is_chat = 0", seen, *rules])
-    return TASK_TABLE.rows(
-        tx.all(f"{_SELECT} AND {where} ORDER BY {order} LIMIT :limit", access, limit=limit, **values, **named)
-    )
+    sql = f"{_SELECT} AND {where} ORDER BY {column} {way}, id {way} LIMIT :limit"
+    return TASK_TABLE.rows(tx.all(sql, access, limit=limit, **values, **named))
 
 
 def _conditions(wanted: TaskFilter) -> tuple[list[str], dict[str, object]]:

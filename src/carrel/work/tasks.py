@@ -171,9 +171,7 @@ def _change_fields(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
     return changed
 
 
-def _change_assignees(
-    tx: Tx, access: Access, actor: Actor, task: Task, change: TaskChange, rules: Rules
-) -> Task:  # fmt: skip
+def _change_assignees(tx: Tx, access: Access, actor: Actor, task: Task, change: TaskChange, rules: Rules) -> Task:
     agents, users = change.assigned_agent_ids, change.assigned_user_ids
     if agents is UNSET and users is UNSET:
         return task
@@ -228,9 +226,7 @@ def _refuse_circle(tx: Tx, access: Access, task_id: str, others: tuple[str, ...]
         ahead = {other for each in found.values() for other in each} - seen
 
 
-def _parent(
-    tx: Tx, access: Access, parent_id: str | UnsetType | None, *, task_id: str | None = None
-) -> str | None:  # fmt: skip
+def _parent(tx: Tx, access: Access, parent_id: str | UnsetType | None, *, task_id: str | None = None) -> str | None:
     """Return the id of a task's new parent; circles and too deep nesting are refused."""
     if not parent_id:
         return None
@@ -251,19 +247,15 @@ def list_tasks(
     tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None = None,
     after: tuple[float, str] | None = None, by_position: bool = False, limit: int,
 ) -> list[Task]:  # fmt: skip
-    """Return readable tasks, newest first, before another's (time of creation, id).
-
-    With `by_position` they are in column order, after another's (rank, id).
-    """
+    """Return readable tasks, newest first, before a (time of creation, id); or `by_position`, after a (rank, id)."""
     # Refuses callers who have nothing to do with tasks.
     actor_of(tx, access)
     if wanted.assignee_id is not None:
         wanted = structs.replace(wanted, assignee_id=Directory(tx, access).party_id(wanted.assignee_id))
     if wanted.related_to is not None:
         wanted = structs.replace(wanted, related_to=readable_task(tx, access, wanted.related_to)[0].id)
-    if by_position:
-        return store.tasks_by_position(tx, access, wanted, after=after, limit=limit)
-    return store.tasks_newest_first(tx, access, wanted, before=before, limit=limit)
+    beyond = after if by_position else before
+    return store.listed_tasks(tx, access, wanted, by_position=by_position, beyond=beyond, limit=limit)
 
 
 def reorder_tasks(

@@ -118,7 +118,7 @@ def _traits(messages: Sequence[Message], near: Floats, pieces: Sequence[Piece]) 
 
     The words that every conversation in a language has are in most of its pieces, so they count little.
     """
-    having = Counter(word for piece in pieces for word in {word for at in piece for word in messages[at].words})
+    having = Counter(word for piece in pieces for word in _words(messages, piece))
     said = Counter(word for message in messages for word in message.words)
     shared = {word: at for at, word in enumerate(word for word, count in said.items() if count > 1)}
     words: Floats = np.zeros((len(messages), len(shared)), np.float32)
@@ -165,10 +165,8 @@ class _Sums:
         A piece about many things would otherwise be similar to everything.
         """
         pairs, within = self._within()
-        found: Sums = (within + thresholds.GROUP_PAIRS_KNOWN * self.usual) / (
-            pairs + thresholds.GROUP_PAIRS_KNOWN
-        ) - self.chance
-        return np.maximum(found, self.least)
+        known = thresholds.GROUP_PAIRS_KNOWN
+        return np.maximum((within + known * self.usual) / (pairs + known) - self.chance, self.least)
 
     def alike(self, one: int | slice, cohesion: Sums) -> Sums:
         """How similar a piece, or each of them, is to all others: 1 if as similar as the messages within them."""
@@ -241,9 +239,8 @@ def _path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> lis
     here = np.arange(len(score))
     for at in chat[1:]:
         best = int(np.argmax(score))
-        left = score[best] - thresholds.GROUP_LEAVING * (
-            thresholds.GROUP_LEAVING_LATER if messages[at].is_later else 1.0
-        )
+        later = thresholds.GROUP_LEAVING_LATER if messages[at].is_later else 1.0
+        left = score[best] - thresholds.GROUP_LEAVING * later
         steps.append(np.where(score >= left, here, best))
         score = np.maximum(score, left) + fits[at]
     path = [int(np.argmax(score))]

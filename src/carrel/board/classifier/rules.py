@@ -120,15 +120,10 @@ def choose_by_rules(
     if around.topic_id is not None:
         return _within(around.topic_id, text, around, meanings)
     if telling and all(map(is_small_talk, telling)):
-        return small_talk(around.topics)
+        return named(SMALL_TALK, around.topics)
     if not distinctive_words(text) and task_in(text) is None and not opens_new_topic(text):
-        return around.last or small_talk(around.topics)
+        return around.last or named(SMALL_TALK, around.topics)
     return _by_words(text, around, meanings, recent)
-
-
-def small_talk(topics: Sequence[Candidate]) -> Choice:
-    """Return the topic for small talk."""
-    return named(SMALL_TALK, topics)
 
 
 def named(name: str, topics: Sequence[Candidate]) -> Choice:
@@ -137,9 +132,7 @@ def named(name: str, topics: Sequence[Candidate]) -> Choice:
     return Choice(topic_id=alike[1]) if alike[0] >= thresholds.SAME_TOPIC else Choice(new_topic=name)
 
 
-def _by_words(
-    text: str, around: Surroundings, meanings: Mapping[str, float], recent: float | None
-) -> Choice:  # fmt: skip
+def _by_words(text: str, around: Surroundings, meanings: Mapping[str, float], recent: float | None) -> Choice:
     last = around.last
     stays = _continues(text, around, recent)
     best = _best_topic(text, around, meanings)
@@ -150,10 +143,6 @@ def _by_words(
     known = _best_task(text, around.tasks, meanings)
     if known is not None and known.topic_id is not None:
         return _within(known.topic_id, text, around, meanings)
-    return _new(text, around, meanings)
-
-
-def _new(text: str, around: Surroundings, meanings: Mapping[str, float]) -> Choice:
     new = named(name_of(text), around.topics)
     if new.topic_id is not None:
         return _within(new.topic_id, text, around, meanings)

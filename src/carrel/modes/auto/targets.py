@@ -18,13 +18,11 @@ _CLOSED = ("done", "archived")
 _LEFT = ("review", "blocked", "in_progress", "assigned", "inbox")
 _PLANNING = "Work out which tasks reach the goal, and make them: they are worked on next. The goal is:\n\n"
 
-_WORK = """[AUTO] Go on with task {id}: {title}
-Take the next step now, and say in a few lines what you did."""
-
 
 def work_message(task: Task) -> str:
     """Return the message that asks an agent to continue a task."""
-    return _WORK.format(id=task.id, title=clip(one_line(task.title), AUTO_TITLE_CHARS_MAX))
+    work = f"[AUTO] Go on with task {task.id}: {clip(one_line(task.title), AUTO_TITLE_CHARS_MAX)}"
+    return f"{work}\nTake the next step now, and say in a few lines what you did."
 
 
 def first_task(
@@ -62,9 +60,10 @@ def _given(tx: Tx, access: Access, task_id: str) -> Task:
 
 def _made_from(key: SessionKey, text: str | None) -> NewTask:
     said = text or ""
-    title = clip(one_line(said.strip().partition("\n")[0]), AUTO_TITLE_CHARS_MAX)
-    named = title or f"Work in session {key.conversation}"
-    return NewTask(title=named, description=said, metadata={"sessionKey": str(key)})
+    title = (
+        clip(one_line(said.strip().partition("\n")[0]), AUTO_TITLE_CHARS_MAX) or f"Work in session {key.conversation}"
+    )
+    return NewTask(title=title, description=said, metadata={"sessionKey": str(key)})
 
 
 def _task_of_goal(tx: Tx, access: Access, goal: Goal, task_id: str | None) -> Task:
@@ -77,17 +76,12 @@ def _task_of_goal(tx: Tx, access: Access, goal: Goal, task_id: str | None) -> Ta
             raise invalid("taskId", "This task is not one of the goal's.")
         return task
     if not tasks_planned(tx, access, goal_id=goal.id):
-        return add_goal_task(tx, access, goal, planning_task(goal))
-    found = _next(tx, access, goal, taken_by_others(tx, access, goal.id, goal.key))
-    if found is None:
+        title = f"Plan the goal: {clip(one_line(goal.name), AUTO_TITLE_CHARS_MAX)}"
+        description = f"{_PLANNING}{goal.name}\n\n{goal.description}".strip()
+        return add_goal_task(tx, access, goal, PlannedTask(title=title, description=description))
+    if (found := _next(tx, access, goal, taken_by_others(tx, access, goal.id, goal.key))) is None:
         raise Refusal(Code.CONFLICT, "This goal has no open task left.", field="goalId")
     return found
-
-
-def planning_task(goal: Goal) -> PlannedTask:
-    """Return the task to plan a goal that has no tasks."""
-    title = f"Plan the goal: {clip(one_line(goal.name), AUTO_TITLE_CHARS_MAX)}"
-    return PlannedTask(title=title, description=f"{_PLANNING}{goal.name}\n\n{goal.description}".strip())
 
 
 def _next(tx: Tx, access: Access, goal: Goal, taken: set[str]) -> Task | None:

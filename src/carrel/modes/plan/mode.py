@@ -61,7 +61,10 @@ def active_plan(
 
 def enable_plan_mode(tx: Tx, access: Access, key: SessionKey) -> PlanState:
     """Switch plan mode on, and begin a plan unless the session has an open one; does nothing if it is on."""
-    _lock_session(tx, access, key)
+    # Locked, so that deleting the session at the same time leaves no plan mode behind.
+    ensure_lane(tx, access, key)
+    if lock_lane(tx, access, str(key)) is None:
+        raise not_found("session")
     if not store.switch_on(tx, access, str(key)):
         return plan_state(tx, access, key)
     if active_plan(tx, access, plan_state(tx, access, key), (*_OPEN, *_UNDER_WAY)) is None:
@@ -152,13 +155,6 @@ def cancel_session_plan(tx: Tx, access: Access, key: SessionKey, plan_id: str | 
 def resume_session_plan(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
     """Resume a failed or blocked plan of a session."""
     return resume_plan(tx, access, choose_plan(tx, access, key, "resume", plan_id).id, rules, key=key)
-
-
-def _lock_session(tx: Tx, access: Access, key: SessionKey) -> None:
-    """Lock the lane of a session, or create it, so that deleting it at the same time leaves no plan mode behind."""
-    ensure_lane(tx, access, key)
-    if lock_lane(tx, access, str(key)) is None:
-        raise not_found("session")
 
 
 def _switch_off(tx: Tx, access: Access, before: PlanState, after: PlanState) -> bool:
