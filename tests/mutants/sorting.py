@@ -250,8 +250,8 @@ SORTING = (
     Mutant(
         "topics that are visible in other spaces are merged",
         "board/classifier/merges.py",
-        "if spaces[0] != spaces[1] or not spaces[0]:",
-        "if False:",
+        "return bool(spaces) and spaces == spaces_of_topic(tx, access, other_id)",
+        "return True",
         _MERGES,
     ),
     Mutant(
@@ -306,7 +306,7 @@ SORTING = (
     Mutant(
         "a message is moved into a topic of another space",
         "board/classifier/merges.py",
-        "    if _distance(tx, access, move.topic_id, to) is not None:\n        return set()\n",
+        "    if not _share_spaces(tx, access, move.topic_id, to):\n        return set()\n",
         "",
         _MERGES,
     ),

@@ -155,12 +155,11 @@ def _fitting(lines: Iterable[str], chars_max: int) -> str:
 
 def material_text(material: Material) -> str:
     """Return the material as shown to a model."""
-    said = [
-        f"{iso(entry.created_at)} {entry.provenance.marked(entry.author_kind)}: "
-        + clip(one_line(entry.content), DIGEST_LINE_CHARS_MAX)
-        for entry in material.said
-    ]
-    return "\n".join((f"Name: {one_line(material.name)}", "Entries:", *said))
+    lines = [f"Name: {one_line(material.name)}", "Entries:"]
+    for entry in material.said:
+        text = clip(one_line(entry.content), DIGEST_LINE_CHARS_MAX)
+        lines.append(f"{iso(entry.created_at)} {entry.provenance.marked(entry.author_kind)}: {text}")
+    return "\n".join(lines)
 
 
 def _line(said: Said) -> str:

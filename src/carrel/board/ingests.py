@@ -24,7 +24,7 @@ _OF_AGENT = re.compile(r"^agent:[^:]+:")
 def is_unrecorded(log: NewLog, settings: IntakeSettings) -> bool:
     """Return whether an entry comes from ourselves, or from a session that is not recorded on the board."""
     source = log.source
-    sent = (source.session_key, effective_key(None, source.conversation_id, source.thread_id, source.channel_id))
+    sent = (source.session_key, effective_key(structs.replace(source, session_key=None)))
     if Echoes.is_request(log.content):
         return True
     return any(Echoes.is_session(key) or _begins(key, settings.ignore_session_prefixes) for key in sent if key)

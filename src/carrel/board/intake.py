@@ -63,8 +63,7 @@ def record(tx: Tx, access: Access, log: NewLog) -> Recorded:
     elif log.type == "note" and (entry.topic_id or entry.task_id):
         # A note is sorted by its author.
         entry = structs.replace(entry, classification="classified")
-    written = append_once(tx, access, structs.replace(entry, dedupe=dedupe))
-    if written is None:
+    if (written := append_once(tx, access, structs.replace(entry, dedupe=dedupe))) is None:
         # A concurrent request stored it, or another entry has the same id.
         if (known := _repeated(tx, access, log, said, dedupe)) is None:
             raise Refusal.of_taken_id(log.id)
@@ -97,8 +96,7 @@ def _tied(tx: Tx, access: Access, log: NewLog) -> NewLog:
     """An entry about another one belongs with it, unless it says otherwise."""
     if log.related_id is None:
         return log
-    related = store.entry_in_view(tx, access, log.related_id)
-    if related is None:
+    if (related := store.entry_in_view(tx, access, log.related_id)) is None:
         raise invalid("relatedLogId", f"There is no entry '{log.related_id[:80]}'.")
     if log.topic_id is not None or log.task_id is not None:
         return log

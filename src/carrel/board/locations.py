@@ -35,8 +35,7 @@ def session_of(tx: Tx, access: Access, source: LogSource) -> tuple[str | None, s
 
     A board key is always a bucket, since its lane may be opened later.
     """
-    sent = effective_key(source.session_key, source.conversation_id, source.thread_id, source.channel_id)
-    if sent is None:
+    if (sent := effective_key(source)) is None:
         return None, None
     lane = lane_meant(tx, access, sent)
     return lane, sent if lane is None or board_key(sent) is not None else None
@@ -168,16 +167,14 @@ def board_key(session_key: str | None) -> Location | None:
     return None if found is None else Location(found[1] or found[2], found[3])
 
 
-def effective_key(
-    session_key: str | None, conversation_id: str | None = None, thread_id: str | None = None,
-    channel_id: str | None = None,
-) -> str | None:  # fmt: skip
+def effective_key(source: LogSource) -> str | None:
     """Return the effective session key: one of the board, else the provider's conversation, else the sent one."""
-    if board_key(session_key) is not None:
-        return session_key
-    if conversation_id:
-        return f"{conversation_id}|thread:{thread_id}" if thread_id else conversation_id
-    return session_key or (f"channel:{channel_id}" if channel_id else None)
+    if board_key(source.session_key) is not None:
+        return source.session_key
+    if source.conversation_id:
+        thread = f"|thread:{source.thread_id}" if source.thread_id else ""
+        return f"{source.conversation_id}{thread}"
+    return source.session_key or (f"channel:{source.channel_id}" if source.channel_id else None)
 
 
 def remember_route(

@@ -36,13 +36,12 @@ from carrel.goals.plans import (
     draft_plan,
     end_plan,
     find_plan,
-    plans_of_session,
     resume_plan,
     set_plan,
 )
 from carrel.goals.runner import PlanRunner, observe_work
 from carrel.goals.shapes import GoalShape, PlanShape, goal_shape, plan_shape
-from carrel.goals.store import PlanPosition, goal_of_task, goals_seen, links_of_tasks, plan_of_task
+from carrel.goals.store import PlanPosition, goal_of_task, goals_seen, links_of_tasks, plan_of_task, plans_of_session
 
 __all__ = [
     "GOAL_MOVES", "Goal", "GoalChange", "GoalDescription", "GoalFields", "GoalName", "GoalShape", "Objectives", "Plan",

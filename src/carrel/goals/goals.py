@@ -192,7 +192,7 @@ def tasks_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int) -> 
     found: list[Task] = []
     for goal in store.goals_of_session(tx, access, str(key), limit=limit):
         found += tasks_planned(tx, access, goal_id=goal.id)
-    for plan in store.plans_of_session(tx, access, str(key), limit=limit):
+    for plan in store.plans_of_session(tx, access, key, limit=limit):
         found += tasks_planned(tx, access, plan_id=plan.id) if plan.goal_id is None else []
     return found[:limit]
 

@@ -114,11 +114,6 @@ def hold_plan(tx: Tx, access: Access, plan: Plan) -> Plan:
     return held
 
 
-def plans_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int = limits.SESSION_PLANS_SHOWN) -> list[Plan]:
-    """Return the newest plans of a session, newest first."""
-    return store.plans_of_session(tx, access, str(key), limit=limit)
-
-
 def set_plan(
     tx: Tx, access: Access, plan_id: str, *, key: SessionKey | None = None, markdown: str | None = None,
     title: str | None = None, tasks: tuple[PlannedTask, ...] | None = None, tasks_max: int = limits.PLAN_TASKS_MAX,

@@ -74,6 +74,6 @@ def _forget_session(tx: Tx, deleted: LaneDeleted) -> None:
     while goals := store.goals_of_session(tx, access, key, limit=SESSION_GOALS_MAX):
         for goal in goals:
             delete_goal(tx, access, goal.id, rules, key=deleted.key)
-    while plans := store.plans_of_session(tx, access, key, limit=SESSION_GOALS_MAX):
+    while plans := store.plans_of_session(tx, access, deleted.key, limit=SESSION_GOALS_MAX):
         for plan in plans:
             delete_plan(tx, access, plan, rules)

@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import Struct, structs
 
 from carrel.goals.model import Goal, Plan
-from carrel.kernel import Access
+from carrel.kernel import Access, SessionKey
+from carrel.kernel.limits import SESSION_PLANS_SHOWN
 from carrel.runs import RUN_TABLE, Run
 from carrel.storage import FLAG, Table, Tx, in_list, json_column
 from carrel.visibility import seen_of_sessions, seen_tasks
@@ -112,10 +113,10 @@ def plan_by_id(tx: Tx, access: Access, plan_id: str, *, hold: bool = False) -> P
     return _PLANS.row(tx.one(f"{_SELECT_PLAN} AND id = :id{_LOCKED if hold else ''}", access, id=plan_id))
 
 
-def plans_of_session(tx: Tx, access: Access, key: str, *, limit: int) -> list[Plan]:
+def plans_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int = SESSION_PLANS_SHOWN) -> list[Plan]:
     """Return the newest plans of a session, newest first."""
     sql = f"{_SELECT_PLAN} AND key = :key ORDER BY id DESC LIMIT :limit"
-    return _PLANS.rows(tx.all(sql, access, key=key, limit=limit))
+    return _PLANS.rows(tx.all(sql, access, key=str(key), limit=limit))
 
 
 def plans_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Plan]:

@@ -5,7 +5,6 @@ from carrel.modes.auto.model import AutoRun, RunAttributes, RunKind
 from carrel.modes.auto.registry import (
     AutoShape,
     NewAutoRun,
-    auto_runs_of_session,
     auto_shape,
     find_auto_run,
     observe_sessions,
@@ -13,7 +12,7 @@ from carrel.modes.auto.registry import (
     start_auto,
     stop_auto,
 )
-from carrel.modes.auto.store import auto_runs_by_id
+from carrel.modes.auto.store import auto_runs_by_id, auto_runs_of_session
 from carrel.modes.plan.mode import (
     active_plan,
     approve_session_plan,

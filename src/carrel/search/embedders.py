@@ -164,13 +164,8 @@ class EndpointEmbedder:
             body["model"] = settings.model
         url = f"{settings.base_url.rstrip('/').removesuffix('/v1')}/v1/embeddings"
         try:
-            reply = await self._wire.request(
-                "POST",
-                url,
-                headers=headers,
-                body=msgspec.json.encode(body),
-                timeout_seconds=limits.SEARCH_EMBED_SECONDS_MAX,
-            )
+            sent, seconds = msgspec.json.encode(body), limits.SEARCH_EMBED_SECONDS_MAX
+            reply = await self._wire.request("POST", url, headers=headers, body=sent, timeout_seconds=seconds)
             if reply.status != 200:
                 raise EmbeddingUnavailable(f"the embeddings endpoint answered {reply.status}")
             if len(reply.body) > len(texts) * limits.SEARCH_DIMENSIONS_MAX * _NUMBER_BYTES_MAX:

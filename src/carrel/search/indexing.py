@@ -35,9 +35,7 @@ _DOCUMENTS: dict[SubjectKind, tuple[DocumentKind, ...]] = {
     "task": ("task",),
     "entry": ("log", "note"),
 }
-_SUBJECTS: dict[str, SubjectKind] = {
-    "topic": "topic", "task": "task", "entry": "entry", "log": "entry", "note": "entry",
-}  # fmt: skip
+_SUBJECTS: dict[str, SubjectKind] = {name: of for of, kinds in _DOCUMENTS.items() for name in (of, *kinds)}
 # Their changes may change where other documents are visible.
 _SPREADING = ("topic", "task")
 # Parts of the index that are no document: what is visible in a space, what was said in a session, and everything.

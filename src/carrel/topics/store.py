@@ -66,10 +66,8 @@ def list_topics(
 
 def topics_of_space(tx: Tx, access: Access, space_id: str) -> list[Topic]:
     """Return the topics that are visible in a space, in a stable order."""
-    sql = (
-        f"{_SELECT} AND id IN (SELECT topic_id FROM topic_spaces WHERE account_id = :account AND space_id = :space_id) "
-        "ORDER BY id"
-    )
+    within = "SELECT topic_id FROM topic_spaces WHERE account_id = :account AND space_id = :space_id"
+    sql = f"{_SELECT} AND id IN ({within}) ORDER BY id"
     return _TOPICS.rows(tx.all(sql, access, space_id=space_id))
 
 

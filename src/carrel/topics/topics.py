@@ -196,8 +196,7 @@ def _parent(tx: Tx, access: Access, parent_id: str | UnsetType | None, *, topic_
     """Return the id of the parent topic; circles and too deep nesting are refused."""
     if not parent_id:
         return None
-    above = store.topic_by_id(tx, access, parent_id)
-    if above is None:
+    if (above := store.topic_by_id(tx, access, parent_id)) is None:
         raise invalid("parentId", f"There is no topic '{parent_id[:80]}'.")
     everything = system_access(access.account_id)
     # Bounded, since two concurrent changes may have closed a circle somewhere above.

@@ -34,11 +34,8 @@ class Directory:
 
     def mentionable(self) -> list[Mentionable]:
         """Return everyone who can be mentioned; a disabled agent cannot."""
-        agents = [
-            Mentionable("agent", agent.id, (agent.id, agent.slug, *agent.aliases), agent.name)
-            for agent in self.agents.values()
-            if agent.enabled
-        ]
+        enabled = (one for one in self.agents.values() if one.enabled)
+        agents = [Mentionable("agent", one.id, (one.id, one.slug, *one.aliases), one.name) for one in enabled]
         return [*agents, *(Mentionable("user", user.id, (user.slug,), user.name) for user in self.users.values())]
 
     def name_of(self, kind: str, party_id: str) -> str | None:

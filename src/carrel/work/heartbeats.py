@@ -81,8 +81,7 @@ class Heartbeats(StepDuty[Heartbeat]):
             return
         agent = agent_by_id(tx, access, item.agent_id)
         assert agent is not None, "an agent is never deleted"
-        interval = _interval_ms(agent)
-        if interval is None:
+        if (interval := _interval_ms(agent)) is None:
             notice_store.delete_heartbeat(tx, access, agent.id)
         else:
             notice_store.put_heartbeat(tx, access, _beat(tx, access, agent, held, interval, self._rules))

@@ -89,7 +89,6 @@ def _spaces(tx: Tx, access: Access, task: Task) -> set[str]:
 def _topic_space(tx: Tx, access: Access, topic_id: str | None) -> str | None:
     if not topic_id:
         return None
-    topic = topic_by_id(tx, access, topic_id)
-    if topic is None:
+    if (topic := topic_by_id(tx, access, topic_id)) is None:
         raise invalid("topicId", f"There is no topic '{topic_id[:80]}'.")
     return topic.space_id

@@ -38,14 +38,9 @@ AGENT_STATUSES = ("in_progress", "review", "done", "blocked")
 CLOSING: dict[str, Literal["task_done", "task_archived"]] = {"done": "task_done", "archived": "task_archived"}
 NEEDS_ASSIGNEE = ("assigned", "in_progress")
 _BOARD: dict[str, BoardStatus] = {
-    "inbox": "todo",
-    "assigned": "todo",
-    "in_progress": "doing",
-    "review": "doing",
-    "blocked": "blocked",
-    "done": "done",
-    "archived": "archived",
-}
+    "inbox": "todo", "assigned": "todo", "in_progress": "doing", "review": "doing", "blocked": "blocked",
+    "done": "done", "archived": "archived",
+}  # fmt: skip
 # What `open` means as a filter.
 OPEN: tuple[Status, ...] = ("inbox", "assigned", "in_progress", "review", "blocked")
 CHAT_TAG: Final = "system:orchestrator-chat"

@@ -94,9 +94,8 @@ def _require_needs(
     if needing is not None and not has_assignee:
         raise Refusal(Code.ASSIGNEE_REQUIRED, f"A task that is {needing} needs an assignee; assign somebody first.")
     if way[-1] == "blocked" and not (reason or "").strip():
-        raise Refusal(
-            Code.BLOCKED_REASON_REQUIRED, "Say why the task is blocked, in blockedReason.", field="blockedReason"
-        )
+        message = "Say why the task is blocked, in blockedReason."
+        raise Refusal(Code.BLOCKED_REASON_REQUIRED, message, field="blockedReason")
 
 
 def enter_status(
@@ -165,11 +164,8 @@ def reopen_task(tx: Tx, access: Access, task_id: str) -> Task:
     actor.require("reopen")
     refuse_chat(task)
     if task.status != "done":
-        raise Refusal(
-            Code.ILLEGAL_TRANSITION,
-            f"Only a task that is done can be reopened; this one is {task.status}.",
-            details={"from": task.status, "to": "review"},
-        )
+        message = f"Only a task that is done can be reopened; this one is {task.status}."
+        raise Refusal(Code.ILLEGAL_TRANSITION, message, details={"from": task.status, "to": "review"})
     hop = {"from": "done", "to": "review"}
     entry = record(tx, access, actor, task, "moved", f"{actor.name} reopened the task.", **hop)
     # The digest describes what happened before, which agents that start afresh are not shown.
@@ -186,11 +182,8 @@ def stop_task(tx: Tx, access: Access, task_id: str, rules: Rules) -> Moved:
     task, actor = readable_task(tx, access, task_id, hold=True)
     actor.require("stop")
     refuse_chat(task)
-    cancelled = tuple(
-        run.id
-        for run in notice_store.live_runs_of_task(tx, access, task.id)
-        if cancel(tx, access, run.id, "stopped") is not None
-    )
+    live = notice_store.live_runs_of_task(tx, access, task.id)
+    cancelled = tuple(run.id for run in live if cancel(tx, access, run.id, "stopped") is not None)
     if "blocked" not in MOVES[task.status]:
         return Moved(task=task, changed=False, cancelled_runs=cancelled)
     reason = _STOPPED.format(name=actor.name)

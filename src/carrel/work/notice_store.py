@@ -188,11 +188,9 @@ _STALLS = Table("stalls", Stall, key=("account_id", "task_id"))
 
 def put_stall(tx: Tx, access: Access, stall: Stall) -> None:
     """Write the stall of a task, replacing an earlier one."""
-    known = (
-        "ON CONFLICT (account_id, task_id) DO UPDATE SET run_id = excluded.run_id, taken_up = excluded.taken_up, "
-        "due_at = excluded.due_at"
-    )
-    tx.run(f"{_STALLS.insert} {known}", access, **_STALLS.values(stall))
+    changes = "run_id = excluded.run_id, taken_up = excluded.taken_up, due_at = excluded.due_at"
+    sql = f"{_STALLS.insert} ON CONFLICT (account_id, task_id) DO UPDATE SET {changes}"
+    tx.run(sql, access, **_STALLS.values(stall))
 
 
 def stall_of(tx: Tx, access: Access, task_id: str) -> Stall | None:

@@ -185,9 +185,8 @@ def _notify_agent(tx: Tx, access: Access, news: TaskNotice, to: Recipient, rules
     key = SessionKey.of(to.id, f"task:{news.task.id}" if rules.task_scoped else "main")
     if to.type == "thread_update" and (joined := _join(tx, access, news, key)) is not None:
         return joined
-    source = Provenance(
-        kind="notification", notification_id=tx.new_id("ntf"), type=to.type, actor=news.actor.id or "system"
-    )
+    actor, ntf = news.actor.id or "system", tx.new_id("ntf")
+    source = Provenance(kind="notification", notification_id=ntf, type=to.type, actor=actor)
     envelope = Envelope.internal(key, news.text, source, task_id=news.task.id, parent_run_id=news.actor.run_id)
     # The system delivers it, in the name of whoever caused it.
     system = system_access(access.account_id, access.account_slug)
@@ -204,8 +203,7 @@ def _spaces(access: Access, news: TaskNotice) -> tuple[str, ...]:
 
 def _join(tx: Tx, access: Access, news: TaskNotice, key: SessionKey) -> Run | None:
     """Add a message to the thread_update that is still queued for the agent; None if there is none."""
-    run = notice_store.waiting_update(tx, access, str(key), news.task.id)
-    if run is None:
+    if (run := notice_store.waiting_update(tx, access, str(key), news.task.id)) is None:
         return None
     known = notice_store.notices_of(tx, access, [run.id])[run.id]
     # The text of several messages already has their authors' names.

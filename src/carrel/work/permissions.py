@@ -139,10 +139,8 @@ SERVER = Actor(kind="system", id="system", party_id="", name="Carrel")
 def actor_of(tx: Tx, access: Access, run: Run | None = None) -> Actor:
     """Return the actor of an access, with an agent's flags; `run` is the run of the access, if known."""
     if access.kind in ("owner", "user"):
-        mailbox = OWNERS if access.kind == "owner" else access.actor_id
-        return Actor(
-            kind="user", id=access.actor_id, party_id=mailbox, name=access.name or "a person", spaces=access.space_ids
-        )
+        mailbox, name = OWNERS if access.kind == "owner" else access.actor_id, access.name or "a person"
+        return Actor(kind="user", id=access.actor_id, party_id=mailbox, name=name, spaces=access.space_ids)
     if access.agent_id is not None:
         if (agent := agent_by_id(tx, access, access.agent_id)) is None:
             raise not_found("agent")
@@ -209,8 +207,7 @@ def _titled(tx: Tx, access: Access, title: str) -> Task | None:
 
 def read_file(tx: Tx, access: Access, file_id: str) -> Attachment:
     """Return a file: its sender may read it; once it is in a thread, everybody who may read the task."""
-    upload = upload_of(tx, access, file_id)
-    if upload is None:
+    if (upload := upload_of(tx, access, file_id)) is None:
         raise not_found("attachment")
     if upload.task_id is not None:
         try:

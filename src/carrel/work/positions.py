@@ -38,8 +38,7 @@ def hold_order(tx: Tx, access: Access, change: TaskChange) -> None:
 
 def put_beside(tx: Tx, access: Access, task: Task, change: TaskChange) -> Task:
     """Put a locked task before or after another one, in the column that it is in now."""
-    wanted = _neighbour_id(change)
-    if wanted is None:
+    if (wanted := _neighbour_id(change)) is None:
         return task
     field, above = ("beforeId", True) if change.before_id is not UNSET else ("afterId", False)
     other = store.task_by_id(tx, access, wanted)

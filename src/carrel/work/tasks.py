@@ -82,10 +82,8 @@ def create_task(
 
 def _check_id(task_id: str | None) -> None:
     if task_id is not None and (task_id == CHAT_NAME or not _ID.fullmatch(task_id)):
-        message = (
-            "An id begins with a letter or digit and has at most 128 letters, digits, hyphens, dots or underscores"
-        )
-        raise invalid("id", f"{message}; {CHAT_NAME} is reserved.")
+        message = "An id begins with a letter or digit and has at most 128 letters, digits, hyphens, dots or"
+        raise invalid("id", f"{message} underscores; {CHAT_NAME} is reserved.")
 
 
 def _require_first(status: str, new: NewTask, parties: Parties) -> None:
@@ -94,9 +92,8 @@ def _require_first(status: str, new: NewTask, parties: Parties) -> None:
     if status == "inbox" and parties:
         raise invalid("status", "A task in the inbox has no assignee; leave status out, or the assignees.")
     if status == "blocked" and not (new.blocked_reason or "").strip():
-        raise Refusal(
-            Code.BLOCKED_REASON_REQUIRED, "Say why the task is blocked, in blockedReason.", field="blockedReason"
-        )
+        message = "Say why the task is blocked, in blockedReason."
+        raise Refusal(Code.BLOCKED_REASON_REQUIRED, message, field="blockedReason")
 
 
 def insert_new(

@@ -63,11 +63,8 @@ def _nobody_works(tx: Tx, access: Access, task: Task) -> list[Reason]:
         return [_reason("waiting_approval", text, task.status_at, "move it to done", "move it to in_progress")]
     directory = Directory(tx, access)
     agents = [directory.agents[one.party_id] for one in assignees if one.kind == "agent"]
-    reasons = [
-        _reason("agent_disabled", f"Agent {agent.name} is disabled.", None, "enable the agent")
-        for agent in agents
-        if not agent.enabled
-    ]
+    disabled = [f"Agent {agent.name} is disabled." for agent in agents if not agent.enabled]
+    reasons = [_reason("agent_disabled", text, None, "enable the agent") for text in disabled]
     return reasons or [_quiet(tx, access, task, assignees, directory)]
 
 
@@ -85,10 +82,8 @@ def _quiet(tx: Tx, access: Access, task: Task, assignees: list[Party], directory
         return _reason("waiting_input", text, None, "write to its thread", "move it to review", "assign another agent")
     names = ", ".join(map(directory.named, assignees))
     if all(party.kind != "agent" for party in assignees):
-        onward = "review" if task.status == "in_progress" else "in_progress"
-        return _reason(
-            "waiting_input", f"It is up to {names}.", task.status_at, f"move it to {onward}", "assign an agent"
-        )
+        move = f"move it to {'review' if task.status == 'in_progress' else 'in_progress'}"
+        return _reason("waiting_input", f"It is up to {names}.", task.status_at, move, "assign an agent")
     last = notice_store.newest_run_of_task(tx, access, task.id)
     ended = "" if last is None else f" The last run of {last.agent_id} is {last.state}."
     text = f"Nothing is running or queued for {names}.{ended} A message in the thread gets the work going again."

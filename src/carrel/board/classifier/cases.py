@@ -153,8 +153,7 @@ def _sorted(tx: Tx, access: Access, bundle: Bundle, conversation: Sequence[Entry
 
 def _spawned(tx: Tx, access: Access, bundle: Bundle, session_key: str) -> Case:
     """The case of a message in a sub-agent's session: only this session's link says where it belongs."""
-    run_id = store.spawning_run(tx, access, session_key)
-    if run_id is not None:
+    if (run_id := store.spawning_run(tx, access, session_key)) is not None:
         return _linked(tx, access, bundle, run_id)
     place = inherited_place(tx, access, session_key)
     asked = store.asked_before_spawn(tx, access, session_key) if place is None else None

@@ -96,11 +96,8 @@ def _goes_on(
     middle, ahead, behind = (_unit(near[some].sum(axis=0)) for some in (before, coming, coming[1:]))
     first = near[coming[0]]
     meaning = float(middle @ (first + ahead)) / 2 - thresholds.GROUP_AHEAD * float(first @ behind)
-    return (
-        meaning / thresholds.GROUP_CHANCE
-        + thresholds.GROUP_REPEATED * repeated
-        - (thresholds.GROUP_PAUSE if messages[coming[0]].is_later else 0.0)
-    )
+    pause = thresholds.GROUP_PAUSE if messages[coming[0]].is_later else 0.0
+    return meaning / thresholds.GROUP_CHANCE + thresholds.GROUP_REPEATED * repeated - pause
 
 
 def _words(messages: Sequence[Message], some: Piece) -> set[str]:
@@ -226,11 +223,8 @@ def _fits(messages: Sequence[Message], traits: Floats, groups: Sequence[Piece]) 
         counts[group, number] -= 1
     fits = (dots / np.maximum(counts, 1) - sums.chance) / sums.cohesion()
     # Little is known about a group of few messages; and a message that is alone needs a reason to go elsewhere.
-    return np.where(
-        counts > 0,
-        np.clip(fits * counts / (counts + 1), thresholds.GROUP_LEAST, thresholds.GROUP_MOST),
-        thresholds.GROUP_ALONE,
-    )
+    among = np.clip(fits * counts / (counts + 1), thresholds.GROUP_LEAST, thresholds.GROUP_MOST)
+    return np.where(counts > 0, among, thresholds.GROUP_ALONE)
 
 
 def _path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> list[int]:

@@ -64,7 +64,7 @@ def move_messages(tx: Tx, access: Access, move: Move, space_id: str, settings: D
         return set()
     name = name_of(move.units[0].entry.text)
     to = move.to or put_topic(tx, access, NewTopic(name=name, space_id=space_id, created_by="classifier"))[0].id
-    if _distance(tx, access, move.topic_id, to) is not None:
+    if not _share_spaces(tx, access, move.topic_id, to):
         return set()
     forget_digest(tx, access, "topic", move.topic_id)
     for topic_id in (move.topic_id, to):
@@ -111,8 +111,8 @@ def _hindrance(tx: Tx, access: Access, topic_id: str, other_id: str) -> str | No
     """Why a topic cannot be merged into another; None when it can."""
     if topic_id == other_id:
         return "A topic cannot be merged into itself."
-    if (distance := _distance(tx, access, topic_id, other_id)) is not None:
-        return distance
+    if not _share_spaces(tx, access, topic_id, other_id):
+        return "Only topics that are visible in the same spaces can be merged."
     if store.is_used(tx, access, other_id):
         return f"The topic '{other_id[:80]}' has tasks, topics below it or a session of its own; move those first."
     most = limits.CLASSIFIER_MERGED_ENTRIES_MAX
@@ -121,12 +121,10 @@ def _hindrance(tx: Tx, access: Access, topic_id: str, other_id: str) -> str | No
     return None
 
 
-def _distance(tx: Tx, access: Access, topic_id: str, other_id: str) -> str | None:
-    """Why entries cannot move from one topic to another; None when they can."""
-    spaces = [spaces_of_topic(tx, access, name) for name in (topic_id, other_id)]
-    if spaces[0] != spaces[1] or not spaces[0]:
-        return "Only topics that are visible in the same spaces can be merged."
-    return None
+def _share_spaces(tx: Tx, access: Access, topic_id: str, other_id: str) -> bool:
+    """Whether entries can move from one topic to another, because both are visible in the same spaces."""
+    spaces = spaces_of_topic(tx, access, topic_id)
+    return bool(spaces) and spaces == spaces_of_topic(tx, access, other_id)
 
 
 def _move(tx: Tx, access: Access, topic_id: str, other_id: str) -> Topic:

@@ -7,7 +7,7 @@ was shown, which are those of the bundle's space, or name new ones; anything els
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.board.classifier.bundles import Bundle
 from carrel.board.classifier.phrases import task_in
@@ -84,12 +84,7 @@ class Question(Struct, frozen=True, kw_only=True):
         of_topic = {one.id for one in self.around.tasks if one.topic_id == found_topic.topic_id}
         # A task is created only if a person asks for one, not because a model suggests it.
         wanted = task_in("\n".join(self.asked)) if task is None else None
-        return Choice(
-            topic_id=found_topic.topic_id,
-            new_topic=found_topic.new_topic,
-            task_id=task if task in of_topic else None,
-            new_task=wanted,
-        )
+        return structs.replace(found_topic, task_id=task if task in of_topic else None, new_task=wanted)
 
 
 def question_about(bundle: Bundle, around: Surroundings) -> Question:

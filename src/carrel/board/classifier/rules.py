@@ -67,12 +67,8 @@ def scores(text: str, candidates: Sequence[Candidate], meanings: Mapping[str, fl
         named = weights.share(dict.fromkeys(name.keys() & asked.keys(), 1.0), name)
         named *= (1 + weights.share(dict.fromkeys(known, 1.0), asked)) / 2
         penalty = thresholds.SNOOZED_PENALTY if candidate.is_snoozed else 0.0
-        value = (
-            thresholds.FIT_NAME * named
-            + thresholds.FIT_WORDS * words
-            + thresholds.FIT_MEANING * max(0.0, meanings.get(candidate.id, 0.0))
-            - penalty
-        )
+        meaning = thresholds.FIT_MEANING * max(0.0, meanings.get(candidate.id, 0.0))
+        value = thresholds.FIT_NAME * named + thresholds.FIT_WORDS * words + meaning - penalty
         return Score(id=candidate.id, value=min(1.0, max(0.0, value)))
 
     return sorted(map(score, candidates, bags), key=lambda score: -score.value)
@@ -173,11 +169,8 @@ def _continues(text: str, around: Surroundings, recent: float | None) -> float:
     weights = Weights([topic.known_by.words for topic in around.topics])
     said = distinctive_words("\n".join(around.recent))
     shared = weights.share(dict.fromkeys(asked.keys() & said.keys(), 1.0), asked)
-    return (
-        (thresholds.CONTINUES_LATER if around.is_later else thresholds.CONTINUES_SOON)
-        + thresholds.CONTINUES_MEANING * (recent or 0.0)
-        + thresholds.CONTINUES_WORDS * shared
-    )
+    base = thresholds.CONTINUES_LATER if around.is_later else thresholds.CONTINUES_SOON
+    return base + thresholds.CONTINUES_MEANING * (recent or 0.0) + thresholds.CONTINUES_WORDS * shared
 
 
 def _within(topic_id: str, text: str, around: Surroundings, meanings: Mapping[str, float]) -> Choice:
@@ -191,8 +184,7 @@ def _with_task(
 ) -> Choice:  # fmt: skip
     """Return the topic with the task that the text is about; a new one only if the text explicitly asks for a task."""
     tasks = [task for task in around.tasks if task.topic_id == topic_id]
-    title = task_in(text)
-    if title is not None:
+    if (title := task_in(text)) is not None:
         alike = max(((likeness(title, task.name), task.id) for task in tasks), default=(0.0, ""))
         same = alike[1] if alike[0] >= thresholds.SAME_TASK else None
         return Choice(topic_id=topic_id, task_id=same, new_task=None if same else title)

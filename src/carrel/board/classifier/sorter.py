@@ -74,8 +74,7 @@ def put(
 
 def learn(tx: Tx, access: Access, topic_id: str, entries: Sequence[Entry]) -> None:
     """Add what people have just said in a topic to its profile. The topic is already locked."""
-    known = store.profile_of(tx, access, topic_id)
-    if known is None:
+    if (known := store.profile_of(tx, access, topic_id)) is None:
         said = store.said_in_topic(tx, access, topic_id, read=limits.CLASSIFIER_SAID_ENTRIES_READ)
         store.save_profile(tx, access, topic_id, Profile().with_said(reversed(said)))
     elif entries:

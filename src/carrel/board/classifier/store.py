@@ -1,6 +1,7 @@
 """The SQL of sorting: whose turn it is, what a bundle can be sorted into, and what topics are recognised by."""
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 import msgspec
 from msgspec import Struct
@@ -265,8 +266,10 @@ def said_in_topics(tx: Tx, access: Access, topic_ids: Sequence[str], *, limit: i
         "ORDER BY seq DESC LIMIT :limit"
     )
     rows = tx.all(sql, access, chars=limits.CLASSIFIER_SAID_CHARS_MAX * 2, limit=limit, **names)
-    ordered = sorted(rows, key=lambda row: (row[2], row[7]))
-    return [SaidEntry(*row[:5], bool(row[5]), bool(row[6])) for row in ordered]
+    return [
+        SaidEntry(entry_id, topic_id, chat, at, text, bool(is_persons), bool(is_given))
+        for entry_id, topic_id, chat, at, text, is_persons, is_given, _ in sorted(rows, key=itemgetter(2, 7))
+    ]
 
 
 def learn_again(tx: Tx, access: Access, topic_id: str) -> None:

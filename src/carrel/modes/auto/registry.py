@@ -176,7 +176,7 @@ def _wake(tx: Tx, changed: RunChanged) -> None:
 
 
 def _stop_all(tx: Tx, stopped: LaneStopped) -> None:
-    for auto in store.auto_runs_of(tx, stopped.access, stopped.key, limit=limits.AUTO_RUNS_PER_SESSION_MAX):
+    for auto in store.auto_runs_of_session(tx, stopped.access, stopped.key):
         stop(tx, auto, _STOPPED)
 
 
@@ -235,17 +235,12 @@ def _prepare_lane(tx: Tx, access: Access, key: SessionKey) -> None:
     """Create and lock the lane; refuse if there are too many auto runs."""
     ensure_lane(tx, access, key)
     lock_lane(tx, access, str(key))
-    if (
-        len(store.auto_runs_of(tx, access, str(key), limit=limits.AUTO_RUNS_PER_SESSION_MAX))
-        >= limits.AUTO_RUNS_PER_SESSION_MAX
-    ):
-        raise Refusal(
-            Code.LIMIT_REACHED, f"A session has at most {limits.AUTO_RUNS_PER_SESSION_MAX} auto runs; stop some."
-        )
+    if len(store.auto_runs_of_session(tx, access, key)) >= limits.AUTO_RUNS_PER_SESSION_MAX:
+        why = f"A session has at most {limits.AUTO_RUNS_PER_SESSION_MAX} auto runs; stop some."
+        raise Refusal(Code.LIMIT_REACHED, why)
     if store.count_live(tx, access) >= limits.AUTO_RUNS_PER_ACCOUNT_MAX:
-        raise Refusal(
-            Code.LIMIT_REACHED, f"An account has at most {limits.AUTO_RUNS_PER_ACCOUNT_MAX} auto runs; stop some."
-        )
+        why = f"An account has at most {limits.AUTO_RUNS_PER_ACCOUNT_MAX} auto runs; stop some."
+        raise Refusal(Code.LIMIT_REACHED, why)
 
 
 def find_auto_run(tx: Tx, access: Access, auto_run_id: str) -> AutoRun:
@@ -255,13 +250,6 @@ def find_auto_run(tx: Tx, access: Access, auto_run_id: str) -> AutoRun:
     if auto is None or lane is None or not may_see(tx, access, auto.session_key, lane.made_by):
         raise not_found("auto run")
     return auto
-
-
-def auto_runs_of_session(
-    tx: Tx, access: Access, key: SessionKey, *, ended: bool = False, limit: int = limits.AUTO_RUNS_PER_SESSION_MAX
-) -> list[AutoRun]:  # fmt: skip
-    """Return the auto runs of a session, newest first; with `ended` also those that have ended."""
-    return store.auto_runs_of(tx, access, str(key), ended=ended, limit=limit)
 
 
 def stop_auto(tx: Tx, access: Access, *, key: SessionKey | None = None, auto_run_id: str | None = None) -> list[str]:
@@ -274,5 +262,5 @@ def stop_auto(tx: Tx, access: Access, *, key: SessionKey | None = None, auto_run
         found = [find_auto_run(tx, access, auto_run_id)]
     else:
         assert key is not None, "an auto run or a session is named"
-        found = auto_runs_of_session(tx, access, key)
+        found = store.auto_runs_of_session(tx, access, key)
     return [auto.id for auto in found if stop(tx, auto, "requested") is not None]

@@ -4,7 +4,7 @@ from typing import Literal
 
 from carrel.goals import Goal, PlannedTask, add_goal_task, find_goal, next_open_task
 from carrel.kernel import Access, Code, Refusal, SessionKey, clip, invalid, one_line
-from carrel.kernel.limits import AUTO_RUNS_PER_SESSION_MAX, AUTO_TITLE_CHARS_MAX
+from carrel.kernel.limits import AUTO_TITLE_CHARS_MAX
 from carrel.modes.auto import store
 from carrel.modes.auto.model import AutoRun
 from carrel.runs import Rules
@@ -98,7 +98,7 @@ def taken_by_others(
     tx: Tx, access: Access, goal_id: str | None, key: str, *, before: str | None = None, but: str | None = None
 ) -> set[str]:  # fmt: skip
     """Return the tasks that live auto runs of a goal work on; with `before` only of those started earlier."""
-    live = store.auto_runs_of(tx, access, key, limit=AUTO_RUNS_PER_SESSION_MAX)
+    live = store.auto_runs_of_session(tx, access, key)
     others = [auto for auto in live if goal_id is not None and auto.goal_id == goal_id and auto.id != but]
     return {auto.task_id for auto in others if before is None or auto.id < before}
 

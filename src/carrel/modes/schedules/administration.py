@@ -132,9 +132,8 @@ def make_schedule(tx: Tx, access: Access, session: str, new: NewSchedule) -> Sch
     _check(schedule)
     first = _require_window(schedule, tx.now)
     if store.count_schedules(tx, access) >= limits.SCHEDULES_PER_ACCOUNT_MAX:
-        raise Refusal(
-            Code.LIMIT_REACHED, f"An account has at most {limits.SCHEDULES_PER_ACCOUNT_MAX} schedules; delete some."
-        )
+        why = f"An account has at most {limits.SCHEDULES_PER_ACCOUNT_MAX} schedules; delete some."
+        raise Refusal(Code.LIMIT_REACHED, why)
     ensure_lane(tx, access, found.key)
     if new.enabled:
         schedule = enabled(schedule, first)
