@@ -223,9 +223,9 @@ WORK = (
     ),
     Mutant(
         "a task stays assigned to a user who was removed",
-        "work/observers.py",
-        "    drop_user(tx, removed.access, removed.user_id)",
-        "    pass",
+        "work/assignments.py",
+        '        take_off(tx, access, actor, task, [("user", user_id)], directory, Rules())',
+        "        pass",
         f"{_FOLDER}/test_tasks.py",
     ),
     Mutant(

@@ -80,7 +80,8 @@ def digest_by_rule(material: Material, chars_max: int) -> str:
     notes = [Said("Note", entry, _telling(entry)) for entry in reversed(said) if entry.type == "note"]
     lines = [*standing, *newest, *notes[:DIGEST_LINES_MAX]]
     earlier = _adding([entry for entry in said if entry.id not in {line.entry.id for line in lines}], lines)
-    return _fitting((_line(each) for each in (*lines, *earlier) if each.text), chars_max)
+    shown = ((each.entry.provenance.marked(each.title), each.text) for each in (*lines, *earlier) if each.text)
+    return _fitting((f"{title}: {short(text, DIGEST_SENTENCE_CHARS_MAX)}" for title, text in shown), chars_max)
 
 
 def _standing(said: Sequence[Entry]) -> list[Said]:
@@ -160,10 +161,6 @@ def material_text(material: Material) -> str:
         text = clip(one_line(entry.content), DIGEST_LINE_CHARS_MAX)
         lines.append(f"{iso(entry.created_at)} {entry.provenance.marked(entry.author_kind)}: {text}")
     return "\n".join(lines)
-
-
-def _line(said: Said) -> str:
-    return f"{said.entry.provenance.marked(said.title)}: {short(said.text, DIGEST_SENTENCE_CHARS_MAX)}"
 
 
 async def renew_digests(

@@ -17,7 +17,7 @@ from carrel.visibility import seen_of_sessions, seen_tasks
 
 # The agent's runs in the task's own lane, and those that the caller sent and linked; neither other agents' runs on the
 # task nor somebody else's chat about it.
-_READABLE = "(key = :lane || task_id OR (provenance_kind = 'a2a' AND actor_id = :actor_id))"
+_READABLE = "account_id = :account AND (key = :lane || task_id OR (provenance_kind = 'a2a' AND actor_id = :actor_id))"
 
 
 class PlanNote(Struct, frozen=True, kw_only=True):
@@ -231,17 +231,14 @@ def newest_runs(tx: Tx, access: Access, agent_id: str, task_ids: Iterable[str]) 
     listed, names = in_list("task", task_ids)
     if not names:
         return {}
-    sql = (
-        f"SELECT task_id, MAX(id) FROM runs WHERE account_id = :account AND {_READABLE} "
-        f"AND task_id IN ({listed}) GROUP BY task_id"
-    )
+    sql = f"SELECT task_id, MAX(id) FROM runs WHERE {_READABLE} AND task_id IN ({listed}) GROUP BY task_id"
     return {row[0]: row[1] for row in tx.all(sql, access, **_readable(access, agent_id), **names)}
 
 
 def runs_of_tasks(tx: Tx, access: Access, agent_id: str, column: str, value: str, *, limit: int) -> list[Run]:
     """Return the newest readable runs of the tasks of a plan (`column` plan_id) or of a goal's plans (goal_id)."""
     sql = (
-        f"{RUN_TABLE.select} WHERE account_id = :account AND {_READABLE} AND task_id IN "
+        f"{RUN_TABLE.select} WHERE {_READABLE} AND task_id IN "
         f"(SELECT id FROM tasks WHERE account_id = :account AND {column} = :value AND plan_id IS NOT NULL) "
         "ORDER BY id DESC LIMIT :limit"
     )

@@ -133,7 +133,8 @@ def follow_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:
     if goal is not None and goal.status == "cancelled":
         return plan
     steps = _settled(tx, access, plan, rules)
-    awaited = _awaited(tx, access, plan)
+    others = [store.plan_by_id(tx, access, other) for other in plan.dependencies]
+    awaited = [other.status for other in others if other is not None and other.status not in _PASSED]
     wanted = plan_status(plan, steps, waits_for_plans=any(status != "failed" for status in awaited))
     # A plan that nobody began does not start by itself when it is unblocked.
     held = plan.held or (wanted == "blocked" and plan.status in ("drafting", "ready"))
@@ -154,11 +155,6 @@ def _settled(tx: Tx, access: Access, plan: Plan, rules: Rules) -> list[Progress]
     for one in ended:
         move_planned(tx, access, one.task, one.to, rules, reason=one.failure, failed=one.failure is not None)
     return progress_of(tx, access, hold_planned(tx, access, plan.id), plan.agent_id) if ended else steps
-
-
-def _awaited(tx: Tx, access: Access, plan: Plan) -> list[PlanStatus]:
-    found = [store.plan_by_id(tx, access, other) for other in plan.dependencies]
-    return [other.status for other in found if other is not None and other.status not in _PASSED]
 
 
 def enter_plan(tx: Tx, access: Access, plan: Plan, to: PlanStatus) -> Plan:

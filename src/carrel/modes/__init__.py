@@ -28,10 +28,9 @@ from carrel.modes.plan.mode import (
     resume_session_plan,
     write_plan,
 )
-from carrel.modes.plan.model import PlanState
 from carrel.modes.plan.narrowing import NOT_PLANNING, PLANNING, SET_PLAN, is_hidden_while_planning
 from carrel.modes.plan.shapes import PlanStateShape, plan_state_shape
-from carrel.modes.plan.store import states_of
+from carrel.modes.plan.store import PlanState, states_of
 from carrel.modes.schedules.administration import (
     NewSchedule,
     ScheduleChange,

@@ -49,6 +49,8 @@ class RunEnd(Struct, frozen=True, kw_only=True):
 
 _NOTICES = Table("notices", Notice, key=("account_id", "run_id", "seq"))
 _REQUESTS = Table("response_requests", ResponseRequest, key=("account_id", "task_id", "agent_id"))
+_OF_AGENT = "account_id = :account AND task_id = :task_id AND agent_id = :agent_id"
+_RUNS_OF_TASK = f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id"
 _ENDS = Table("task_run_ends", RunEnd, key=("account_id", "run_id"))
 
 
@@ -75,25 +77,18 @@ def waiting_update(tx: Tx, access: Access, key: str, task_id: str) -> Run | None
 
 def live_runs_of_task(tx: Tx, access: Access, task_id: str) -> list[Run]:
     """Return the running, queued and waiting runs of a task, newest first within a lane."""
-    sql = (
-        f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id "
-        "AND state IN ('running', 'queued', 'waiting') ORDER BY key, seq DESC"
-    )
+    sql = f"{_RUNS_OF_TASK} AND state IN ('running', 'queued', 'waiting') ORDER BY key, seq DESC"
     return RUN_TABLE.rows(tx.all(sql, access, task_id=task_id))
 
 
 def newest_run_of_task(tx: Tx, access: Access, task_id: str) -> Run | None:
     """Return the newest run of a task."""
-    sql = f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id ORDER BY id DESC LIMIT 1"
-    return RUN_TABLE.row(tx.one(sql, access, task_id=task_id))
+    return RUN_TABLE.row(tx.one(f"{_RUNS_OF_TASK} ORDER BY id DESC LIMIT 1", access, task_id=task_id))
 
 
 def newest_runs_of_tasks(tx: Tx, access: Access, task_ids: Iterable[str], agent_id: str) -> dict[str, Run]:
     """Return the newest run of an agent on each of several tasks, ticks of auto runs excluded."""
-    sql = (
-        f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id AND agent_id = :agent_id "
-        "AND auto_run_id IS NULL ORDER BY id DESC LIMIT 1"
-    )
+    sql = f"{_RUNS_OF_TASK} AND agent_id = :agent_id AND auto_run_id IS NULL ORDER BY id DESC LIMIT 1"
     rows = ((task_id, tx.one(sql, access, task_id=task_id, agent_id=agent_id)) for task_id in task_ids)
     return {task_id: RUN_TABLE.row(row) for task_id, row in rows if row is not None}
 
@@ -109,7 +104,7 @@ def closable_lanes_of_task(tx: Tx, access: Access, task_id: str) -> list[str]:
 
 def request_of(tx: Tx, access: Access, task_id: str, agent_id: str) -> ResponseRequest | None:
     """Return the newest request for a response from an agent on a task."""
-    sql = f"{_REQUESTS.select} WHERE account_id = :account AND task_id = :task_id AND agent_id = :agent_id"
+    sql = f"{_REQUESTS.select} WHERE {_OF_AGENT}"
     return _REQUESTS.row(tx.one(sql, access, task_id=task_id, agent_id=agent_id))
 
 
@@ -156,20 +151,15 @@ def postpone_run_end(tx: Tx, access: Access, run_id: str, until: int) -> None:
 
 def deliver_request(tx: Tx, access: Access, task_id: str, agent_id: str, run_id: str) -> None:
     """Record that an agent received the request that a run brings."""
-    sql = (
-        "UPDATE response_requests SET delivered_at = :now WHERE account_id = :account AND task_id = :task_id "
-        "AND agent_id = :agent_id AND run_id = :run_id AND delivered_at IS NULL"
-    )
+    only = f"{_OF_AGENT} AND run_id = :run_id AND delivered_at IS NULL"
+    sql = f"UPDATE response_requests SET delivered_at = :now WHERE {only}"
     tx.run(sql, access, task_id=task_id, agent_id=agent_id, run_id=run_id, now=tx.now)
 
 
 def answer_request(tx: Tx, access: Access, task_id: str, agent_id: str, *, run_id: str | None = None) -> None:
     """Record that an agent answered its request, or that the given run will not bring the answer."""
     only, values = ("", {}) if run_id is None else (" AND run_id = :run_id", {"run_id": run_id})
-    sql = (
-        "UPDATE response_requests SET answered_at = :now WHERE account_id = :account AND task_id = :task_id "
-        f"AND agent_id = :agent_id AND answered_at IS NULL{only}"
-    )
+    sql = f"UPDATE response_requests SET answered_at = :now WHERE {_OF_AGENT} AND answered_at IS NULL{only}"
     tx.run(sql, access, task_id=task_id, agent_id=agent_id, now=tx.now, **values)
 
 

@@ -26,6 +26,7 @@ _RELATED = (
     "UNION ALL SELECT depends_on FROM task_dependencies WHERE account_id = :account AND task_id = :related_to "
     "UNION ALL SELECT task_id FROM task_dependencies WHERE account_id = :account AND depends_on = :related_to))"
 )
+_OF_PARTY = "account_id = :account AND kind = :kind AND party_id = :party_id"
 _COLUMN = f"{_SELECT} AND status = :status AND is_chat = 0 AND id <> :own"
 
 
@@ -185,29 +186,20 @@ def open_tasks_by_agent(tx: Tx, access: Access) -> dict[str, int]:
 
 def tasks_assigned_to(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> list[str]:
     """Return the ids of somebody's assigned tasks."""
-    sql = (
-        "SELECT task_id FROM task_parties WHERE account_id = :account AND kind = :kind AND party_id = :party_id "
-        "AND assigned_at IS NOT NULL ORDER BY task_id"
-    )
+    sql = f"SELECT task_id FROM task_parties WHERE {_OF_PARTY} AND assigned_at IS NOT NULL ORDER BY task_id"
     return [row[0] for row in tx.all(sql, access, kind=kind, party_id=party_id)]
 
 
 def tasks_known_to(tx: Tx, access: Access, task_ids: Iterable[str], kind: PartyKind, party_id: str) -> set[str]:
     """Return the tasks among these that somebody takes or took part in."""
     listed, names = in_list("id", task_ids)
-    sql = (
-        "SELECT task_id FROM task_parties WHERE account_id = :account AND kind = :kind AND party_id = :party_id "
-        f"AND task_id IN ({listed})"
-    )
+    sql = f"SELECT task_id FROM task_parties WHERE {_OF_PARTY} AND task_id IN ({listed})"
     return {row[0] for row in tx.all(sql, access, kind=kind, party_id=party_id, **names)}
 
 
 def is_assigned(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str) -> bool:
     """Return whether a task is assigned to somebody."""
-    sql = (
-        "SELECT 1 FROM task_parties WHERE account_id = :account AND task_id = :task_id AND kind = :kind "
-        "AND party_id = :party_id AND assigned_at IS NOT NULL"
-    )
+    sql = f"SELECT 1 FROM task_parties WHERE {_OF_PARTY} AND task_id = :task_id AND assigned_at IS NOT NULL"
     return tx.one(sql, access, task_id=task_id, kind=kind, party_id=party_id) is not None
 
 
@@ -245,8 +237,7 @@ def mark_seen(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: s
 
 def forget_party(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> None:
     """Remove somebody from every task."""
-    sql = "DELETE FROM task_parties WHERE account_id = :account AND kind = :kind AND party_id = :party_id"
-    tx.run(sql, access, kind=kind, party_id=party_id)
+    tx.run(f"DELETE FROM task_parties WHERE {_OF_PARTY}", access, kind=kind, party_id=party_id)
 
 
 def dependencies_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, list[str]]:

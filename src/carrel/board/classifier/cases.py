@@ -47,11 +47,6 @@ class Case(Struct, frozen=True, kw_only=True):
     is_given: bool = False
 
     @property
-    def session_key(self) -> str | None:
-        """The session in which it was said."""
-        return self.bundle.entries[0].session_key
-
-    @property
     def needs_thought(self) -> bool:
         """Whether a model could decide it better than the rules."""
         telling = [text for text in self.bundle.asked if not is_terse(text)]
@@ -91,12 +86,10 @@ def _conversation(tx: Tx, access: Access, entry: Entry) -> list[Entry]:
     if entry.session_key is None:
         return [entry]
     around = store.conversation_around(tx, access, entry, count=limits.CLASSIFIER_BUNDLE_ENTRIES_MAX)
-    return [each for each in around if each.id == entry.id or _takes_part(each)]
+    return [each for each in around if each.id == entry.id or (each.type != "note" and _takes_part(each))]
 
 
 def _takes_part(entry: Entry) -> bool:
-    if entry.type == "note":
-        return False
     return entry.role == "user" or verdict(entry) is None or (is_tool_trace(entry) and entry.run_id is not None)
 
 

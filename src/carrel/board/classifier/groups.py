@@ -142,8 +142,9 @@ class _Sums:
         # If the messages within most pieces are hardly similar, other hardly similar ones are not about the same thing.
         self.usual = max(usual, everywhere + thresholds.GROUP_CHANCE)
         self.least = self.usual - everywhere
-        foreign = np.array([_are_foreign(messages, piece) for piece in pieces])
         # In a language without a list, common words make unrelated messages similar.
+        known_words = [sum(messages[at].common for at in piece) for piece in pieces]
+        foreign = np.array(known_words) < thresholds.GROUP_KNOWN_LANGUAGE * self.sizes
         self.chance = np.where(foreign, max(everywhere, self._apart(foreign)), everywhere)
 
     def _apart(self, some: NDArray[np.bool_]) -> float:
@@ -241,11 +242,6 @@ def _path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> lis
     for step in reversed(steps):
         path.append(int(step[path[-1]]))
     return path[::-1]
-
-
-def _are_foreign(messages: Sequence[Message], piece: Piece) -> bool:
-    """Return whether messages are in a language without a list of common words."""
-    return sum(messages[at].common for at in piece) < thresholds.GROUP_KNOWN_LANGUAGE * len(piece)
 
 
 def _unit(vector: Floats) -> Floats:

@@ -31,11 +31,6 @@ class Candidate(Struct, frozen=True, kw_only=True):
         """The words of its messages, and those of its name and description."""
         return (self.profile or Profile()).with_said((self.name, self.description))
 
-    @property
-    def text(self) -> str:
-        """Everything that it is recognised by."""
-        return self.known_by.text
-
 
 class TaskCandidate(Candidate, frozen=True, kw_only=True):
     """A task that a text may belong to, and its topic."""

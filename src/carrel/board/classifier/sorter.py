@@ -226,7 +226,7 @@ class Sorting:
         assert case.around is not None
         asked, candidates = case.bundle.asked, [*case.around.topics, *case.around.tasks]
         recent, text = gist("\n".join(case.around.recent)), gist("\n".join(asked))
-        near = await self._sorter.similarity.of(text, [recent, *(candidate.text for candidate in candidates)])
+        near = await self._sorter.similarity.of(text, [recent, *(candidate.known_by.text for candidate in candidates)])
         meanings = dict(zip((candidate.id for candidate in candidates), near[1:], strict=False))
         return Answer(choose_by_rules(asked, case.around, meanings, near[0] if near and recent else None), ())
 

@@ -25,7 +25,7 @@ _DIGESTS = (
     "OR EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = a.id AND t.digest_due_at <= :upto)"
 )
 _words = msgspec.json.Decoder(dict[str, tuple[int, str]]).decode
-_ONE = "account_id = :account AND topic_id = :topic_id"
+_OF_TOPIC = "account_id = :account AND topic_id = :topic_id"
 
 
 class Cycle(Struct, frozen=True):
@@ -228,7 +228,7 @@ def topics_of_space(tx: Tx, access: Access, space_id: str) -> list[Candidate]:
 
 def profile_of(tx: Tx, access: Access, topic_id: str) -> Profile | None:
     """Return the profile of a topic; None until one is made."""
-    row = tx.one(f"SELECT lines, words, named FROM topic_profiles WHERE {_ONE}", access, topic_id=topic_id)
+    row = tx.one(f"SELECT lines, words, named FROM topic_profiles WHERE {_OF_TOPIC}", access, topic_id=topic_id)
     return None if row is None else Profile(row[0], _words(row[1]), row[2])
 
 
@@ -245,10 +245,8 @@ def save_profile(tx: Tx, access: Access, topic_id: str, profile: Profile) -> Non
 
 def said_in_topic(tx: Tx, access: Access, topic_id: str, *, read: int) -> list[str]:
     """Return what people said among the newest entries of a topic, newest first."""
-    sql = (
-        "SELECT substr(content, 1, :chars), role, author_kind, type FROM entries WHERE account_id = :account "
-        "AND topic_id = :topic_id ORDER BY seq DESC LIMIT :read"
-    )
+    said = "substr(content, 1, :chars), role, author_kind, type"
+    sql = f"SELECT {said} FROM entries WHERE {_OF_TOPIC} ORDER BY seq DESC LIMIT :read"
     rows = tx.all(sql, access, topic_id=topic_id, chars=limits.CLASSIFIER_SAID_CHARS_MAX, read=read)
     return [row[0] for row in rows if row[2] == "user" and (row[1] == "user" or row[3] == "note")]
 
@@ -299,5 +297,5 @@ def is_used(tx: Tx, access: Access, topic_id: str) -> bool:
 
 def entries_of_topic(tx: Tx, access: Access, topic_id: str, *, limit: int) -> list[str]:
     """Return the ids of a topic's entries, oldest first."""
-    sql = "SELECT id FROM entries WHERE account_id = :account AND topic_id = :topic_id ORDER BY seq LIMIT :limit"
+    sql = f"SELECT id FROM entries WHERE {_OF_TOPIC} ORDER BY seq LIMIT :limit"
     return [row[0] for row in tx.all(sql, access, topic_id=topic_id, limit=limit)]

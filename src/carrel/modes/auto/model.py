@@ -95,11 +95,6 @@ class AutoRun(Struct, frozen=True, kw_only=True):
         return "TASK_RUN" if self.goal_id is None else "GOAL_RUN"
 
     @property
-    def is_live(self) -> bool:
-        """Whether it has not ended."""
-        return self.status in LIVE
-
-    @property
     def session_key(self) -> SessionKey:
         """The session it belongs to."""
         return SessionKey.stored(self.key)

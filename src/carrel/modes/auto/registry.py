@@ -103,7 +103,7 @@ def hold(tx: Tx, seen: AutoRun) -> AutoRun | None:
     """Lock an auto run behind its lane and return its current state; None when it has ended."""
     lock_lane(tx, seen.access, seen.key)
     auto = store.auto_run_by_id(tx, seen.access, seen.id, hold=True)
-    return auto if auto is not None and auto.is_live else None
+    return auto if auto is not None and AUTO_MOVES[auto.status] else None
 
 
 def end(tx: Tx, auto: AutoRun, status: AutoStatus, reason: AutoReason | None, error: str = "") -> AutoRun:
@@ -166,7 +166,8 @@ def observe_sessions(db: Database) -> None:
     """Register the observers of ended ticks, and of stopped or deleted sessions with auto runs."""
     db.observe(RunChanged, _wake)
     db.observe(LaneStopped, _stop_all)
-    db.observe(LaneDeleted, _delete_all)
+    # If the key is created again, earlier auto runs must not appear there.
+    db.observe(LaneDeleted, lambda tx, deleted: store.delete_auto_runs(tx, deleted.access, str(deleted.key)))
 
 
 def _wake(tx: Tx, changed: RunChanged) -> None:
@@ -178,11 +179,6 @@ def _wake(tx: Tx, changed: RunChanged) -> None:
 def _stop_all(tx: Tx, stopped: LaneStopped) -> None:
     for auto in store.auto_runs_of_session(tx, stopped.access, stopped.key):
         stop(tx, auto, _STOPPED)
-
-
-def _delete_all(tx: Tx, deleted: LaneDeleted) -> None:
-    # If the key is created again, earlier auto runs must not appear there.
-    store.delete_auto_runs(tx, deleted.access, str(deleted.key))
 
 
 def prune_auto_runs(tx: Tx, access: Access, retention_days: float) -> int:

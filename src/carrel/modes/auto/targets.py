@@ -60,10 +60,9 @@ def _given(tx: Tx, access: Access, task_id: str) -> Task:
 
 def _made_from(key: SessionKey, text: str | None) -> NewTask:
     said = text or ""
-    title = (
-        clip(one_line(said.strip().partition("\n")[0]), AUTO_TITLE_CHARS_MAX) or f"Work in session {key.conversation}"
-    )
-    return NewTask(title=title, description=said, metadata={"sessionKey": str(key)})
+    title = clip(one_line(said.strip().partition("\n")[0]), AUTO_TITLE_CHARS_MAX)
+    named = title or f"Work in session {key.conversation}"
+    return NewTask(title=named, description=said, metadata={"sessionKey": str(key)})
 
 
 def _task_of_goal(tx: Tx, access: Access, goal: Goal, task_id: str | None) -> Task:

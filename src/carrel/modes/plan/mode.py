@@ -23,8 +23,8 @@ from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, Sample, SessionKey, not_found
 from carrel.modes.lanes import ensure_lane
 from carrel.modes.plan import store
-from carrel.modes.plan.model import PlanState
 from carrel.modes.plan.shapes import shape_with
+from carrel.modes.plan.store import PlanState
 from carrel.runs import Rules
 from carrel.sessions import lock_lane
 from carrel.storage import Tx

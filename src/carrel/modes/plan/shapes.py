@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from carrel.chats import is_pointed_to
 from carrel.goals import Plan, PlanShape, plan_shape, plans_of_session
 from carrel.kernel import Access, Shape
-from carrel.modes.plan.model import PlanState
+from carrel.modes.plan.store import PlanState
 from carrel.storage import Tx
 
 
