@@ -30,15 +30,7 @@ from carrel.goals.model import (
     PlannedTask,
 )
 from carrel.goals.objectives import Objectives, is_run_of_own_plan, observe_links, plan_positions
-from carrel.goals.plans import (
-    add_goal_task,
-    approve_plan,
-    draft_plan,
-    end_plan,
-    find_plan,
-    resume_plan,
-    set_plan,
-)
+from carrel.goals.plans import add_goal_task, approve_plan, draft_plan, end_plan, find_plan, resume_plan, set_plan
 from carrel.goals.runner import PlanRunner, observe_work
 from carrel.goals.shapes import GoalShape, PlanShape, goal_shape, plan_shape
 from carrel.goals.store import PlanPosition, goal_of_task, goals_seen, links_of_tasks, plan_of_task, plans_of_session

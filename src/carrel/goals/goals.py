@@ -6,18 +6,7 @@ from typing import Any
 from msgspec import UNSET, structs
 
 from carrel.goals import store
-from carrel.goals.model import (
-    GOAL_MOVES,
-    PLAN_MOVES,
-    Goal,
-    GoalChange,
-    GoalStatus,
-    Plan,
-    PlannedTask,
-    illegal,
-    require_move,
-    walk,
-)
+from carrel.goals.model import GOAL_MOVES, PLAN_MOVES, Goal, GoalChange, Plan, PlannedTask, illegal, require_move, walk
 from carrel.goals.plans import add_tasks, draft_plan, end_plan_of_goal, resume_plan
 from carrel.goals.transitions import enter_goal, enter_plan, publish_goal
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
@@ -146,8 +135,8 @@ def replan_goal(
     """Take a goal back to planning: plans that have not begun are skipped, working ones held."""
     goal = find_goal(tx, access, goal_id, key=key, hold=True)
     # Working plans stop first.
-    stops: tuple[GoalStatus, ...] = ("blocked", "planning")
-    way = stops if goal.status == "working" else walk(GOAL_MOVES, goal.status, "planning")
+    stop = walk(GOAL_MOVES, "working", "blocked") if goal.status == "working" else ()
+    way = (*stop, *walk(GOAL_MOVES, stop[-1] if stop else goal.status, "planning"))
     for plan in _open_plans(tx, access, goal):
         if plan.status == "working":
             enter_plan(tx, access, structs.replace(plan, held=True), "blocked")

@@ -5,17 +5,7 @@ from typing import Any
 from msgspec import UNSET, structs
 
 from carrel.goals import store
-from carrel.goals.model import (
-    PLAN_MOVES,
-    Goal,
-    Plan,
-    PlanChange,
-    PlannedTask,
-    PlanStatus,
-    illegal,
-    require_move,
-    walk,
-)
+from carrel.goals.model import PLAN_MOVES, Goal, Plan, PlanChange, PlannedTask, PlanStatus, illegal, require_move, walk
 from carrel.goals.transitions import ENDED_TASKS, enter_plan, follow_goal, follow_plan, is_live, note, publish_plan
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, limits, not_found
 from carrel.runs import Rules, cancel
@@ -270,12 +260,12 @@ def _follow_goal(tx: Tx, access: Access, plan: Plan) -> None:
 
 
 def set_planned_status(
-    tx: Tx, access: Access, task_id: str, status: str, rules: Rules, *, key: SessionKey | None = None
-) -> tuple[Task, Plan, Goal | None]:  # fmt: skip
+    tx: Tx, access: Access, task_id: str, status: str, rules: Rules
+) -> tuple[Task, Plan, Goal | None]:
     """Set a plan task's status as its planner says, and update plan and goal; `failed` blocks it as failed."""
     if (planned := store.plan_of_task(tx, access, task_id)) is None:
         raise not_found("task")
-    plan = find_plan(tx, access, planned.id, key=key, hold=True)
+    plan = find_plan(tx, access, planned.id, hold=True)
     task = next((task for task in hold_planned(tx, access, plan.id) if task.id == task_id), None)
     if task is None:
         raise not_found("task")
