@@ -108,10 +108,9 @@ class AccountIndex:
         if len(removed) == limits.SEARCH_REMOVALS_MAX:
             return False
         changed = store.figures_after(tx, access, self._version)
-        version = changed[-1].version if changed else self._version
         if not self._apply(changed, [number for _, number in removed]):
             return False
-        version = max([version, *(at for at, _ in removed)])
+        version = max([self._version, *(one.version for one in changed[-1:]), *(at for at, _ in removed)])
         # Changes that are not visible yet may precede what is above the horizon, so that is read again.
         self._version = min(version, max(self._version, tx.horizon()))
         return True

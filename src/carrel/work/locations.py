@@ -1,6 +1,7 @@
 """The topic and space of tasks, and what happens when those move or are removed."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from msgspec import UNSET, structs
 
@@ -57,28 +58,26 @@ def take_entries_along(tx: Tx, access: Access, before: Task, after: Task) -> Non
 
 def move_with_topic(tx: Tx, moved: TopicMoved) -> None:
     """Move the tasks of a topic with it; if the topic is removed, they stay in their space without one."""
-    access = system_access(moved.access.account_id)
     place = {"topic_id": None} if moved.space_id is None else {"space_id": moved.space_id}
-    for task_id in store.tasks_in(tx, access, "topic_id", moved.topic_id):
-        task = store.hold_task(tx, access, task_id)
-        if task is not None and task.topic_id == moved.topic_id:
-            _move(tx, access, task, structs.replace(task, **place))
+    _move(tx, system_access(moved.access.account_id), "topic_id", moved.topic_id, place)
 
 
 def leave_space(tx: Tx, removed: SpaceRemoved) -> None:
     """Move the tasks of a removed space to the default space."""
-    access = system_access(removed.access.account_id)
-    for task_id in store.tasks_in(tx, access, "space_id", removed.space_id):
+    access, to = system_access(removed.access.account_id), {"space_id": DEFAULT_SPACE}
+    _move(tx, access, "space_id", removed.space_id, to)
+
+
+def _move(
+    tx: Tx, access: Access, column: Literal["topic_id", "space_id"], value: str, to: Mapping[str, str | None]
+) -> None:
+    for task_id in store.tasks_in(tx, access, column, value):
         task = store.hold_task(tx, access, task_id)
-        if task is not None and task.space_id == removed.space_id:
-            _move(tx, access, task, structs.replace(task, space_id=DEFAULT_SPACE))
-
-
-def _move(tx: Tx, access: Access, before: Task, after: Task) -> None:
-    if before != after:
-        changed = store.save_task(tx, access, after)
-        take_entries_along(tx, access, before, changed)
-        publish(tx, access, "task.updated", changed)
+        # It may have been moved before it was locked.
+        if task is not None and getattr(task, column) == value and task != (moved := structs.replace(task, **to)):
+            changed = store.save_task(tx, access, moved)
+            take_entries_along(tx, access, task, changed)
+            publish(tx, access, "task.updated", changed)
 
 
 def _spaces(tx: Tx, access: Access, task: Task) -> set[str]:
