@@ -240,8 +240,7 @@ class AccountIndexes:
             # An empty index is false.
             index = AccountIndex(model) if index is None else index
             self._indexes[key] = index
-            while (
-                len(self._indexes) > 1 and sum(map(len, self._indexes.values())) > limits.SEARCH_DOCUMENTS_IN_MEMORY_MAX
-            ):
+            most = limits.SEARCH_DOCUMENTS_IN_MEMORY_MAX
+            while len(self._indexes) > 1 and sum(map(len, self._indexes.values())) > most:
                 self._indexes.popitem(last=False)
         return index

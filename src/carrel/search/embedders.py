@@ -66,8 +66,7 @@ class LocalEmbedder:
         with self._lock:
             if self._run is None:
                 self._run = self._load()
-            pages = range(0, len(texts), limits.SEARCH_EMBED_TEXTS_MAX)
-            return np.concatenate([self._run(texts[first : first + limits.SEARCH_EMBED_TEXTS_MAX]) for first in pages])
+            return np.concatenate([self._run(page) for page in _pages(texts)])
 
 
 @cache
@@ -147,10 +146,7 @@ class EndpointEmbedder:
         self.model = ""
 
     async def embed(self, texts: list[str]) -> Floats:
-        pages = range(0, len(texts), limits.SEARCH_EMBED_TEXTS_MAX)
-        found = np.concatenate(
-            [await self._page(texts[first : first + limits.SEARCH_EMBED_TEXTS_MAX]) for first in pages]
-        )
+        found = np.concatenate([await self._page(page) for page in _pages(texts)])
         self.model = f"{self._settings.model or 'endpoint'}/{found.shape[1]}"
         return found
 
@@ -205,7 +201,13 @@ async def embed_texts(embedder: Embedder, texts: list[str], chunks_max: int) -> 
     return [vectors if each else NO_VECTORS for vectors, each in zip(made, chunks, strict=True)]
 
 
+def _pages(texts: list[str]) -> list[list[str]]:
+    size = limits.SEARCH_EMBED_TEXTS_MAX
+    return [texts[first : first + size] for first in range(0, len(texts), size)]
+
+
 def _chunks(text: str, chunks_max: int) -> list[str]:
-    cut = text[: limits.SEARCH_CHUNK_CHARS * chunks_max].encode("utf-8", "replace").decode()
-    parts = (cut[first : first + limits.SEARCH_CHUNK_CHARS] for first in range(0, len(cut), limits.SEARCH_CHUNK_CHARS))
+    size = limits.SEARCH_CHUNK_CHARS
+    cut = text[: size * chunks_max].encode("utf-8", "replace").decode()
+    parts = (cut[first : first + size] for first in range(0, len(cut), size))
     return [part for part in parts if part.strip()]

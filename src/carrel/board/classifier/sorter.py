@@ -122,7 +122,8 @@ def _put(tx: Tx, access: Access, entry: Entry, case: Case, place: Location, summ
 
 def end(tx: Tx, access: Access, entry: Entry, ruled: Verdict) -> None:
     """Write an entry's verdict."""
-    (status, code), attempts = ruled, entry.classification_attempts + 1
+    status, code = ruled
+    attempts = entry.classification_attempts + 1
     ended = structs.replace(entry, classification=status, classification_attempts=attempts)
     update_entry(tx, access, structs.replace(ended, classification_error=code or None))
     METRICS.count(f"classifier.{status}.count", access.account_id, code=code or "allocated")
